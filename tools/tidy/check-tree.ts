@@ -1,0 +1,68 @@
+/**
+ * All the rules of the tree. A tree is a map from paths to contents, so that each rule is tested with a small tree that
+ * breaks it. What compiler and linter can check is left to them.
+ */
+import type { Finding } from './finding.ts'
+import { checkBarrels, checkDeadFiles, checkImports } from './imports.ts'
+import { checkLayers } from './layers.ts'
+import { publicHosts, type Machine } from './machine.ts'
+import { checkFileNames, checkWords } from './names.ts'
+import { checkAssertions, checkHeaders, checkSizes } from './shape.ts'
+import { lineAt, sourceFile, type SourceFile } from './source-file.ts'
+
+const rules: readonly ((files: readonly SourceFile[]) => Finding[])[] = [
+  checkLayers,
+  checkImports,
+  checkDeadFiles,
+  checkBarrels,
+  checkSizes,
+  checkHeaders,
+  checkAssertions,
+  checkFileNames,
+  checkWords,
+  checkTime,
+]
+
+export function checkTree(contents: ReadonlyMap<string, string>, machine: Machine): Finding[] {
+  const files = [...contents]
+    .filter(([path]) => path.endsWith('.ts') && !path.startsWith('src/api/generated/'))
+    .map(([path, content]) => sourceFile(path, content))
+  const findings = [...rules.flatMap(rule => rule(files)), ...checkTraces(contents, machine)]
+  return findings.sort((left, right) => left.path.localeCompare(right.path) || left.line - right.line)
+}
+
+/** The linter knows `Date.now`, but not that a date made of nothing is the present. */
+function checkTime(files: readonly SourceFile[]): Finding[] {
+  return files
+    .filter(({ path }) => path.startsWith('src/') && !path.startsWith('src/platform/node/'))
+    .flatMap(({ path, code, content }) =>
+      [...code.matchAll(presentDate)].map(({ index }) => {
+        return { path, line: lineAt(content, index), text: 'reads the clock: time comes from platform.clock' }
+      }),
+    )
+}
+
+/** `new Date()` and `new Date`, and `Date()`, which ignores what it is given. */
+const presentDate = /\bnew Date\b(?!\s*\(\s*[^)\s])|(?<!new\s+|\.|\w)Date\(/g
+
+/** Traces of the machine on which a file was written. */
+function checkTraces(contents: ReadonlyMap<string, string>, machine: Machine): Finding[] {
+  const findings: Finding[] = []
+  const folders = machine.folders.map(folder => `(?<![\\w.*/~#@-])${RegExp.escape(folder)}`)
+  const hosts = machine.hosts.map(host => `(?<![\\w.-])${RegExp.escape(host)}`)
+  const trace = new RegExp([...folders, ...hosts, '(?!)'].join('|'), 'g')
+  for (const [path, content] of contents) {
+    for (const { 0: text, index } of content.matchAll(trace)) {
+      findings.push({ path, line: lineAt(content, index), text: `${text} is of this machine` })
+    }
+    if (!/(^|\/)(package-lock\.json|\.npmrc)$/.test(path)) continue
+    for (const { 1: host = '', index } of content.matchAll(registryUrl)) {
+      if (publicHosts.has(host)) continue
+      findings.push({ path, line: lineAt(content, index), text: `${host} is no public registry` })
+    }
+  }
+  return findings
+}
+
+/** Where npm gets a package from: in its lock file, and in its configuration. */
+const registryUrl = /(?:"resolved": "|registry\s*=\s*)https?:\/\/([^/"\s]+)/g

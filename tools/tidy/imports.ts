@@ -1,0 +1,77 @@
+import { dirname } from 'node:path/posix'
+import type { Finding } from './finding.ts'
+import { componentOf } from './layers.ts'
+import type { Import, SourceFile } from './source-file.ts'
+
+type ImportRule = (path: string, imported: Import) => string | undefined
+
+/** Rules about one import; each says what is wrong with it. */
+const rules: readonly ImportRule[] = [checkEnding, checkAlias, checkPrivacy]
+
+export function checkImports(files: readonly SourceFile[]): Finding[] {
+  return files.flatMap(file =>
+    file.imports.flatMap(imported =>
+      rules.flatMap(rule => {
+        const text = rule(file.path, imported)
+        return text === undefined ? [] : [{ path: file.path, line: imported.line, text }]
+      }),
+    ),
+  )
+}
+
+function checkEnding(_path: string, { specifier, target }: Import): string | undefined {
+  if (target === undefined || /\.(ts|json)$/.test(specifier)) return undefined
+  return `import ${specifier} does not end with .ts`
+}
+
+/** `./` stays inside a component, `#/` crosses its boundary; what is not below src is reached by its path. */
+function checkAlias(path: string, { specifier, target }: Import): string | undefined {
+  if (target === undefined || !target.startsWith('src/')) return undefined
+  const inside = path.startsWith('src/') && componentOf(path) === componentOf(target)
+  if (inside !== specifier.startsWith('#/')) return undefined
+  const advice = inside ? 'stays inside the component: use ./' : 'leaves the component: use #/'
+  return `import ${specifier} ${advice}`
+}
+
+/** Tools that make a part of a component, and so look inside it. */
+const makers = [{ tools: /^tools\/(generate|compare)-(api|protobuf)[./]/, component: 'src/api/' }]
+
+/** Folders with a folder for each of many alike things, which the whole component reads. */
+const collections: ReadonlySet<string> = new Set(['src/api/kinds'])
+
+/** Files at the top of a component are its public face; a folder below belongs to the folder it is in. */
+function checkPrivacy(path: string, { target }: Import): string | undefined {
+  if (target === undefined || !target.startsWith('src/') || target.startsWith('src/api/generated/'))
+    return undefined
+  if (makers.some(({ tools, component }) => tools.test(path) && target.startsWith(component)))
+    return undefined
+  const parent = dirname(dirname(target))
+  // Kinds build on each other, workloads on pods and pods on volumes, and the rest of the API on all of them.
+  const collection = [...collections].find(folder => target.startsWith(`${folder}/`))
+  const owner = collection ? dirname(collection) : parent
+  // `store/embedded.ts` is the front door of `store/embedded/`, and so is its test.
+  const place = path.replace(/(\.\w+)?\.ts$/, '/')
+  if (owner === 'src' || owner === '.' || place.startsWith(`${owner}/`)) return undefined
+  return `${target} is private to ${owner}`
+}
+
+/** Where the program begins. */
+const entryPoints: ReadonlySet<string> = new Set(['src/main.ts'])
+
+export function checkDeadFiles(files: readonly SourceFile[]): Finding[] {
+  const imported = new Set(files.flatMap(file => file.imports.map(each => each.target)))
+  return files
+    .filter(({ path }) => path.startsWith('src/') && !path.endsWith('.test.ts'))
+    .filter(({ path }) => !entryPoints.has(path) && !imported.has(path))
+    .map(({ path }) => ({ path, line: 1, text: 'nothing imports this file' }))
+}
+
+const reExport = /\bexport\s[^'"]*?from\s*(['"]) *\1/g
+const anyImport = /\bimport\s(?:[^'"]*?from\s*)?(['"]) *\1(?:\s*with\s*\{[^}]*\})?/g
+
+export function checkBarrels(files: readonly SourceFile[]): Finding[] {
+  const onlyPassesOn = (code: string) => code.replaceAll(reExport, '').replaceAll(anyImport, '').trim() === ''
+  return files
+    .filter(({ code }) => code.includes('export') && onlyPassesOn(code))
+    .map(({ path }) => ({ path, line: 1, text: 'only exports what others made: import it from where it is' }))
+}

@@ -1,0 +1,67 @@
+import type { Finding } from './finding.ts'
+import type { SourceFile } from './source-file.ts'
+
+const foundation = ['base', 'platform']
+const vocabulary = [...foundation, 'api']
+const clients = [...vocabulary, 'client']
+
+/** Which components a component may import. Dependencies point down; what is not listed may not be used. */
+const layers: Readonly<Record<string, readonly string[]>> = {
+  'base': [],
+  'command-line': ['base'],
+  'platform': ['base'],
+  'api': ['base'],
+  'store': foundation,
+  'cri': foundation,
+  'network': vocabulary,
+  'client': vocabulary,
+  'apiserver': [...vocabulary, 'store'],
+  'controllers': clients,
+  'scheduler': clients,
+  'kubelet': [...clients, 'cri', 'network'],
+  'proxy': clients,
+  'dns': clients,
+  'ingress': clients,
+  'metrics': clients,
+  'console': clients,
+  'kubectl': [...clients, 'command-line'],
+  'kubeadm': [...clients, 'command-line'],
+}
+
+/** Compositions: they may know every component, and no component knows them. */
+const compositions: ReadonlySet<string> = new Set(['simulation', 'commands'])
+
+/** Randomness comes in through the API's functions too: the type may be named where the component may not be used. */
+const typesForAll: ReadonlySet<string> = new Set(['src/platform/platform.ts'])
+
+/** Tests may stand on the whole system: a controller is tested with a real API server. */
+export function checkLayers(files: readonly SourceFile[]): Finding[] {
+  const findings: Finding[] = []
+  for (const file of files) {
+    const from = componentOf(file.path)
+    if (from === undefined || file.isTest || compositions.has(from)) continue
+    const allowed = layers[from]
+    if (allowed === undefined) {
+      findings.push({
+        path: file.path,
+        line: 1,
+        text: `component ${from} has no layer in tools/tidy/layers.ts`,
+      })
+      continue
+    }
+    for (const { target, typeOnly, line } of file.imports) {
+      if (target === undefined || !target.startsWith('src/')) continue
+      const to = componentOf(target)
+      if (to === from || (to !== undefined && allowed.includes(to)) || (typeOnly && typesForAll.has(target)))
+        continue
+      findings.push({ path: file.path, line, text: `${from} must not import ${to ?? target}` })
+    }
+  }
+  return findings
+}
+
+/** The folder below src; files directly in src belong to none and stand on top of all. */
+export function componentOf(path: string): string | undefined {
+  const [top, component, ...rest] = path.split('/')
+  return top === 'src' && rest.length > 0 ? component : undefined
+}
