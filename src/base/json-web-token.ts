@@ -1,0 +1,133 @@
+/**
+ * JSON Web Tokens in their compact form, signed with asymmetric keys and no other: RFC 7515, 7518 and 7519.
+ * A token is taken apart without being trusted; whoever reads its claims has verified it first, with a key
+ * that fits the algorithm. Keys that a token brings along, or points to, are not looked at.
+ */
+import { constants, sign, verify, type KeyObject } from 'node:crypto'
+
+/** What is in a token. Nothing of it is true before the signature is verified. */
+export interface DecodedToken {
+  readonly algorithm: TokenAlgorithm
+  /** Which key has signed it, as the issuer calls that key; empty when the token does not say. */
+  readonly keyId: string
+  readonly claims: Claims
+  /** The part that is signed. */
+  readonly signed: string
+  readonly signature: Uint8Array
+}
+
+export type Claims = Readonly<Record<string, unknown>>
+
+export type TokenAlgorithm = keyof typeof algorithms
+
+const algorithms = {
+  RS256: { keyType: 'rsa', digest: 'sha256' },
+  RS384: { keyType: 'rsa', digest: 'sha384' },
+  RS512: { keyType: 'rsa', digest: 'sha512' },
+  PS256: { keyType: 'rsa', digest: 'sha256', isPss: true },
+  PS384: { keyType: 'rsa', digest: 'sha384', isPss: true },
+  PS512: { keyType: 'rsa', digest: 'sha512', isPss: true },
+  ES256: { keyType: 'ec', digest: 'sha256', curve: 'prime256v1' },
+  ES384: { keyType: 'ec', digest: 'sha384', curve: 'secp384r1' },
+  ES512: { keyType: 'ec', digest: 'sha512', curve: 'secp521r1' },
+} as const
+
+interface Algorithm {
+  readonly keyType: 'rsa' | 'ec'
+  readonly digest: string
+  readonly curve?: string
+  readonly isPss?: boolean
+}
+
+/** Longer ones are nobody's: a request has room for about this much of headers. */
+const tokenCharactersMax = 64 * 1024
+
+/** Undefined when the text is no token of this form, or one that no key of ours could have signed. */
+export function decodeToken(text: string): DecodedToken | undefined {
+  if (text.length > tokenCharactersMax) return undefined
+  const [head = '', body = '', tail = '', ...others] = text.split('.')
+  if (others.length > 0) return undefined
+  const header = readObject(head)
+  const claims = readObject(body)
+  const signature = readBase64Url(tail)
+  if (header === undefined || claims === undefined || signature === undefined) return undefined
+  const { alg: algorithm, kid: keyId = '', crit: critical } = header
+  // What must be understood and is not, RFC 7515 has refused.
+  if (critical !== undefined || typeof keyId !== 'string' || !isTokenAlgorithm(algorithm)) return undefined
+  return { algorithm, keyId, claims, signed: text.slice(0, head.length + 1 + body.length), signature }
+}
+
+/** The signature alone: times, issuer and audience are for the caller to check. */
+export function verifyToken(token: DecodedToken, publicKey: KeyObject): boolean {
+  const algorithm: Algorithm = algorithms[token.algorithm]
+  if (!fits(algorithm, publicKey)) return false
+  try {
+    return verify(
+      algorithm.digest,
+      Buffer.from(token.signed),
+      withParameters(algorithm, publicKey),
+      token.signature,
+    )
+  } catch {
+    // A signature may be of a form that the library does not even look at.
+    return false
+  }
+}
+
+export interface SigningKey {
+  readonly privateKey: KeyObject
+  readonly keyId: string
+}
+
+export function signToken(claims: Claims, { privateKey, keyId }: SigningKey): string {
+  const name = tokenAlgorithmOf(privateKey)
+  if (name === undefined) {
+    throw new Error('cannot sign tokens: the key is neither RSA nor one of a NIST curve')
+  }
+  const signed = `${toBase64Url({ alg: name, kid: keyId })}.${toBase64Url(claims)}`
+  const algorithm: Algorithm = algorithms[name]
+  const signature = sign(algorithm.digest, Buffer.from(signed), withParameters(algorithm, privateKey))
+  return `${signed}.${signature.toString('base64url')}`
+}
+
+/** How we sign with a key; undefined when we do not. */
+export function tokenAlgorithmOf(key: KeyObject): TokenAlgorithm | undefined {
+  if (key.asymmetricKeyType === 'rsa') return 'RS256'
+  return (['ES256', 'ES384', 'ES512'] as const).find(name => fits(algorithms[name], key))
+}
+
+export function isTokenAlgorithm(name: unknown): name is TokenAlgorithm {
+  return typeof name === 'string' && Object.hasOwn(algorithms, name)
+}
+
+function fits({ keyType, curve }: Algorithm, key: KeyObject): boolean {
+  return key.asymmetricKeyType === keyType && key.asymmetricKeyDetails?.namedCurve === curve
+}
+
+function withParameters({ keyType, isPss = false }: Algorithm, key: KeyObject) {
+  if (keyType === 'ec') return { key, dsaEncoding: 'ieee-p1363' } as const
+  if (!isPss) return { key, padding: constants.RSA_PKCS1_PADDING }
+  return { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+}
+
+function toBase64Url(value: Claims): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}
+
+function readObject(text: string): Claims | undefined {
+  const bytes = readBase64Url(text)
+  if (bytes === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(bytes.toString())
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Each value has one form: a token that differs in anything is another token. */
+function readBase64Url(text: string): Buffer | undefined {
+  if (text === '') return undefined
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text ? bytes : undefined
+}

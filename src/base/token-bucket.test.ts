@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { TokenBucket } from './token-bucket.ts'
+
+test('a burst at once, then one for each refill', () => {
+  const bucket = new TokenBucket({ burst: 3, perSecond: 1 / 300 }, 0)
+  assert.deepEqual(
+    [0, 0, 0, 0, 299_000].map(now => bucket.take(now)),
+    [true, true, true, false, false],
+  )
+  assert.deepEqual(
+    [300_001, 300_002, 600_002].map(now => bucket.take(now)),
+    [true, false, true],
+  )
+})
+
+test('it never holds more than the burst', () => {
+  const bucket = new TokenBucket({ burst: 2, perSecond: 10 }, 0)
+  assert.deepEqual(
+    [1e9, 1e9, 1e9].map(now => bucket.take(now)),
+    [true, true, false],
+  )
+})
+
+test('who reserves waits in line', () => {
+  const bucket = new TokenBucket({ burst: 1, perSecond: 10 }, 0)
+  assert.deepEqual(
+    [0, 0, 0].map(now => bucket.reserve(now)),
+    [0, 100, 200],
+  )
+  assert.equal(bucket.reserve(250), 50)
+  assert.equal(bucket.take(250), false)
+})

@@ -1,0 +1,41 @@
+/**
+ * The real machine. This is the only implementation of `Platform` that reads a clock, draws from the operating
+ * system's random source or opens a socket, a file or a process.
+ */
+import type { GrpcConnect } from './grpc.ts'
+import type { Platform } from './platform.ts'
+import { nodeClock } from './node/clock.ts'
+import { nodeFiles } from './node/files.ts'
+import { standardErrorLog, type LogOptions } from './node/log.ts'
+import { nodeNetwork } from './node/network.ts'
+import { nodeProcesses } from './node/processes.ts'
+import { nodeRandom } from './node/random.ts'
+
+export { nodeCrypto } from './node/crypto.ts'
+export { connectHttp } from './node/http-client.ts'
+export { serveHttp } from './node/http.ts'
+export { homeFolder, machineNames } from './node/machine.ts'
+export { processUsage } from './node/process-usage.ts'
+export { terminationSignal } from './node/termination.ts'
+
+/** The library behind it is large: it is loaded by those who use it. */
+export async function loadGrpc(): Promise<GrpcConnect> {
+  const { connectGrpc } = await import('./node/grpc.ts')
+  return connectGrpc
+}
+
+export interface NodePlatformOptions {
+  readonly log: LogOptions
+}
+
+export function nodePlatform(options: NodePlatformOptions): Platform {
+  const clock = nodeClock()
+  return {
+    clock,
+    random: nodeRandom(),
+    network: nodeNetwork(),
+    files: nodeFiles(),
+    processes: nodeProcesses(),
+    log: standardErrorLog(clock, options.log),
+  }
+}

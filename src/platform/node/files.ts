@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { AppendFile, Files, FileStatus } from '../platform.ts'
+
+export function nodeFiles(): Files {
+  return {
+    read: readFile,
+    write,
+    openAppend,
+    truncate,
+    rename: renameDurably,
+    remove,
+    makeFolder,
+    list,
+    stat: status,
+  }
+}
+
+interface ModeOption {
+  readonly mode?: number
+}
+
+async function write(path: string, content: Uint8Array | string, options: ModeOption = {}): Promise<void> {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}${temporarySuffix}`)
+  try {
+    const file = await open(temporary, 'wx', options.mode)
+    try {
+      // The mode given to `open` is cut by the umask; the one asked for is meant as it is.
+      if (options.mode !== undefined) await file.chmod(options.mode)
+      await file.writeFile(content)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  await syncFolder(dirname(path))
+}
+
+/** Ends the name of a file that is being written. A crash may leave one behind: it is nobody's, and not listed. */
+const temporarySuffix = '.k8ts-partial'
+
+async function openAppend(path: string, options: ModeOption = {}): Promise<AppendFile> {
+  const file = await open(path, 'a', options.mode)
+  // A file is only there after a crash when its folder says so.
+  await syncFolder(dirname(path))
+  return new NodeAppendFile(file)
+}
+
+/**
+ * Appends in the order of the calls, whoever waits for them or not. After a failure every further call fails with it:
+ * what the kernel could not write it may forget, and a later `sync` would succeed without the lost part.
+ */
+class NodeAppendFile implements AppendFile {
+  readonly #file: FileHandle
+  /** Settles when everything asked for so far is done; once rejected it stays so. */
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(file: FileHandle) {
+    this.#file = file
+  }
+
+  append(bytes: Uint8Array): Promise<void> {
+    return this.#after(() => this.#file.appendFile(bytes))
+  }
+
+  sync(): Promise<void> {
+    return this.#after(() => this.#file.datasync())
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#last.catch(() => undefined)
+    await this.#file.close()
+  }
+
+  #after(operation: () => Promise<void>): Promise<void> {
+    this.#last = this.#last.then(operation)
+    // Whoever asked gets the failure; the chain itself is nobody's to handle.
+    this.#last.catch(() => undefined)
+    return this.#last
+  }
+}
+
+async function truncate(path: string, sizeBytes: number): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    await file.truncate(sizeBytes)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+async function renameDurably(from: string, to: string): Promise<void> {
+  await rename(from, to)
+  await syncFolder(dirname(to))
+  if (dirname(from) !== dirname(to)) await syncFolder(dirname(from))
+}
+
+async function remove(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true })
+}
+
+async function makeFolder(path: string, options: ModeOption = {}): Promise<void> {
+  const topmostMade = await mkdir(path, { recursive: true, mode: options.mode })
+  if (topmostMade === undefined) return
+  if (options.mode !== undefined) await chmod(path, options.mode)
+  for (let made = path; made.length >= topmostMade.length; made = dirname(made))
+    await syncFolder(dirname(made))
+}
+
+async function list(path: string): Promise<string[]> {
+  const names = await readdir(path)
+  return names.filter(name => !name.endsWith(temporarySuffix)).sort()
+}
+
+async function status(path: string): Promise<FileStatus | undefined> {
+  try {
+    const found = await stat(path)
+    const mode = found.mode & 0o7777
+    return { sizeBytes: found.size, isFolder: found.isDirectory(), modifiedMs: found.mtimeMs, mode }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw error
+  }
+}
+
+/** Makes the names in a folder survive a crash: new, renamed and removed ones. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,91 @@
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { HttpClientError } from '../http-client.ts'
+import type { HttpClient, HttpClientOptions, HttpClientRequest, HttpClientResponse } from '../http-client.ts'
+import { requestHttp1 } from './http-client/http1.ts'
+import { requestHttp2 } from './http-client/http2.ts'
+import { SessionPool } from './http-client/session-pool.ts'
+import { connectTls, tlsOptions } from './http-client/tls.ts'
+
+export function connectHttp(options: HttpClientOptions): HttpClient {
+  return new NodeHttpClient(options)
+}
+
+/** Connections of HTTP/1.1, each good for one request at a time; past that requests wait for one another. */
+const http1ConnectionsMax = 256
+
+/** How often a request is tried that no server has seen. */
+const triesMax = 3
+
+class NodeHttpClient implements HttpClient {
+  readonly #options: HttpClientOptions
+  readonly #origin: URL
+  readonly #pool: SessionPool
+  readonly #agent: HttpAgent
+  /** Which protocol the server speaks; asked for once, and again when that failed. */
+  #protocol: Promise<'http2' | 'http1'> | undefined
+
+  constructor(options: HttpClientOptions) {
+    this.#options = options
+    this.#origin = new URL(options.origin)
+    this.#pool = new SessionPool(options)
+    const agentOptions = { keepAlive: true, maxSockets: http1ConnectionsMax, scheduling: 'lifo' } as const
+    this.#agent =
+      this.#origin.protocol === 'http:'
+        ? new HttpAgent(agentOptions)
+        : new HttpsAgent({ ...agentOptions, ...tlsOptions(options) })
+  }
+
+  async request(request: HttpClientRequest): Promise<HttpClientResponse> {
+    for (let tries = 1; ; tries++) {
+      request.signal?.throwIfAborted()
+      try {
+        return await this.#try(request)
+      } catch (error) {
+        const isUnseen = error instanceof HttpClientError && !error.sent && error.reason === 'interrupted'
+        if (!isUnseen || tries === triesMax) throw error
+      }
+    }
+  }
+
+  close(): void {
+    this.#pool.close()
+    this.#agent.maxFreeSockets = 0
+    for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#pool.destroy()
+    this.#agent.destroy()
+  }
+
+  async #try(request: HttpClientRequest): Promise<HttpClientResponse> {
+    if ((await this.#speaks(request.signal)) === 'http1')
+      return requestHttp1(this.#origin, this.#agent, request)
+    const lease = await this.#pool.acquire(request.signal)
+    return requestHttp2(this.#origin, lease, request)
+  }
+
+  async #speaks(signal: AbortSignal | undefined): Promise<'http2' | 'http1'> {
+    if (this.#origin.protocol === 'http:') return 'http1'
+    this.#protocol ??= this.#negotiate(signal)
+    const protocol = this.#protocol
+    try {
+      return await protocol
+    } catch (error) {
+      if (this.#protocol === protocol) this.#protocol = undefined
+      throw error
+    }
+  }
+
+  /** The connection that told is the first of HTTP/2; HTTP/1.1 makes its own. */
+  async #negotiate(signal: AbortSignal | undefined): Promise<'http2' | 'http1'> {
+    const socket = await connectTls(this.#options, signal)
+    if (socket.alpnProtocol === 'h2') {
+      this.#pool.adopt(socket)
+      return 'http2'
+    }
+    socket.destroy()
+    return 'http1'
+  }
+}

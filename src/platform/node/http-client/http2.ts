@@ -1,0 +1,93 @@
+import {
+  constants,
+  type ClientHttp2Stream,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+} from 'node:http2'
+import { HttpClientError, type HttpClientRequest, type HttpClientResponse } from '../../http-client.ts'
+import { answerOf } from './answer.ts'
+import type { SessionLease } from './session-pool.ts'
+
+/** One request on a connection that has room for it. */
+export function requestHttp2(
+  origin: URL,
+  lease: SessionLease,
+  request: HttpClientRequest,
+): Promise<HttpClientResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<HttpClientResponse>()
+  const { signal } = request
+  let stream: ClientHttp2Stream
+  try {
+    stream = lease.session.request(headersOf(origin, request), { endStream: request.body === undefined })
+  } catch (cause) {
+    lease.release()
+    throw new HttpClientError('interrupted', `the connection to ${origin.origin} has closed`, {
+      cause,
+      sent: false,
+    })
+  }
+  const give = (reason: unknown): void => {
+    stream.close(constants.NGHTTP2_CANCEL)
+    stream.destroy()
+    reject(reason)
+  }
+  const abort = (): void => give(signal?.reason)
+  signal?.addEventListener('abort', abort, { once: true })
+  if (signal?.aborted) abort()
+  stream.once('response', headers => {
+    const { ':status': status = 0 } = headers
+    const failed = (cause: Error): Error => interrupted(origin, stream, cause)
+    const isCut = (): boolean => stream.aborted || (stream.rstCode ?? 0) !== constants.NGHTTP2_NO_ERROR
+    const answer = {
+      stream,
+      status,
+      headers: plain(headers),
+      failed,
+      signal,
+      isCut,
+      cancel: () => cancel(stream),
+    }
+    resolve(answerOf(answer))
+  })
+  stream.once('error', cause => reject(interrupted(origin, stream, cause)))
+  stream.once('close', () => {
+    lease.release()
+    signal?.removeEventListener('abort', abort)
+    reject(interrupted(origin, stream, new Error('the server closed the stream')))
+  })
+  if (request.body !== undefined) stream.end(request.body)
+  return promise
+}
+
+function cancel(stream: ClientHttp2Stream): void {
+  if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL)
+  stream.destroy()
+}
+
+function headersOf(origin: URL, { method, path, headers, body }: HttpClientRequest): OutgoingHttpHeaders {
+  return {
+    ':method': method,
+    ':path': path,
+    ':scheme': 'https',
+    ':authority': origin.host,
+    'accept-encoding': 'identity',
+    ...headers,
+    ...(body !== undefined && { 'content-length': String(body.length) }),
+  }
+}
+
+function interrupted(origin: URL, stream: ClientHttp2Stream, cause: Error): HttpClientError {
+  const { code } = cause as NodeJS.ErrnoException
+  // A server that goes away refuses the streams it has not looked at (RFC 9113, 6.8 and 8.7).
+  const isRefused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM || code === 'ERR_HTTP2_GOAWAY_SESSION'
+  const text = `the connection to ${origin.origin} broke: ${cause.message}`
+  return new HttpClientError('interrupted', text, { cause, sent: !isRefused })
+}
+
+function plain(headers: IncomingHttpHeaders): Record<string, string | undefined> {
+  const result: Record<string, string | undefined> = Object.create(null)
+  for (const [name, value] of Object.entries(headers)) {
+    if (!name.startsWith(':')) result[name] = Array.isArray(value) ? value.join(', ') : String(value)
+  }
+  return result
+}

@@ -1,0 +1,59 @@
+import type { ClientHttp2Session } from 'node:http2'
+import type { Socket } from 'node:net'
+import type { HttpClientOptions } from '../../http-client.ts'
+
+export interface Liveness {
+  /** How many streams are open now. */
+  inUse(streams: number): void
+}
+
+const standard = { intervalMs: 30_000, timeoutMs: 15_000 }
+
+/** A connection that nobody has used for so long is closed. */
+const idleMsMax = 90_000
+
+/**
+ * Looks after a connection: one that is in use and silent is asked for a sign of life, and destroyed when
+ * none comes. A network that drops packets would otherwise leave a watch waiting for ever.
+ */
+export function keepAlive(
+  session: ClientHttp2Session,
+  socket: Socket,
+  options: HttpClientOptions['keepalive'] = standard,
+): Liveness {
+  const { intervalMs, timeoutMs } = options
+  let streams = 0
+  let idleSince = performance.now()
+  let bytesSeen = socket.bytesRead
+  let deadline: NodeJS.Timeout | undefined
+  const look = (): void => {
+    if (session.destroyed || session.closed) return
+    if (streams === 0) {
+      if (performance.now() - idleSince >= idleMsMax) session.close()
+      return
+    }
+    const isSilent = socket.bytesRead === bytesSeen
+    bytesSeen = socket.bytesRead
+    if (!isSilent || deadline !== undefined) return
+    deadline = setTimeout(
+      () => session.destroy(new Error(`no sign of life within ${timeoutMs} ms`)),
+      timeoutMs,
+    ).unref()
+    session.ping(() => {
+      clearTimeout(deadline)
+      deadline = undefined
+      bytesSeen = socket.bytesRead
+    })
+  }
+  const timer = setInterval(look, intervalMs).unref()
+  session.once('close', () => {
+    clearInterval(timer)
+    clearTimeout(deadline)
+  })
+  return {
+    inUse: count => {
+      streams = count
+      if (count === 0) idleSince = performance.now()
+    },
+  }
+}

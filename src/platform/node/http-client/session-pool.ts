@@ -1,0 +1,163 @@
+/**
+ * The HTTP/2 connections to one server. A server allows so many streams on a connection and no more, and a
+ * watch keeps its stream for minutes: when all are taken another connection is made, rather than a request
+ * left waiting for a watch.
+ */
+import { connect, type ClientHttp2Session } from 'node:http2'
+import type { TLSSocket } from 'node:tls'
+import { HttpClientError, type HttpClientOptions } from '../../http-client.ts'
+import { keepAlive, type Liveness } from './keep-alive.ts'
+import { connectTls } from './tls.ts'
+
+/** A place for one stream on a connection. */
+export interface SessionLease {
+  readonly session: ClientHttp2Session
+  /** Once: the place is free again. */
+  release(): void
+}
+
+interface PooledSession {
+  readonly session: ClientHttp2Session
+  readonly liveness: Liveness
+  streams: number
+  /**
+   * Unknown, and so one, until the server has said how many it allows: what it refuses must be sent again.
+   */
+  streamsMax: number | undefined
+}
+
+/** Connections to one server; past that requests wait until a stream ends. */
+const sessionsMax = 64
+
+/** Streams on a connection to a server that allows any number of them. */
+const streamsMaxUsual = 1_000
+
+/**
+ * How much a server may send before it is read: large lists are slow with the 64 KiB that HTTP/2 begins with.
+ */
+const streamWindowBytes = 1_048_576
+const sessionWindowBytes = 8_388_608
+
+export class SessionPool {
+  readonly #options: HttpClientOptions
+  readonly #sessions = new Set<PooledSession>()
+  readonly #waiting = new Set<() => void>()
+  /** One connection is made at a time: requests that come together share it. */
+  #connecting: Promise<void> | undefined
+  #closed = false
+
+  constructor(options: HttpClientOptions) {
+    this.#options = options
+  }
+
+  async acquire(signal: AbortSignal | undefined): Promise<SessionLease> {
+    for (;;) {
+      signal?.throwIfAborted()
+      if (this.#closed) throw new HttpClientError('unreachable', 'the client is closed', { sent: false })
+      const pooled = this.#withRoom()
+      if (pooled) return this.#lease(pooled)
+      const isSettling = [...this.#sessions].some(({ streamsMax }) => streamsMax === undefined)
+      const makesRoom = !isSettling && this.#sessions.size < sessionsMax
+      await abortable(makesRoom ? this.#connect() : this.#change(), signal)
+    }
+  }
+
+  /** Takes over a connection on which HTTP/2 was agreed upon. */
+  adopt(socket: TLSSocket): void {
+    const session = connect(this.#options.origin, {
+      createConnection: () => socket,
+      settings: { enablePush: false, initialWindowSize: streamWindowBytes },
+    })
+    const liveness = keepAlive(session, socket, this.#options.keepalive)
+    const pooled: PooledSession = { session, liveness, streams: 0, streamsMax: undefined }
+    this.#sessions.add(pooled)
+    const drop = (): void => {
+      this.#sessions.delete(pooled)
+      this.#wake()
+    }
+    session.once('connect', () => session.setLocalWindowSize(sessionWindowBytes))
+    session.on('remoteSettings', ({ maxConcurrentStreams }) => {
+      pooled.streamsMax = Math.min(maxConcurrentStreams ?? streamsMaxUsual, streamsMaxUsual)
+      this.#wake()
+    })
+    session.once('close', drop)
+    // Each stream learns of it by itself.
+    session.on('error', () => undefined)
+    // An idle connection does not keep the process alive.
+    session.unref()
+    if (this.#closed) session.destroy()
+    this.#wake()
+  }
+
+  /** Connections close when their last stream ends. */
+  close(): void {
+    this.#closed = true
+    for (const { session } of this.#sessions) session.close()
+    this.#wake()
+  }
+
+  destroy(): void {
+    this.close()
+    for (const { session } of this.#sessions) session.destroy()
+  }
+
+  #withRoom(): PooledSession | undefined {
+    for (const pooled of this.#sessions) {
+      const { session, streams, streamsMax = 1 } = pooled
+      if (!session.closed && !session.destroyed && streams < streamsMax) return pooled
+    }
+    return undefined
+  }
+
+  #lease(pooled: PooledSession): SessionLease {
+    const { session, liveness } = pooled
+    pooled.streams++
+    if (pooled.streams === 1) session.ref()
+    liveness.inUse(pooled.streams)
+    let released = false
+    return {
+      session,
+      release: () => {
+        if (released) return
+        released = true
+        pooled.streams--
+        liveness.inUse(pooled.streams)
+        if (pooled.streams === 0 && !session.destroyed) session.unref()
+        this.#wake()
+      },
+    }
+  }
+
+  #connect(): Promise<void> {
+    this.#connecting ??= connectTls(this.#options, undefined)
+      .then(socket => this.adopt(socket))
+      .finally(() => {
+        this.#connecting = undefined
+      })
+    return this.#connecting
+  }
+
+  #change(): Promise<void> {
+    return new Promise(resolve => {
+      this.#waiting.add(resolve)
+    })
+  }
+
+  #wake(): void {
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const resolve of waiting) resolve()
+  }
+}
+
+async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => aborted.reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([promise, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

@@ -1,0 +1,469 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import {
+  connect as connectHttp2,
+  constants,
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type OutgoingHttpHeaders,
+} from 'node:http2'
+import { request as httpsRequest, Agent, type RequestOptions } from 'node:https'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { after, before, test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { testCertificates, type TestCertificates } from '../../../tests/http/test-certificates.ts'
+import type { HttpBodyError, HttpExchange, HttpLimits, HttpRejection, HttpServer } from '../http.ts'
+import { serveHttp } from './http.ts'
+
+let certificates: TestCertificates
+const cleanUps: (() => unknown)[] = []
+before(async () => {
+  certificates = await testCertificates({ after: action => cleanUps.push(action as () => unknown) })
+})
+after(async () => {
+  for (const cleanUp of cleanUps) await cleanUp()
+})
+
+interface Started {
+  readonly server: HttpServer
+  readonly port: number
+  readonly rejected: HttpRejection[]
+}
+
+type Answer = (exchange: HttpExchange) => void | Promise<void>
+
+async function start(t: TestContext, answer: Answer, limits: Partial<HttpLimits> = {}): Promise<Started> {
+  const rejected: HttpRejection[] = []
+  const server = await serveHttp({
+    host: '127.0.0.1',
+    port: 0,
+    tls: { ...certificates.server, clientCa: certificates.ca },
+    limits,
+    onExchange: exchange => void answer(exchange),
+    onRejected: reason => rejected.push(reason),
+  })
+  t.after(() => server.stop(0))
+  return { server, port: server.address.port, rejected }
+}
+
+function hello(exchange: HttpExchange): void {
+  exchange.respond(200, { 'content-type': 'text/plain' })
+  exchange.end([Buffer.from(`hello ${exchange.target}`)])
+}
+
+function session(t: TestContext, port: number, options: object = {}): ClientHttp2Session {
+  const client = connectHttp2(`https://127.0.0.1:${port}`, { ca: certificates.ca, ...options })
+  client.on('error', () => undefined)
+  t.after(() => client.destroy())
+  return client
+}
+
+interface Reply {
+  readonly status: number
+  readonly text: string
+}
+
+async function ask2(
+  client: ClientHttp2Session,
+  headers: OutgoingHttpHeaders = {},
+  body?: Buffer,
+): Promise<Reply> {
+  const stream = client.request({ ':path': '/', ...headers }, { endStream: body === undefined })
+  // A server that has answered need not read the rest.
+  stream.on('error', () => undefined)
+  if (body !== undefined) stream.end(body)
+  const [head] = (await once(stream, 'response')) as [{ ':status'?: number }]
+  let text = ''
+  for await (const chunk of stream.setEncoding('utf8')) text += chunk
+  return { status: head[':status'] ?? 0, text }
+}
+
+async function ask1(port: number, options: RequestOptions = {}, body?: Buffer): Promise<Reply> {
+  const request = httpsRequest({ host: '127.0.0.1', port, ca: certificates.ca, agent: false, ...options })
+  request.on('error', () => undefined)
+  request.end(body)
+  const [response] = await once(request, 'response')
+  let text = ''
+  for await (const chunk of response.setEncoding('utf8')) text += chunk
+  return { status: response.statusCode, text }
+}
+
+async function tls(t: TestContext, port: number, options: object = {}): Promise<TLSSocket> {
+  const socket = connectTls({ host: '127.0.0.1', port, ca: certificates.ca, ...options })
+  socket.on('error', () => undefined)
+  t.after(() => socket.destroy())
+  await once(socket, 'secureConnect')
+  return socket
+}
+
+/** Whatever the reason. */
+async function closed(each: ClientHttp2Session | ClientHttp2Stream | TLSSocket | Socket): Promise<void> {
+  each.on('error', () => undefined)
+  if (!each.destroyed) await new Promise(resolve => each.once('close', resolve))
+}
+
+function reasonOf(error: HttpBodyError): string {
+  return error.reason
+}
+
+/** A frame of HTTP/2, for what no client does. */
+function frame(type: number, flags: number, stream: number, payload = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9)
+  head.writeUIntBE(payload.length, 0, 3)
+  head[3] = type
+  head[4] = flags
+  head.writeUInt32BE(stream, 5)
+  return Buffer.concat([head, payload])
+}
+
+const [dataFrame, headersFrame, resetFrame, settingsFrame] = [0, 1, 3, 4]
+const preface = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(settingsFrame, 0, 0)])
+/** `POST https://x/`, by the tables of HPACK. */
+const postHeaders = Buffer.from([0x83, 0x84, 0x87, 0x41, 1, 'x'.charCodeAt(0)])
+
+/** Everything the server sends until it closes the connection. */
+async function readAll(socket: TLSSocket | Socket): Promise<string> {
+  let text = ''
+  socket.on('data', chunk => {
+    text += chunk
+  })
+  await closed(socket)
+  return text
+}
+
+test('one port speaks HTTP/2, HTTP/1.1 and, to who does not say what, HTTP/1.1', async t => {
+  const { port } = await start(t, hello)
+  assert.deepEqual(await ask2(session(t, port), { ':path': '/a?b=1' }), { status: 200, text: 'hello /a?b=1' })
+  assert.deepEqual((await ask1(port, { path: '/c' })).text, 'hello /c')
+  const bare = await tls(t, port)
+  bare.write('GET /d HTTP/1.0\r\n\r\n')
+  assert.match(await readAll(bare), /^HTTP\/1.1 200 OK\r\n[^]*hello \/d$/)
+})
+
+test('a client certificate is known by its subject when the authority has signed it, and only then', async t => {
+  const { port } = await start(t, exchange => {
+    const { certificate, certificateError } = exchange.connection
+    exchange.respond(200, {})
+    const seen = [certificate?.commonName, certificate?.organizations, certificateError]
+    exchange.end([Buffer.from(JSON.stringify(seen))])
+  })
+  const strangers = await testCertificates(t)
+  const cases = [
+    [{}, [null, null, null]],
+    [await certificates.client('alice', ['dev', 'ops']), ['alice', ['dev', 'ops'], null]],
+    [await certificates.client('bob'), ['bob', [], null]],
+    [await strangers.client('alice', ['system:masters']), [null, null, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE']],
+    [certificates.server, [null, null, 'INVALID_PURPOSE']],
+  ] as const
+  for (const [pair, expected] of cases) {
+    assert.deepEqual(JSON.parse((await ask2(session(t, port, pair))).text), expected)
+    assert.deepEqual(JSON.parse((await ask1(port, pair)).text), expected)
+  }
+})
+
+test('certificates and authorities are replaced while the server runs', async t => {
+  const { server, port } = await start(t, exchange => {
+    exchange.respond(200, {})
+    exchange.end([Buffer.from(String(exchange.connection.certificate?.commonName))])
+  })
+  const others = await testCertificates(t)
+  const alice = session(t, port, await certificates.client('alice'))
+  const nobody = session(t, port)
+  assert.equal((await ask2(alice)).text, 'alice')
+  assert.equal((await ask2(nobody)).text, 'undefined')
+  server.setTls({ ...others.server, clientCa: others.ca })
+  await closed(alice)
+  assert.equal((await ask2(nobody)).text, 'undefined')
+  const again = { ...(await certificates.client('alice')), ca: others.ca }
+  assert.equal((await ask2(session(t, port, again))).text, 'undefined')
+  assert.equal((await ask2(session(t, port, { ...(await others.client('bob')), ca: others.ca }))).text, 'bob')
+})
+
+test('old TLS, plain HTTP, garbage and hanging up are counted and closed, and others are served', async t => {
+  const { port, rejected } = await start(t, hello)
+  const oldVersions = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
+  await once(connectTls({ host: '127.0.0.1', port, ca: certificates.ca, ...oldVersions }), 'error')
+  const nonsense = '\0\x01\x02 nonsense'.repeat(100)
+  for (const text of ['GET / HTTP/1.1\r\nhost: x\r\n\r\n', nonsense, '\x16\x03\x01\x02\x00\x01\x00\x01']) {
+    const socket = connectTcp(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.end(text, 'latin1')
+    await readAll(socket)
+  }
+  const rude = connectTcp(port, '127.0.0.1', () => rude.resetAndDestroy())
+  const garbage = await tls(t, port, { ALPNProtocols: ['h2'] })
+  garbage.write(nonsense)
+  await readAll(garbage)
+  const malformed = await tls(t, port)
+  malformed.write('NONSENSE\r\n\r\n')
+  assert.match(await readAll(malformed), /^HTTP\/1.1 400 Bad Request\r\n/)
+  assert.equal((await ask2(session(t, port))).status, 200)
+  assert.ok(rejected.filter(reason => reason === 'tls').length >= 4, String(rejected))
+  assert.equal(rejected.filter(reason => reason === 'malformed').length, 2)
+})
+
+test('headers that are too large or too many are refused in both protocols', async t => {
+  const { port, rejected } = await start(t, hello, { headerBytesMax: 8_192, headersMax: 50 })
+  assert.equal((await ask1(port, { headers: { large: 'x'.repeat(9_000) } })).status, 431)
+  const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`name-${index}`, 'x']))
+  assert.equal((await ask1(port, { headers: many })).status, 431)
+  assert.equal((await ask2(session(t, port), { large: 'x'.repeat(9_000) })).status, 431)
+  const settled = session(t, port)
+  await ask2(settled)
+  for (const headers of [{ large: 'x'.repeat(9_000) }, many]) {
+    await assert.rejects(ask2(settled, headers), /ENHANCE_YOUR_CALM/)
+  }
+  assert.equal((await ask1(port, { headers: { fine: 'x'.repeat(4_000) } })).status, 200)
+  assert.deepEqual(rejected, ['headers', 'headers', 'headers'])
+})
+
+test('who is slow to shake hands, to begin or to send headers is cut off', async t => {
+  const { server, port, rejected } = await start(t, hello, { headerTimeoutMs: 80 })
+  const silent = connectTcp(port, '127.0.0.1')
+  const quiet1 = await tls(t, port)
+  const quiet2 = await tls(t, port, { ALPNProtocols: ['h2'] })
+  const slow = await tls(t, port)
+  slow.write('GET / HTTP/1.1\r\n')
+  const drip = setInterval(() => slow.write('a: b\r\n'), 10)
+  t.after(() => clearInterval(drip))
+  const unsettled = await tls(t, port, { ALPNProtocols: ['h2'] })
+  unsettled.write(preface)
+  unsettled.write(frame(headersFrame, 5, 1, postHeaders))
+  await Promise.all([silent, quiet1, quiet2, slow, unsettled].map(readAll))
+  clearInterval(drip)
+  assert.deepEqual(rejected.sort(), ['slow-request', 'slow-request', 'slow-request', 'slow-request', 'tls'])
+  while (server.connectionCount > 0) await sleep(5)
+})
+
+test('an idle connection is closed, one with an open request is not', async t => {
+  const { port } = await start(
+    t,
+    exchange => {
+      exchange.respond(200, {})
+      if (exchange.target === '/') exchange.end()
+    },
+    { idleTimeoutMs: 60 },
+  )
+  const agent = new Agent({ keepAlive: true })
+  t.after(() => agent.destroy())
+  const [idle, busy] = [session(t, port), session(t, port)]
+  const open = busy.request({ ':path': '/open' })
+  await once(open, 'response')
+  await ask2(idle)
+  const { status } = await ask1(port, { agent })
+  assert.equal(status, 200)
+  await closed(idle)
+  assert.equal(busy.destroyed, false)
+  open.close()
+  await closed(busy)
+})
+
+test('a body past the limit is refused with an answer the client can read, in both protocols', async t => {
+  const { port } = await start(t, async exchange => {
+    const outcome = await exchange.readBody(1_000).then(body => `${body.length}`, reasonOf)
+    exchange.respond(outcome === 'too-large' ? 413 : 200, {})
+    exchange.end([Buffer.from(outcome)])
+  })
+  const large = Buffer.alloc(5_000_000)
+  const client = session(t, port)
+  for (const [headers, body, expected] of [
+    [{}, undefined, { status: 200, text: '0' }],
+    [{}, Buffer.alloc(1_000), { status: 200, text: '1000' }],
+    [{ 'content-length': large.length }, large, { status: 413, text: 'too-large' }],
+    [{}, large, { status: 413, text: 'too-large' }],
+  ] as const) {
+    assert.deepEqual(await ask2(client, { ':method': 'POST', ...headers }, body), expected)
+    assert.deepEqual(await ask1(port, { method: 'POST', headers }, body), expected)
+  }
+})
+
+test('a body that is slow, cut off or shorter than declared is no body', async t => {
+  const outcomes: string[] = []
+  const { port, rejected } = await start(
+    t,
+    async exchange => {
+      outcomes.push(await exchange.readBody(1_000).then(() => 'whole', reasonOf))
+      exchange.respond(400, {})
+      exchange.end()
+    },
+    { bodyTimeoutMs: 60 },
+  )
+  const slow = session(t, port).request({ ':method': 'POST' })
+  slow.write('x')
+  await once(slow, 'response')
+  for (const [code] of [[constants.NGHTTP2_NO_ERROR], [constants.NGHTTP2_CANCEL]] as const) {
+    const socket = await tls(t, port, { ALPNProtocols: ['h2'] })
+    socket.write(Buffer.concat([preface, frame(headersFrame, 4, 1, postHeaders)]))
+    socket.write(frame(dataFrame, 0, 1, Buffer.from('x')))
+    await once(socket, 'data')
+    socket.write(frame(resetFrame, 0, 1, Buffer.from([0, 0, 0, code])))
+    while (outcomes.length < (code === constants.NGHTTP2_NO_ERROR ? 2 : 3)) await sleep(1)
+  }
+  const short = await tls(t, port)
+  short.end('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nx')
+  await readAll(short)
+  assert.deepEqual(outcomes, ['too-slow', 'aborted', 'aborted', 'aborted'])
+  assert.deepEqual(
+    rejected.filter(reason => reason === 'slow-request'),
+    ['slow-request'],
+  )
+})
+
+test('a client that waits to be told gets 100 when its body is read, and not before', async t => {
+  const { port } = await start(t, async exchange => {
+    const body = exchange.target === '/read' ? await exchange.readBody(10) : Buffer.from('unread')
+    exchange.respond(200, {})
+    exchange.end([body])
+  })
+  const headers = 'host: x\r\nexpect: 100-continue\r\ncontent-length: 4\r\nconnection: close\r\n\r\n'
+  const answers = [
+    ['/read', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200'],
+    ['/refuse', 'HTTP/1.1 200'],
+  ] as const
+  for (const [path, answer] of answers) {
+    const socket = await tls(t, port)
+    socket.write(`POST ${path} HTTP/1.1\r\n${headers}`)
+    socket.once('data', () => socket.write('body'))
+    const text = await readAll(socket)
+    assert.ok(text.startsWith(answer), text)
+    assert.match(text, path === '/read' ? /body/ : /unread/)
+  }
+  const question = { ':path': '/read', ':method': 'POST', 'expect': '100-continue' }
+  const stream = session(t, port).request(question, { endStream: false })
+  await once(stream, 'continue')
+  stream.end('body')
+  assert.deepEqual(await stream.setEncoding('utf8').toArray(), ['body'])
+})
+
+test('answers that nobody reads are cut off, and a thousand of them hinder nobody', async t => {
+  const block = Buffer.alloc(64 * 1024)
+  const { port, rejected } = await start(
+    t,
+    async exchange => {
+      if (exchange.target === '/small') return hello(exchange)
+      exchange.respond(200, {})
+      while (!exchange.closed) {
+        if (!exchange.write([block])) await exchange.drained()
+      }
+    },
+    { stallTimeoutMs: 300, resetsBurst: 10_000 },
+  )
+  const streams = Array.from({ length: 5 }, () =>
+    session(t, port, { settings: { initialWindowSize: 0 } }),
+  ).flatMap(client => Array.from({ length: 200 }, () => client.request({ ':path': '/large' })))
+  for (const stream of streams) stream.on('error', () => undefined)
+  const before = performance.now()
+  assert.equal((await ask2(session(t, port), { ':path': '/small' })).status, 200)
+  assert.ok(performance.now() - before < 2_000)
+  await Promise.all(streams.map(closed))
+  assert.equal(rejected.length, 1_000)
+  assert.ok(rejected.every(reason => reason === 'slow-reader'))
+  const socket = await tls(t, port)
+  socket.write('GET /large HTTP/1.1\r\nhost: x\r\n\r\n')
+  while (rejected.length < 1_001) await sleep(10)
+})
+
+test('resets, pings, settings and pipelined requests beyond what anybody needs end the connection', async t => {
+  const { port, rejected } = await start(t, () => undefined, {
+    resetsBurst: 20,
+    resetsPerSecond: 1,
+    controlFramesBurst: 20,
+    controlFramesPerSecond: 1,
+    pipelinedMax: 10,
+  })
+  const floods: ((client: ClientHttp2Session) => void)[] = [
+    client => client.ping(() => undefined),
+    client => client.settings({ initialWindowSize: 70_000 + Math.floor(performance.now()) }),
+    client => {
+      const stream = client.request({ ':path': '/' })
+      stream.on('error', () => undefined)
+      stream.close(constants.NGHTTP2_CANCEL)
+    },
+  ]
+  for (const flood of floods) {
+    const client = session(t, port)
+    await once(client, 'connect')
+    const flooding = setInterval(() => {
+      if (!client.destroyed) flood(client)
+    }, 1)
+    await closed(client)
+    clearInterval(flooding)
+  }
+  const socket = await tls(t, port)
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(20))
+  await readAll(socket)
+  assert.ok(rejected.includes('flood'))
+  assert.ok(rejected.length >= 4, String(rejected))
+})
+
+test('connections beyond the bound are closed', async t => {
+  const { port, rejected } = await start(t, hello, { connectionsMax: 2 })
+  const kept = [session(t, port), session(t, port)]
+  await Promise.all(kept.map(client => ask2(client)))
+  await assert.rejects(ask1(port), /./)
+  assert.deepEqual(rejected, ['connections'])
+  kept[0]!.close()
+  await closed(kept[0]!)
+  assert.equal((await ask1(port)).status, 200)
+})
+
+test('a client that asks for another protocol gets the connection itself, or an answer', async t => {
+  const { server, port } = await start(t, exchange => {
+    if (exchange.target === '/refuse') return hello(exchange)
+    const { connection, head } = exchange.takeOver!()
+    connection.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
+    connection.write(head)
+    connection.pipe(connection)
+  })
+  const socket = await tls(t, port)
+  socket.write('GET /take HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\nearly ')
+  socket.write('late')
+  let text = ''
+  socket.on('data', chunk => {
+    text += chunk
+  })
+  while (!text.endsWith('early late')) await once(socket, 'data')
+  const refused = await tls(t, port)
+  refused.write('GET /refuse HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
+  assert.match(await readAll(refused), /^HTTP\/1.1 200 OK\r\n[^]*hello \/refuse/)
+  await Promise.all([server.stop(50), closed(socket)])
+})
+
+test('stopping lets running requests end, tells clients to go, and cuts off who does not', async t => {
+  const running: HttpExchange[] = []
+  const { server, port } = await start(t, exchange => void running.push(exchange))
+  const idle2 = session(t, port)
+  await once(idle2, 'connect')
+  const idle1 = await tls(t, port)
+  const halfOpen = connectTcp(port, '127.0.0.1')
+  await once(halfOpen, 'connect')
+  const client = session(t, port)
+  const answers = [ask2(client), ask2(client), ask1(port, { agent: new Agent({ keepAlive: true }) })]
+  while (running.length < 3) await sleep(5)
+  const stopped = server.stop(5_000)
+  await Promise.all([idle2, idle1, halfOpen].map(closed))
+  await assert.rejects(ask1(port), /./)
+  for (const exchange of running) hello(exchange)
+  assert.deepEqual(
+    (await Promise.all(answers)).map(({ status }) => status),
+    [200, 200, 200],
+  )
+  await stopped
+  const stuck = await start(t, () => undefined)
+  const cut = session(t, stuck.port).request({ ':path': '/' })
+  cut.on('error', () => undefined)
+  await sleep(50)
+  await stuck.server.stop(50)
+  await closed(cut)
+  assert.equal(stuck.server.connectionCount, 0)
+})
+
+test('a port that is taken, and a certificate that is none, are said at the start', async t => {
+  const { port } = await start(t, hello)
+  const options = { host: '127.0.0.1', onExchange: hello }
+  const tls = { ...certificates.server, clientCa: certificates.ca }
+  await assert.rejects(serveHttp({ ...options, port, tls }), { code: 'EADDRINUSE' })
+  const none = { cert: 'x', key: 'y', clientCa: 'z' }
+  await assert.rejects(serveHttp({ ...options, port: 0, tls: none }), /PEM|no start line/i)
+})

@@ -1,0 +1,309 @@
+import { constants as cryptoConstants } from 'node:crypto'
+import { once } from 'node:events'
+import { ServerResponse, type IncomingMessage } from 'node:http'
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
+import {
+  defaultHttpLimits,
+  type HttpExchange,
+  type HttpLimits,
+  type HttpRejection,
+  type HttpServer,
+  type HttpServerOptions,
+  type HttpTls,
+} from '../http.ts'
+import { checkClientCertificate } from './http/client-certificate.ts'
+import { Connection, type Transport } from './http/connection.ts'
+import { Http1Exchange, surviving } from './http/http1-exchange.ts'
+import { Http2Exchange } from './http/http2-exchange.ts'
+
+export async function serveHttp(options: HttpServerOptions): Promise<HttpServer> {
+  const server = new NodeHttpServer(options)
+  await server.listen(options.host, options.port)
+  return server
+}
+
+class NodeHttpServer implements HttpServer {
+  readonly #limits: HttpLimits
+  readonly #onExchange: (exchange: HttpExchange) => void
+  readonly #onRejected: (reason: HttpRejection) => void
+  readonly #server: Http2SecureServer
+  /** Below TLS, from the first byte on. */
+  readonly #sockets = new Set<Socket>()
+  /** Those among them that have not finished their handshake, by the address of the client. */
+  readonly #handshakes = new Map<string, Socket>()
+  readonly #connections = new Set<Connection>()
+  /** By what Node knows them by: the session of HTTP/2, the socket of HTTP/1.1. */
+  readonly #byOrigin = new WeakMap<object, Connection>()
+  #clientCa: string
+  #sweeping: NodeJS.Timeout | undefined
+  #stopped: Promise<void> | undefined
+
+  constructor({ tls, limits, onExchange, onRejected = () => undefined }: HttpServerOptions) {
+    this.#limits = { ...defaultHttpLimits, ...limits }
+    this.#onExchange = onExchange
+    this.#onRejected = onRejected
+    this.#clientCa = tls.clientCa
+    this.#server = createSecureServer({ ...secureOptions(tls), ...protocolOptions(this.#limits) })
+    this.#server.maxConnections = this.#limits.connectionsMax
+    // HTTP/1.1 has no other way to bound them; Node's types know it of HTTP/1.1 servers only.
+    Object.assign(this.#server, { maxHeadersCount: this.#limits.headersMax + 1 })
+    this.#attend(this.#server)
+  }
+
+  get address(): { readonly host: string; readonly port: number } {
+    const { address, port } = this.#server.address() as AddressInfo
+    return { host: address, port }
+  }
+
+  get connectionCount(): number {
+    return this.#sockets.size
+  }
+
+  async listen(host: string, port: number): Promise<void> {
+    this.#server.listen({ host, port })
+    await once(this.#server, 'listening')
+    // Whatever fails later concerns a connection that was being accepted.
+    this.#server.on('error', () => undefined)
+    const { headerTimeoutMs, idleTimeoutMs, stallTimeoutMs } = this.#limits
+    const everyMs = Math.min(headerTimeoutMs, idleTimeoutMs, stallTimeoutMs) / sweepsPerTimeout
+    this.#sweeping = setInterval(() => this.#sweep(), everyMs).unref()
+  }
+
+  setTls(tls: HttpTls): void {
+    this.#server.setSecureContext(secureOptions(tls))
+    if (tls.clientCa === this.#clientCa) return
+    this.#clientCa = tls.clientCa
+    for (const connection of this.#connections) {
+      if (connection.certificate !== undefined) connection.close()
+    }
+  }
+
+  stop(graceMs: number): Promise<void> {
+    this.#stopped ??= this.#stop()
+    const timeout = setTimeout(() => this.#destroyAll(), graceMs)
+    return this.#stopped.finally(() => clearTimeout(timeout))
+  }
+
+  async #stop(): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    for (const connection of this.#connections) connection.close()
+    for (const socket of this.#handshakes.values()) socket.destroy()
+    await closed
+    clearInterval(this.#sweeping)
+  }
+
+  #destroyAll(): void {
+    for (const connection of this.#connections) connection.destroy()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #sweep(): void {
+    const nowMs = performance.now()
+    for (const connection of this.#connections) connection.sweep(nowMs)
+  }
+
+  #attend(server: Http2SecureServer): void {
+    server.on('connection', (socket: Socket) => {
+      const origin = originOf(socket)
+      this.#sockets.add(surviving(socket))
+      this.#handshakes.set(origin, socket)
+      socket.once('close', () => {
+        this.#sockets.delete(socket)
+        if (this.#handshakes.get(origin) === socket) this.#handshakes.delete(origin)
+      })
+    })
+    server.on('secureConnection', (socket: TLSSocket) => {
+      this.#handshakes.delete(originOf(socket))
+      if (socket.alpnProtocol !== 'h2') this.#onHttp1Socket(socket)
+    })
+    server.on('drop', () => this.#onRejected('connections'))
+    server.on('tlsClientError', (_error: Error, socket: TLSSocket) => {
+      this.#onRejected('tls')
+      surviving(socket).destroy()
+    })
+    server.on('session', (session: ServerHttp2Session) => this.#onSession(session))
+    server.on('sessionError', () => this.#onRejected('malformed'))
+    server.on('clientError', (error: ClientError, socket: Duplex) => this.#onClientError(error, socket))
+    server.on('unknownProtocol', (socket: TLSSocket) => {
+      this.#onRejected('malformed')
+      socket.destroy()
+    })
+    this.#attendHttp1(server)
+    // Whoever listens for requests of HTTP/1.1 is given those of HTTP/2 in its clothes; we take them as they
+    // are.
+    server.removeAllListeners('stream')
+    server.on('stream', (stream: ServerHttp2Stream, headers, _flags, rawHeaders: readonly string[]) => {
+      const connection = this.#byOrigin.get(stream.session!)
+      if (connection === undefined || headers[':method'] === 'CONNECT') return stream.close()
+      const exchange = new Http2Exchange({ connection, stream, headers, rawHeaders })
+      // The bound that is part of the settings holds only once the client has said that it knows them.
+      if (sizeOf(rawHeaders) <= this.#limits.headerBytesMax) return this.#onExchange(exchange)
+      this.#onRejected('headers')
+      exchange.respond(431, {})
+      exchange.end()
+    })
+  }
+
+  #attendHttp1(server: Http2SecureServer): void {
+    const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+      const connection = this.#byOrigin.get(request.socket)!
+      if (connection.openCount >= this.#limits.pipelinedMax) return connection.reject('flood')
+      if (request.rawHeaders.length / 2 > this.#limits.headersMax) {
+        this.#onRejected('headers')
+        response.writeHead(431, { connection: 'close' }).end()
+        return
+      }
+      this.#onExchange(new Http1Exchange({ connection, request, response }))
+    }
+    server.on('request', onRequest as never)
+    server.on('checkContinue', onRequest as never)
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Uint8Array) => {
+      const connection = this.#byOrigin.get(request.socket)!
+      const response = new ServerResponse(request)
+      response.shouldKeepAlive = false
+      response.assignSocket(request.socket)
+      response.once('finish', () => request.socket.destroySoon())
+      surviving(request.socket)
+      const upgrade = { connection: surviving(socket), head }
+      this.#onExchange(new Http1Exchange({ connection, request, response, upgrade }))
+    })
+  }
+
+  #onSession(session: ServerHttp2Session): void {
+    const connection = this.#connect(session.socket as TLSSocket, {
+      close: () => session.close(),
+      destroy: () => session.destroy(),
+    })
+    connection.awaitSettings()
+    session.once('localSettings', () => connection.settled())
+    this.#byOrigin.set(session, connection)
+    session.once('close', () => this.#connections.delete(connection))
+    session.setLocalWindowSize(connectionWindowBytes)
+    session.on('ping', () => connection.countControlFrame())
+    session.on('remoteSettings', () => connection.countControlFrame())
+  }
+
+  #onHttp1Socket(socket: TLSSocket): void {
+    const connection = this.#connect(socket, {
+      close: () => {
+        if (connection.openCount === 0) socket.destroySoon()
+      },
+      destroy: () => socket.destroy(),
+    })
+    this.#byOrigin.set(socket, connection)
+    socket.once('close', () => this.#connections.delete(connection))
+  }
+
+  #connect(socket: TLSSocket, transport: Transport): Connection {
+    const connection = new Connection({
+      address: socket.remoteAddress ?? '',
+      ...checkClientCertificate(socket),
+      limits: this.#limits,
+      transport,
+      onRejected: this.#onRejected,
+    })
+    this.#connections.add(connection)
+    return connection
+  }
+
+  /** What arrived over HTTP/1.1 is no request; or the client hung up. */
+  #onClientError(error: ClientError, socket: Duplex): void {
+    const answer = answers.get(error.code ?? '') ?? (error.code?.startsWith('HPE_') ? malformed : undefined)
+    const isAnswering = (this.#byOrigin.get(socket)?.openCount ?? 0) > 0
+    if (answer === undefined || isAnswering || !socket.writable) return void surviving(socket).destroy()
+    this.#onRejected(answer.reason)
+    const head = `HTTP/1.1 ${answer.status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`
+    surviving(socket).end(head, () => socket.destroy())
+  }
+}
+
+function originOf(socket: Socket): string {
+  return `${socket.remoteAddress} ${socket.remotePort}`
+}
+
+function sizeOf(rawHeaders: readonly string[]): number {
+  let characters = 0
+  for (const text of rawHeaders) characters += text.length
+  return characters
+}
+
+type ClientError = Error & { readonly code?: string }
+
+interface ClientErrorAnswer {
+  readonly status: string
+  readonly reason: HttpRejection
+}
+
+const malformed: ClientErrorAnswer = { status: '400 Bad Request', reason: 'malformed' }
+
+const answers: ReadonlyMap<string, ClientErrorAnswer> = new Map([
+  ['HPE_HEADER_OVERFLOW', { status: '431 Request Header Fields Too Large', reason: 'headers' }],
+  ['ERR_HTTP_REQUEST_TIMEOUT', { status: '408 Request Timeout', reason: 'slow-request' }],
+])
+
+/** How exactly timeouts are kept: so many looks within the shortest. */
+const sweepsPerTimeout = 8
+
+/**
+ * What a client may send on a connection before it is read. One slow request does not use it up: each has its
+ * own.
+ */
+const connectionWindowBytes = 1024 * 1024
+
+/** The body of nearly every request fits in without waiting. */
+const streamWindowBytes = 256 * 1024
+
+/**
+ * Of one connection, in megabytes: what waits to be sent counts. At the bound new requests on it are refused.
+ */
+const sessionMemoryMax = 128
+
+function protocolOptions(limits: HttpLimits) {
+  return {
+    allowHTTP1: true,
+    handshakeTimeout: limits.headerTimeoutMs,
+    // A silent connection is asked for a sign of life by the kernel; one without an answer is gone.
+    keepAlive: true,
+    keepAliveInitialDelay: 15_000,
+    noDelay: true,
+    settings: {
+      maxConcurrentStreams: limits.streamsMax,
+      initialWindowSize: streamWindowBytes,
+      maxHeaderListSize: limits.headerBytesMax,
+    },
+    maxHeaderListPairs: limits.headersMax,
+    maxSessionMemory: sessionMemoryMax,
+    streamResetBurst: limits.resetsBurst,
+    streamResetRate: limits.resetsPerSecond,
+    http1Options: {
+      maxHeaderSize: limits.headerBytesMax,
+      headersTimeout: limits.headerTimeoutMs,
+      requestTimeout: limits.headerTimeoutMs + limits.bodyTimeoutMs,
+      connectionsCheckingInterval: Math.ceil(limits.headerTimeoutMs / sweepsPerTimeout),
+      keepAliveTimeout: limits.idleTimeoutMs,
+    },
+  }
+}
+
+function secureOptions({ cert, key, clientCa }: HttpTls) {
+  return {
+    cert,
+    key,
+    ca: clientCa,
+    minVersion: 'TLSv1.2',
+    requestCert: true,
+    rejectUnauthorized: false,
+    // A resumed session would bring along a verification by authorities that have been replaced since. HTTP/2
+    // forbids to negotiate again, and nobody needs it.
+    secureOptions: cryptoConstants.SSL_OP_NO_TICKET | cryptoConstants.SSL_OP_NO_RENEGOTIATION,
+  } as const
+}

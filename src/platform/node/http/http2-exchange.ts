@@ -1,0 +1,145 @@
+/** A request over HTTP/2: one stream. */
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { HttpBodyError, type HttpExchange, type HttpHeaders } from '../../http.ts'
+import type { Connection, OpenExchange } from './connection.ts'
+import { declaredBytes, readBody } from './read-body.ts'
+
+export interface Http2ExchangeOptions {
+  readonly connection: Connection
+  readonly stream: ServerHttp2Stream
+  readonly headers: IncomingHttpHeaders
+  /** Names and values in turn, as they were sent. */
+  readonly rawHeaders: readonly string[]
+}
+
+export class Http2Exchange implements HttpExchange, OpenExchange {
+  readonly connection: Connection
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly #stream: ServerHttp2Stream
+  /** Names and values in turn. */
+  readonly #rawHeaders: readonly string[]
+  #onClose: (() => void)[] = []
+  #isClosed = false
+  #isCut = false
+  /** The client goes on sending a body that nobody reads. */
+  #hasUnreadBody = false
+
+  constructor({ connection, stream, headers, rawHeaders }: Http2ExchangeOptions) {
+    this.connection = connection
+    this.#stream = stream
+    this.#rawHeaders = rawHeaders
+    headers['host'] ??= headers[':authority']
+    // The one header that Node does not join is only ever sent by servers.
+    this.headers = headers as Readonly<Record<string, string | undefined>>
+    connection.opened(this)
+    // An error ends the stream, and its end is told by the other event; unheard it would end the process.
+    stream.on('error', ignore)
+    stream.once('close', () => this.#close())
+  }
+
+  headerValues(name: string): readonly string[] {
+    const raw = this.#rawHeaders
+    return raw.filter((_value, index) => index % 2 === 1 && raw[index - 1] === name)
+  }
+
+  get method(): string {
+    return this.headers[':method'] ?? ''
+  }
+
+  get target(): string {
+    return this.headers[':path'] ?? ''
+  }
+
+  get closed(): boolean {
+    return this.#isClosed
+  }
+
+  get unsentBytes(): number {
+    return this.#stream.bufferSize
+  }
+
+  onClose(callback: () => void): void {
+    if (this.#isClosed) callback()
+    else this.#onClose.push(callback)
+  }
+
+  async readBody(limitBytes: number): Promise<Uint8Array> {
+    const stream = this.#stream
+    if (stream.endAfterHeaders) return nothing
+    if (this.#isClosed) throw new HttpBodyError('aborted')
+    this.#hasUnreadBody = true
+    if ((declaredBytes(this.headers) ?? 0) > limitBytes) throw new HttpBodyError('too-large')
+    if (isExpectingContinue(this.headers)) stream.additionalHeaders({ ':status': 100 })
+    try {
+      const { bodyTimeoutMs: timeoutMs } = this.connection.limits
+      const body = await readBody(stream, { limitBytes, timeoutMs, isWhole: () => !stream.aborted })
+      this.#hasUnreadBody = false
+      return body
+    } catch (error) {
+      if (error instanceof HttpBodyError && error.reason === 'too-slow') this.connection.count('slow-request')
+      throw error
+    }
+  }
+
+  respond(status: number, headers: HttpHeaders): void {
+    if (!this.#isClosed && !this.#stream.closed) this.#stream.respond({ ':status': status, ...headers })
+  }
+
+  write(pieces: readonly Uint8Array[]): boolean {
+    const stream = this.#stream
+    if (stream.writableEnded) return true
+    if (pieces.length > 1) stream.cork()
+    for (const piece of pieces) stream.write(piece)
+    if (pieces.length > 1) stream.uncork()
+    return stream.writableLength < unsentBytesMax
+  }
+
+  async drained(): Promise<void> {
+    const stream = this.#stream
+    if (this.#isClosed || !stream.writableNeedDrain) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    stream.once('drain', resolve).once('close', resolve)
+    await promise
+    stream.off('drain', resolve).off('close', resolve)
+  }
+
+  end(pieces: readonly Uint8Array[] = []): void {
+    const stream = this.#stream
+    if (stream.writableEnded) return this.#stopBody()
+    if (pieces.length === 1) {
+      stream.end(pieces[0])
+    } else {
+      this.write(pieces)
+      stream.end()
+    }
+    this.#stopBody()
+  }
+
+  abort(): void {
+    this.#isCut = true
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  }
+
+  /** Tells the client, once it has the answer, that the rest of its body is not wanted. */
+  #stopBody(): void {
+    if (this.#hasUnreadBody) this.#stream.close(constants.NGHTTP2_NO_ERROR)
+  }
+
+  #close(): void {
+    this.#isClosed = true
+    this.connection.closed(this)
+    if (this.#stream.aborted && !this.#isCut) this.connection.countReset()
+    for (const callback of this.#onClose) callback()
+  }
+}
+
+/** What may wait to be sent for one request before its writer is told to wait. */
+export const unsentBytesMax = 256 * 1024
+
+export const nothing: Uint8Array = new Uint8Array()
+
+export function isExpectingContinue(headers: IncomingHttpHeaders): boolean {
+  return headers['expect'] === '100-continue'
+}
+
+function ignore(): void {}

@@ -1,0 +1,24 @@
+/** So many at once, then so many a second. */
+export class RateBound {
+  readonly #burst: number
+  readonly #perSecond: number
+  #left: number
+  #filledMs: number
+
+  constructor(burst: number, perSecond: number) {
+    this.#burst = burst
+    this.#perSecond = perSecond
+    this.#left = burst
+    this.#filledMs = performance.now()
+  }
+
+  /** False when there was one too many. */
+  take(): boolean {
+    const nowMs = performance.now()
+    this.#left = Math.min(this.#burst, this.#left + ((nowMs - this.#filledMs) / 1_000) * this.#perSecond)
+    this.#filledMs = nowMs
+    if (this.#left < 1) return false
+    this.#left -= 1
+    return true
+  }
+}

@@ -1,0 +1,135 @@
+import { inspect, styleText } from 'node:util'
+import { AssertionError } from '#/base/assert.ts'
+import type { Clock, Log, LogFields } from '../platform.ts'
+
+export interface LogOptions {
+  /** Lines below this level are not written. */
+  readonly level: LogLevel
+  /** `text` is for people, `json` for programs: one object a line. */
+  readonly format: 'text' | 'json'
+}
+
+export type LogLevel = keyof typeof severities
+
+const severities = { debug: 0, info: 1, warn: 2, error: 3 }
+
+export function standardErrorLog(clock: Clock, options: LogOptions): Log {
+  const { stderr } = process
+  // The terminal or the program that read our lines may be gone: no reason to stop what we do.
+  if (stderr.listenerCount('error') === 0) stderr.on('error', () => undefined)
+  // The stream given makes it obey NO_COLOR and leave the colours out where there is no terminal.
+  const colour: Colour = (style, text) => styleText(style, text, { stream: stderr })
+  const format = options.format === 'json' ? jsonLine : (line: LogLine) => textLine(line, colour)
+  return lineLog({ level: options.level, clock, write: line => stderr.write(`${format(line)}\n`) })
+}
+
+export interface LogLine {
+  readonly time: string
+  readonly level: LogLevel
+  readonly message: string
+  readonly fields: LogFields
+}
+
+interface LineLogOptions {
+  readonly level: LogLevel
+  readonly clock: Clock
+  readonly write: (line: LogLine) => void
+}
+
+export function lineLog(options: LineLogOptions, always: LogFields = {}): Log {
+  const at =
+    (level: LogLevel) =>
+    (message: string, fields: LogFields = {}) => {
+      if (severities[level] < severities[options.level]) return
+      const time = new Date(options.clock.now()).toISOString()
+      options.write({ time, level, message, fields: { ...always, ...fields } })
+    }
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    with: fields => lineLog(options, { ...always, ...fields }),
+  }
+}
+
+export function jsonLine({ time, level, message, fields }: LogLine): string {
+  const named = Object.entries(fields).map(([name, value]) => {
+    return [reserved.has(name) ? `field.${name}` : name, plain(value)] as const
+  })
+  return JSON.stringify({ time, level, message, ...Object.fromEntries(named) })
+}
+
+/** Names of a line's own parts; a field of the same name gets another. */
+const reserved: ReadonlySet<string> = new Set(['time', 'level', 'message'])
+
+type Colour = (style: 'red' | 'yellow' | 'dim', text: string) => string
+
+export function textLine({ time, level, message, fields }: LogLine, colour: Colour): string {
+  const word = level.toUpperCase().padEnd(5)
+  const shownLevel =
+    level === 'error' ? colour('red', word) : level === 'warn' ? colour('yellow', word) : word
+  const shownFields = Object.entries(fields).map(([name, value]) => {
+    return ` ${colour('dim', `${printable(name)}=`)}${token(plain(value))}`
+  })
+  return `${colour('dim', time)} ${shownLevel} ${printable(message)}${shownFields.join('')}`
+}
+
+function token(value: unknown): string {
+  const plainWord = typeof value === 'string' && /^[^\s"=]+$/u.test(value)
+  return printable(plainWord ? value : JSON.stringify(value))
+}
+
+/** One line stays one line, and nothing in it steers a terminal or turns the direction of the text. */
+function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escape)
+}
+
+function escape(character: string): string {
+  const code = character.codePointAt(0) ?? 0
+  return `\\u{${code.toString(16)}}`
+}
+
+/** Characters of one field that a line shows: a log must not become a copy of what it tells about. */
+const fieldCharactersMax = 4_096
+
+/** A value that JSON can hold, whatever was given: a log line never fails. */
+function plain(value: unknown): unknown {
+  if (typeof value === 'string') return cut(value)
+  if (typeof value === 'boolean' || value === null || Number.isFinite(value)) return value
+  if (value instanceof Error) return cut(explain(value))
+  if (typeof value !== 'object') return cut(inspectPlainly(value))
+  try {
+    const text = JSON.stringify(value, (_key, each: unknown) =>
+      each instanceof Error ? explain(each) : each,
+    )
+    return text.length > fieldCharactersMax ? cut(text) : JSON.parse(text)
+  } catch {
+    return cut(inspectPlainly(value))
+  }
+}
+
+function inspectPlainly(value: unknown): string {
+  return inspect(value, { breakLength: Infinity, customInspect: false })
+}
+
+function cut(text: string): string {
+  return text.length > fieldCharactersMax ? `${text.slice(0, fieldCharactersMax)}...` : text
+}
+
+/** Causes that an explanation follows; an error may be its own cause. */
+const causesMax = 8
+
+/** `cannot bind pod web-0: node n3 is gone`: the error and what caused it, and where when the fault is ours. */
+function explain(error: Error): string {
+  const messages: string[] = []
+  for (let each: unknown = error; each !== undefined && messages.length < causesMax;) {
+    messages.push(each instanceof Error ? each.message : inspectPlainly(each))
+    each = each instanceof Error ? each.cause : undefined
+  }
+  const text = messages.join(': ')
+  return ourFaults.some(fault => error instanceof fault) ? `${text}\n${error.stack}` : text
+}
+
+/** Errors that only a wrong program throws. */
+const ourFaults = [AssertionError, TypeError, ReferenceError, RangeError]

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtempDisposable, readdir } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { spawnSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Duplex } from 'node:stream'
+import type { SocketAddress } from '../platform.ts'
+import { nodeNetwork } from './network.ts'
+
+const network = nodeNetwork()
+const anyPort: SocketAddress = { host: '127.0.0.1', port: 0 }
+
+function temporaryFolder() {
+  return mkdtempDisposable(join(tmpdir(), 'k8ts-network-'))
+}
+
+/** Everything up to the end. Iterating the stream would do too, but would close the other direction with it. */
+async function textOf(connection: Duplex): Promise<string> {
+  const chunks: Buffer[] = []
+  connection.on('data', (chunk: Buffer) => chunks.push(chunk))
+  await once(connection, 'end')
+  return Buffer.concat(chunks).toString()
+}
+
+/** Sends back what it got once the other side has sent all: only possible when a half-closed connection stays open. */
+async function echo(connection: Duplex): Promise<void> {
+  connection.end(await textOf(connection))
+}
+
+test('what is sent over TCP arrives, and the answer may follow the end of the question', async () => {
+  await using listener = await network.listen(anyPort, connection => void echo(connection))
+  const connection = await network.connect(listener.address)
+  const question = 'x'.repeat(300_000)
+  connection.end(question)
+  assert.equal(await textOf(connection), question)
+})
+
+test('what is sent over a unix socket arrives, and the file is gone with the listener', async () => {
+  await using folder = await temporaryFolder()
+  const address = { path: join(folder.path, 'socket') }
+  {
+    await using listener = await network.listen(address, connection => void echo(connection))
+    assert.deepEqual(listener.address, address)
+    const connection = await network.connect(address)
+    connection.end('hello')
+    assert.equal(await textOf(connection), 'hello')
+    await assert.rejects(
+      network.listen(address, () => undefined),
+      { code: 'EADDRINUSE' },
+    )
+  }
+  assert.deepEqual(await readdir(folder.path), [])
+})
+
+test('a unix socket left behind by a killed process is taken over', async () => {
+  await using folder = await temporaryFolder()
+  const address = { path: join(folder.path, 'socket') }
+  const path = JSON.stringify(address.path)
+  const script = `require('net').createServer().listen(${path}, () => process.kill(process.pid, 'SIGKILL'))`
+  assert.equal(spawnSync(process.execPath, ['-e', script]).signal, 'SIGKILL')
+  await using listener = await network.listen(address, connection => void echo(connection))
+  const connection = await network.connect(listener.address)
+  connection.end('again')
+  assert.equal(await textOf(connection), 'again')
+})
+
+test('an address in use, a port without a listener and a missing path are errors with a code', async () => {
+  await using listener = await network.listen(anyPort, () => undefined)
+  await assert.rejects(
+    network.listen(listener.address, () => undefined),
+    { code: 'EADDRINUSE' },
+  )
+  const closed = createServer().listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const { port } = closed.address() as { port: number }
+  closed.close()
+  await assert.rejects(network.connect({ host: '127.0.0.1', port }), { code: 'ECONNREFUSED' })
+  await assert.rejects(network.connect({ path: join(tmpdir(), 'k8ts-none') }), { code: 'ENOENT' })
+})
+
+test('the port of a closed listener is free at once, though a connection is still open', async () => {
+  const accepted = Promise.withResolvers<Duplex>()
+  const listener = await network.listen(anyPort, accepted.resolve)
+  const connection = await network.connect(listener.address)
+  const other = await accepted.promise
+  await listener[Symbol.asyncDispose]()
+  await using _second = await network.listen(listener.address, () => undefined)
+  other.end('still here')
+  connection.end()
+  assert.equal(await textOf(connection), 'still here')
+  other.destroy()
+})
+
+test('connecting ends with the reason of the abort, before and during', async () => {
+  const reason = new Error('enough')
+  await assert.rejects(network.connect(anyPort, AbortSignal.abort(reason)), reason)
+  const controller = new AbortController()
+  // An address of the documentation range: nobody answers.
+  const connecting = network.connect({ host: '192.0.2.1', port: 9 }, controller.signal)
+  controller.abort(reason)
+  await assert.rejects(connecting, reason)
+})
+
+test('a peer that resets the connection does not end the process', async () => {
+  const accepted = Promise.withResolvers<Duplex>()
+  await using listener = await network.listen(anyPort, accepted.resolve)
+  const connection = await network.connect(listener.address)
+  const other = await accepted.promise
+  const closed = new Promise(resolve => other.once('close', resolve))
+  ;(connection as unknown as { resetAndDestroy(): void }).resetAndDestroy()
+  await closed
+  assert.ok(other.destroyed)
+})
+
+test('datagrams arrive with the address of their sender, and sending to nobody is no error', async () => {
+  for (const host of ['127.0.0.1', '::1']) {
+    const received = Promise.withResolvers<[string, SocketAddress]>()
+    await using server = await network.bindDatagram({ host, port: 0 }, (message, from) => {
+      received.resolve([Buffer.from(message).toString(), from])
+    })
+    const client = await network.bindDatagram({ host, port: 0 }, () => undefined)
+    client.send(Buffer.from('to nobody'), { host, port: 1 })
+    client.send(Buffer.from('hello'), server.address)
+    assert.deepEqual(await received.promise, ['hello', client.address])
+    await client[Symbol.asyncDispose]()
+    client.send(Buffer.from('late'), server.address)
+    await client[Symbol.asyncDispose]()
+  }
+})
+
+test('a datagram address that is taken, or a path, is refused', async () => {
+  await using socket = await network.bindDatagram(anyPort, () => undefined)
+  await assert.rejects(
+    network.bindDatagram(socket.address, () => undefined),
+    { code: 'EADDRINUSE' },
+  )
+  await assert.rejects(
+    network.bindDatagram({ path: '/nowhere' }, () => undefined),
+    /datagrams go over UDP only/,
+  )
+})

@@ -1,0 +1,42 @@
+import { randomBytes, randomFillSync, randomUUID } from 'node:crypto'
+import { assert } from '#/base/assert.ts'
+import type { Random } from '../platform.ts'
+
+/** The operating system's random source. Labels mean nothing here: every draw is independent of every other. */
+export function nodeRandom(): Random {
+  const next = wholeNumbers()
+  return {
+    fraction: () => next() / range,
+    integer: (_label, below) => {
+      assert(Number.isSafeInteger(below) && below > 0, `cannot draw a whole number below ${below}`)
+      // The numbers past the last multiple of `below` would favour the small results.
+      const fair = range - (range % below)
+      let drawn = next()
+      while (drawn >= fair) drawn = next()
+      return drawn % below
+    },
+    bytes: (_label, length) => randomBytes(length),
+    uuid: () => randomUUID(),
+  }
+}
+
+/** One more than the largest whole number that is drawn: as many as a double holds exactly. */
+const range = 2 ** 53
+
+/** Draws fetched from the operating system at once; a call for each would cost ten times as much. */
+const drawsAtOnce = 512
+
+/** Draws whole numbers below `range`. Never for secrets: a drawn number stays in memory until it is overwritten. */
+function wholeNumbers(): () => number {
+  const pool = new Uint32Array(2 * drawsAtOnce)
+  let used = pool.length
+  return () => {
+    if (used === pool.length) {
+      randomFillSync(pool)
+      used = 0
+    }
+    const high = pool[used++]! >>> 11
+    const low = pool[used++]!
+    return high * 2 ** 32 + low
+  }
+}

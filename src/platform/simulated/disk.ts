@@ -1,0 +1,191 @@
+/**
+ * The disk of one host: a tree in memory that knows what is safe.
+ *
+ * What a crash does. Bytes appended since the last sync of a file are kept whole, lost, or kept up to a
+ * random byte, and the last sector of what is kept may be garbage. Truncating may be undone unless it
+ * was followed by a sync. A file that was opened to append to and never synced may be gone altogether. Atomic
+ * writes, renames, removals and new folders are there for good once they have returned, as on a journaling
+ * file system whose folders are synced; a renamed file can still be torn inside. A sync that failed leaves
+ * the file unsafe for ever, whatever later syncs say, as Linux does.
+ */
+import { posix } from 'node:path'
+import type { Random } from '../platform.ts'
+import { chance } from './labelled-random.ts'
+import { File } from './file.ts'
+import { systemError, type World } from './world.ts'
+
+/** Rates go from 0, never, to 1, always. */
+export interface DiskFaults {
+  /** How long everything but a sync takes. */
+  readonly accessMs: number
+  readonly syncMinMs: number
+  readonly syncMaxMs: number
+  /** Changes and syncs that fail with EIO. */
+  readonly errorRate: number
+  /** Torn files whose last surviving sector is garbage. */
+  readonly garbageRate: number
+  /** Changes fail with ENOSPC rather than make the disk hold more than this. */
+  readonly capacityBytes: number
+  /** The disk lies: a sync returns and makes nothing safe. For proving that a test would notice. */
+  readonly ignoresSync: boolean
+}
+
+/** A disk that is never asked how full it is. */
+const unlimitedBytes = Number.MAX_SAFE_INTEGER
+
+const faultless: DiskFaults = {
+  accessMs: 0.01,
+  syncMinMs: 0.5,
+  syncMaxMs: 2,
+  errorRate: 0,
+  garbageRate: 0.3,
+  capacityBytes: unlimitedBytes,
+  ignoresSync: false,
+}
+
+export type DiskOperation = 'write' | 'append' | 'sync' | 'truncate' | 'rename' | 'remove' | 'make-folder'
+
+/** What a test does to a disk. */
+export interface DiskControl {
+  readonly faults: DiskFaults
+  readonly usedBytes: number
+  /** Changes these faults from now on and leaves the others. */
+  setFaults(faults: Partial<DiskFaults>): void
+  /** The next operation of this kind fails with this error. */
+  failNext(operation: DiskOperation, code: 'EIO' | 'ENOSPC'): void
+}
+
+export interface Folder {
+  readonly entries: Map<string, Folder | File>
+  readonly mode: number
+  modifiedMs: number
+}
+
+export class Disk implements DiskControl {
+  readonly #world: World
+  readonly #host: string
+  #faults: DiskFaults
+  readonly #root: Folder = { entries: new Map(), mode: 0o755, modifiedMs: 0 }
+  readonly #failures: { readonly operation: DiskOperation; readonly code: string }[] = []
+
+  constructor(options: { world: World; host: string; faults: Partial<DiskFaults> }) {
+    this.#world = options.world
+    this.#host = options.host
+    this.#faults = { ...faultless, ...options.faults }
+  }
+
+  get faults(): DiskFaults {
+    return this.#faults
+  }
+
+  get usedBytes(): number {
+    let bytes = 0
+    for (const file of this.#files(this.#root)) bytes += file.sizeBytes
+    return bytes
+  }
+
+  get random(): Random {
+    return this.#world.random
+  }
+
+  setFaults(faults: Partial<DiskFaults>): void {
+    this.#faults = { ...this.#faults, ...faults }
+  }
+
+  failNext(operation: DiskOperation, code: 'EIO' | 'ENOSPC'): void {
+    this.#failures.push({ operation, code })
+  }
+
+  /** The error that this operation is due to fail with. */
+  dueError(operation: DiskOperation): Error | undefined {
+    const index = this.#failures.findIndex(failure => failure.operation === operation)
+    const [failure] = index < 0 ? [] : this.#failures.splice(index, 1)
+    if (failure !== undefined) return systemError(failure.code, `injected into ${operation}`)
+    const strikes = chance(this.random, this.label(`${operation} error`), this.#faults.errorRate)
+    return strikes ? systemError('EIO', operation) : undefined
+  }
+
+  /** How many more bytes fit. */
+  get roomBytes(): number {
+    const { capacityBytes } = this.#faults
+    return capacityBytes === unlimitedBytes ? unlimitedBytes : Math.max(0, capacityBytes - this.usedBytes)
+  }
+
+  checkRoom(moreBytes: number): void {
+    if (moreBytes > this.roomBytes) throw systemError('ENOSPC', 'no space left on device')
+  }
+
+  /** Where the draws of this disk come from. */
+  label(what: string): string {
+    return `disk/${this.#host}/${what}`
+  }
+
+  /** What is at the path, if anything. */
+  find(where: string): Folder | File | undefined {
+    let found: Folder | File | undefined = this.#root
+    for (const name of segments(where)) {
+      if (found instanceof File) return undefined
+      found = found?.entries.get(name)
+    }
+    return found
+  }
+
+  file(where: string): File {
+    const found = this.find(where)
+    if (found === undefined) throw systemError('ENOENT', `no such file: ${where}`)
+    if (!(found instanceof File)) throw systemError('EISDIR', `is a folder: ${where}`)
+    return found
+  }
+
+  folder(where: string): Folder {
+    const found = this.find(where)
+    if (found === undefined) throw systemError('ENOENT', `no such folder: ${where}`)
+    if (found instanceof File) throw systemError('ENOTDIR', `not a folder: ${where}`)
+    return found
+  }
+
+  /** The folder that holds, or would hold, the path, and the name in it. */
+  parent(where: string): { folder: Folder; name: string } {
+    const name = segments(where).at(-1)
+    if (name === undefined) throw systemError('EBUSY', 'the root folder stays as it is')
+    return { folder: this.folder(posix.dirname(posix.normalize(where))), name }
+  }
+
+  /** Power fails. */
+  crash(): void {
+    this.#tear(this.#root, '')
+  }
+
+  #tear(folder: Folder, prefix: string): void {
+    for (const [name, entry] of folder.entries) {
+      const where = `${prefix}/${name}`
+      if (!(entry instanceof File)) {
+        this.#tear(entry, where)
+      } else if (!entry.isNameSafe && chance(this.random, this.label('lost name'), 0.5)) {
+        folder.entries.delete(name)
+        this.#world.trace.record(this.#host, `disk lost ${where}`)
+      } else {
+        const { garbageRate } = this.#faults
+        const torn = entry.tear(this.random, { label: this.label('tear'), garbageRate })
+        if (torn !== undefined) this.#world.trace.record(this.#host, `disk tore ${where}: ${torn}`)
+      }
+    }
+  }
+
+  *#files(folder: Folder): Generator<File> {
+    for (const entry of folder.entries.values()) {
+      if (entry instanceof File) yield entry
+      else yield* this.#files(entry)
+    }
+  }
+}
+
+/** The names on the way from the root. */
+export function segments(where: string): string[] {
+  const isAbsolute = where.startsWith('/') && !where.includes('\0')
+  if (!isAbsolute) throw systemError('EINVAL', `not an absolute path: ${where}`)
+  return posix
+    .normalize(where)
+    .split('/')
+    .filter(name => name !== '')
+}

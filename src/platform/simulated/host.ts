@@ -1,0 +1,161 @@
+/**
+ * A machine of the simulation. It is a `Platform`: what it hands out belongs to its present life, which a
+ * crash ends. Its disk, its name and what it draws outlive the crash.
+ */
+import { assert } from '#/base/assert.ts'
+import type { Clock, Files, Log, Network, Platform, Processes, Random } from '../platform.ts'
+import { SimulatedClock } from './clock.ts'
+import { Disk, type DiskControl, type DiskFaults } from './disk.ts'
+import { SimulatedFiles } from './files.ts'
+import { HostNetwork } from './host-network.ts'
+import { LabelledRandom } from './labelled-random.ts'
+import { Life } from './life.ts'
+import { SimulatedLog } from './log.ts'
+import type { NetworkNode, SimulatedNetwork } from './network.ts'
+import { SimulatedProcesses, type ProcessTable, type Program } from './processes.ts'
+import type { World } from './world.ts'
+
+export interface HostOptions {
+  readonly world: World
+  readonly name: string
+  /** The address on the network beside the name. */
+  readonly address: string
+  readonly network: SimulatedNetwork
+  readonly diskFaults: Partial<DiskFaults>
+  readonly programs: ReadonlyMap<string, Program>
+}
+
+/** Ports from here on are given to those who do not care. */
+const firstFreePort = 32_768
+const lastPort = 65_535
+
+export class SimulatedHost implements Platform {
+  readonly name: string
+  readonly address: string
+  readonly random: Random
+  readonly #world: World
+  readonly #network: SimulatedNetwork
+  readonly #node: NetworkNode
+  readonly #disk: Disk
+  readonly #table: ProcessTable
+  #skewMs = 0
+  #nextPort = firstFreePort
+  #life: Life
+  #platform: Platform
+  #crashTurn = -1
+
+  constructor(options: HostOptions) {
+    const { world, name, network } = options
+    this.name = name
+    this.address = options.address
+    this.random = new LabelledRandom(world.seed, `host/${name}`)
+    this.#world = world
+    this.#network = network
+    this.#disk = new Disk({ world, host: name, faults: options.diskFaults })
+    this.#node = {
+      name,
+      address: options.address,
+      listeners: new Map(),
+      sockets: new Map(),
+      up: () => this.up,
+      freePort: taken => this.#freePort(taken),
+    }
+    this.#table = {
+      host: name,
+      programs: options.programs,
+      lives: new Set(),
+      nextPid: 100,
+      platformFor: life => this.#platformFor(life),
+    }
+    network.attach(this.#node)
+    this.#life = new Life(name, world.time)
+    this.#platform = this.#platformFor(this.#life)
+  }
+
+  get clock(): Clock {
+    return this.#platform.clock
+  }
+
+  get network(): Network {
+    return this.#platform.network
+  }
+
+  get files(): Files {
+    return this.#platform.files
+  }
+
+  get processes(): Processes {
+    return this.#platform.processes
+  }
+
+  get log(): Log {
+    return this.#platform.log
+  }
+
+  /** Aborted when the host crashes. Each life has its own. */
+  get signal(): AbortSignal {
+    return this.#life.signal
+  }
+
+  get up(): boolean {
+    return !this.#life.ended
+  }
+
+  get disk(): DiskControl {
+    return this.#disk
+  }
+
+  /** Sets the wall clock forwards or, with a negative number, back. Timers do not notice. */
+  jumpClock(byMs: number): void {
+    this.#skewMs += byMs
+    this.#world.trace.record(this.name, `clock jumps by ${byMs} ms`)
+  }
+
+  /**
+   * Power fails. Timers and processes are gone, connections are reset, what was not synced is lost or torn.
+   * Code that was running on the host stays where it waits; what it still tries, because `signal` woke it, is
+   * never answered.
+   */
+  crash(): void {
+    assert(this.up, `${this.name} is down already`)
+    this.#world.trace.record(this.name, 'crash')
+    this.#crashTurn = this.#world.time.turns
+    for (const life of this.#table.lives) life.end('crash')
+    this.#table.lives.clear()
+    this.#life.end('crash')
+    this.#disk.crash()
+  }
+
+  /** Boots with the disk as the crash left it, running nothing. */
+  restart(): void {
+    assert(!this.up, `${this.name} is up already`)
+    // Otherwise code of the old life that its signal has just woken would find itself in the new one.
+    const isLater = this.#world.time.turns > this.#crashTurn
+    assert(isLater, `${this.name} cannot restart at the moment it crashes: sleep first`)
+    this.#life = new Life(this.name, this.#world.time)
+    this.#platform = this.#platformFor(this.#life)
+    this.#world.trace.record(this.name, 'restart')
+  }
+
+  #platformFor(life: Life): Platform {
+    const world = this.#world
+    const clock = new SimulatedClock(world, life, () => this.#skewMs)
+    return {
+      clock,
+      random: this.random,
+      network: new HostNetwork({ world, life, network: this.#network, node: this.#node }),
+      files: new SimulatedFiles({ world, life, disk: this.#disk, nowMs: () => clock.now() }),
+      processes: new SimulatedProcesses({ world, life, table: this.#table }),
+      log: new SimulatedLog(world, life),
+    }
+  }
+
+  #freePort(taken: ReadonlyMap<number | string, unknown>): number {
+    for (let tries = firstFreePort; tries <= lastPort; tries++) {
+      const port = this.#nextPort
+      this.#nextPort = port === lastPort ? firstFreePort : port + 1
+      if (!taken.has(port)) return port
+    }
+    throw new Error(`${this.name} has no free port left`)
+  }
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { between, chance, LabelledRandom } from './labelled-random.ts'
+
+test('each label, each scope and each seed has a stream of its own', () => {
+  const draws = [
+    new LabelledRandom(1n, 'a').fraction('x'),
+    new LabelledRandom(1n, 'a').fraction('y'),
+    new LabelledRandom(1n, 'b').fraction('x'),
+    new LabelledRandom(2n, 'a').fraction('x'),
+    new LabelledRandom(2n ** 70n, 'a').fraction('x'),
+  ]
+  assert.equal(new Set(draws).size, draws.length)
+})
+
+test('one more draw in one place leaves the others as they were', () => {
+  const quiet = new LabelledRandom(7n, 'host')
+  const busy = new LabelledRandom(7n, 'host')
+  for (let draw = 0; draw < 10; draw++) busy.uuid('names')
+  const draw = (random: LabelledRandom): number[] => [1, 2].map(() => random.integer('jitter', 1e6))
+  assert.deepEqual(draw(busy), draw(quiet))
+})
+
+test('labels may be anything', () => {
+  const random = new LabelledRandom(7n, 'host')
+  for (const label of ['__proto__', 'constructor', '', 'x'.repeat(10_000)]) assert(random.fraction(label) < 1)
+})
+
+test('a uuid is of version 4 and is drawn anew each time', () => {
+  const random = new LabelledRandom(7n, 'host')
+  const uuids = Array.from({ length: 100 }, () => random.uuid('pod'))
+  const version4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+  for (const uuid of uuids) assert.match(uuid, version4)
+  assert.equal(new Set(uuids).size, 100)
+})
+
+test('a chance of 0 never and a chance of 1 always strikes, and a half about half the time', () => {
+  const random = new LabelledRandom(7n, 'host')
+  const strikes = (rate: number): number =>
+    Array.from({ length: 1_000 }, () => chance(random, 'coin', rate)).filter(Boolean).length
+  assert.equal(strikes(0), 0)
+  assert.equal(strikes(1), 1_000)
+  assert(Math.abs(strikes(0.5) - 500) < 80)
+  assert.equal(between(random, 'range', { min: 3, max: 3 }), 3)
+})

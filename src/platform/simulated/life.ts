@@ -1,0 +1,97 @@
+/**
+ * What ends together: a host between two crashes, or one process on it. Everything a life waits for (timers,
+ * messages, disks) reaches its code through `enter`, so a life that has ended hears nothing more and one that
+ * is stopped hears it when it goes on. Code of an ended life that still runs, because its signal was aborted,
+ * can do nothing any more.
+ */
+import type { Timer } from '../platform.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+/** A crash takes the kernel along, so nobody says goodbye to the peers; an exit leaves it in place. */
+export type Ending = 'crash' | 'exit'
+
+export class Life {
+  readonly name: string
+  readonly #time: VirtualTime
+  readonly #controller = new AbortController()
+  readonly #timers = new Set<Timer>()
+  /** In the order of registration, which is the order of release. */
+  readonly #releases = new Set<(ending: Ending) => void>()
+  /** What came in while stopped; undefined while running. */
+  #held: (() => void)[] | undefined
+  #ended = false
+
+  constructor(name: string, time: VirtualTime) {
+    this.name = name
+    this.#time = time
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** Aborted as the last step of the end. */
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** How much has come in while stopped. */
+  get heldCount(): number {
+    return this.#held?.length ?? 0
+  }
+
+  enter(callback: () => void): void {
+    if (this.#ended) return
+    if (this.#held === undefined) callback()
+    else this.#held.push(callback)
+  }
+
+  /** Enters after the delay. */
+  later(delayMs: number, callback: () => void): Timer {
+    if (this.#ended) return { cancel: () => {} }
+    let cancelled = false
+    const timer = this.#time.schedule(delayMs, () => {
+      this.#timers.delete(timer)
+      this.enter(() => {
+        // It may have been cancelled between firing and the end of a stop.
+        if (!cancelled) callback()
+      })
+    })
+    this.#timers.add(timer)
+    return {
+      cancel: () => {
+        cancelled = true
+        this.#timers.delete(timer)
+        timer.cancel()
+      },
+    }
+  }
+
+  /** Calls back when this life ends, unless the returned function is called before. */
+  onEnd(release: (ending: Ending) => void): () => void {
+    this.#releases.add(release)
+    return () => void this.#releases.delete(release)
+  }
+
+  stop(): void {
+    if (!this.#ended) this.#held ??= []
+  }
+
+  goOn(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const callback of held) this.later(0, callback)
+  }
+
+  end(ending: Ending): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#held = undefined
+    for (const timer of this.#timers) timer.cancel()
+    this.#timers.clear()
+    const releases = [...this.#releases]
+    this.#releases.clear()
+    for (const release of releases) release(ending)
+    this.#controller.abort(new Error(`${this.name} has ended`))
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The one clock of a simulation: a heap of timers and the time of the last one that fired. Nothing here
+ * waits; time passes because `fireNext` moves it. It is kept in whole microseconds, so that adding delays
+ * never rounds.
+ */
+import { assert } from '#/base/assert.ts'
+import { Heap } from '#/base/heap.ts'
+import type { Timer } from '../platform.ts'
+
+/**
+ * Timers that may be pending at once. More than this is a leak in the program under test, which fails there
+ * and then.
+ */
+const timersMax = 1_000_000
+
+/** The furthest a timer may reach: a century, well within what a double holds in microseconds. */
+const delayMsMax = 100 * 365 * 24 * 60 * 60 * 1_000
+
+export class VirtualTime {
+  readonly #timers = new Heap<PendingTimer>(byTime)
+  #now = 0
+  #sequence = 0
+  #turns = 0
+
+  get nowMs(): number {
+    return this.#now / 1_000
+  }
+
+  /**
+   * How often everything that followed from a timer has come to rest: what two moments of the same time
+   * differ in.
+   */
+  get turns(): number {
+    return this.#turns
+  }
+
+  /** When the next timer is due. */
+  get nextMs(): number | undefined {
+    const next = this.#timers.peek()
+    return next && next.at / 1_000
+  }
+
+  /** Timers that are due at the same time fire in the order they were set. */
+  schedule(delayMs: number, callback: () => void): Timer {
+    assert(!Number.isNaN(delayMs), 'a timer needs a delay that is a number')
+    assert(this.#timers.size < timersMax, `more than ${timersMax} timers are pending`)
+    const delay = microseconds(Math.min(Math.max(delayMs, 0), delayMsMax))
+    const entry = this.#timers.push({ at: this.#now + delay, sequence: this.#sequence++, callback })
+    return { cancel: () => void this.#timers.remove(entry) }
+  }
+
+  /** Moves to the next timer and calls it back. What the callback throws comes out here. */
+  fireNext(): void {
+    const timer = this.#timers.pop()
+    assert(timer, 'no timer is pending')
+    this.#now = timer.at
+    timer.callback()
+  }
+
+  /** To be called when everything that followed from the last timer has happened. */
+  endTurn(): void {
+    this.#turns++
+  }
+
+  /** Moves on without firing anything; not past the next timer, and never back. */
+  advanceTo(untilMs: number): void {
+    const until = Math.max(this.#now, Math.round(untilMs * 1_000))
+    assert(until <= (this.#timers.peek()?.at ?? until), 'a timer is due before that')
+    this.#now = until
+  }
+}
+
+/**
+ * Rounded up, since a timer must not fire early; what is below a nanosecond is noise of the subtraction that
+ * made it.
+ */
+function microseconds(delayMs: number): number {
+  return delayMs > 1e9 ? Math.ceil(delayMs * 1e3) : Math.ceil(Math.round(delayMs * 1e6) / 1e3)
+}
+
+function byTime(left: PendingTimer, right: PendingTimer): number {
+  return left.at - right.at || left.sequence - right.sequence
+}
+
+interface PendingTimer {
+  readonly at: number
+  readonly sequence: number
+  readonly callback: () => void
+}
