@@ -1,0 +1,296 @@
+/**
+ * Server-side apply, and the record of who owns which field of an object. `applyConfiguration` lays what a
+ * client wants over the live object and tells conflicts with other owners; `trackUpdate` records what any
+ * other write changed. Both are pure: they take objects and give back objects, in the version of the request.
+ * Defaults, validation and the store are the caller's; an applied object may still have nulls, which decoding
+ * drops.
+ * See https://kubernetes.io/docs/reference/using-api/server-side-apply/
+ */
+import { ApiError, badRequest } from './errors.ts'
+import { equalJson, type JsonValue } from './json-value.ts'
+import type { Schema } from './schema.ts'
+import { isSame } from './apply/compare-values.ts'
+import { listConflicts, type Conflict, type ContestedFields } from './apply/conflict.ts'
+import { contains, difference, emptySet, equals, isEmpty, union } from './apply/field-set.ts'
+import { fieldsOf } from './apply/fields-of.ts'
+import { annotatingManager, lastAppliedFields, withLastApplied } from './apply/last-applied.ts'
+import {
+  capUpdateEntries,
+  decodeManagedFields,
+  encodeManagedFields,
+  identify,
+  isReset,
+  managedFieldsOf,
+  noEntries,
+  withManagedFields,
+  type ManagedEntries,
+  type ManagedEntry,
+  type ManagerIdentity,
+} from './apply/managed-fields.ts'
+import { mergeValues } from './apply/merge-values.ts'
+import {
+  changed,
+  compareObjects,
+  ownable,
+  pruneDropped,
+  settle,
+  withFields,
+  type Convert,
+  type ResetFields,
+} from './apply/ownership.ts'
+import { FieldPathError } from './apply/path-element.ts'
+import { emptyObject } from './apply/set-with-schema.ts'
+import { asList, asMap, StructureError, type JsonObject } from './apply/structure.ts'
+import { validateStructure } from './apply/validate-structure.ts'
+
+export { conflictError, type Conflict } from './apply/conflict.ts'
+export { fieldManagerOf, validateFieldManager } from './apply/field-manager.ts'
+export { extractApplied } from './apply/extract-applied.ts'
+export { exceptFields, onlyFields } from './apply/reset-fields.ts'
+export { managedFieldsFromScale, managedFieldsOfScale } from './apply/scale.ts'
+export type { Convert, ResetFields } from './apply/ownership.ts'
+export { type JsonObject } from './apply/structure.ts'
+
+interface WriteOptions {
+  /** Undefined when the object is being created. */
+  readonly live: JsonObject | undefined
+  readonly manager: string
+  readonly schema: Schema
+  /** The version of the request and of the objects given here. */
+  readonly apiVersion: string
+  /** As `metadata` writes times: `2026-01-01T00:00:00Z`. */
+  readonly now: string
+  readonly subresource?: string
+  readonly resetFields?: ResetFields | undefined
+  /** Without it other versions than that of the request count as served no longer. */
+  readonly convert?: Convert
+}
+
+export interface ApplyOptions extends WriteOptions {
+  readonly applied: JsonObject
+  /** Takes over what others own instead of stopping. */
+  readonly force: boolean
+}
+
+/** The object is the very live object when applying changed nothing. */
+export type ApplyOutcome =
+  | { readonly object: JsonObject; readonly conflicts?: undefined }
+  | { readonly object?: undefined; readonly conflicts: readonly Conflict[] }
+
+/** Throws ApiError when the configuration cannot be applied to an object of this kind. */
+export function applyConfiguration(options: ApplyOptions): ApplyOutcome {
+  checkApplied(options)
+  try {
+    return apply(options)
+  } catch (error) {
+    if (error instanceof StructureError) {
+      throw failure(`failed to create typed live object (${nameOf(options.live)}): ${error.message}`, error)
+    }
+    if (error instanceof FieldPathError) {
+      throw failure(`failed to decode managed fields: ${error.message}`, error)
+    }
+    throw error
+  }
+}
+
+export interface UpdateOptions extends WriteOptions {
+  /** As it is to be stored, after defaults and admission. */
+  readonly updated: JsonObject
+}
+
+/**
+ * The updated object with its managed fields: the manager owns what it changed, and others no longer do. An
+ * object whose owners are not recorded stays so until somebody applies to it.
+ */
+export function trackUpdate(options: UpdateOptions): JsonObject {
+  const { live, updated } = options
+  const entries = entriesBeforeUpdate(options)
+  if (entries.size === 0 && live !== undefined) return withManagedFields(updated, undefined)
+  try {
+    return withManagedFields(updated, encodeManagedFields(track(options, entries)))
+  } catch (error) {
+    // A write does not fail because its owners cannot be told: they stay as they were.
+    if (error instanceof StructureError) return withManagedFields(updated, managedFieldsOf(live))
+    throw error
+  }
+}
+
+/**
+ * The live object itself when the updated one differs from it in nothing but the times of its managed fields.
+ * Defaults and admission may undo what an apply changed, and such a write must not make a new version.
+ */
+export function discardTimeChange(live: JsonObject, updated: JsonObject): JsonObject {
+  if (live === updated) return live
+  const before = asList(managedFieldsOf(live)) ?? []
+  const after = asList(managedFieldsOf(updated)) ?? []
+  if (before.length !== after.length) return updated
+  if (!equalJson(before.map(withoutTime), after.map(withoutTime))) return updated
+  return equalJson(withManagedFields(live, undefined), withManagedFields(updated, undefined)) ? live : updated
+}
+
+function withoutTime(entry: JsonValue): JsonObject {
+  const { time: _, ...rest } = asMap(entry) ?? {}
+  return rest
+}
+
+const firstApplyManager = 'before-first-apply'
+
+function apply(options: ApplyOptions): ApplyOutcome {
+  const { live, applied, schema, now } = options
+  const before = withManagedFields(live ?? {}, undefined)
+  const recorded = decodeManagedFields(managedFieldsOf(live))
+  const isFirst = recorded.size === 0 && live !== undefined
+  const entries = isFirst ? entriesBeforeFirstApply(options, before) : recorded
+  const self = identityOf(options, 'Apply')
+  const identity = identify(self)
+  const last = entries.get(identity)
+  const own = ownable(options, fieldsOf(schema, applied))
+  const claim = { ...self, fields: own, time: last?.time }
+  const claimed = replace(entries, identity, isEmpty(own) ? undefined : claim)
+  const merged = asMap(mergeValues(schema, before, applied)) ?? {}
+  const after = last === undefined ? merged : pruneDropped(options, merged, claimed, last)
+  const settlement = settle(options, claimed, compareObjects(options, before, after), identity)
+  const conflicts = options.force ? [] : unresolved(options, before, settlement.contested)
+  if (conflicts.length > 0) return { conflicts }
+
+  const isChanged = !equalJson(before, after)
+  const object = options.manager === annotatingManager ? withLastApplied(after, applied) : after
+  const claimsSame = last?.apiVersion === self.apiVersion && equals(last.fields, own)
+  const entry = claimsSame && !isChanged ? last : { ...self, fields: own, time: now }
+  const rest = object === after ? settlement.entries : loseRemoved(options, settlement.entries, after, object)
+  const settled = replace(rest, identity, isEmpty(own) ? undefined : entry)
+  const owners = sameEntries(settled, recorded) ? recorded : settled
+  if (live !== undefined && owners === recorded && equalJson(before, object)) return { object: live }
+  return { object: withManagedFields(object, encodeManagedFields(owners)) }
+}
+
+/**
+ * Who goes over from applying on the client's side to the server's is not held up by what he applied himself.
+ */
+function unresolved(
+  options: ApplyOptions,
+  live: JsonObject,
+  contested: readonly ContestedFields[],
+): readonly Conflict[] {
+  if (contested.length === 0 || options.manager !== annotatingManager) return listConflicts(contested)
+  const allowed = lastAppliedFields(options.schema, options.apiVersion, live)
+  return listConflicts(contested, path => contains(allowed, path))
+}
+
+/** The annotation that kubectl keeps is changed on its behalf: who owns it keeps it, unless it had to go. */
+function loseRemoved(
+  options: ApplyOptions,
+  entries: ManagedEntries,
+  before: JsonObject,
+  after: JsonObject,
+): ManagedEntries {
+  const change = compareObjects(options, before, after)
+  return isEmpty(change.comparison.removed) ? entries : settle(options, entries, change, '').entries
+}
+
+/** All that is there when somebody applies for the first time belongs to one entry of its own. */
+function entriesBeforeFirstApply(options: WriteOptions, live: JsonObject): ManagedEntries {
+  const { comparison } = compareObjects(options, emptyObject(options.schema), live)
+  const fields = ownable(options, changed(comparison))
+  if (isEmpty(fields)) return noEntries
+  const self = identityOf({ ...options, manager: firstApplyManager }, 'Update')
+  const entry = { ...self, fields, time: options.now }
+  return new Map([[identify(entry), entry]])
+}
+
+/**
+ * A client may rewrite the managed fields of an object, but not through a subresource; what it cannot mean is
+ * ignored.
+ */
+function entriesBeforeUpdate({ live, updated, subresource = '' }: UpdateOptions): ManagedEntries {
+  const sent = managedFieldsOf(updated)
+  if (subresource !== '') return decodeOrNone(live)
+  if (isReset(sent)) return noEntries
+  const entries = decodeOrNone(updated)
+  return entries.size === 0 ? decodeOrNone(live) : entries
+}
+
+function decodeOrNone(object: JsonObject | undefined): ManagedEntries {
+  try {
+    return decodeManagedFields(managedFieldsOf(object))
+  } catch (error) {
+    if (error instanceof FieldPathError) return noEntries
+    throw error
+  }
+}
+
+function track(options: UpdateOptions, entries: ManagedEntries): ManagedEntries {
+  const { live, updated, schema, now } = options
+  const before = live === undefined ? emptyObject(schema) : withManagedFields(live, undefined)
+  const change = compareObjects(options, before, withManagedFields(updated, undefined))
+  if (isSame(change.comparison)) return entries
+  const self = identityOf(options, 'Update')
+  const identity = identify(self)
+  const settled = settle(options, entries, change, identity).entries
+  const gained = ownable(options, changed(change.comparison))
+  const previous = settled.get(identity)
+  const fields = union(difference(previous?.fields ?? emptySet, change.comparison.removed), gained)
+  const time = isEmpty(gained) ? previous?.time : now
+  const entry =
+    previous?.time === time && previous !== undefined
+      ? withFields(previous, fields)
+      : { ...self, fields, time }
+  return capUpdateEntries(replace(settled, identity, isEmpty(fields) ? undefined : entry))
+}
+
+function identityOf(options: WriteOptions, operation: ManagerIdentity['operation']): ManagerIdentity {
+  const { manager, apiVersion, subresource = '' } = options
+  return { manager: manager === '' ? 'unknown' : manager, operation, apiVersion, subresource }
+}
+
+function replace(entries: ManagedEntries, identity: string, entry: ManagedEntry | undefined): ManagedEntries {
+  if (entries.get(identity) === entry) return entries
+  const replaced = new Map(entries)
+  if (entry === undefined) replaced.delete(identity)
+  else replaced.set(identity, entry)
+  return replaced
+}
+
+function sameEntries(a: ManagedEntries, b: ManagedEntries): boolean {
+  if (a.size !== b.size) return false
+  for (const [identity, entry] of a) if (b.get(identity) !== entry) return false
+  return true
+}
+
+function checkApplied({ applied, live, schema, apiVersion }: ApplyOptions): void {
+  const kind = live?.['kind'] ?? applied['kind']
+  if (applied['apiVersion'] !== apiVersion || applied['kind'] !== kind) {
+    throw badRequest(`invalid object type: ${typeOf(applied)}`)
+  }
+  if ((managedFieldsOf(applied) ?? null) !== null) throw badRequest('metadata.managedFields must be nil')
+  checkConfiguration(applied, schema)
+}
+
+/** Throws ApiError when a configuration does not have the structure of its kind. */
+export function checkConfiguration(applied: JsonObject, schema: Schema): void {
+  const problems = validateStructure(schema, applied)
+  if (problems.length === 0) return
+  const error = new StructureError(problems)
+  throw failure(`failed to create typed patch object (${nameOf(applied)}): ${error.message}`, error)
+}
+
+/** An answer 500 without a reason, as Kubernetes gives it for what clients can hardly get wrong. */
+function failure(message: string, cause: Error): ApiError {
+  const kind = { kind: 'Status', apiVersion: 'v1', metadata: {} } as const
+  return new ApiError({ ...kind, status: 'Failure', message, code: 500 }, { cause })
+}
+
+/** `default/web; apps/v1, Kind=Deployment`. */
+function nameOf(object: JsonObject | undefined): string {
+  const metadata = asMap(object?.['metadata'])
+  return `${text(metadata?.['namespace'])}/${text(metadata?.['name'])}; ${typeOf(object ?? {})}`
+}
+
+function typeOf(object: JsonObject): string {
+  const apiVersion = text(object['apiVersion'])
+  return `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${text(object['kind'])}`
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

@@ -1,0 +1,182 @@
+/**
+ * What changed between two versions of an object, as field sets. Objects share what they have in common, so
+ * two values that are one and the same are passed over at once and the cost is that of what changed.
+ */
+import { equalJson, type JsonValue } from '../json-value.ts'
+import type { ListSchema, Schema } from '../schema.ts'
+import { emptySet, FieldSetBuilder, isEmpty, type FieldSet } from './field-set.ts'
+import { fieldElement, type PathElement } from './path-element.ts'
+import {
+  asList,
+  asMap,
+  checkDepth,
+  childSchema,
+  isGranularList,
+  isGranularMap,
+  itemElements,
+  valueAt,
+  type JsonObject,
+} from './structure.ts'
+
+/** No path is in more than one of the sets, but that of an item that had namesakes or got some. */
+export interface Comparison {
+  readonly added: FieldSet
+  readonly modified: FieldSet
+  readonly removed: FieldSet
+}
+
+const noChange: Comparison = { added: emptySet, modified: emptySet, removed: emptySet }
+
+export function isSame(comparison: Comparison): boolean {
+  return isEmpty(comparison.added) && isEmpty(comparison.modified) && isEmpty(comparison.removed)
+}
+
+/** Throws StructureError. */
+export function compareValues(schema: Schema, before: JsonValue, after: JsonValue): Comparison {
+  return compare(schema, before, after, 0) ?? noChange
+}
+
+interface Change extends Comparison {
+  /** What became of the value itself, other than what is below it. */
+  readonly self: 'added' | 'modified' | 'removed' | undefined
+}
+
+const addedWhole: Change = { ...noChange, self: 'added' }
+const modifiedWhole: Change = { ...noChange, self: 'modified' }
+const removedWhole: Change = { ...noChange, self: 'removed' }
+
+type Value = JsonValue | undefined
+
+class Changes {
+  readonly #added = new FieldSetBuilder()
+  readonly #modified = new FieldSetBuilder()
+  readonly #removed = new FieldSetBuilder()
+  #any = false
+
+  take(element: PathElement, change: Change | undefined): void {
+    if (change === undefined) return
+    this.#any = true
+    this.#added.add(element, change.self === 'added', change.added)
+    this.#modified.add(element, change.self === 'modified', change.modified)
+    this.#removed.add(element, change.self === 'removed', change.removed)
+  }
+
+  /** Undefined when nothing changed. */
+  build(self: Change['self']): Change | undefined {
+    if (!this.#any && self === undefined) return undefined
+    return {
+      self,
+      added: this.#added.build(),
+      modified: this.#modified.build(),
+      removed: this.#removed.build(),
+    }
+  }
+}
+
+function compare(schema: Schema, before: Value, after: Value, depth: number): Change | undefined {
+  if (before === after) return undefined
+  checkDepth(depth)
+  if (isGranularMap(schema)) {
+    const left = asMap(before)
+    const right = asMap(after)
+    if (hasNoKeys(left) && hasNoKeys(right)) return compareLeaves(before, after)
+    return compareMaps(schema, { left, right, depth, self: selfOf(before, after, asMap) })
+  }
+  if (isGranularList(schema)) {
+    const left = asList(before) ?? []
+    const right = asList(after) ?? []
+    if (left.length === 0 && right.length === 0) return compareLeaves(before, after)
+    return compareLists(schema, { left, right, depth, self: selfOf(before, after, asList) })
+  }
+  return compareLeaves(before, after)
+}
+
+function compareLeaves(before: Value, after: Value): Change | undefined {
+  if (before === undefined) return addedWhole
+  if (after === undefined) return removedWhole
+  return equalJson(before, after) ? undefined : modifiedWhole
+}
+
+/** A value of another type than the schema's is a leaf that changed, whatever the other side has. */
+function selfOf(before: Value, after: Value, granular: (value: Value) => unknown): Change['self'] {
+  if (before === undefined) return 'added'
+  if (after === undefined) return 'removed'
+  const fits = [before, after].every(value => value === null || granular(value) !== undefined)
+  return fits ? undefined : 'modified'
+}
+
+interface Sides<T> {
+  readonly left: T
+  readonly right: T
+  readonly depth: number
+  readonly self: Change['self']
+}
+
+function compareMaps(schema: Schema, sides: Sides<JsonObject | undefined>): Change | undefined {
+  const { left, right, depth, self } = sides
+  const changes = new Changes()
+  const compareKey = (key: string): void => {
+    const before = valueAt(left, key)
+    const after = valueAt(right, key)
+    if (before === after) return
+    changes.take(fieldElement(key), compare(childSchema(schema, key), before, after, depth + 1))
+  }
+  for (const key of Object.keys(left ?? {})) compareKey(key)
+  for (const key of Object.keys(right ?? {})) if (valueAt(left, key) === undefined) compareKey(key)
+  return changes.build(self)
+}
+
+function hasNoKeys(map: JsonObject | undefined): boolean {
+  return map === undefined || Object.keys(map).length === 0
+}
+
+function compareLists(schema: ListSchema, sides: Sides<readonly JsonValue[]>): Change | undefined {
+  const { left, right, depth, self } = sides
+  const changes = new Changes()
+  if (self === undefined && sameItems(left, right)) return undefined
+  const before = groupItems(schema, left)
+  const after = groupItems(schema, right)
+  for (const [element, items] of before) {
+    takeItems(changes, element, compareItems(schema, items, after.get(element) ?? [], depth))
+  }
+  for (const [element, items] of after) {
+    if (!before.has(element)) takeItems(changes, element, compareItems(schema, [], items, depth))
+  }
+  return changes.build(self)
+}
+
+function sameItems(a: readonly JsonValue[], b: readonly JsonValue[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index])
+}
+
+function takeItems(changes: Changes, element: PathElement, of: readonly (Change | undefined)[]): void {
+  for (const change of of) changes.take(element, change)
+}
+
+function groupItems(schema: ListSchema, items: readonly JsonValue[]): Map<PathElement, JsonValue[]> {
+  const groups = new Map<PathElement, JsonValue[]>()
+  for (const [index, element] of itemElements(schema, items).entries()) {
+    const group = groups.get(element)
+    const item = items[index] ?? null
+    if (group === undefined) groups.set(element, [item])
+    else group.push(item)
+  }
+  return groups
+}
+
+/** Items that share one element are one leaf together, since nothing tells them apart. */
+function compareItems(
+  schema: ListSchema,
+  before: readonly JsonValue[],
+  after: readonly JsonValue[],
+  depth: number,
+): readonly (Change | undefined)[] {
+  const [left] = before
+  const [right] = after
+  if (before.length <= 1 && after.length <= 1) return [compare(schema.items, left, right, depth + 1)]
+  if (before.length > 1 && after.length > 1) return [compareLeaves([...before], [...after])]
+  if (before.length > 1) {
+    return [compare(schema.items, undefined, right, depth + 1), removedWhole]
+  }
+  return [compare(schema.items, left, undefined, depth + 1), addedWhole]
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deepFreeze, type JsonValue } from '../json-value.ts'
+import type { Schema } from '../schema.ts'
+import { paths } from './field-set.ts'
+import { fieldsOf } from './fields-of.ts'
+import { printPath } from './path-element.ts'
+import { StructureError } from './structure.ts'
+import { customSchema, deploymentSchema } from './testdata/schemas.ts'
+
+function check(schema: Schema, value: JsonValue, expected: string): void {
+  const fields = [...paths(fieldsOf(schema, deepFreeze(value)))].map(printPath)
+  assert.deepEqual(fields, expected === '' ? [] : expected.split(' '))
+}
+
+test('leaves are owned, structs only through them, items of maps and lists themselves', () => {
+  check(deploymentSchema, { spec: { replicas: 1, paused: false } }, '.spec.paused .spec.replicas')
+  check(deploymentSchema, { metadata: { labels: { a: '1' } } }, '.metadata.labels.a')
+  check(
+    deploymentSchema,
+    { metadata: { finalizers: ['b', 'a'] } },
+    '.metadata.finalizers[="a"] .metadata.finalizers[="b"]',
+  )
+  check(
+    deploymentSchema,
+    { status: { conditions: [{ type: 'Ready', status: 'True' }] } },
+    '.status.conditions[type="Ready"] .status.conditions[type="Ready"].status ' +
+      '.status.conditions[type="Ready"].type',
+  )
+})
+
+test('what is atomic is owned whole', () => {
+  check(deploymentSchema, { spec: { selector: { matchLabels: { a: '1' } } } }, '.spec.selector')
+  check(
+    deploymentSchema,
+    { spec: { template: { spec: { nodeSelector: { a: '1' } } } } },
+    '.spec.template.spec.nodeSelector',
+  )
+})
+
+test('what is there with nothing in it is owned, but for an empty list', () => {
+  check(deploymentSchema, { spec: {} }, '.spec')
+  check(deploymentSchema, { spec: null }, '.spec')
+  check(
+    deploymentSchema,
+    { metadata: { labels: {}, annotations: null } },
+    '.metadata.annotations .metadata.labels',
+  )
+  check(deploymentSchema, { metadata: { finalizers: [] } }, '')
+  check(deploymentSchema, { metadata: { finalizers: null } }, '.metadata.finalizers')
+})
+
+test('a key field that an item leaves out has its default', () => {
+  const ports: JsonValue[] = [{ containerPort: 80 }, { containerPort: 80, protocol: 'UDP' }]
+  const container = { name: 'web', ports }
+  const prefix = '.spec.template.spec.containers[name="web"]'
+  const [tcp, udp] = ['TCP', 'UDP'].map(
+    protocol => `${prefix}.ports[containerPort=80,protocol="${protocol}"]`,
+  )
+  check(
+    deploymentSchema,
+    { spec: { template: { spec: { containers: [container] } } } },
+    `${prefix} ${prefix}.name ${tcp} ${udp} ${tcp}.containerPort ${udp}.containerPort ${udp}.protocol`,
+  )
+})
+
+test('items that nothing tells apart are owned together', () => {
+  const conditions: JsonValue[] = [{ type: 'Ready', status: 'True' }, { type: 'Ready' }, { type: 'Ready' }]
+  check(deploymentSchema, { status: { conditions } }, '.status.conditions[type="Ready"]')
+})
+
+test('fields without a schema are owned one by one, with their lists whole', () => {
+  check(
+    customSchema,
+    { spec: { known: 'a', other: { list: [{ a: 1 }], map: { x: 1 } } } },
+    '.spec.known .spec.other .spec.other.list .spec.other.map .spec.other.map.x',
+  )
+  check(customSchema, { anything: { a: { b: 1 } }, raw: { a: { b: 1 } } }, '.raw .anything.a .anything.a.b')
+  check(customSchema, { anything: [1] }, '.anything')
+})
+
+test('what cannot be walked is refused', () => {
+  const check = (value: JsonValue, message: RegExp) =>
+    assert.throws(
+      () => fieldsOf(deploymentSchema, value),
+      error => {
+        return error instanceof StructureError && message.test(error.message)
+      },
+    )
+  check(
+    { metadata: { finalizers: [{}] } },
+    /element 0: associative list without keys has an element that's a map type$/,
+  )
+  check({ metadata: { finalizers: ['a', null] } }, /element 1: .* an explicit null$/)
+  check({ metadata: { finalizers: [[]] } }, /lists as elements$/)
+  check(
+    { status: { conditions: [{ status: 'x' }] } },
+    /omits all key fields \["type"\] \(and doesn't have default values/,
+  )
+  check({ status: { conditions: [null] } }, /may not have a null element$/)
+  check({ status: { conditions: ['a'] } }, /may not have non-map elements$/)
+  check({ status: { conditions: [{ type: {} }] } }, /key field type must be a scalar$/)
+})

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { deepFreeze, type JsonValue } from '../json-value.ts'
+import { equals, fieldSet, paths } from './field-set.ts'
+import { parseFields, printFields } from './fields-v1.ts'
+import { FieldPathError, printPath } from './path-element.ts'
+
+function check(fields: JsonValue, expected: string, canonical = fields): void {
+  const set = parseFields(deepFreeze(fields))
+  assert.deepEqual([...paths(set)].map(printPath), expected === '' ? [] : expected.split(' '))
+  assert.equal(JSON.stringify(printFields(set)), JSON.stringify(canonical))
+}
+
+test('fieldsV1 is read and written', () => {
+  check({}, '')
+  check({ 'f:a': {}, 'f:b': { '.': {}, 'f:c': {} } }, '.a .b .b.c')
+  check(
+    { 'f:spec': { 'f:containers': { 'k:{"name":"web"}': { '.': {}, 'f:image': {}, 'f:name': {} } } } },
+    '.spec.containers[name="web"] .spec.containers[name="web"].image .spec.containers[name="web"].name',
+  )
+  check({ 'f:finalizers': { 'v:"a"': {}, 'v:"b"': {} } }, '.finalizers[="a"] .finalizers[="b"]')
+})
+
+test('fieldsV1 in another order or of another notation is written in the canonical one', () => {
+  check({ 'f:b': {}, 'f:a': {} }, '.a .b', { 'f:a': {}, 'f:b': {} })
+  check({ 'i:1': {}, 'v:"x"': {}, 'k:{"a": 1}': {}, 'f:z': {} }, '.z [a=1] [="x"] [1]', {
+    'f:z': {},
+    'k:{"a":1}': {},
+    'v:"x"': {},
+    'i:1': {},
+  })
+  check({ 'f:a': { 'f:b': {}, '.': {} } }, '.a .a.b', { 'f:a': { '.': {}, 'f:b': {} } })
+  check({ 'f:a': { '.': {} }, 'f:b': null }, '.a .b', { 'f:a': {}, 'f:b': {} })
+  check({ 'f:a': { 'x:new': {} }, '.': {}, 'x:new': 5 }, '.a', { 'f:a': {} })
+  check({ 'v:1': {}, 'v:1.0': { 'f:a': {} } }, '[=1] [=1].a', { 'v:1': { '.': {}, 'f:a': {} } })
+})
+
+test('what is no field set is refused', () => {
+  let deep: JsonValue = {}
+  for (let level = 0; level < 100_000; level++) deep = { 'f:a': deep }
+  const refused: JsonValue[] = [
+    null,
+    1,
+    'f:a',
+    [],
+    { 'f:a': 1 },
+    { 'f:a': [] },
+    { 'f:a': 'x' },
+    { a: {} },
+    { '': {} },
+    { 'v:': {} },
+    JSON.parse('{"__proto__":{}}'),
+    { 'f:a': { constructor: {} } },
+    deep,
+  ]
+  for (const fields of refused) assert.throws(() => parseFields(fields), FieldPathError)
+})
+
+test('hostile names of fields are names like others', () => {
+  const fields = JSON.parse('{"f:__proto__":{"f:constructor":{}},"f:toString":{}}') as JsonValue
+  check(fields, '.toString .__proto__.constructor')
+  assert.equal(({} as { constructor: unknown }).constructor, Object)
+})
+
+test('what was read or written once is not read or written again', () => {
+  const fields = { 'f:a': {} }
+  assert.equal(parseFields(fields), parseFields(fields))
+  const written = printFields(fieldSet([['f:a'], ['f:b', 'f:c']]))
+  assert.equal(printFields(parseFields(written)), written)
+})
+
+test('every set is read as it was written, and written as it was read', () => {
+  const element = fc.oneof(
+    fc.string().map(name => `f:${name}`),
+    fc.string().map(name => `v:${JSON.stringify(name).replaceAll(/[<>&\u2028\u2029]/g, '')}`),
+    fc.integer().map(value => `k:{"a":${value}}`),
+    fc.nat().map(index => `i:${index}`),
+  )
+  const path = fc.array(element, { minLength: 1, maxLength: 4 })
+  fc.assert(
+    fc.property(fc.array(path, { maxLength: 6 }), list => {
+      const set = fieldSet(list)
+      const copy = JSON.parse(JSON.stringify(printFields(set))) as JsonValue
+      assert.ok(equals(parseFields(copy), set))
+      assert.equal(JSON.stringify(printFields(parseFields(copy))), JSON.stringify(copy))
+    }),
+  )
+})

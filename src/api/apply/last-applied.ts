@@ -1,0 +1,90 @@
+/**
+ * The annotation in which `kubectl apply` on the client's side keeps the last configuration. Whoever goes
+ * over to `kubectl apply --server-side` is not stopped by conflicts with his own earlier self, and may go
+ * back.
+ */
+import type { JsonValue } from '../json-value.ts'
+import type { Schema } from '../schema.ts'
+import { compareValues } from './compare-values.ts'
+import { difference, emptySet, union, type FieldSet } from './field-set.ts'
+import { fieldsOf } from './fields-of.ts'
+import { compareText, encodeText } from './path-element.ts'
+import { asMap, StructureError, valueAt, type JsonObject } from './structure.ts'
+import { validateStructure } from './validate-structure.ts'
+
+const annotation = 'kubectl.kubernetes.io/last-applied-configuration'
+
+/** The only manager whose configurations are kept in the annotation. */
+export const annotatingManager = 'kubectl'
+
+/** Bytes that the annotations of an object may have together. */
+const annotationBytesMax = 256 * 1024
+
+/** The fields of the last configuration that the live object still has as they were applied. */
+export function lastAppliedFields(schema: Schema, apiVersion: string, live: JsonObject): FieldSet {
+  const lastApplied = parseObject(lastAppliedText(live))
+  if (lastApplied === undefined || lastApplied['apiVersion'] !== apiVersion) return emptySet
+  if (validateStructure(schema, lastApplied).length > 0) return emptySet
+  try {
+    const { added, modified, removed } = compareValues(schema, lastApplied, live)
+    return difference(fieldsOf(schema, lastApplied), union(union(added, modified), removed))
+  } catch (error) {
+    // A live object that does not fit its schema shares nothing that could be relied on.
+    if (error instanceof StructureError) return emptySet
+    throw error
+  }
+}
+
+/** The object with the annotation brought up to date, if it has one. */
+export function withLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
+  const before = lastAppliedText(object)
+  if (before === '') return object
+  const text = `${canonicalJson(withoutAnnotation(applied))}\n`
+  if (text === before) return object
+  const metadata = asMap(object['metadata'])
+  const annotations = { ...asMap(metadata?.['annotations']), [annotation]: text }
+  if (annotationBytes(annotations) > annotationBytesMax) return withoutAnnotation(object)
+  return { ...object, metadata: { ...metadata, annotations } }
+}
+
+function lastAppliedText(object: JsonObject): string {
+  const text = valueAt(asMap(asMap(object['metadata'])?.['annotations']), annotation)
+  return typeof text === 'string' ? text : ''
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    return asMap(JSON.parse(text) as JsonValue)
+  } catch {
+    return undefined
+  }
+}
+
+function withoutAnnotation(object: JsonObject): JsonObject {
+  const metadata = asMap(object['metadata'])
+  const annotations = asMap(metadata?.['annotations'])
+  if (annotations === undefined || !Object.hasOwn(annotations, annotation)) return object
+  const { [annotation]: _, ...rest } = annotations
+  return { ...object, metadata: { ...metadata, annotations: rest } }
+}
+
+function annotationBytes(annotations: JsonObject): number {
+  let bytes = 0
+  for (const [key, value] of Object.entries(annotations)) {
+    bytes += Buffer.byteLength(key) + (typeof value === 'string' ? Buffer.byteLength(value) : 0)
+  }
+  return bytes
+}
+
+/**
+ * JSON with the keys in order, as kubectl writes it. The configuration was validated, so its depth is
+ * bounded.
+ */
+function canonicalJson(value: JsonValue): string {
+  if (typeof value === 'string') return encodeText(value)
+  if (typeof value === 'bigint') return value.toString()
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const keys = Object.keys(value).sort(compareText)
+  return `{${keys.map(key => `${encodeText(key)}:${canonicalJson(value[key] ?? null)}`).join(',')}}`
+}

@@ -1,0 +1,122 @@
+/**
+ * Lays an applied configuration over the live object: nothing is removed, and where both say something the
+ * configuration wins. What the configuration does not change is shared with the live object, which is
+ * returned itself when nothing does.
+ */
+import { equalJson, type JsonValue } from '../json-value.ts'
+import type { ListSchema, Schema } from '../schema.ts'
+import type { PathElement } from './path-element.ts'
+import {
+  asList,
+  asMap,
+  checkDepth,
+  childSchema,
+  isGranularList,
+  isGranularMap,
+  itemElements,
+  setValue,
+  valueAt,
+  type JsonObject,
+} from './structure.ts'
+
+/** Throws StructureError. */
+export function mergeValues(schema: Schema, live: JsonValue, applied: JsonValue, depth = 0): JsonValue {
+  checkDepth(depth)
+  if (live === applied) return live
+  const map = asMap(live)
+  if (map !== undefined && isGranularMap(schema) && !isEmptyObject(map)) {
+    return mergeMap(schema, map, applied, depth)
+  }
+  const list = asList(live)
+  if (list !== undefined && isGranularList(schema) && list.length > 0) {
+    return mergeList(schema, list, applied, depth)
+  }
+  return equalJson(live, applied) ? live : applied
+}
+
+/** A null in a configuration owns the field but leaves what is in it to the others. */
+function mergeMap(schema: Schema, live: JsonObject, applied: JsonValue, depth: number): JsonValue {
+  if (applied === null) return live
+  const changes = asMap(applied)
+  if (changes === undefined) return applied
+  let merged: JsonObject | undefined
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === undefined) continue
+    const before = valueAt(live, key)
+    const child = childSchema(schema, key)
+    const after = before === undefined ? value : mergeValues(child, before, value, depth + 1)
+    if (after === before) continue
+    merged ??= { ...live }
+    setValue(merged, key, after)
+  }
+  return merged ?? live
+}
+
+function isEmptyObject(map: JsonObject): boolean {
+  return Object.keys(map).length === 0
+}
+
+/**
+ * The items of the configuration come in its order. An item that only the live list has keeps its place after
+ * the items that it stood behind, and comes before items that only the configuration has.
+ */
+function mergeList(schema: ListSchema, live: JsonValue[], applied: JsonValue, depth: number): JsonValue {
+  if (applied === null) return live
+  const changes = asList(applied)
+  if (changes === undefined) return applied
+  const liveElements = itemElements(schema, live)
+  const appliedElements = itemElements(schema, changes)
+  const liveItems = indexItems(live, liveElements)
+  const inApplied = new Set(appliedElements)
+  const merged: JsonValue[] = []
+  let position = 0
+  const takeLiveOnlyUpTo = (shared: PathElement | undefined): void => {
+    for (; position < live.length && liveElements[position] !== shared; position++) {
+      if (!inApplied.has(liveElements[position] ?? '')) merged.push(live[position] ?? null)
+    }
+  }
+  const nextShared = sharedAtOrAfter(appliedElements, liveItems)
+  for (const [index, element] of appliedElements.entries()) {
+    takeLiveOnlyUpTo(nextShared[index])
+    const item = changes[index] ?? null
+    const before = liveItems.get(element)
+    merged.push(before === undefined ? item : mergeValues(schema.items, before, item, depth + 1))
+    if (liveElements[position] === element) position++
+  }
+  takeLiveOnlyUpTo(undefined)
+  return sameItems(merged, live) ? live : merged
+}
+
+/**
+ * Items by element. Of several with one element none counts, and applying replaces them all: null stands for
+ * them.
+ */
+function indexItems(
+  items: readonly JsonValue[],
+  elements: readonly PathElement[],
+): Map<PathElement, JsonValue> {
+  const index = new Map<PathElement, JsonValue>()
+  for (const [position, element] of elements.entries()) {
+    index.set(element, index.has(element) ? null : (items[position] ?? null))
+  }
+  return index
+}
+
+/** For each applied item the first at or after it that the live list has too. */
+function sharedAtOrAfter(
+  elements: readonly PathElement[],
+  liveItems: ReadonlyMap<PathElement, JsonValue>,
+): (PathElement | undefined)[] {
+  const shared: (PathElement | undefined)[] = []
+  let next: PathElement | undefined
+  for (let index = elements.length - 1; index >= 0; index--) {
+    const element = elements[index]
+    if (element !== undefined && liveItems.has(element)) next = element
+    shared[index] = next
+  }
+  return shared
+}
+
+function sameItems(a: readonly JsonValue[], b: readonly JsonValue[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index])
+}

@@ -1,0 +1,226 @@
+/**
+ * Who owns what after a write. Every manager's fields are in the version in which it wrote them, so a change
+ * is looked at in each of these versions; a version that is served no longer takes its owners with it.
+ */
+import type { Schema } from '../schema.ts'
+import { compareValues, isSame, type Comparison } from './compare-values.ts'
+import type { ContestedFields } from './conflict.ts'
+import { difference, emptySet, fieldSet, intersection, isEmpty, union, type FieldSet } from './field-set.ts'
+import { fieldsOf } from './fields-of.ts'
+import type { ManagedEntries, ManagedEntry } from './managed-fields.ts'
+import { fieldPath } from './path-element.ts'
+import { removeItems } from './select-items.ts'
+import { fitToSchema, withNamedFields } from './set-with-schema.ts'
+import { asMap, type JsonObject } from './structure.ts'
+
+export interface VersionedObject {
+  readonly object: JsonObject
+  readonly schema: Schema
+}
+
+/**
+ * The object, which says itself what version it has, in another one; undefined when that version is not
+ * served.
+ */
+export type Convert = (object: JsonObject, apiVersion: string) => VersionedObject | undefined
+
+/**
+ * What is left of a field set in a version without the fields that the write may not touch and that were put
+ * back.
+ */
+export type ResetFields = (fields: FieldSet, apiVersion: string) => FieldSet
+
+export interface OwnershipContext {
+  /** The version of the request and of the objects that come with it. */
+  readonly apiVersion: string
+  readonly schema: Schema
+  readonly convert?: Convert | undefined
+  readonly resetFields?: ResetFields | undefined
+}
+
+/** What a write did, in the version of the request. */
+export interface ObjectChange {
+  readonly before: JsonObject
+  readonly after: JsonObject
+  readonly comparison: Comparison
+}
+
+export interface Settlement {
+  readonly entries: Map<string, ManagedEntry>
+  readonly contested: readonly ContestedFields[]
+}
+
+/** Fields that say what an object is rather than what somebody wants of it: nobody owns them. */
+const unowned = fieldSet([
+  fieldPath('apiVersion'),
+  fieldPath('kind'),
+  fieldPath('metadata'),
+  ...[
+    'name',
+    'namespace',
+    'creationTimestamp',
+    'selfLink',
+    'uid',
+    'clusterName',
+    'generation',
+    'managedFields',
+    'resourceVersion',
+  ].map(name => fieldPath('metadata', name)),
+])
+
+/** Of the fields in the version of the request, those that somebody can come to own by it. */
+export function ownable(context: OwnershipContext, fields: FieldSet): FieldSet {
+  return difference(resetIn(context, fields, context.apiVersion), unowned)
+}
+
+export function changed({ added, modified }: Comparison): FieldSet {
+  return union(added, modified)
+}
+
+export function compareObjects(
+  context: OwnershipContext,
+  before: JsonObject,
+  after: JsonObject,
+): ObjectChange {
+  return { before, after, comparison: compareValues(context.schema, before, after) }
+}
+
+/**
+ * Takes what changed, and what is gone, from everybody but the one who changed it. Entries without fields
+ * end.
+ */
+export function settle(
+  context: OwnershipContext,
+  entries: ManagedEntries,
+  change: ObjectChange,
+  self: string,
+): Settlement {
+  if (isSame(change.comparison)) return { entries: new Map(entries), contested: [] }
+  const inVersion = comparisonsByVersion(context, change)
+  const settled = new Map<string, ManagedEntry>()
+  const contested: ContestedFields[] = []
+  for (const [identity, entry] of entries) {
+    const version = inVersion(entry.apiVersion)
+    if (version === undefined) continue
+    const owned = fitToSchema(version.schema, entry.fields)
+    if (identity === self) {
+      settled.set(identity, withFields(entry, owned))
+      continue
+    }
+    const taken = intersection(owned, version.changed)
+    if (!isEmpty(taken)) contested.push({ owner: entry, fields: taken })
+    const kept = difference(difference(owned, taken), version.removed)
+    if (!isEmpty(kept)) settled.set(identity, withFields(entry, kept))
+  }
+  return { entries: settled, contested }
+}
+
+export function withFields(entry: ManagedEntry, fields: FieldSet): ManagedEntry {
+  return entry.fields === fields ? entry : { ...entry, fields }
+}
+
+/** Removes what a manager applied before and applies no longer, unless it is in somebody's entry. */
+export function pruneDropped(
+  context: OwnershipContext,
+  merged: JsonObject,
+  entries: ManagedEntries,
+  last: ManagedEntry,
+): JsonObject {
+  const start = objectIn(context, merged, last.apiVersion)
+  if (start === undefined) return merged
+  const owned = ownedByVersion(entries)
+  const applied = withNamedFields(start.schema, fitToSchema(start.schema, last.fields))
+  const kept = withNamedFields(start.schema, union(owned.get(last.apiVersion) ?? emptySet, unowned))
+  let pruned = without(start, difference(applied, kept))
+  if (pruned === start.object) return merged
+  owned.delete(last.apiVersion)
+  for (const [apiVersion, fields] of owned) {
+    const whole = objectIn(context, merged, apiVersion)
+    const part = objectIn(context, pruned, apiVersion)
+    if (whole === undefined || part === undefined) continue
+    const restored = restoreOwned(whole, part, fields)
+    pruned = objectIn(context, restored, last.apiVersion)?.object ?? pruned
+  }
+  return objectIn(context, pruned, context.apiVersion)?.object ?? merged
+}
+
+function restoreOwned(whole: VersionedObject, part: VersionedObject, owned: FieldSet): JsonObject {
+  const { schema } = whole
+  const there = withNamedFields(schema, fieldsOf(schema, whole.object))
+  const left = withNamedFields(schema, fieldsOf(schema, part.object))
+  return without(whole, difference(there, union(left, withNamedFields(schema, owned))))
+}
+
+function without({ object, schema }: VersionedObject, fields: FieldSet): JsonObject {
+  return asMap(removeItems(schema, object, fields)) ?? {}
+}
+
+function ownedByVersion(entries: ManagedEntries): Map<string, FieldSet> {
+  const owned = new Map<string, FieldSet>()
+  for (const { apiVersion, fields } of entries.values()) {
+    owned.set(apiVersion, union(owned.get(apiVersion) ?? emptySet, fields))
+  }
+  return owned
+}
+
+/** An object that does not say its version has that of the request. */
+function objectIn(
+  context: OwnershipContext,
+  object: JsonObject,
+  apiVersion: string,
+): VersionedObject | undefined {
+  const from = object['apiVersion'] ?? context.apiVersion
+  if (from !== apiVersion) return context.convert?.(object, apiVersion)
+  if (apiVersion === context.apiVersion) return { object, schema: context.schema }
+  const converted = context.convert?.(object, apiVersion)
+  return converted && { object, schema: converted.schema }
+}
+
+interface VersionChange {
+  readonly schema: Schema
+  readonly changed: FieldSet
+  readonly removed: FieldSet
+}
+
+function comparisonsByVersion(
+  context: OwnershipContext,
+  change: ObjectChange,
+): (apiVersion: string) => VersionChange | undefined {
+  const known = new Map<string, VersionChange | undefined>()
+  return apiVersion => {
+    if (!known.has(apiVersion)) known.set(apiVersion, changeIn(context, change, apiVersion))
+    return known.get(apiVersion)
+  }
+}
+
+function changeIn(
+  context: OwnershipContext,
+  change: ObjectChange,
+  apiVersion: string,
+): VersionChange | undefined {
+  if (apiVersion === context.apiVersion) {
+    return resetChange(context, change.comparison, context.schema, apiVersion)
+  }
+  const before = objectIn(context, change.before, apiVersion)
+  const after = objectIn(context, change.after, apiVersion)
+  if (before === undefined || after === undefined) return undefined
+  const comparison = compareValues(after.schema, before.object, after.object)
+  return resetChange(context, comparison, after.schema, apiVersion)
+}
+
+function resetChange(
+  context: OwnershipContext,
+  comparison: Comparison,
+  schema: Schema,
+  apiVersion: string,
+): VersionChange {
+  return {
+    schema,
+    changed: resetIn(context, changed(comparison), apiVersion),
+    removed: resetIn(context, comparison.removed, apiVersion),
+  }
+}
+
+function resetIn(context: OwnershipContext, fields: FieldSet, apiVersion: string): FieldSet {
+  return context.resetFields === undefined ? fields : context.resetFields(fields, apiVersion)
+}

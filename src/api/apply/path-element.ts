@@ -1,0 +1,250 @@
+/**
+ * One step of a field path, in the very form in which `fieldsV1` writes it: `f:name` is a field,
+ * `k:{"name":"web"}` an item of a list by its key fields, `v:"web"` an item of a set by its value, `i:0` an
+ * item by its position. The text is canonical (key fields in order, no spaces), so two steps are the same
+ * just when their texts are.
+ */
+import { compareInt64, parseInt64 } from '../int64.ts'
+import type { JsonValue } from '../json-value.ts'
+import { quote } from '../quote.ts'
+
+export type PathElement = string
+export type Path = readonly PathElement[]
+export type Scalar = null | boolean | number | bigint | string
+
+/** Text that is no path element, or a tree of them that is no field set. */
+export class FieldPathError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'FieldPathError'
+  }
+}
+
+export function fieldElement(name: string): PathElement {
+  return `f:${name}`
+}
+
+export function valueElement(value: Scalar): PathElement {
+  return `v:${encodeScalar(value)}`
+}
+
+export function indexElement(index: number): PathElement {
+  return `i:${index}`
+}
+
+/** The fields come in the order of their names. */
+export function keyElement(fields: readonly (readonly [string, Scalar])[]): PathElement {
+  let text = 'k:{'
+  for (const [name, value] of fields) {
+    if (text.length > 3) text += ','
+    text += `${JSON.stringify(name)}:${encodeScalar(value)}`
+  }
+  return `${text}}`
+}
+
+/** The path that field names alone make: `fieldPath('spec', 'replicas')`. */
+export function fieldPath(...names: readonly string[]): Path {
+  return names.map(fieldElement)
+}
+
+/** The name of the field that an element is a step to; undefined for a step to an item of a list. */
+export function fieldName(element: PathElement): string | undefined {
+  return element.startsWith('f:') ? element.slice(2) : undefined
+}
+
+/** Reads an element; undefined for a type that is unknown, since a later release may know it. */
+export function parseElement(text: string): PathElement | undefined {
+  if (text.length < 2) throw new FieldPathError(`key must be 2 characters long: ${quote(text)}`)
+  if (text[1] !== ':') throw new FieldPathError(`missing colon: ${quote(text)}`)
+  switch (text.charAt(0)) {
+    case 'f':
+      return text
+    case 'k':
+      return keyElement(parseKey(text))
+    case 'v':
+      return valueElement(scalarOf(parseJson(text), text))
+    case 'i':
+      return indexElement(parseIndex(text))
+    default:
+      return undefined
+  }
+}
+
+/** `.name`, `[name="web"]`, `[="web"]`, `[0]`. */
+export function printElement(element: PathElement): string {
+  switch (element.charAt(0)) {
+    case 'f':
+      return `.${element.slice(2)}`
+    case 'k':
+      return `[${parseKey(element).map(printKeyField).join(',')}]`
+    case 'v':
+      return `[=${printScalar(scalarOf(parseJson(element), element))}]`
+    default:
+      return `[${element.slice(2)}]`
+  }
+}
+
+/** `.spec.containers[name="web"].image`. */
+export function printPath(path: Path): string {
+  return path.map(printElement).join('')
+}
+
+/** Elements in Kubernetes' order: fields, keys, values, positions, and each of them by what it holds. */
+export function sortElements(elements: Iterable<PathElement>): PathElement[] {
+  const list = [...elements]
+  if (list.length < 2) return list
+  if (list.every(element => element.startsWith('f:'))) return list.sort(compareText)
+  return list
+    .map(sortable)
+    .sort(compareSortable)
+    .map(each => each.element)
+}
+
+/**
+ * Orders text as Go does, by code points; plain `<` puts surrogate pairs before the last of the single units.
+ */
+export function compareText(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  for (let index = 0; index < length; index++) {
+    const left = a.charCodeAt(index)
+    const right = b.charCodeAt(index)
+    if (left !== right) return inCodePointOrder(left) - inCodePointOrder(right)
+  }
+  return a.length - b.length
+}
+
+/** Kubernetes escapes in JSON what could end a script element, so two encodings of one value never differ. */
+export function encodeText(text: string): string {
+  const encoded = JSON.stringify(text)
+  if (!scriptCharacter.test(encoded)) return encoded
+  return encoded.replaceAll(scriptCharacters, each => {
+    return `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
+}
+
+const scriptCharacter = /[<>&\u2028\u2029]/
+const scriptCharacters = /[<>&\u2028\u2029]/g
+
+function encodeScalar(value: Scalar): string {
+  if (typeof value === 'string') return encodeText(value)
+  return typeof value === 'bigint' ? value.toString() : JSON.stringify(value)
+}
+
+function printKeyField([name, value]: KeyField): string {
+  return `${name}=${printScalar(value)}`
+}
+
+function printScalar(value: Scalar): string {
+  return typeof value === 'string' ? quote(value) : String(value)
+}
+
+type KeyField = readonly [string, Scalar]
+
+function parseKey(text: string): KeyField[] {
+  const key = parseJson(text)
+  if (typeof key !== 'object' || key === null || Array.isArray(key)) {
+    throw new FieldPathError(`expected an object of key fields: ${quote(text)}`)
+  }
+  const fields = Object.entries(key).map(([name, value]): KeyField => [name, scalarOf(value, text)])
+  if (fields.length === 0) throw new FieldPathError(`a key must have at least one field: ${quote(text)}`)
+  return fields.sort(([a], [b]) => compareText(a, b))
+}
+
+function parseIndex(text: string): number {
+  const index = parseInt64(text.slice(2))
+  if (typeof index !== 'number' || index < 0) throw new FieldPathError(`invalid index: ${quote(text)}`)
+  return index
+}
+
+/** The JSON after the type and the colon. Whole numbers keep all their digits. */
+function parseJson(text: string): JsonValue {
+  try {
+    return longNumber.test(text) ? JSON.parse(text.slice(2), withAllDigits) : JSON.parse(text.slice(2))
+  } catch (error) {
+    throw new FieldPathError(`invalid JSON in path element ${quote(text)}`, { cause: error })
+  }
+}
+
+/** What may be a number that loses digits. Looking for it is faster than looking at every value. */
+const longNumber = /[0-9]{16}/
+
+function withAllDigits(_key: string, value: JsonValue, context?: { source?: string }): JsonValue {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value
+  return parseInt64(context?.source ?? '') ?? value
+}
+
+function scalarOf(value: JsonValue, text: string): Scalar {
+  if (typeof value !== 'object' || value === null) return value
+  throw new FieldPathError(`expected a scalar: ${quote(text)}`)
+}
+
+interface Sortable {
+  readonly element: PathElement
+  readonly rank: number
+  /** The name of a field, or names and values in turn. */
+  readonly parts: readonly Scalar[]
+}
+
+const ranks = 'fkvi'
+
+/** Elements kept in the form to sort by: the same few come in most objects. Past that all are forgotten. */
+const sortablesMax = 10_000
+/** A longer element would keep much memory for little gain. */
+const sortableCharactersMax = 200
+const sortables = new Map<PathElement, Sortable>()
+
+function sortable(element: PathElement): Sortable {
+  const known = sortables.get(element)
+  if (known !== undefined) return known
+  const rank = ranks.indexOf(element.charAt(0))
+  const made: Sortable = { element, rank, parts: sortableParts(element) }
+  if (sortables.size >= sortablesMax) sortables.clear()
+  if (element.length <= sortableCharactersMax) sortables.set(element, made)
+  return made
+}
+
+function sortableParts(element: PathElement): readonly Scalar[] {
+  switch (element.charAt(0)) {
+    case 'k':
+      return parseKey(element).flat()
+    case 'v':
+      return [scalarOf(parseJson(element), element)]
+    case 'i':
+      return [Number(element.slice(2))]
+    default:
+      return [element]
+  }
+}
+
+function compareSortable(a: Sortable, b: Sortable): number {
+  if (a.rank !== b.rank) return a.rank - b.rank
+  for (let index = 0; index < a.parts.length && index < b.parts.length; index++) {
+    const order = compareScalars(a.parts[index] ?? null, b.parts[index] ?? null)
+    if (order !== 0) return order
+  }
+  return a.parts.length - b.parts.length
+}
+
+function compareScalars(a: Scalar, b: Scalar): number {
+  if (typeof a === 'string' && typeof b === 'string') return compareText(a, b)
+  if (isNumber(a) && isNumber(b)) return compareInt64(a, b)
+  const order = scalarRank(a) - scalarRank(b)
+  return order === 0 ? Number(a) - Number(b) : order
+}
+
+function isNumber(value: Scalar): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint'
+}
+
+/** Numbers before text, text before booleans, null last. */
+function scalarRank(value: Scalar): number {
+  if (isNumber(value)) return 0
+  if (typeof value === 'string') return 1
+  return typeof value === 'boolean' ? 2 : 3
+}
+
+/** Moves surrogates behind every other unit, where the characters they make belong. */
+function inCodePointOrder(unit: number): number {
+  if (unit < 0xd800) return unit
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fieldSet, paths } from './field-set.ts'
+import type { ResetFields } from './ownership.ts'
+import { printPath } from './path-element.ts'
+import { exceptFields, onlyFields } from './reset-fields.ts'
+
+function check(reset: ResetFields, expected: string): void {
+  const fields = fieldSet(
+    [
+      'f:spec f:replicas',
+      'f:spec f:containers k:{"name":"a"}',
+      'f:spec f:containers k:{"name":"a"} f:image',
+      'f:spec f:containers k:{"name":"a"} f:resources f:limits',
+      'f:status',
+      'f:status f:ready',
+    ].map(path => path.split(' ')),
+  )
+  assert.equal([...paths(reset(fields, 'v1'))].map(printPath).join(' '), expected)
+}
+
+test('fields are reset with all below them', () => {
+  check(
+    exceptFields([['status']]),
+    '.spec.replicas .spec.containers[name="a"] .spec.containers[name="a"].image ' +
+      '.spec.containers[name="a"].resources.limits',
+  )
+  check(
+    exceptFields([
+      ['spec', 'containers'],
+      ['status', 'ready'],
+    ]),
+    '.status .spec.replicas',
+  )
+})
+
+test('all fields are reset but some, in any item', () => {
+  check(
+    onlyFields([['spec', 'containers', '*', 'resources']]),
+    '.spec.containers[name="a"] .spec.containers[name="a"].resources.limits',
+  )
+  check(onlyFields([['status'], ['spec', 'replicas']]), '.status .spec.replicas .status.ready')
+  check(onlyFields([['other']]), '')
+})

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fieldSet, paths, type FieldSet } from './field-set.ts'
+import { printPath } from './path-element.ts'
+import { emptyObject, fitToSchema, withNamedFields } from './set-with-schema.ts'
+import { configMapSchema, customSchema, deploymentSchema } from './testdata/schemas.ts'
+import type { StructSchema } from '../schema.ts'
+
+function set(...texts: readonly string[]): FieldSet {
+  return fieldSet(texts.map(text => text.split(' ')))
+}
+
+function show(fields: FieldSet): string {
+  return [...paths(fields)].map(printPath).join(' ')
+}
+
+test('struct fields are named by what is below them, keys of maps and items are not', () => {
+  assert.equal(
+    show(withNamedFields(deploymentSchema, set('f:metadata f:labels f:a'))),
+    '.metadata .metadata.labels .metadata.labels.a',
+  )
+  assert.equal(
+    show(withNamedFields(deploymentSchema, set('f:status f:conditions k:{"type":"A"} f:status'))),
+    '.status .status.conditions .status.conditions[type="A"].status',
+  )
+  assert.equal(show(withNamedFields(customSchema, set('f:spec f:other f:deep'))), '.spec .spec.other.deep')
+  const unknown = set('f:unknown f:a')
+  assert.equal(withNamedFields(deploymentSchema, unknown), unknown)
+})
+
+test('parts of what is atomic by now become the whole', () => {
+  const parts = set('f:spec f:selector f:matchLabels f:a', 'f:spec f:replicas')
+  assert.equal(show(fitToSchema(deploymentSchema, parts)), '.spec.replicas .spec.selector')
+  const fitting = set('f:spec f:selector', 'f:status f:conditions k:{"type":"A"}')
+  assert.equal(fitToSchema(deploymentSchema, fitting), fitting)
+  const free = set('f:anything f:a f:b')
+  assert.equal(fitToSchema(customSchema, free), free)
+})
+
+test('an empty object has the structs and required lists that are always there', () => {
+  assert.deepEqual(emptyObject(configMapSchema), { metadata: {} })
+  assert.deepEqual(emptyObject(deploymentSchema), {
+    metadata: {},
+    spec: { template: { metadata: {}, spec: { containers: null } } },
+    status: {},
+  })
+})
+
+test('a schema that contains itself has an empty object too', () => {
+  const fields = new Map()
+  const recursive: StructSchema = {
+    type: 'struct',
+    name: '',
+    fields,
+    atomic: false,
+    preserveUnknownFields: false,
+  }
+  fields.set('self', { schema: recursive, required: false, default: {} })
+  assert.ok('self' in emptyObject(recursive))
+})

@@ -1,0 +1,184 @@
+/**
+ * Whether a configuration that somebody applies fits its schema. The texts are Kubernetes', which show
+ * refused values the way Go prints them.
+ */
+import type { JsonValue } from '../json-value.ts'
+import { quote } from '../quote.ts'
+import type { ListSchema, ScalarSchema, Schema } from '../schema.ts'
+import { fieldElement, indexElement, printElement, type PathElement } from './path-element.ts'
+import {
+  asList,
+  asMap,
+  childSchema,
+  depthMax,
+  isDeclared,
+  itemElement,
+  tooDeep,
+  type StructureProblem,
+} from './structure.ts'
+
+/** Problems that are told at once; more would only flood the client. */
+const problemsMax = 100
+
+export function validateStructure(schema: Schema, value: JsonValue): StructureProblem[] {
+  const problems: StructureProblem[] = []
+  visit({ schema, value, depth: 0, problems })
+  return problems
+}
+
+interface Visit {
+  readonly schema: Schema
+  readonly value: JsonValue
+  readonly depth: number
+  readonly problems: StructureProblem[]
+  /** How the value was reached; only the root has neither. */
+  readonly parent?: Visit
+  readonly element?: PathElement
+}
+
+function visit(here: Visit): void {
+  const { schema, value, depth, problems } = here
+  if (problems.length >= problemsMax) return
+  if (depth > depthMax) {
+    problems.push(tooDeep)
+    return
+  }
+  if (value === null || value === undefined) return
+  if (schema.type === 'struct' || schema.type === 'map') visitMap(here)
+  else if (schema.type === 'list') visitList(here, schema)
+  else if (schema.type === 'any') visitAny(here)
+  else refuse(here, scalarProblem(schema, value))
+}
+
+function refuse(here: Visit, message: string | undefined): void {
+  if (message !== undefined) here.problems.push({ path: pathOf(here), message })
+}
+
+function pathOf(here: Visit): string {
+  let path = ''
+  for (let each: Visit | undefined = here; each?.element !== undefined; each = each.parent) {
+    path = printElement(each.element) + path
+  }
+  return path
+}
+
+function visitMap(here: Visit): void {
+  const { schema, value, problems } = here
+  const map = asMap(value)
+  if (map === undefined) {
+    refuse(here, `expected map, got &{${goText(value)}}`)
+    return
+  }
+  const depth = here.depth + 1
+  for (const key of Object.keys(map)) {
+    const element = fieldElement(key)
+    const child: Visit = {
+      schema: childSchema(schema, key),
+      value: map[key] ?? null,
+      depth,
+      problems,
+      parent: here,
+      element,
+    }
+    if (schema.type === 'struct' && !schema.preserveUnknownFields && !isDeclared(schema, key)) {
+      refuse(child, 'field not declared in schema')
+      return
+    }
+    visit(child)
+  }
+}
+
+function visitList(here: Visit, schema: ListSchema): void {
+  const { value, problems } = here
+  const list = asList(value)
+  if (list === undefined) {
+    refuse(here, `expected list, got &{${goText(value)}}`)
+    return
+  }
+  const depth = here.depth + 1
+  const seen = new Set<PathElement>()
+  for (const [index, item] of list.entries()) {
+    const element = schema.listType === 'atomic' ? indexElement(index) : itemElement(schema, item)
+    if (typeof element !== 'string') {
+      refuse(here, `element ${index}: ${element.problem}`)
+      return
+    }
+    if (seen.has(element)) refuse(here, `duplicate entries for key ${printElement(element)}`)
+    seen.add(element)
+    visit({ schema: schema.items, value: item, depth, problems, parent: here, element })
+  }
+}
+
+/** Anything goes, but not without end. */
+function visitAny(here: Visit): void {
+  if (typeof here.value !== 'object' || here.value === null) return
+  for (const child of Object.values(here.value)) visit({ ...here, value: child, depth: here.depth + 1 })
+}
+
+function scalarProblem(schema: ScalarSchema, value: JsonValue): string | undefined {
+  const { type, format } = schema
+  if (type === 'integer' || type === 'number') {
+    if (typeof value === 'number' || typeof value === 'bigint') return undefined
+    return `expected numeric (int or float), got ${goType(value)}`
+  }
+  if (type === 'boolean') {
+    return typeof value === 'boolean' ? undefined : `expected boolean, got &{${goText(value)}}`
+  }
+  if (type === 'string' && !hasOwnNotation(format)) {
+    if (typeof value === 'string') return undefined
+    return `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`
+  }
+  return typeof value === 'object' ? `expected any scalar, got &{${goText(value)}}` : undefined
+}
+
+/** Formats such as `date-time` whose values may be written as other scalars too. */
+function hasOwnNotation(format: string | undefined): boolean {
+  return format !== undefined && format !== '' && format !== 'byte'
+}
+
+function goType(value: JsonValue): string {
+  if (typeof value === 'string') return 'string'
+  if (typeof value === 'boolean') return 'bool'
+  return Array.isArray(value) ? '[]interface {}' : 'map[string]interface {}'
+}
+
+/** Levels and items of a refused value that a message shows. */
+const shownLevels = 4
+const shownItems = 10
+
+/** As Go's `%v` prints it: `map[a:1 b:[x y]]`. */
+function goText(value: JsonValue, levels = shownLevels): string {
+  if (value === null || value === undefined) return '<nil>'
+  if (typeof value !== 'object') return String(value)
+  if (levels === 0) return '...'
+  if (Array.isArray(value))
+    return `[${shown(value)
+      .map(each => goText(each, levels - 1))
+      .join(' ')}]`
+  const entries = shown(Object.entries(value).sort(byKey))
+  return `map[${entries.map(([key, each]) => `${key}:${goText(each, levels - 1)}`).join(' ')}]`
+}
+
+/** As Go's `%#v` prints it: `map[string]interface {}{"a":1}`. */
+function goSyntax(value: JsonValue, levels = shownLevels): string {
+  if (value === null || value === undefined) return 'interface {}(nil)'
+  if (typeof value === 'string') return quote(value)
+  if (typeof value !== 'object') return String(value)
+  if (levels === 0) return '...'
+  if (Array.isArray(value)) {
+    return `[]interface {}{${shown(value)
+      .map(each => goSyntax(each, levels - 1))
+      .join(', ')}}`
+  }
+  const entries = shown(Object.entries(value).sort(byKey))
+  const texts = entries.map(([key, each]) => `${quote(key)}:${goSyntax(each, levels - 1)}`)
+  return `map[string]interface {}{${texts.join(', ')}}`
+}
+
+function shown<T>(items: readonly T[]): readonly T[] {
+  return items.slice(0, shownItems)
+}
+
+function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1
+}

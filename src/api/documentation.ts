@@ -1,0 +1,21 @@
+/**
+ * The documentation of the built-in API, for OpenAPI and `explain`. It is larger than everything else that is
+ * generated, so it is loaded when one of them first asks.
+ */
+export interface Documentation {
+  /** The text of a definition (`core.v1.Pod`) or of one of its fields; empty when there is none. */
+  describe(definition: string, field?: string): string
+}
+
+export async function loadDocumentation(): Promise<Documentation> {
+  const module = await import('./generated/documentation.json', { with: { type: 'json' } })
+  const { texts, places } = module.default
+  const numbers: Readonly<Record<string, number>> = places
+  return {
+    describe(definition, field) {
+      const place = field === undefined ? definition : `${definition}.${field}`
+      const number = Object.hasOwn(numbers, place) ? numbers[place] : undefined
+      return number === undefined ? '' : (texts[number] ?? '')
+    },
+  }
+}

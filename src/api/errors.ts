@@ -1,0 +1,234 @@
+/**
+ * The one error class of the API. It carries a `Status` in Kubernetes' shape, so what the server answers,
+ * what a client throws and what a controller matches on is the same value. Match on `reason`, never on the
+ * message.
+ */
+import type { Int64 } from './int64.ts'
+import { quote } from './quote.ts'
+
+export interface Status {
+  readonly kind: 'Status'
+  readonly apiVersion: 'v1'
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly status: 'Success' | 'Failure'
+  readonly message?: string
+  readonly reason?: string
+  readonly details?: StatusDetails
+  readonly code?: number
+}
+
+export interface StatusDetails {
+  readonly name?: string
+  readonly group?: string
+  readonly kind?: string
+  readonly uid?: string
+  readonly causes?: readonly StatusCause[]
+  readonly retryAfterSeconds?: number
+}
+
+export interface StatusCause {
+  readonly reason?: string
+  readonly message?: string
+  readonly field?: string
+}
+
+/** The reasons the API gives, each with the HTTP code that goes with it. */
+const codes = {
+  BadRequest: 400,
+  Unauthorized: 401,
+  Forbidden: 403,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  NotAcceptable: 406,
+  AlreadyExists: 409,
+  Conflict: 409,
+  Gone: 410,
+  Expired: 410,
+  RequestEntityTooLarge: 413,
+  UnsupportedMediaType: 415,
+  Invalid: 422,
+  TooManyRequests: 429,
+  InternalError: 500,
+  /** An object in the store cannot be read back: damaged, or encrypted with a key that is gone. */
+  StorageReadError: 500,
+  ServerTimeout: 500,
+  ServiceUnavailable: 503,
+  Timeout: 504,
+} as const
+
+export type StatusReason = keyof typeof codes
+
+/** Which object, or which resource when there is no name, an error is about. */
+export interface ErrorSubject {
+  readonly group: string
+  /** The plural for errors about a resource (`pods "web" not found`), the kind for validation errors. */
+  readonly kind: string
+  readonly name?: string
+}
+
+export class ApiError extends Error {
+  readonly status: Status
+
+  constructor(status: Status, options?: ErrorOptions) {
+    super(status.message ?? status.reason ?? 'unknown', options)
+    this.name = 'ApiError'
+    this.status = status
+  }
+
+  get reason(): string {
+    return this.status.reason ?? ''
+  }
+
+  get code(): number {
+    return this.status.code ?? 500
+  }
+}
+
+/** An error of one of the known reasons. */
+export function apiError(
+  reason: StatusReason,
+  message: string,
+  details?: StatusDetails,
+  options?: ErrorOptions,
+): ApiError {
+  return new ApiError(failure({ message, reason, ...(details && { details }), code: codes[reason] }), options)
+}
+
+export function badRequest(message: string): ApiError {
+  return apiError('BadRequest', message)
+}
+
+/** Who asks is not known. The server says no more than this to somebody it does not know. */
+export function unauthorized(message = 'Unauthorized'): ApiError {
+  return apiError('Unauthorized', message)
+}
+
+export function notFound(subject: ErrorSubject): ApiError {
+  return apiError('NotFound', `${named(subject)} not found`, details(subject))
+}
+
+export function alreadyExists(subject: ErrorSubject): ApiError {
+  return apiError('AlreadyExists', `${named(subject)} already exists`, details(subject))
+}
+
+/** Every name generated from `generateName` was taken; worth another try. */
+export function generateNameConflict(subject: ErrorSubject, retryAfterSeconds: number): ApiError {
+  const text =
+    `${named(subject)} already exists, the server was not able to generate a unique name ` + 'for the object'
+  return apiError('AlreadyExists', text, { ...details(subject), ...retryAfter(retryAfterSeconds) })
+}
+
+/** What a client is told to do when it wrote an object of which it had not read the newest version. */
+export const objectModified =
+  'the object has been modified; please apply your changes to the latest version and try again'
+
+export function conflict(subject: ErrorSubject, message: string): ApiError {
+  const text = `Operation cannot be fulfilled on ${named(subject)}: ${message}`
+  return apiError('Conflict', text, details(subject))
+}
+
+/** Server-side apply met fields that others own; the causes say which and whose. */
+export function applyConflict(causes: readonly StatusCause[], message: string): ApiError {
+  return apiError('Conflict', message, causes.length > 0 ? { causes } : {})
+}
+
+/** A subject without a kind is a path outside the API's resources. */
+export function forbidden(subject: ErrorSubject, message: string): ApiError {
+  const name = subject.name ? ` ${quote(subject.name)}` : ''
+  const head = subject.kind === '' && subject.group === '' ? '' : `${qualifiedName(subject)}${name} is `
+  return apiError('Forbidden', `${head}forbidden: ${message}`, details(subject))
+}
+
+export function methodNotAllowed(subject: ErrorSubject, verb: string): ApiError {
+  const text = `${verb} is not supported on resources of kind ${quote(qualifiedName(subject))}`
+  return apiError('MethodNotAllowed', text, details({ group: subject.group, kind: subject.kind }))
+}
+
+/** None of the formats in the request's Accept header can be served. */
+export function notAcceptable(accepted: readonly string[]): ApiError {
+  return apiError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`)
+}
+
+/** The body is in a format that is not understood. */
+export function unsupportedMediaType(accepted: readonly string[]): ApiError {
+  const text = 'the body of the request was in an unknown format - accepted media types include: '
+  return apiError('UnsupportedMediaType', text + accepted.join(', '))
+}
+
+export function requestEntityTooLarge(message: string): ApiError {
+  return apiError('RequestEntityTooLarge', `Request entity too large: ${message}`)
+}
+
+export function expired(message: string): ApiError {
+  return apiError('Expired', message)
+}
+
+export function gone(message: string): ApiError {
+  return apiError('Gone', message)
+}
+
+export function tooManyRequests(message: string, retryAfterSeconds: number): ApiError {
+  return apiError('TooManyRequests', message, retryAfter(retryAfterSeconds))
+}
+
+export function serviceUnavailable(message: string): ApiError {
+  return apiError('ServiceUnavailable', message)
+}
+
+/** The request was not finished in time; it may still take effect. */
+export function timeout(message: string, retryAfterSeconds: number): ApiError {
+  return apiError('Timeout', `Timeout: ${message}`, retryAfter(retryAfterSeconds))
+}
+
+/** A client asked for a state at least as new as one that this server has not seen yet. */
+export function tooLargeResourceVersion(asked: Int64, current: Int64, retryAfterSeconds: number): ApiError {
+  const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }]
+  const text = `Timeout: Too large resource version: ${asked}, current: ${current}`
+  return apiError('Timeout', text, { causes, ...retryAfter(retryAfterSeconds) })
+}
+
+/** Nothing was done, for a reason that will pass. */
+export function serverTimeout(subject: ErrorSubject, operation: string, retryAfterSeconds: number): ApiError {
+  const text =
+    `The ${operation} operation against ${qualifiedName(subject)} could not be completed ` +
+    'at this time, please try again.'
+  const about = details({ ...subject, name: operation })
+  return apiError('ServerTimeout', text, { ...about, ...retryAfter(retryAfterSeconds) })
+}
+
+/** Our own fault: the cause is kept for the log, the client sees only the message. */
+export function internalError(message: string, cause?: unknown): ApiError {
+  const text = `Internal error occurred: ${message}`
+  return apiError('InternalError', text, { causes: [{ message }] }, { cause })
+}
+
+/** Whether a thrown value is an API error with this reason. */
+export function isApiError(error: unknown, reason?: StatusReason): error is ApiError {
+  return error instanceof ApiError && (reason === undefined || error.reason === reason)
+}
+
+/** `pods`, `deployments.apps`; the same for kinds. */
+export function qualifiedName(subject: ErrorSubject): string {
+  return subject.group === '' ? subject.kind : `${subject.kind}.${subject.group}`
+}
+
+function failure(status: Partial<Status>): Status {
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...status }
+}
+
+function named(subject: ErrorSubject): string {
+  return `${qualifiedName(subject)} ${quote(subject.name ?? '')}`
+}
+
+function details(subject: ErrorSubject): StatusDetails {
+  return {
+    ...(subject.name && { name: subject.name }),
+    ...(subject.group && { group: subject.group }),
+    ...(subject.kind && { kind: subject.kind }),
+  }
+}
+
+/** Zero says nothing, and is left out as everywhere in the API. */
+function retryAfter(retryAfterSeconds: number): StatusDetails {
+  return retryAfterSeconds === 0 ? {} : { retryAfterSeconds }
+}

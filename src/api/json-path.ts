@@ -1,0 +1,16 @@
+/** Where a value is: keys of maps and indexes of lists, from the top. */
+export type JsonPath = readonly (string | number)[]
+
+/** Characters of a path that a message shows; keys come from clients and may be megabytes long. */
+const shownCharactersMax = 1_000
+
+/** `spec.containers[0].image`. */
+export function formatJsonPath(path: JsonPath): string {
+  let text = ''
+  for (const segment of path) {
+    if (typeof segment === 'number') text += `[${segment}]`
+    else text += text === '' ? segment : `.${segment}`
+    if (text.length > shownCharactersMax) return `${text.slice(0, shownCharactersMax)}...`
+  }
+  return text
+}

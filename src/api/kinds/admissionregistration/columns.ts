@@ -1,0 +1,100 @@
+/** The tables of `admissionregistration.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type {
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+  MutatingWebhookConfiguration,
+  ParamKind,
+  ParamRef,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+  ValidatingWebhookConfiguration,
+} from '../../generated/admissionregistration/v1.ts'
+import type { LabelSelector } from '../../generated/meta/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { integerColumn, textColumn } from '../make-column.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+const webhookColumns: KindColumns<MutatingWebhookConfiguration | ValidatingWebhookConfiguration> = {
+  columns: [nameColumn, integerColumn('Webhooks', 'How many webhooks it has.'), ageColumn],
+  cells: (object: Unchecked<MutatingWebhookConfiguration | ValidatingWebhookConfiguration>, nowMs) => [
+    nameOf(object),
+    object.webhooks?.length ?? 0,
+    ageOf(object, nowMs),
+  ],
+}
+
+const parameterKindColumn = textColumn('ParamKind', 'The kind of objects that parameters come from.')
+
+const validatingPolicyColumns: KindColumns<ValidatingAdmissionPolicy> = {
+  columns: [nameColumn, integerColumn('Validations', 'Number of rules.'), parameterKindColumn, ageColumn],
+  cells: (policy: Unchecked<ValidatingAdmissionPolicy>, nowMs) => [
+    nameOf(policy),
+    policy.spec?.validations?.length ?? 0,
+    parameterKindText(policy.spec?.paramKind),
+    ageOf(policy, nowMs),
+  ],
+}
+
+const mutatingPolicyColumns: KindColumns<MutatingAdmissionPolicy> = {
+  columns: [nameColumn, integerColumn('Mutations', 'Number of changes.'), parameterKindColumn, ageColumn],
+  cells: (policy: Unchecked<MutatingAdmissionPolicy>, nowMs) => [
+    nameOf(policy),
+    policy.spec?.mutations?.length ?? 0,
+    parameterKindText(policy.spec?.paramKind),
+    ageOf(policy, nowMs),
+  ],
+}
+
+type PolicyBinding = MutatingAdmissionPolicyBinding | ValidatingAdmissionPolicyBinding
+
+const policyBindingColumns: KindColumns<PolicyBinding> = {
+  columns: [
+    nameColumn,
+    textColumn('PolicyName', 'The policy that is put to use.'),
+    textColumn('ParamRef', 'The objects that the policy takes parameters from.'),
+    ageColumn,
+  ],
+  cells: (binding: Unchecked<PolicyBinding>, nowMs) => [
+    nameOf(binding),
+    binding.spec?.policyName ?? '',
+    parametersText(binding.spec?.paramRef),
+    ageOf(binding, nowMs),
+  ],
+}
+
+function parameterKindText(parameters: Unchecked<ParamKind> | undefined): string {
+  return parameters === undefined ? '<unset>' : `${parameters.apiVersion ?? ''}/${parameters.kind ?? ''}`
+}
+
+/** Without a namespace the objects may be anywhere, or outside of namespaces. */
+function parametersText({ name, namespace, selector }: Unchecked<ParamRef> = {}): string {
+  if (name) return `${namespace || '*'}/${name}`
+  return selector === undefined ? '<unset>' : structText(selector)
+}
+
+/** The fields of a selector as Kubernetes writes them here, unlike in any other table. */
+function structText({ matchLabels = {}, matchExpressions = [] }: Unchecked<LabelSelector>): string {
+  const labels = Object.keys(matchLabels)
+    .sort()
+    .map(key => `${key}: ${matchLabels[key]},`)
+    .join('')
+  const expressions = matchExpressions
+    .map(({ key = '', operator = '', values = [] }) => {
+      return `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`
+    })
+    .join('')
+  return (
+    `&LabelSelector{MatchLabels:map[string]string{${labels}},` +
+    `MatchExpressions:[]LabelSelectorRequirement{${expressions}},}`
+  )
+}
+
+export const admissionregistrationColumns: GroupColumns = {
+  MutatingAdmissionPolicy: mutatingPolicyColumns,
+  MutatingAdmissionPolicyBinding: policyBindingColumns,
+  MutatingWebhookConfiguration: webhookColumns,
+  ValidatingAdmissionPolicy: validatingPolicyColumns,
+  ValidatingAdmissionPolicyBinding: policyBindingColumns,
+  ValidatingWebhookConfiguration: webhookColumns,
+}

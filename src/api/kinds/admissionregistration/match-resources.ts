@@ -1,0 +1,34 @@
+/** Which objects a policy, or a binding of one, is about. */
+import { required, type FieldError } from '../../field-error.ts'
+import type { MatchResources } from '../../generated/admissionregistration/v1.ts'
+import type { LabelSelector } from '../../selector.ts'
+import { validateChoice } from '../core/pod/field-checks.ts'
+import { validateSelector } from '../core/pod/selectors.ts'
+import { mapShared, withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { validateNamedRule, withScope } from './resource-rules.ts'
+
+export const matchPolicies: readonly string[] = ['Equivalent', 'Exact']
+
+export function withMatchDefaults(match: MatchResources): MatchResources {
+  const filled = withMissing(match, { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} })
+  const ruled = withField(filled, 'resourceRules', rules => mapShared(rules, withScope))
+  return withField(ruled, 'excludeResourceRules', rules => mapShared(rules, withScope))
+}
+
+export function validateMatchResources(field: string, match: MatchResources | undefined): FieldError[] {
+  if (!match) return []
+  const { resourceRules = [], excludeResourceRules = [] } = match
+  return [
+    ...validateChoice(`${field}.matchPolicy`, match.matchPolicy, matchPolicies),
+    ...validateRequiredSelector(`${field}.namespaceSelector`, match.namespaceSelector),
+    ...validateRequiredSelector(`${field}.objectSelector`, match.objectSelector),
+    ...resourceRules.flatMap((rule, index) => validateNamedRule(`${field}.resourceRules[${index}]`, rule)),
+    ...excludeResourceRules.flatMap((rule, index) => {
+      return validateNamedRule(`${field}.excludeResourceRules[${index}]`, rule)
+    }),
+  ]
+}
+
+function validateRequiredSelector(field: string, selector: LabelSelector | undefined): FieldError[] {
+  return selector ? validateSelector(field, selector) : [required(field, '')]
+}

@@ -1,0 +1,12 @@
+import type { KubernetesObject } from '../../metadata.ts'
+
+const reservedSuffix = '.static.k8s.io'
+
+/** Names that configuration in files is going to have. */
+export function warnAboutReservedName(object: KubernetesObject): string[] {
+  if (object.metadata?.name?.endsWith(reservedSuffix) !== true) return []
+  return [
+    `metadata.name: names ending with "${reservedSuffix}" are reserved for static manifest-based ` +
+      'configurations and cannot be managed via the API',
+  ]
+}

@@ -1,0 +1,116 @@
+/** The rules of webhook configurations, of which the mutating kind says one thing more. */
+import { duplicate, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
+import type {
+  MutatingWebhook,
+  MutatingWebhookConfiguration,
+  ValidatingWebhookConfiguration,
+} from '../../generated/admissionregistration/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateFullyQualifiedName } from '../../names.ts'
+import type { LabelSelector } from '../../selector.ts'
+import { validateOptionalChoice } from '../core/pod/field-checks.ts'
+import { validateSelector } from '../core/pod/selectors.ts'
+import { mapShared, withField, withMissing } from '../core/pod/structure-sharing.ts'
+import type { Unchecked } from '../unchecked.ts'
+import { validateReviewVersions, validateWebhookClient, withServicePort } from '../webhook-client.ts'
+import { validateMatchConditions } from './match-conditions.ts'
+import { matchPolicies } from './match-resources.ts'
+import { warnAboutReservedName } from './reserved-name.ts'
+import { validateRule, withScope } from './resource-rules.ts'
+
+const shared = {
+  tracksGeneration: true,
+  unconditionalUpdate: false,
+  validate: validateConfiguration,
+  validateUpdate: validateConfiguration,
+  warnings: warnAboutReservedName,
+} as const
+
+export const validatingWebhookConfigurationRules: KindRules<ValidatingWebhookConfiguration> = {
+  ...shared,
+  withDefaults: configuration =>
+    withField(configuration, 'webhooks', hooks => {
+      return mapShared(hooks, withWebhookDefaults)
+    }),
+}
+
+export const mutatingWebhookConfigurationRules: KindRules<MutatingWebhookConfiguration> = {
+  ...shared,
+  withDefaults: configuration =>
+    withField(configuration, 'webhooks', hooks =>
+      mapShared(hooks, hook => {
+        return withWebhookDefaults(withMissing(hook, { reinvocationPolicy: 'Never' }))
+      }),
+    ),
+}
+
+export const failurePolicies: readonly string[] = ['Fail', 'Ignore']
+export const reinvocationPolicies: readonly string[] = ['IfNeeded', 'Never']
+
+const harmless = ['None', 'NoneOnDryRun']
+const reviewVersions = ['v1', 'v1beta1']
+const timeoutSecondsMax = 30
+
+/** A webhook of either kind. */
+type Webhook = Omit<MutatingWebhook, 'reinvocationPolicy'>
+
+function withWebhookDefaults<T extends Webhook>(hook: T): T {
+  const filled = withMissing<Webhook>(hook, {
+    failurePolicy: 'Fail',
+    matchPolicy: 'Equivalent',
+    namespaceSelector: {},
+    objectSelector: {},
+    timeoutSeconds: 10,
+  })
+  const ruled = withField(filled, 'rules', rules => mapShared(rules, withScope))
+  return withField(ruled, 'clientConfig', withServicePort) as T
+}
+
+interface Configuration {
+  readonly webhooks?: readonly Unchecked<MutatingWebhook>[]
+}
+
+function validateConfiguration({ webhooks = [] }: Configuration): FieldError[] {
+  const names = new Set<string>()
+  return webhooks.flatMap((hook, index) => {
+    const { name = '', admissionReviewVersions: versions = [] } = hook
+    const field = `webhooks[${index}]`
+    const repeated = name !== '' && names.has(name) ? [duplicate(`${field}.name`, name)] : []
+    names.add(name)
+    const versionsField = `${field}.admissionReviewVersions`
+    return [
+      ...validateWebhook(field, hook),
+      ...(versions.length > 0
+        ? validateReviewVersions(versionsField, versions, reviewVersions)
+        : [required(versionsField, `must specify one of ${reviewVersions.join(', ')}`)]),
+      ...repeated,
+    ]
+  })
+}
+
+function validateWebhook(field: string, hook: Unchecked<MutatingWebhook>): FieldError[] {
+  return [
+    ...validateFullyQualifiedName(`${field}.name`, hook.name ?? ''),
+    ...(hook.rules ?? []).flatMap((rule, index) => validateRule(`${field}.rules[${index}]`, rule)),
+    ...validateOptionalChoice(`${field}.failurePolicy`, hook.failurePolicy, failurePolicies),
+    ...validateOptionalChoice(`${field}.matchPolicy`, hook.matchPolicy, matchPolicies),
+    ...validateSideEffects(`${field}.sideEffects`, hook.sideEffects),
+    ...validateTimeout(`${field}.timeoutSeconds`, hook.timeoutSeconds),
+    ...validateSelector(`${field}.namespaceSelector`, hook.namespaceSelector as LabelSelector | undefined),
+    ...validateSelector(`${field}.objectSelector`, hook.objectSelector as LabelSelector | undefined),
+    ...validateOptionalChoice(`${field}.reinvocationPolicy`, hook.reinvocationPolicy, reinvocationPolicies),
+    ...validateWebhookClient(`${field}.clientConfig`, hook.clientConfig ?? {}),
+    ...validateMatchConditions(`${field}.matchConditions`, hook.matchConditions),
+  ]
+}
+
+/** A dry run must not have any effect, in a webhook either. */
+function validateSideEffects(field: string, sideEffects: string | undefined): FieldError[] {
+  if (sideEffects === undefined) return [required(field, `must specify one of ${harmless.join(', ')}`)]
+  return harmless.includes(sideEffects) ? [] : [notSupported(field, sideEffects, harmless)]
+}
+
+function validateTimeout(field: string, seconds: number | undefined): FieldError[] {
+  if (seconds === undefined || (seconds >= 1 && seconds <= timeoutSecondsMax)) return []
+  return [invalid(field, seconds, `the timeout value must be between 1 and ${timeoutSecondsMax} seconds`)]
+}

@@ -1,0 +1,29 @@
+/**
+ * Groups under Kubernetes' own domains belong to its community: who defines a kind in one says who agreed to
+ * it, or that nobody did. https://github.com/kubernetes/enhancements/pull/1111
+ */
+import { invalid, required, type FieldError } from '../../field-error.ts'
+import type { KubernetesObject } from '../../metadata.ts'
+import { annotationOf } from '../annotation-of.ts'
+
+const annotation = 'api-approved.kubernetes.io'
+const page = 'see https://github.com/kubernetes/enhancements/pull/1111'
+
+export function validateApproval(object: KubernetesObject, group: string): FieldError[] {
+  const text = annotationOf(object, annotation) ?? ''
+  const field = `metadata.annotations[${annotation}]`
+  if (!/(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group)) return []
+  if (text === '') {
+    return [required(field, `protected groups must have approval annotation "${annotation}", ${page}`)]
+  }
+  if (text.startsWith('unapproved') || /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#]/.test(text)) return []
+  const detail =
+    `protected groups must have approval annotation "${annotation}" with either a URL or a ` +
+    `reason starting with "unapproved", ${page}`
+  return [invalid(field, text, detail)]
+}
+
+/** Whether an update changes what it says about its approval. */
+export function isApprovalChanged(object: KubernetesObject, before: KubernetesObject): boolean {
+  return annotationOf(object, annotation) !== annotationOf(before, annotation)
+}

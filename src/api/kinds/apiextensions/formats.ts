@@ -1,0 +1,72 @@
+/**
+ * Formats of values. One that is not known is ignored when objects are validated, of which a client should
+ * hear.
+ */
+import type { CustomResourceDefinition, JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
+import { quote } from '../../quote.ts'
+import { subschemasOf, validateShape } from './subschemas.ts'
+
+/** An update is told only of formats that it brings in. */
+export function warnAboutFormats(
+  definition: CustomResourceDefinition,
+  before: CustomResourceDefinition | undefined,
+): string[] {
+  const known = before ? unknownFormatsOf(before) : new Set<string>()
+  return [...unknownFormatsOf(definition)]
+    .filter(format => !known.has(format))
+    .slice(0, warningsMax)
+    .map(format => `unrecognized format ${quote(format)}`)
+}
+
+/** Formats that one answer warns about: each is a header. */
+const warningsMax = 20
+
+const textFormats: ReadonlySet<string> = new Set([
+  'bsonobjectid',
+  'uri',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'cidr',
+  'mac',
+  'uuid',
+  'uuid3',
+  'uuid4',
+  'uuid5',
+  'isbn',
+  'isbn10',
+  'isbn13',
+  'creditcard',
+  'ssn',
+  'hexcolor',
+  'rgbcolor',
+  'byte',
+  'password',
+  'date',
+  'duration',
+  'datetime',
+  'k8sshortname',
+  'k8slongname',
+])
+
+function unknownFormatsOf({ spec }: CustomResourceDefinition): ReadonlySet<string> {
+  const found = new Set<string>()
+  for (const { schema } of spec?.versions ?? []) {
+    const { openAPIV3Schema: root } = schema ?? {}
+    if (root && validateShape('', root).length === 0) collect(root, found)
+  }
+  return found
+}
+
+function collect(schema: JSONSchemaProps, found: Set<string>): void {
+  const { format } = schema
+  if (format && !isKnown(format, schema.type ?? '')) found.add(format)
+  for (const inner of subschemasOf(schema)) collect(inner.schema, found)
+}
+
+function isKnown(format: string, type: string): boolean {
+  if (type === 'integer') return format === 'int32' || format === 'int64'
+  if (type === 'number') return format === 'float' || format === 'double'
+  return (type === '' || type === 'string') && textFormats.has(format.replaceAll('-', ''))
+}

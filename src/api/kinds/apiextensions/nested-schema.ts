@@ -1,0 +1,126 @@
+/**
+ * Schemas inside `allOf`, `anyOf`, `oneOf` and `not`: they restrict values and must not say what there is.
+ */
+import { forbiddenField, invalid, required, type FieldError } from '../../field-error.ts'
+import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
+import { equalJson } from '../../json-value.ts'
+import { checkGoPattern } from './go-pattern.ts'
+import { itemsOf, propertyOf, valuesOf } from './subschemas.ts'
+
+/** What is wrong with the combinations in a schema, and with its pattern. */
+export function validateCombinations(
+  field: string,
+  schema: JSONSchemaProps,
+  isIntOrString = false,
+): FieldError[] {
+  const { anyOf = [], allOf = [], oneOf = [], not, pattern } = schema
+  const problem = pattern ? checkGoPattern(pattern) : undefined
+  // Types may be repeated in one way: to say that a value is a number or a text.
+  const isKnownPattern = isIntOrString || isNumberOrText(anyOf)
+  return [
+    ...(isKnownPattern
+      ? []
+      : anyOf.flatMap((each, index) => validateNested(`${field}.anyOf[${index}]`, each))),
+    ...allOf.flatMap((each, index) => {
+      return validateNested(`${field}.allOf[${index}]`, each, index === 0 && isNumberOrText(each.anyOf ?? []))
+    }),
+    ...oneOf.flatMap((each, index) => validateNested(`${field}.oneOf[${index}]`, each)),
+    ...(not ? validateNested(`${field}.not`, not) : []),
+    ...(problem === undefined
+      ? []
+      : [invalid(`${field}.pattern`, pattern, `must be a valid regular expression, but isn't: ${problem}`)]),
+  ]
+}
+
+/** Whatever a combination at the root speaks of must be there outside of it too. */
+export function validateCompleteness(field: string, schema: JSONSchemaProps): FieldError[] {
+  return combinationsOf(schema).flatMap(({ suffix, nested }) => {
+    return validateDefined({ field, schema }, { field: field + suffix, schema: nested })
+  })
+}
+
+interface Place {
+  readonly field: string
+  readonly schema: JSONSchemaProps
+}
+
+function validateDefined(defined: Place, nested: Place): FieldError[] {
+  const inner = combinationsOf(nested.schema).flatMap(({ suffix, nested: schema }) => {
+    return validateDefined(defined, { field: nested.field + suffix, schema })
+  })
+  const parts = [
+    ['.items', itemsOf(nested.schema), itemsOf(defined.schema)] as const,
+    ...Object.entries(nested.schema.properties ?? {}).map(([name, schema]) => {
+      return [`.properties[${name}]`, schema, propertyOf(defined.schema, name)] as const
+    }),
+  ]
+  return [
+    ...inner,
+    ...parts.flatMap(([suffix, schema, counterpart]) => {
+      if (!schema) return []
+      const place = { field: nested.field + suffix, schema }
+      if (counterpart) return validateDefined({ field: defined.field + suffix, schema: counterpart }, place)
+      return [required(defined.field + suffix, `because it is defined in ${place.field}`)]
+    }),
+  ]
+}
+
+function combinationsOf(
+  schema: JSONSchemaProps,
+): { readonly suffix: string; readonly nested: JSONSchemaProps }[] {
+  const lists = (['allOf', 'anyOf', 'oneOf'] as const).flatMap(name => {
+    return (schema[name] ?? []).map((nested, index) => ({ suffix: `.${name}[${index}]`, nested }))
+  })
+  return schema.not ? [{ suffix: '.not', nested: schema.not }, ...lists] : lists
+}
+
+function isNumberOrText(anyOf: readonly JSONSchemaProps[]): boolean {
+  return equalJson(anyOf, [{ type: 'integer' }, { type: 'string' }])
+}
+
+/** What only the schema itself may say, with what it must be inside a combination. */
+const outsideOnly = [
+  ['type', 'empty'],
+  ['default', 'undefined'],
+  ['title', 'empty'],
+  ['description', 'empty'],
+  ['nullable', 'false'],
+  ['x-kubernetes-preserve-unknown-fields', 'false'],
+  ['x-kubernetes-embedded-resource', 'false'],
+  ['x-kubernetes-int-or-string', 'false'],
+  ['x-kubernetes-list-map-keys', 'empty'],
+  ['x-kubernetes-list-type', 'undefined'],
+  ['x-kubernetes-map-type', 'undefined'],
+  ['x-kubernetes-validations', 'empty'],
+] as const
+
+function validateNested(field: string, schema: JSONSchemaProps, isIntOrString = false): FieldError[] {
+  const items = itemsOf(schema)
+  const isMap = schema.additionalProperties === true || valuesOf(schema) !== undefined
+  return [
+    ...validateCombinations(field, schema, isIntOrString),
+    ...(items ? validateNested(`${field}.items`, items) : []),
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+      return validateNested(`${field}.properties[${name}]`, property)
+    }),
+    ...(isMap ? [forbiddenField(`${field}.additionalProperties`, 'must be undefined to be structural')] : []),
+    ...outsideOnly
+      .filter(([name]) => isSaid(schema[name]))
+      .map(([name, state]) => {
+        return forbiddenField(`${field}.${name}`, `must be ${state} to be structural`)
+      }),
+    ...(propertyOf(schema, 'metadata')
+      ? [forbiddenField(`${field}.properties[metadata]`, 'must not be specified in a nested context')]
+      : []),
+  ]
+}
+
+function isSaid(value: unknown): boolean {
+  return (
+    value !== undefined &&
+    value !== null &&
+    value !== '' &&
+    value !== false &&
+    !(Array.isArray(value) && value.length === 0)
+  )
+}

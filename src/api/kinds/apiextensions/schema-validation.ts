@@ -1,0 +1,63 @@
+/**
+ * The schema of a custom resource. Defaults are not checked against it here, nor are rules in CEL compiled:
+ * both need what validates custom resources.
+ */
+import { forbiddenField, invalid, type FieldError } from '../../field-error.ts'
+import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
+import { hasUnsupportedKeyword, validateKeywords } from './schema-keywords.ts'
+import { validateStructuralSchema } from './structural-schema.ts'
+import { someSchema, validateShape } from './subschemas.ts'
+
+export function validateSchema(field: string, schema: JSONSchemaProps, hasStatus: boolean): FieldError[] {
+  const misshapen = validateShape(field, schema)
+  if (misshapen.length > 0) return misshapen
+  return [
+    ...(hasStatus ? validateRoot(field, schema) : []),
+    ...(schema.nullable ? [forbiddenField(`${field}.nullable`, 'nullable cannot be true at the root')] : []),
+    ...(someSchema(schema, hasUnsupportedKeyword) ? [] : validateStructuralSchema(field, schema)),
+    ...validateKeywords(field, schema),
+  ]
+}
+
+/**
+ * What may be said at the root when the status is written separately, with the names that messages give it.
+ */
+const rootKeywords: ReadonlyMap<string, string> = new Map([
+  ['description', 'Description'],
+  ['type', 'Type'],
+  ['format', 'Format'],
+  ['title', 'Title'],
+  ['maximum', 'Maximum'],
+  ['exclusiveMaximum', 'ExclusiveMaximum'],
+  ['minimum', 'Minimum'],
+  ['exclusiveMinimum', 'ExclusiveMinimum'],
+  ['maxLength', 'MaxLength'],
+  ['minLength', 'MinLength'],
+  ['pattern', 'Pattern'],
+  ['maxItems', 'MaxItems'],
+  ['minItems', 'MinItems'],
+  ['uniqueItems', 'UniqueItems'],
+  ['multipleOf', 'MultipleOf'],
+  ['required', 'Required'],
+  ['items', 'Items'],
+  ['properties', 'Properties'],
+  ['externalDocs', 'ExternalDocs'],
+  ['example', 'Example'],
+  ['x-kubernetes-preserve-unknown-fields', 'XPreserveUnknownFields'],
+  ['x-kubernetes-validations', 'XValidations'],
+])
+
+function validateRoot(field: string, schema: JSONSchemaProps): FieldError[] {
+  if (schema.type && schema.type !== 'object') {
+    const detail =
+      'only "object" is allowed as the type at the root of the schema if the status ' +
+      'subresource is enabled'
+    return [invalid(`${field}.type`, schema.type, detail)]
+  }
+  const isSaid = (value: unknown) => value !== undefined && value !== false && value !== ''
+  if (Object.entries(schema).every(([name, value]) => rootKeywords.has(name) || !isSaid(value))) return []
+  const names = [...rootKeywords.values()].join(' ')
+  const detail =
+    `only [${names}] fields are allowed at the root of the schema if the status ` + `subresource is enabled`
+  return [invalid(field, schema, detail)]
+}

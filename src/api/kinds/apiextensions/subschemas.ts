@@ -1,0 +1,103 @@
+/**
+ * The schemas inside a schema. Where one may stand in the place of something else, a boolean or a list,
+ * decoding lets any value pass: `validateShape` is what makes sure that there is a schema, and everything
+ * else relies on it.
+ */
+import { decode } from '../../decode.ts'
+import { DecodeError } from '../../decode-error.ts'
+import { structDefinition } from '../../definitions.ts'
+import { invalid, type FieldError } from '../../field-error.ts'
+import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
+import type { JsonValue } from '../../json-value.ts'
+
+/** A schema inside another. */
+export interface Subschema {
+  /** `.properties[spec]`. */
+  readonly suffix: string
+  readonly schema: JSONSchemaProps
+}
+
+/** What in a schema is not of the type it should be; nothing else may be asked of it then. */
+export function validateShape(field: string, schema: JSONSchemaProps): FieldError[] {
+  const errors = [
+    ...validateLoose(`${field}.items`, schema.items, isSchemaOrList),
+    ...validateLoose(`${field}.additionalProperties`, schema.additionalProperties, isSchemaOrBoolean),
+    ...validateLoose(`${field}.additionalItems`, schema.additionalItems, isSchemaOrBoolean),
+    ...Object.entries(schema.dependencies ?? {}).flatMap(([key, value]) => {
+      return validateLoose(`${field}.dependencies[${key}]`, value, isSchemaOrList)
+    }),
+  ]
+  if (errors.length > 0) return errors
+  return subschemasOf(schema).flatMap(each => validateShape(field + each.suffix, each.schema))
+}
+
+/** All schemas one step inside, wherever they are. */
+export function subschemasOf(schema: JSONSchemaProps): readonly Subschema[] {
+  const found: Subschema[] = []
+  const add = (suffix: string, value: unknown) => {
+    if (isSchema(value)) found.push({ suffix, schema: value })
+  }
+  add('.additionalProperties', schema.additionalProperties)
+  add('.additionalItems', schema.additionalItems)
+  for (const name of ['properties', 'patternProperties', 'definitions', 'dependencies'] as const) {
+    for (const [key, value] of Object.entries(schema[name] ?? {})) add(`.${name}[${key}]`, value)
+  }
+  add('.not', schema.not)
+  for (const name of ['allOf', 'oneOf', 'anyOf'] as const) {
+    for (const [index, value] of (schema[name] ?? []).entries()) add(`.${name}[${index}]`, value)
+  }
+  if (Array.isArray(schema.items)) {
+    for (const [index, value] of schema.items.entries()) add(`.items[${index}]`, value)
+  }
+  add('.items', schema.items)
+  return found
+}
+
+/** Whether a schema, or one inside it, is so. */
+export function someSchema(schema: JSONSchemaProps, test: (schema: JSONSchemaProps) => boolean): boolean {
+  return test(schema) || subschemasOf(schema).some(each => someSchema(each.schema, test))
+}
+
+/** The one schema of the items of a list; a list of schemas is not supported. */
+export function itemsOf({ items }: JSONSchemaProps): JSONSchemaProps | undefined {
+  return isSchema(items) ? items : undefined
+}
+
+/** The schema of a map's values. */
+export function valuesOf({ additionalProperties }: JSONSchemaProps): JSONSchemaProps | undefined {
+  return isSchema(additionalProperties) ? additionalProperties : undefined
+}
+
+/** The schema of a property. */
+export function propertyOf({ properties }: JSONSchemaProps, name: string): JSONSchemaProps | undefined {
+  return properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
+}
+
+function isSchema(value: unknown): value is JSONSchemaProps {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isSchemaOrBoolean(value: unknown): boolean {
+  return typeof value === 'boolean' || isSchema(value)
+}
+
+function isSchemaOrList(value: unknown): boolean {
+  return isSchema(value) || Array.isArray(value)
+}
+
+function validateLoose(field: string, value: unknown, isAllowed: (value: unknown) => boolean): FieldError[] {
+  if (value === undefined || value === null) return []
+  if (!isAllowed(value)) return [invalid(field, value, 'must be a schema')]
+  const schemas: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return schemas.filter(isSchema).flatMap(each => validateTypes(field, each))
+}
+
+function validateTypes(field: string, schema: JSONSchemaProps): FieldError[] {
+  try {
+    decode(schema as JsonValue, structDefinition('apiextensions.v1.JSONSchemaProps'))
+    return []
+  } catch (error) {
+    if (error instanceof DecodeError) return [invalid(field, schema, error.message)]
+    throw error
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * The versions of a custom resource. What all of them have in common messages speak of as one thing, in the
+ * place where the first version of definitions had it: `spec.validation`, and not `spec.versions[0].schema`.
+ */
+import { invalid, required, type FieldError } from '../../field-error.ts'
+import type {
+  CustomResourceDefinitionSpec,
+  CustomResourceDefinitionVersion,
+  JSONSchemaProps,
+} from '../../generated/apiextensions/v1.ts'
+import { equalJson } from '../../json-value.ts'
+import { checkDns1035Label } from '../../names.ts'
+import type { Unchecked } from '../unchecked.ts'
+import { validateSchema } from './schema-validation.ts'
+import { validateShape } from './subschemas.ts'
+import { validateColumn, validateSelectableFields, validateSubresources } from './version-parts-validation.ts'
+
+type Version = Unchecked<CustomResourceDefinitionVersion>
+
+export function validateVersions({ versions = [] }: Unchecked<CustomResourceDefinitionSpec>): FieldError[] {
+  const isShared = sharedParts(versions)
+  const [first] = versions
+  const hasStatus = versions.some(({ subresources }) => subresources?.status !== undefined)
+  return [
+    ...versions.flatMap((version, index) =>
+      schemaOf(version) === undefined ? [required(`spec.versions[${index}].schema.openAPIV3Schema`, '')] : [],
+    ),
+    ...versions.flatMap((version, index) => validateVersion(index, version, isShared)),
+    ...validateSet(versions),
+    ...(first
+      ? validateParts(
+          partFields(part => (isShared(part) ? 'spec' : undefined)),
+          first,
+          hasStatus,
+        )
+      : []),
+  ]
+}
+
+const parts = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const
+
+type Part = (typeof parts)[number]
+
+/** Whether all versions say the same of a part. */
+function sharedParts(versions: readonly Version[]): (part: Part) => boolean {
+  const [first] = versions
+  const shared = new Set<Part>(
+    parts.filter(part => {
+      return versions.every(version => equalJson(version[part], first?.[part]))
+    }),
+  )
+  return part => shared.has(part)
+}
+
+/** Where messages place each part; a part without a place is looked at elsewhere. */
+type PartFields = Readonly<Partial<Record<Part, string>>>
+
+function partFields(ownerOf: (part: Part) => string | undefined): PartFields {
+  const fields: Partial<Record<Part, string>> = {}
+  for (const part of parts) {
+    const owner = ownerOf(part)
+    const name = part === 'schema' && owner === 'spec' ? 'validation' : part
+    if (owner !== undefined) fields[part] = `${owner}.${name}`
+  }
+  return fields
+}
+
+function validateVersion(index: number, version: Version, isShared: (part: Part) => boolean): FieldError[] {
+  const field = `spec.versions[${index}]`
+  const problems = checkDns1035Label(version.name ?? '')
+  const fields = partFields(part => (isShared(part) ? undefined : field))
+  return [
+    ...(problems.length > 0 ? [invalid(`${field}.name`, version.name ?? '', problems.join(','))] : []),
+    ...validateDeprecation(`${field}.deprecationWarning`, version),
+    ...validateParts(fields, version, version.subresources?.status !== undefined),
+  ]
+}
+
+function validateParts(fields: PartFields, version: Version, hasStatus: boolean): FieldError[] {
+  const { subresources = {}, additionalPrinterColumns: columns = [], selectableFields = [] } = version
+  const { additionalPrinterColumns: columnsField } = fields
+  const schema = schemaOf(version)
+  return [
+    ...(fields.schema && schema ? validateSchema(`${fields.schema}.openAPIV3Schema`, schema, hasStatus) : []),
+    ...(fields.subresources ? validateSubresources(fields.subresources, subresources) : []),
+    ...(columnsField
+      ? columns.flatMap((column, index) => validateColumn(`${columnsField}[${index}]`, column))
+      : []),
+    ...(fields.selectableFields && schema && validateShape('', schema).length === 0
+      ? validateSelectableFields(fields.selectableFields, selectableFields, schema)
+      : []),
+  ]
+}
+
+function validateSet(versions: readonly Version[]): FieldError[] {
+  const names = new Set(versions.map(({ name = '' }) => name))
+  const stored = versions.filter(({ storage }) => storage === true)
+  const errors: FieldError[] = []
+  if (names.size < versions.length) {
+    errors.push(invalid('spec.versions', versions, 'must contain unique version names'))
+  }
+  if (stored.length !== 1) {
+    errors.push(invalid('spec.versions', versions, 'must have exactly one version marked as storage version'))
+  }
+  return errors
+}
+
+const warningCharactersMax = 256
+
+function validateDeprecation(field: string, { deprecated, deprecationWarning: text }: Version): FieldError[] {
+  if (text === undefined) return []
+  if (!deprecated) return [invalid(field, text, 'can only be set for deprecated versions')]
+  const errors: FieldError[] = []
+  if (Buffer.byteLength(text) > warningCharactersMax) {
+    errors.push(invalid(field, text, `must be <= ${warningCharactersMax} characters long`))
+  }
+  if (text === '') errors.push(invalid(field, text, 'must not be an empty string'))
+  const index = text.search(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u)
+  if (index === -1) return errors
+  const at = Buffer.byteLength(text.slice(0, index))
+  const detail = `must only contain printable UTF-8 characters; non-printable character found at index ${at}`
+  return [...errors, invalid(field, text, detail)]
+}
+
+function schemaOf({ schema }: Version): JSONSchemaProps | undefined {
+  return schema?.openAPIV3Schema as JSONSchemaProps | undefined
+}

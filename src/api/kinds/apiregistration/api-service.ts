@@ -1,0 +1,111 @@
+/**
+ * The rules of API services: who serves a group and version. That local ones are available the aggregator
+ * says.
+ */
+import { invalid, invalidEach, required, type FieldError } from '../../field-error.ts'
+import type { APIService, APIServiceSpec } from '../../generated/apiregistration/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import {
+  checkDns1035Label,
+  checkDns1123Subdomain,
+  checkPathSegmentName,
+  checkPortNumber,
+  pathSegmentNames,
+} from '../../names.ts'
+import { quote } from '../../quote.ts'
+import { validateOptionalChoice, validatePresent } from '../core/pod/field-checks.ts'
+import { withField, withMissing } from '../core/pod/structure-sharing.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+export const apiServiceRules: KindRules<APIService> = {
+  names: pathSegmentNames,
+  unconditionalUpdate: false,
+  withDefaults: service => withField(service, 'spec', withPort),
+  validate: validateApiService,
+  validateUpdate: validateApiService,
+  validateStatusUpdate: validateStatus,
+}
+
+const groupPriorityMax = 20_000
+const versionPriorityMax = 1_000
+const statuses = ['True', 'False', 'Unknown']
+
+function withPort(spec: APIServiceSpec): APIServiceSpec {
+  return withField(spec, 'service', service => withMissing(service, { port: 443 }))
+}
+
+function validateApiService({ metadata, spec = {} }: Unchecked<APIService>): FieldError[] {
+  return [
+    ...validateName(metadata?.name ?? '', spec),
+    ...validateGroupVersion(spec),
+    ...validatePriorities(spec),
+    ...(spec.service ? validateService(spec, spec.service) : validateLocal(spec)),
+  ]
+}
+
+function validateName(name: string, { group = '', version = '' }: Unchecked<APIServiceSpec>): FieldError[] {
+  const expected = `${version}.${group}`
+  if (name === '' || name === expected || checkPathSegmentName(name).length > 0) return []
+  return [invalid('metadata.name', name, `must be \`spec.version+"."+spec.group\`: ${quote(expected)}`)]
+}
+
+function validateGroupVersion({ group = '', version = '' }: Unchecked<APIServiceSpec>): FieldError[] {
+  const detail = 'only v1 may have an empty group and it better be legacy kube'
+  const missing = group === '' && version !== 'v1' ? [required('spec.group', detail)] : []
+  return [
+    ...missing,
+    ...(group === '' ? [] : invalidEach('spec.group', group, checkDns1123Subdomain(group))),
+    ...invalidEach('spec.version', version, checkDns1035Label(version)),
+  ]
+}
+
+function validatePriorities(spec: Unchecked<APIServiceSpec>): FieldError[] {
+  const { groupPriorityMinimum: group = 0, versionPriority: version = 0 } = spec
+  const errors: FieldError[] = []
+  if (group <= 0 || group > groupPriorityMax) {
+    const detail = `must be positive and less than ${groupPriorityMax}`
+    errors.push(invalid('spec.groupPriorityMinimum', group, detail))
+  }
+  if (version <= 0 || version > versionPriorityMax) {
+    const detail = `must be positive and less than ${versionPriorityMax}`
+    errors.push(invalid('spec.versionPriority', version, detail))
+  }
+  return errors
+}
+
+/** What this server serves itself needs no trust. */
+function validateLocal({ caBundle = '', insecureSkipTLSVerify }: Unchecked<APIServiceSpec>): FieldError[] {
+  const errors: FieldError[] = []
+  if (caBundle !== '') {
+    const size = `${Buffer.byteLength(caBundle, 'base64')} bytes`
+    errors.push(invalid('spec.caBundle', size, 'local APIServices may not have a caBundle'))
+  }
+  if (insecureSkipTLSVerify) {
+    const detail = 'local APIServices may not have insecureSkipTLSVerify'
+    errors.push(invalid('spec.insecureSkipTLSVerify', true, detail))
+  }
+  return errors
+}
+
+function validateService(
+  { caBundle = '', insecureSkipTLSVerify }: Unchecked<APIServiceSpec>,
+  { namespace, name, port = 0 }: NonNullable<Unchecked<APIServiceSpec>['service']>,
+): FieldError[] {
+  const problems = checkPortNumber(port)
+  return [
+    ...validatePresent('spec.service.namespace', namespace),
+    ...validatePresent('spec.service.name', name),
+    ...(problems.length === 0
+      ? []
+      : [invalid('spec.service.port', port, `port is not valid: ${problems.join(', ')}`)]),
+    ...(insecureSkipTLSVerify && caBundle !== ''
+      ? [invalid('spec.insecureSkipTLSVerify', true, 'may not be true if caBundle is present')]
+      : []),
+  ]
+}
+
+function validateStatus({ status = {} }: Unchecked<APIService>): FieldError[] {
+  return (status.conditions ?? []).flatMap((condition, index) => {
+    return validateOptionalChoice(`status.conditions[${index}].status`, condition.status ?? '', statuses)
+  })
+}

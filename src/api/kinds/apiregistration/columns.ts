@@ -1,0 +1,32 @@
+/** The tables of `apiregistration.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { APIService } from '../../generated/apiregistration/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+const apiServiceColumns: KindColumns<APIService> = {
+  columns: [
+    nameColumn,
+    textColumn('Service', 'The service that serves the group and version, or Local.'),
+    textColumn('Available', 'Whether the service answers, and why not.'),
+    ageColumn,
+  ],
+  cells: (object: Unchecked<APIService>, nowMs) => {
+    const service = object.spec?.service
+    return [
+      nameOf(object),
+      service === undefined ? 'Local' : `${service.namespace ?? ''}/${service.name ?? ''}`,
+      availability(object),
+      ageOf(object, nowMs),
+    ]
+  },
+}
+
+function availability({ status: { conditions = [] } = {} }: Unchecked<APIService>): string {
+  const available = conditions.find(condition => condition.type === 'Available')
+  const { status = '', reason = '' } = available ?? { status: 'Unknown' }
+  return status === 'True' || reason === '' ? status : `${status} (${reason})`
+}
+
+export const apiregistrationColumns: GroupColumns = { APIService: apiServiceColumns }

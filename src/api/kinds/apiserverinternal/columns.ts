@@ -1,0 +1,32 @@
+/** The tables of `internal.apiserver.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { StorageVersion } from '../../generated/apiserverinternal/v1alpha1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { fewText, shownMax } from '../cell-text.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+const storageVersionColumns: KindColumns<StorageVersion> = {
+  columns: [
+    nameColumn,
+    textColumn('CommonEncodingVersion', 'The version that all servers write, if they agree.'),
+    textColumn('StorageVersions', 'The version that each server writes.'),
+    ageColumn,
+  ],
+  cells: (object: Unchecked<StorageVersion>, nowMs) => [
+    nameOf(object),
+    object.status?.commonEncodingVersion ?? '<unset>',
+    versionsText(object),
+    ageOf(object, nowMs),
+  ],
+}
+
+function versionsText({ status }: Unchecked<StorageVersion>): string {
+  const { storageVersions = [] } = status ?? {}
+  const shown = storageVersions.slice(0, shownMax).map(({ apiServerID = '', encodingVersion = '' }) => {
+    return `${apiServerID}=${encodingVersion}`
+  })
+  return fewText(shown, storageVersions.length) || '<unset>'
+}
+
+export const apiserverinternalColumns: GroupColumns = { StorageVersion: storageVersionColumns }

@@ -1,0 +1,26 @@
+/** Controller revisions: what a controller's object was like once, to go back to. */
+import { invalid, required, type FieldError } from '../../field-error.ts'
+import type { ControllerRevision } from '../../generated/apps/v1.ts'
+import { equalJson } from '../../json-value.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateNonNegative } from '../core/pod/field-checks.ts'
+
+export const controllerRevisionRules: KindRules<ControllerRevision> = {
+  validate: object => [
+    ...validateNonNegative('revision', object.revision),
+    ...validateData('data', object.data),
+  ],
+  validateUpdate: (object, before) => [
+    ...validateNonNegative('revision', object.revision),
+    ...(equalJson(object.data, before.data)
+      ? []
+      : [invalid('data', object.data ?? null, 'field is immutable')]),
+  ],
+}
+
+/** Any JSON may come here. */
+function validateData(field: string, data: unknown): FieldError[] {
+  if (data === undefined || data === null) return [required(field, 'data is mandatory')]
+  const isObject = typeof data === 'object' && !Array.isArray(data)
+  return isObject ? [] : [required(field, 'data must be a valid JSON object')]
+}

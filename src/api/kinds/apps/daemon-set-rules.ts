@@ -1,0 +1,149 @@
+/** Daemon sets: one pod on every node. */
+import { invalid, notSupported, required, type FieldError } from '../../field-error.ts'
+import type {
+  DaemonSet,
+  DaemonSetSpec,
+  DaemonSetStatus,
+  DaemonSetUpdateStrategy,
+  RollingUpdateDaemonSet,
+} from '../../generated/apps/v1.ts'
+import { parseInt64 } from '../../int64.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateNonNegative } from '../core/pod/field-checks.ts'
+import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
+import { prepareTemplate } from '../core/pod/pod-preparation.ts'
+import {
+  validateLastingTemplate,
+  validatePodSelector,
+  validatePodTemplate,
+} from '../core/pod/pod-template-validation.ts'
+import { warnAboutTemplate } from '../core/pod/pod-warnings.ts'
+import { validateCollisionCount } from '../core/pod/replica-counts.ts'
+import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { withDefaults as withNonEmpty, withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { isNothing, validateAmount, validateAtMostAll } from './rolling-update.ts'
+import { validateSelectorUnchanged } from './replicas-validation.ts'
+
+export const daemonSetRules: KindRules<DaemonSet> = {
+  tracksGeneration: true,
+  withDefaults,
+  prepareForCreate: object => {
+    const generation = Math.max(templateGenerationOf(object), 1)
+    return { ...withTemplateGeneration(withPreparedTemplate(object), generation), status: emptyStatus }
+  },
+  prepareForUpdate(object, before) {
+    const prepared = withPreparedTemplate(object)
+    const isSame = sameMeaning(prepared.spec?.template, before.spec?.template)
+    return withTemplateGeneration(prepared, templateGenerationOf(before) + (isSame ? 0 : 1))
+  },
+  validate: object => validateSpec('spec', object.spec ?? {}),
+  validateUpdate: (object, before) => [
+    ...validateSelectorUnchanged(object.spec?.selector, before.spec?.selector),
+    ...validateSpec('spec', object.spec ?? {}),
+  ],
+  validateStatusUpdate: (object, before) => validateStatus(object.status, before.status),
+  warnings(object, before) {
+    const isSame = before !== undefined && sameMeaning(object.spec?.template, before.spec?.template)
+    return isSame ? [] : warnAboutTemplate('spec.template', object.spec?.template)
+  },
+}
+
+const emptyStatus: DaemonSetStatus = {
+  currentNumberScheduled: 0,
+  numberMisscheduled: 0,
+  desiredNumberScheduled: 0,
+  numberReady: 0,
+}
+
+/** How often the template has changed, in an annotation since the field of old went away. */
+const templateGenerationKey = 'deprecated.daemonset.template.generation'
+
+function templateGenerationOf({ metadata }: DaemonSet): number {
+  const generation = parseInt64(metadata?.annotations?.[templateGenerationKey] ?? '0')
+  return typeof generation === 'number' ? generation : 0
+}
+
+function withTemplateGeneration(object: DaemonSet, generation: number): DaemonSet {
+  const { annotations } = object.metadata ?? {}
+  if (annotations?.[templateGenerationKey] === String(generation)) return object
+  const counted = { ...annotations, [templateGenerationKey]: String(generation) }
+  return { ...object, metadata: { ...object.metadata, annotations: counted } }
+}
+
+function withDefaults(object: DaemonSet): DaemonSet {
+  return withField(object, 'spec', spec => {
+    const complete = withMissing(spec, { revisionHistoryLimit: 10, updateStrategy: {}, template: {} })
+    return withField(withField(complete, 'template', withPodTemplateDefaults), 'updateStrategy', strategy => {
+      const typed = withNonEmpty(strategy, { type: 'RollingUpdate' })
+      if (typed.type !== 'RollingUpdate') return typed
+      return withField(withMissing(typed, { rollingUpdate: {} }), 'rollingUpdate', update => {
+        return withMissing(update, { maxUnavailable: 1, maxSurge: 0 })
+      })
+    })
+  })
+}
+
+function withPreparedTemplate(object: DaemonSet): DaemonSet {
+  return withField(object, 'spec', spec => withField(spec, 'template', prepareTemplate))
+}
+
+function validateSpec(field: string, spec: Partial<DaemonSetSpec>): FieldError[] {
+  const { selector, template = {}, updateStrategy = {}, minReadySeconds, revisionHistoryLimit } = spec
+  const emptyDetail = 'empty selector is invalid for daemonset'
+  return [
+    ...(selector === undefined ? [required(`${field}.selector`, '')] : []),
+    ...validatePodSelector(field, { selector, template, emptyDetail }),
+    ...validatePodTemplate(`${field}.template`, template),
+    ...validateLastingTemplate(`${field}.template`, template, 'DaemonSet'),
+    ...validateNonNegative(`${field}.minReadySeconds`, minReadySeconds),
+    ...validateUpdateStrategy(`${field}.updateStrategy`, updateStrategy),
+    ...validateNonNegative(`${field}.revisionHistoryLimit`, revisionHistoryLimit),
+  ]
+}
+
+function validateUpdateStrategy(field: string, strategy: DaemonSetUpdateStrategy): FieldError[] {
+  const { type, rollingUpdate } = strategy
+  if (type === 'OnDelete') return []
+  if (type !== 'RollingUpdate') return [notSupported(field, strategy, ['RollingUpdate', 'OnDelete'])]
+  return rollingUpdate === undefined
+    ? [required(`${field}.rollingUpdate`, '')]
+    : validateRollingUpdate(`${field}.rollingUpdate`, rollingUpdate)
+}
+
+/** A node's pod is either replaced by the new one beside it, or stopped first. */
+function validateRollingUpdate(field: string, update: RollingUpdateDaemonSet): FieldError[] {
+  const { maxUnavailable = 0, maxSurge = 0 } = update
+  const errors = [
+    ...validateAmount(`${field}.maxUnavailable`, maxUnavailable),
+    ...validateAmount(`${field}.maxSurge`, maxSurge),
+    ...validateAtMostAll(`${field}.maxUnavailable`, maxUnavailable),
+    ...validateAtMostAll(`${field}.maxSurge`, maxSurge),
+  ]
+  if (isNothing(maxUnavailable) && isNothing(maxSurge)) {
+    errors.push(required(`${field}.maxUnavailable`, 'cannot be 0 when maxSurge is 0'))
+  } else if (!isNothing(maxUnavailable) && !isNothing(maxSurge)) {
+    errors.push(invalid(`${field}.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero'))
+  }
+  return errors
+}
+
+const counts = [
+  'currentNumberScheduled',
+  'numberMisscheduled',
+  'desiredNumberScheduled',
+  'numberReady',
+  'observedGeneration',
+  'updatedNumberScheduled',
+  'numberAvailable',
+  'numberUnavailable',
+] as const
+
+function validateStatus(
+  status: DaemonSetStatus = emptyStatus,
+  before: DaemonSetStatus = emptyStatus,
+): FieldError[] {
+  return [
+    ...counts.flatMap(name => validateNonNegative(`status.${name}`, status[name])),
+    ...validateCollisionCount(status.collisionCount, before.collisionCount),
+  ]
+}

@@ -1,0 +1,113 @@
+/** Deployments: replica sets that take each other's place. */
+import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
+import type {
+  Deployment,
+  DeploymentSpec,
+  DeploymentStatus,
+  DeploymentStrategy,
+  RollingUpdateDeployment,
+} from '../../generated/apps/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateNonNegative } from '../core/pod/field-checks.ts'
+import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
+import { prepareTemplate } from '../core/pod/pod-preparation.ts'
+import { namesOfPods, warnAboutName, warnAboutTemplate } from '../core/pod/pod-warnings.ts'
+import { validateCollisionCount, validateReplicaCounts } from '../core/pod/replica-counts.ts'
+import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { withDefaults as withNonEmpty, withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { isNothing, validateAmount, validateAtMostAll } from './rolling-update.ts'
+import { validateReplicas, validateSelectorUnchanged } from './replicas-validation.ts'
+
+export const deploymentRules: KindRules<Deployment> = {
+  tracksGeneration: true,
+  withDefaults,
+  prepareForCreate: object => ({ ...withPreparedTemplate(object), status: {} }),
+  prepareForUpdate: withPreparedTemplate,
+  validate: object => validateSpec('spec', object.spec ?? {}),
+  validateUpdate: (object, before) => [
+    ...validateSpec('spec', object.spec ?? {}),
+    ...validateSelectorUnchanged(object.spec?.selector, before.spec?.selector),
+  ],
+  validateStatusUpdate: (object, before) => validateStatus(object.status ?? {}, before.status ?? {}),
+  warnings(object, before) {
+    if (before !== undefined && sameMeaning(object.spec, before.spec)) return []
+    const ofName = before === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
+    return [...ofName, ...warnAboutTemplate('spec.template', object.spec?.template)]
+  },
+}
+
+function withDefaults(object: Deployment): Deployment {
+  return withField(object, 'spec', spec => {
+    const counts = {
+      replicas: 1,
+      revisionHistoryLimit: 10,
+      progressDeadlineSeconds: 600,
+      strategy: {},
+      template: {},
+    }
+    const complete = withField(withMissing(spec, counts), 'template', withPodTemplateDefaults)
+    return withField(complete, 'strategy', strategy => {
+      const typed = withNonEmpty(strategy, { type: 'RollingUpdate' })
+      if (typed.type !== 'RollingUpdate') return typed
+      return withField(withMissing(typed, { rollingUpdate: {} }), 'rollingUpdate', update => {
+        return withMissing(update, { maxUnavailable: '25%', maxSurge: '25%' })
+      })
+    })
+  })
+}
+
+function withPreparedTemplate(object: Deployment): Deployment {
+  return withField(object, 'spec', spec => withField(spec, 'template', prepareTemplate))
+}
+
+function validateSpec(field: string, spec: Partial<DeploymentSpec>): FieldError[] {
+  const { minReadySeconds = 0, progressDeadlineSeconds: deadline, revisionHistoryLimit, strategy = {} } = spec
+  const errors = [
+    ...validateReplicas(field, spec),
+    ...validateStrategy(`${field}.strategy`, strategy),
+    ...validateNonNegative(`${field}.minReadySeconds`, minReadySeconds),
+    ...validateNonNegative(`${field}.revisionHistoryLimit`, revisionHistoryLimit),
+    ...validateNonNegative(`${field}.progressDeadlineSeconds`, deadline),
+  ]
+  if (deadline === undefined || deadline > minReadySeconds) return errors
+  return [
+    ...errors,
+    invalid(`${field}.progressDeadlineSeconds`, deadline, 'must be greater than minReadySeconds'),
+  ]
+}
+
+function validateStrategy(field: string, strategy: DeploymentStrategy): FieldError[] {
+  const { type, rollingUpdate } = strategy
+  if (type === 'Recreate') {
+    if (rollingUpdate === undefined) return []
+    return [
+      forbiddenField(`${field}.rollingUpdate`, "may not be specified when strategy `type` is 'Recreate'"),
+    ]
+  }
+  if (type !== 'RollingUpdate') return [notSupported(field, strategy, ['Recreate', 'RollingUpdate'])]
+  if (rollingUpdate === undefined) {
+    return [required(`${field}.rollingUpdate`, 'this should be defaulted and never be nil')]
+  }
+  return validateRollingUpdate(`${field}.rollingUpdate`, rollingUpdate)
+}
+
+function validateRollingUpdate(field: string, update: RollingUpdateDeployment): FieldError[] {
+  const { maxUnavailable = 0, maxSurge = 0 } = update
+  const errors = [
+    ...validateAmount(`${field}.maxUnavailable`, maxUnavailable),
+    ...validateAmount(`${field}.maxSurge`, maxSurge),
+  ]
+  if (isNothing(maxUnavailable) && isNothing(maxSurge)) {
+    errors.push(invalid(`${field}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0'))
+  }
+  return [...errors, ...validateAtMostAll(`${field}.maxUnavailable`, maxUnavailable)]
+}
+
+function validateStatus(status: DeploymentStatus, before: DeploymentStatus): FieldError[] {
+  return [
+    ...validateReplicaCounts('status', status, ['updatedReplicas', 'readyReplicas', 'availableReplicas']),
+    ...validateNonNegative('status.unavailableReplicas', status.unavailableReplicas),
+    ...validateNonNegative('status.terminatingReplicas', status.terminatingReplicas),
+    ...validateCollisionCount(status.collisionCount, before.collisionCount),
+  ]
+}

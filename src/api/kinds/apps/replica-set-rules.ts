@@ -1,0 +1,56 @@
+/** Replica sets: so many pods of one template. */
+import type { FieldError } from '../../field-error.ts'
+import type { ReplicaSet, ReplicaSetStatus } from '../../generated/apps/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateNonNegative } from '../core/pod/field-checks.ts'
+import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
+import { prepareTemplate } from '../core/pod/pod-preparation.ts'
+import { namesOfPods, warnAboutName, warnAboutTemplate } from '../core/pod/pod-warnings.ts'
+import { validateReplicaCounts } from '../core/pod/replica-counts.ts'
+import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { validateReplicas, validateSelectorUnchanged } from './replicas-validation.ts'
+
+export const replicaSetRules: KindRules<ReplicaSet> = {
+  tracksGeneration: true,
+  withDefaults: object =>
+    withField(object, 'spec', spec => {
+      return withField(withMissing(spec, { replicas: 1, template: {} }), 'template', withPodTemplateDefaults)
+    }),
+  prepareForCreate: object => ({ ...withPreparedTemplate(object), status: { replicas: 0 } }),
+  prepareForUpdate: withPreparedTemplate,
+  validate: validateReplicaSet,
+  validateUpdate: (object, before) => [
+    ...validateReplicaSet(object),
+    ...validateSelectorUnchanged(object.spec?.selector, before.spec?.selector),
+  ],
+  validateStatusUpdate: object => validateStatus(object.status ?? { replicas: 0 }),
+  warnings(object, before) {
+    if (before !== undefined && sameMeaning(object.spec, before.spec)) return []
+    const ofName = before === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
+    return [...ofName, ...warnAboutTemplate('spec.template', object.spec?.template)]
+  },
+  selectableFields: { 'status.replicas': object => String(object.status?.replicas ?? 0) },
+}
+
+function withPreparedTemplate(object: ReplicaSet): ReplicaSet {
+  return withField(object, 'spec', spec => withField(spec, 'template', prepareTemplate))
+}
+
+function validateReplicaSet({ spec }: ReplicaSet): FieldError[] {
+  return [
+    ...validateReplicas('spec', spec ?? {}),
+    ...validateNonNegative('spec.minReadySeconds', spec?.minReadySeconds),
+  ]
+}
+
+function validateStatus(status: ReplicaSetStatus): FieldError[] {
+  return [
+    ...validateReplicaCounts('status', status, [
+      'fullyLabeledReplicas',
+      'readyReplicas',
+      'availableReplicas',
+    ]),
+    ...validateNonNegative('status.terminatingReplicas', status.terminatingReplicas),
+  ]
+}

@@ -1,0 +1,42 @@
+/** What deployments and replica sets have in common: a number of pods made of one template. */
+import { required, type FieldError } from '../../field-error.ts'
+import type { PodTemplateSpec } from '../../generated/core/v1.ts'
+import type { LabelSelector } from '../../selector.ts'
+import { validateImmutable } from '../../validate-metadata.ts'
+import { validateNonNegative } from '../core/pod/field-checks.ts'
+import {
+  validateLastingTemplate,
+  validatePodSelector,
+  validatePodTemplate,
+} from '../core/pod/pod-template-validation.ts'
+import { sameMeaning } from '../core/pod/same-meaning.ts'
+
+export interface ReplicasSpec {
+  readonly replicas?: number
+  readonly selector?: LabelSelector
+  readonly template?: PodTemplateSpec
+}
+
+export function validateReplicas(
+  field: string,
+  { replicas, selector, template = {} }: ReplicasSpec,
+): FieldError[] {
+  const emptyDetail = 'empty selector is invalid for deployment'
+  return [
+    ...validateNonNegative(`${field}.replicas`, replicas),
+    ...(selector === undefined ? [required(`${field}.selector`, '')] : []),
+    ...validatePodSelector(field, { selector, template, emptyDetail }),
+    ...validatePodTemplate(`${field}.template`, template),
+    ...validateLastingTemplate(`${field}.template`, template, 'ReplicaSet'),
+  ]
+}
+
+/** With another selector it would lose its pods. */
+export function validateSelectorUnchanged(
+  selector: LabelSelector | undefined,
+  before: LabelSelector | undefined,
+): FieldError[] {
+  return sameMeaning(selector, before)
+    ? []
+    : validateImmutable(selector ?? null, before ?? null, 'spec.selector')
+}

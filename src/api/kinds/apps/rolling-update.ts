@@ -1,0 +1,27 @@
+/**
+ * How many pods may be missing or in excess while an update goes on: a number, or a percentage of them all.
+ */
+import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
+import { checkPercent, percentOf, type IntOrString } from '../../int-or-string.ts'
+import { parseInt64 } from '../../int64.ts'
+import { validateNonNegative } from '../core/pod/field-checks.ts'
+
+export function validateAmount(field: string, amount: IntOrString): FieldError[] {
+  return typeof amount === 'number'
+    ? validateNonNegative(field, amount)
+    : invalidEach(field, amount, checkPercent(amount))
+}
+
+export function validateAtMostAll(field: string, amount: IntOrString): FieldError[] {
+  const isTooMuch = typeof amount === 'string' && checkPercent(amount).length === 0 && numberOf(amount) > 100
+  return isTooMuch ? [invalid(field, amount, 'must not be greater than 100%')] : []
+}
+
+export function isNothing(amount: IntOrString): boolean {
+  return numberOf(amount) === 0
+}
+
+/** The number or the percentage; a text that is neither counts as nothing. */
+function numberOf(amount: IntOrString): number {
+  return typeof amount === 'number' ? amount : (percentOf(amount) ?? Number(parseInt64(amount) ?? 0))
+}

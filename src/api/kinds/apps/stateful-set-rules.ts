@@ -1,0 +1,221 @@
+/** Stateful sets: pods that keep their name and their storage. */
+import { forbiddenField, invalid, required, type FieldError } from '../../field-error.ts'
+import type {
+  StatefulSet,
+  StatefulSetSpec,
+  StatefulSetStatus,
+  StatefulSetUpdateStrategy,
+} from '../../generated/apps/v1.ts'
+import type { PersistentVolumeClaim, PodTemplateSpec, Volume } from '../../generated/core/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { labelNames } from '../../names.ts'
+import { validateDnsLabel, validateNonNegative, validateOptionalChoice } from '../core/pod/field-checks.ts'
+import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
+import { prepareTemplate } from '../core/pod/pod-preparation.ts'
+import {
+  validateLastingTemplate,
+  validatePodSelector,
+  validatePodTemplate,
+} from '../core/pod/pod-template-validation.ts'
+import { warnAboutTemplate } from '../core/pod/pod-warnings.ts'
+import { validateCollisionCount, validateReplicaCounts } from '../core/pod/replica-counts.ts'
+import { warnAboutFractions } from '../core/pod/resource-warnings.ts'
+import { sameMeaning } from '../core/pod/same-meaning.ts'
+import {
+  mapShared,
+  withDefaults as withNonEmpty,
+  withField,
+  withMissing,
+  withoutField,
+} from '../core/pod/structure-sharing.ts'
+import { validateVolumeClaimSpec } from '../core/pod/volume-claim-validation.ts'
+import { withClaimSpecDefaults } from '../core/pod/volume-defaults.ts'
+
+export const statefulSetRules: KindRules<StatefulSet> = {
+  names: labelNames,
+  tracksGeneration: true,
+  withDefaults,
+  prepareForCreate: object => ({ ...prepared(object), status: { replicas: 0, availableReplicas: 0 } }),
+  prepareForUpdate: prepared,
+  validate({ spec = {} }: { spec?: Partial<StatefulSetSpec> }) {
+    const { serviceName, volumeClaimTemplates = [] } = spec
+    return [
+      ...validateSpec('spec', spec),
+      ...volumeClaimTemplates.flatMap((claim, index) => {
+        return validateVolumeClaimSpec(`spec.volumeClaimTemplates[${index}].spec`, claim.spec ?? {})
+      }),
+      ...(serviceName ? validateDnsLabel('spec.serviceName', serviceName) : []),
+    ]
+  },
+  validateUpdate: (object, before) => [
+    ...validateSpec('spec', object.spec ?? {}),
+    ...validateChanges(object, before),
+  ],
+  validateStatusUpdate: (object, before) => validateStatus(object.status, before.status),
+  warnings,
+}
+
+function withDefaults(object: StatefulSet): StatefulSet {
+  return withField(object, 'spec', spec => {
+    let result = withNonEmpty(spec, { podManagementPolicy: 'OrderedReady' })
+    result = withMissing(result, {
+      replicas: 1,
+      revisionHistoryLimit: 10,
+      updateStrategy: {},
+      persistentVolumeClaimRetentionPolicy: {},
+      template: {},
+    })
+    result = withField(result, 'template', withPodTemplateDefaults)
+    result = withField(result, 'updateStrategy', withStrategyDefaults)
+    result = withField(result, 'persistentVolumeClaimRetentionPolicy', policy => {
+      return withNonEmpty(policy, { whenDeleted: 'Retain', whenScaled: 'Retain' })
+    })
+    return withField(result, 'volumeClaimTemplates', claims => mapShared(claims, withClaimDefaults))
+  })
+}
+
+function withStrategyDefaults(strategy: StatefulSetUpdateStrategy): StatefulSetUpdateStrategy {
+  const typed = strategy.type
+    ? strategy
+    : withMissing({ ...strategy, type: 'RollingUpdate' }, { rollingUpdate: {} })
+  if (typed.type !== 'RollingUpdate') return typed
+  return withField(typed, 'rollingUpdate', update => withMissing(update, { partition: 0 }))
+}
+
+function withClaimDefaults(claim: PersistentVolumeClaim): PersistentVolumeClaim {
+  const named = withMissing(claim, {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    spec: {},
+    status: { phase: 'Pending' },
+  })
+  return withField(named, 'spec', withClaimSpecDefaults)
+}
+
+/** To update several pods at once is a feature that is off: the field goes as if it had not been sent. */
+function prepared(object: StatefulSet): StatefulSet {
+  return withField(object, 'spec', spec => {
+    const complete = withField(spec, 'template', prepareTemplate)
+    return withField(complete, 'updateStrategy', strategy =>
+      withField(strategy, 'rollingUpdate', update => {
+        return withoutField(update, 'maxUnavailable')
+      }),
+    )
+  })
+}
+
+function validateSpec(field: string, spec: Partial<StatefulSetSpec>): FieldError[] {
+  const { podManagementPolicy: management, persistentVolumeClaimRetentionPolicy: retention, selector } = spec
+  const template = templateWithClaims(spec)
+  const emptyDetail = 'empty selector is invalid for statefulset'
+  const errors = validateUpdateStrategy(`${field}.updateStrategy`, spec.updateStrategy ?? {})
+  if (!management) errors.unshift(required(`${field}.podManagementPolicy`, ''))
+  else if (management !== 'OrderedReady' && management !== 'Parallel') {
+    errors.unshift(
+      invalid(`${field}.podManagementPolicy`, management, "must be 'OrderedReady' or 'Parallel'"),
+    )
+  }
+  const retentionField = `${field}.persistentVolumeClaimRetentionPolicy`
+  return [
+    ...errors,
+    ...validateOptionalChoice(`${retentionField}.whenDeleted`, retention?.whenDeleted, ['Retain', 'Delete']),
+    ...validateOptionalChoice(`${retentionField}.whenScaled`, retention?.whenScaled, ['Retain', 'Delete']),
+    ...validateNonNegative(`${field}.replicas`, spec.replicas),
+    ...validateNonNegative(`${field}.minReadySeconds`, spec.minReadySeconds),
+    ...validateNonNegative(`${field}.ordinals.start`, spec.ordinals?.start),
+    ...(selector === undefined ? [required(`${field}.selector`, '')] : []),
+    ...validatePodSelector(field, { selector, template, emptyDetail }),
+    ...validatePodTemplate(`${field}.template`, template),
+    ...validateLastingTemplate(`${field}.template`, template, 'StatefulSet'),
+  ]
+}
+
+/** The template as its pods will be: with the claims for volumes, and with names that the set gives. */
+function templateWithClaims({
+  template = {},
+  volumeClaimTemplates = [],
+}: Partial<StatefulSetSpec>): PodTemplateSpec {
+  return withField(template, 'spec', spec => {
+    const { hostname: _, subdomain: __, ...unnamed } = spec
+    const claimed: Volume[] = volumeClaimTemplates.map(({ metadata }) => {
+      const name = metadata?.name ?? ''
+      return { name, persistentVolumeClaim: { claimName: name } }
+    })
+    const names = new Set(claimed.map(volume => volume.name))
+    const unclaimed = (spec.volumes ?? []).filter(volume => !names.has(volume.name))
+    return {
+      ...unnamed,
+      volumes: [...new Map(claimed.map(volume => [volume.name, volume])).values(), ...unclaimed],
+    }
+  })
+}
+
+function validateUpdateStrategy(field: string, strategy: StatefulSetUpdateStrategy): FieldError[] {
+  const { type, rollingUpdate } = strategy
+  switch (type) {
+    case undefined:
+    case '':
+      return [required(field, '')]
+    case 'OnDelete':
+      if (rollingUpdate === undefined) return []
+      return [
+        invalid(`${field}.rollingUpdate`, rollingUpdate, "only allowed for updateStrategy 'RollingUpdate'"),
+      ]
+    case 'RollingUpdate':
+      return validateNonNegative(`${field}.rollingUpdate.partition`, rollingUpdate?.partition)
+    default:
+      return [invalid(field, strategy, "must be 'RollingUpdate' or 'OnDelete'")]
+  }
+}
+
+const mutableFields = [
+  'replicas',
+  'ordinals',
+  'template',
+  'updateStrategy',
+  'revisionHistoryLimit',
+  'persistentVolumeClaimRetentionPolicy',
+  'minReadySeconds',
+] as const
+
+/** What would not reach the pods and claims that are there already may not change. */
+function validateChanges({ spec }: StatefulSet, { spec: before }: StatefulSet): FieldError[] {
+  const fixed = (['podManagementPolicy', 'selector', 'serviceName', 'volumeClaimTemplates'] as const).some(
+    name => !sameMeaning(spec?.[name], before?.[name]),
+  )
+  const names = mutableFields.map(name => `'${name}'`)
+  const list = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+  return fixed
+    ? [forbiddenField('spec', `updates to statefulset spec for fields other than ${list} are forbidden`)]
+    : []
+}
+
+function validateStatus(
+  status: StatefulSetStatus = { replicas: 0 },
+  before: StatefulSetStatus = { replicas: 0 },
+): FieldError[] {
+  const parts = ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'] as const
+  return [
+    ...validateReplicaCounts('status', status, parts, 'status.readyReplicas'),
+    ...validateCollisionCount(status.collisionCount, before.collisionCount),
+  ]
+}
+
+function warnings({ spec }: StatefulSet, before: StatefulSet | undefined): string[] {
+  const isSame = before !== undefined && sameMeaning(spec, before.spec)
+  const ofClaims = (spec?.volumeClaimTemplates ?? []).flatMap((claim, index) => {
+    const field = `spec.volumeClaimTemplates[${index}]${before === undefined ? '' : '.Spec'}.resources`
+    const { requests, limits } = claim.spec?.resources ?? {}
+    return [
+      ...warnAboutFractions(`${field}.requests`, requests),
+      ...warnAboutFractions(`${field}.limits`, limits),
+    ]
+  })
+  const history =
+    (spec?.revisionHistoryLimit ?? 0) < 0
+      ? [
+          'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended',
+        ]
+      : []
+  return [...(isSame ? [] : warnAboutTemplate('spec.template', spec?.template)), ...ofClaims, ...history]
+}

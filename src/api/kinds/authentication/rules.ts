@@ -1,0 +1,34 @@
+/**
+ * Requests for tokens. Reviews of tokens and of oneself have no rules here: what they lack is a bad request,
+ * not an invalid object, and their handlers say so.
+ */
+import { invalid, type FieldError } from '../../field-error.ts'
+import type { TokenRequest } from '../../generated/authentication/v1.ts'
+import type { GroupRules, KindRules } from '../../kind-rules.ts'
+import { withMissing } from '../core/pod/structure-sharing.ts'
+
+const tokenRequest: KindRules<TokenRequest> = {
+  withDefaults: withExpiration,
+  validate: validateTokenRequest,
+}
+
+export const authentication: GroupRules = { TokenRequest: tokenRequest }
+
+const expirationSecondsDefault = 3_600
+const expirationSecondsMin = 600
+const expirationSecondsMax = 2 ** 32
+
+function withExpiration(request: TokenRequest): TokenRequest {
+  const spec = withMissing(request.spec ?? {}, { expirationSeconds: expirationSecondsDefault })
+  return spec === request.spec ? request : { ...request, spec }
+}
+
+function validateTokenRequest({ spec = {} }: TokenRequest): FieldError[] {
+  const field = 'spec.expirationSeconds'
+  const { expirationSeconds: seconds = 0 } = spec
+  if (seconds < expirationSecondsMin) {
+    return [invalid(field, seconds, 'may not specify a duration less than 10 minutes')]
+  }
+  if (seconds <= expirationSecondsMax) return []
+  return [invalid(field, seconds, 'may not specify a duration larger than 2^32 seconds')]
+}

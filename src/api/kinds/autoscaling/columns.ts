@@ -1,0 +1,34 @@
+/** The tables of `autoscaling`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { HorizontalPodAutoscaler } from '../../generated/autoscaling/v2.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../unchecked.ts'
+import { metricsText } from './metrics-text.ts'
+
+const horizontalPodAutoscalerColumns: KindColumns<HorizontalPodAutoscaler> = {
+  columns: [
+    nameColumn,
+    textColumn('Reference', 'What is scaled.'),
+    textColumn('Targets', 'What is measured, and what it should be.'),
+    textColumn('MinPods', 'The least number of pods.'),
+    textColumn('MaxPods', 'The greatest number of pods.'),
+    textColumn('Replicas', 'How many pods there are.'),
+    ageColumn,
+  ],
+  cells: (object: Unchecked<HorizontalPodAutoscaler>, nowMs) => {
+    const { spec = {}, status = {} } = object
+    const { kind = '', name = '' } = spec.scaleTargetRef ?? {}
+    return [
+      nameOf(object),
+      `${kind}/${name}`,
+      metricsText(spec.metrics, status.currentMetrics),
+      spec.minReplicas === undefined ? '<unset>' : String(spec.minReplicas),
+      spec.maxReplicas ?? 0,
+      status.currentReplicas ?? 0,
+      ageOf(object, nowMs),
+    ]
+  },
+}
+
+export const autoscalingColumns: GroupColumns = { HorizontalPodAutoscaler: horizontalPodAutoscalerColumns }

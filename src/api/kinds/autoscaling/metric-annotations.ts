@@ -1,0 +1,224 @@
+/**
+ * Metrics in the form that autoscaling/v1 would have given them: its objects carry in annotations what its
+ * fields cannot say. The names are v1's where it had one. Where it had none, and so Kubernetes forgets the
+ * value, the name is our own: whoever reads the annotation without knowing it reads as before.
+ */
+import { decode } from '../../decode.ts'
+import { DecodeError } from '../../decode-error.ts'
+import { structDefinition } from '../../definitions.ts'
+import type { MetricSpec, MetricStatus } from '../../generated/autoscaling/v2.ts'
+import { parseJson, stringifyJson } from '../../json.ts'
+import type { JsonValue } from '../../json-value.ts'
+import { isObject, type JsonObject } from '../../patch/json-object.ts'
+import { isZeroQuantity, tryParseQuantity } from '../../quantity.ts'
+
+export function writeMetrics(metrics: readonly MetricSpec[]): string {
+  return stringifyJson(metrics.map(metric => toAnnotation(metric as unknown as JsonObject, specNames)))
+}
+
+export function writeMetricStatuses(metrics: readonly MetricStatus[]): string {
+  return stringifyJson(metrics.map(metric => toAnnotation(metric as unknown as JsonObject, statusNames)))
+}
+
+/** Undefined when the text holds no metrics: anybody may have written it. */
+export function readMetrics(text: string): readonly MetricSpec[] | undefined {
+  const translate = (item: JsonObject) => withTargetType(fromAnnotation(item, specNames))
+  return readList(text, 'autoscaling.v2.MetricSpec', translate) as readonly MetricSpec[] | undefined
+}
+
+/** Undefined as above. */
+export function readMetricStatuses(text: string): readonly MetricStatus[] | undefined {
+  const translate = (item: JsonObject) => withCurrent(fromAnnotation(item, statusNames))
+  return readList(text, 'autoscaling.v2.MetricStatus', translate) as readonly MetricStatus[] | undefined
+}
+
+/** A list of structs from an annotation, each first brought into the form of a definition. */
+export function readList(
+  text: string,
+  definition: string,
+  translate: (item: JsonObject) => JsonObject,
+): readonly unknown[] | undefined {
+  return attempt(() => {
+    const list = parseJson(text)
+    if (!Array.isArray(list)) return undefined
+    const schema = structDefinition(definition)
+    return list.map(item => decode(isObject(item) ? translate(item) : item, schema).value)
+  })
+}
+
+/** Undefined when what was read is not what it should be. */
+export function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined
+    throw error
+  }
+}
+
+/** Where a field is in v2, and what v1 calls it, by the kind of source. */
+type Names = Readonly<Record<string, readonly (readonly [path: string, name: string])[]>>
+
+const averages = [
+  ['target.averageUtilization', 'targetAverageUtilization'],
+  ['target.value', 'targetValue'],
+  ['target.type', 'targetType'],
+] as const
+
+const currentAverage = ['current.averageUtilization', 'currentAverageUtilization'] as const
+const metricName = ['metric.name', 'metricName'] as const
+
+const specNames: Names = {
+  object: [
+    ['describedObject', 'target'],
+    metricName,
+    ['metric.selector', 'selector'],
+    ['target.averageValue', 'averageValue'],
+    ...averages,
+  ],
+  pods: [
+    metricName,
+    ['metric.selector', 'selector'],
+    ['target.averageValue', 'targetAverageValue'],
+    ...averages,
+  ],
+  resource: [['name', 'name'], ['target.averageValue', 'targetAverageValue'], ...averages],
+  containerResource: [
+    ['name', 'name'],
+    ['container', 'container'],
+    ['target.averageValue', 'targetAverageValue'],
+    ...averages,
+  ],
+  external: [
+    metricName,
+    ['metric.selector', 'metricSelector'],
+    ['target.averageValue', 'targetAverageValue'],
+    ...averages,
+  ],
+}
+
+const statusNames: Names = {
+  object: [
+    ['describedObject', 'target'],
+    metricName,
+    ['metric.selector', 'selector'],
+    ['current.value', 'currentValue'],
+    ['current.averageValue', 'averageValue'],
+    currentAverage,
+  ],
+  pods: [
+    metricName,
+    ['metric.selector', 'selector'],
+    ['current.value', 'currentValue'],
+    ['current.averageValue', 'currentAverageValue'],
+    currentAverage,
+  ],
+  resource: [
+    ['name', 'name'],
+    ['current.value', 'currentValue'],
+    ['current.averageValue', 'currentAverageValue'],
+    currentAverage,
+  ],
+  containerResource: [
+    ['name', 'name'],
+    ['container', 'container'],
+    ['current.value', 'currentValue'],
+    ['current.averageValue', 'currentAverageValue'],
+    currentAverage,
+  ],
+  external: [
+    metricName,
+    ['metric.selector', 'metricSelector'],
+    ['current.value', 'currentValue'],
+    ['current.averageValue', 'currentAverageValue'],
+    currentAverage,
+  ],
+}
+
+function toAnnotation(metric: JsonObject, names: Names): JsonObject {
+  const written: JsonObject = metric['type'] === undefined ? {} : { type: metric['type'] }
+  for (const [kind, fields] of Object.entries(names)) {
+    const source = metric[kind]
+    if (!isObject(source)) continue
+    const shown: JsonObject = {}
+    for (const [path, name] of fields) {
+      const value = valueAt(source, path)
+      if (value !== undefined) shown[name] = value
+    }
+    const target = source['target']
+    if (isObject(target) && target['type'] === impliedType(kind, target)) delete shown['targetType']
+    written[kind] = shown
+  }
+  return written
+}
+
+function fromAnnotation(item: JsonObject, names: Names): JsonObject {
+  const metric: JsonObject = item['type'] === undefined ? {} : { type: item['type'] }
+  for (const [kind, fields] of Object.entries(names)) {
+    const shown = Object.hasOwn(item, kind) ? item[kind] : undefined
+    if (!isObject(shown)) continue
+    const source: JsonObject = {}
+    for (const [path, name] of fields) {
+      const value = Object.hasOwn(shown, name) ? shown[name] : undefined
+      if (value !== undefined && value !== null) setAt(source, path, value)
+    }
+    metric[kind] = source
+  }
+  return metric
+}
+
+/** v1 does not say what a target is about: it follows from which values it has. */
+function withTargetType(metric: JsonObject): JsonObject {
+  for (const kind of Object.keys(specNames)) {
+    const source = metric[kind]
+    if (!isObject(source)) continue
+    const { target: given } = source
+    const target = isObject(given) ? given : {}
+    // v1 has no way to leave the value of an object out, and says zero.
+    const isAverage = kind === 'object' && target['averageValue'] !== undefined
+    if (isAverage && isZero(target['value'])) delete target['value']
+    source['target'] = { type: impliedType(kind, target), ...target }
+  }
+  return metric
+}
+
+/** A status says what is measured even when nothing is. */
+function withCurrent(metric: JsonObject): JsonObject {
+  for (const kind of Object.keys(statusNames)) {
+    const source = metric[kind]
+    if (isObject(source)) source['current'] ??= {}
+  }
+  return metric
+}
+
+function impliedType(kind: string, target: JsonObject): string {
+  if (kind === 'object') return target['averageValue'] === undefined ? 'Value' : 'AverageValue'
+  if (kind === 'external') return target['value'] === undefined ? 'AverageValue' : 'Value'
+  if (kind === 'pods') return 'AverageValue'
+  return target['averageUtilization'] === undefined ? 'AverageValue' : 'Utilization'
+}
+
+function isZero(value: JsonValue | undefined): boolean {
+  if (typeof value !== 'string' && typeof value !== 'number') return false
+  const quantity = tryParseQuantity(String(value))
+  return quantity !== undefined && isZeroQuantity(quantity)
+}
+
+/** Paths have one step or two. */
+function valueAt(source: JsonObject, path: string): JsonValue | undefined {
+  const [first = '', second] = path.split('.')
+  const value = source[first]
+  if (second === undefined) return value
+  return isObject(value) ? value[second] : undefined
+}
+
+function setAt(source: JsonObject, path: string, value: JsonValue): void {
+  const [first = '', second] = path.split('.')
+  if (second === undefined) {
+    source[first] = value
+    return
+  }
+  const inner = source[first]
+  if (isObject(inner)) inner[second] = value
+  else source[first] = { [second]: value }
+}

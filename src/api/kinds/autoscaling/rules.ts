@@ -1,0 +1,31 @@
+/**
+ * Autoscalers, and the scale of whatever can be scaled.
+ * https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/
+ */
+import type { FieldError } from '../../field-error.ts'
+import type { Scale } from '../../generated/autoscaling/v1.ts'
+import type { HorizontalPodAutoscaler } from '../../generated/autoscaling/v2.ts'
+import type { GroupRules, KindRules } from '../../kind-rules.ts'
+import { validateNonNegative } from '../core/pod/field-checks.ts'
+import { withoutRoundTripAnnotations } from './conversion.ts'
+import { withAutoscalerDefaults } from './defaults.ts'
+import { validateAutoscaler, validateAutoscalerStatus, validateAutoscalerUpdate } from './validation.ts'
+
+/** Defaults are asked of the version of the request, the rest of v2, in which autoscalers are stored. */
+const horizontalPodAutoscaler: KindRules<HorizontalPodAutoscaler> = {
+  withDefaults: withAutoscalerDefaults,
+  prepareForCreate: withoutRoundTripAnnotations,
+  prepareForUpdate: withoutRoundTripAnnotations,
+  prepareForStatusUpdate: withoutRoundTripAnnotations,
+  validate: validateAutoscaler,
+  validateUpdate: validateAutoscalerUpdate,
+  validateStatusUpdate: validateAutoscalerStatus,
+}
+
+const scale: KindRules<Scale> = { validate: validateScale, validateUpdate: validateScale }
+
+export const autoscaling: GroupRules = { HorizontalPodAutoscaler: horizontalPodAutoscaler, Scale: scale }
+
+function validateScale({ spec = {} }: Scale): FieldError[] {
+  return validateNonNegative('spec.replicas', spec.replicas)
+}

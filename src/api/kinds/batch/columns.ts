@@ -1,0 +1,105 @@
+/** The tables of `batch`. */
+import { ageColumn, ageOf, nameColumn, nameOf, sinceText } from '../../columns.ts'
+import type { CronJob, Job } from '../../generated/batch/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { parseTime } from '../../time.ts'
+import { containerImages, containerNames, isTrue, selectorText } from '../cell-text.ts'
+import {
+  booleanColumn,
+  containersColumn,
+  imagesColumn,
+  integerColumn,
+  selectorColumn,
+  textColumn,
+} from '../make-column.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+const jobColumns: KindColumns<Job> = {
+  columns: [
+    nameColumn,
+    textColumn('Status', 'How far the job has come.'),
+    textColumn('Completions', 'How many pods have succeeded, of how many must.'),
+    textColumn('Duration', 'How long the job has run.'),
+    ageColumn,
+    containersColumn,
+    imagesColumn,
+    selectorColumn,
+  ],
+  cells: (job: Unchecked<Job>, nowMs) => {
+    const containers = job.spec?.template?.spec?.containers
+    return [
+      nameOf(job),
+      jobStatus(job),
+      completionsText(job),
+      durationText(job, nowMs),
+      ageOf(job, nowMs),
+      containerNames(containers),
+      containerImages(containers),
+      selectorText(job.spec?.selector),
+    ]
+  },
+}
+
+const cronJobColumns: KindColumns<CronJob> = {
+  columns: [
+    nameColumn,
+    textColumn('Schedule', 'When jobs start.'),
+    textColumn('Timezone', 'The time zone of the schedule.'),
+    booleanColumn('Suspend', 'Whether no new jobs start.'),
+    integerColumn('Active', 'How many jobs run.'),
+    textColumn('Last Schedule', 'How long ago a job was started last.'),
+    ageColumn,
+    containersColumn,
+    imagesColumn,
+    selectorColumn,
+  ],
+  cells: (object: Unchecked<CronJob>, nowMs) => {
+    const { spec = {}, status = {} } = object
+    const job = spec.jobTemplate?.spec
+    const containers = job?.template?.spec?.containers
+    return [
+      nameOf(object),
+      spec.schedule ?? '',
+      spec.timeZone ?? '<none>',
+      suspendText(spec.suspend),
+      status.active?.length ?? 0,
+      status.lastScheduleTime ? sinceText(status.lastScheduleTime, nowMs) : '<none>',
+      ageOf(object, nowMs),
+      containerNames(containers),
+      containerImages(containers),
+      selectorText(job?.selector),
+    ]
+  },
+}
+
+function jobStatus({ metadata, status }: Unchecked<Job>): string {
+  const conditions = status?.conditions
+  if (isTrue(conditions, 'Complete')) return 'Complete'
+  if (isTrue(conditions, 'Failed')) return 'Failed'
+  if (metadata?.deletionTimestamp !== undefined) return 'Terminating'
+  return passing.find(type => isTrue(conditions, type)) ?? 'Running'
+}
+
+/** States on the way to an end. */
+const passing: readonly string[] = ['Suspended', 'FailureTarget', 'SuccessCriteriaMet']
+
+/** Without a number to reach, one success of any of the pods that run side by side is enough. */
+function completionsText({ spec = {}, status }: Unchecked<Job>): string {
+  const { completions, parallelism = 0 } = spec
+  const succeeded = status?.succeeded ?? 0
+  if (completions !== undefined) return `${succeeded}/${completions}`
+  return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`
+}
+
+function durationText({ status }: Unchecked<Job>, nowMs: number): string {
+  const { startTime, completionTime } = status ?? {}
+  if (!startTime) return ''
+  return sinceText(startTime, completionTime ? (parseTime(completionTime) ?? nowMs) : nowMs)
+}
+
+function suspendText(suspend: boolean | undefined): string {
+  if (suspend === undefined) return '<unset>'
+  return suspend ? 'True' : 'False'
+}
+
+export const batchColumns: GroupColumns = { CronJob: cronJobColumns, Job: jobColumns }

@@ -1,0 +1,49 @@
+/** What a job does unless it says otherwise. */
+import type { Job, JobSpec, PodFailurePolicy } from '../../generated/batch/v1.ts'
+import { int32Max } from '../../int64.ts'
+import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
+import { mapShared, withDefaults, withField, withMissing } from '../core/pod/structure-sharing.ts'
+
+export function withJobDefaults(job: Job): Job {
+  return withTemplateLabels(withField(job, 'spec', spec => withCounts(withJobTemplateDefaults(spec))))
+}
+
+/** A job without labels has those of its pods, also the ones that the server has made for them. */
+export function withTemplateLabels(job: Job): Job {
+  const labels = job.spec?.template?.metadata?.labels
+  const hasLabels = Object.keys(job.metadata?.labels ?? {}).length > 0
+  return labels === undefined || hasLabels ? job : { ...job, metadata: { ...job.metadata, labels } }
+}
+
+/** The defaults that a job has inside a cron job too. */
+export function withJobTemplateDefaults(spec: JobSpec): JobSpec {
+  const complete = withField(withMissing(spec, { template: {} }), 'template', withPodTemplateDefaults)
+  return withField(complete, 'podFailurePolicy', withPolicyDefaults)
+}
+
+function withCounts(spec: JobSpec): JobSpec {
+  const { completions, parallelism, backoffLimitPerIndex, podFailurePolicy } = spec
+  const counts = completions === undefined && parallelism === undefined ? { completions: 1 } : {}
+  return withMissing(spec, {
+    ...counts,
+    parallelism: 1,
+    // Who counts per index does not count over all, unless told to.
+    backoffLimit: backoffLimitPerIndex === undefined ? 6 : int32Max,
+    completionMode: 'NonIndexed',
+    suspend: false,
+    podReplacementPolicy: podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed',
+    manualSelector: false,
+  })
+}
+
+function withPolicyDefaults(policy: PodFailurePolicy): PodFailurePolicy {
+  return withField(policy, 'rules', rules =>
+    mapShared(rules, rule => {
+      return withField(rule, 'onPodConditions', patterns =>
+        mapShared(patterns, pattern => {
+          return withDefaults(pattern, { status: 'True' })
+        }),
+      )
+    }),
+  )
+}

@@ -1,0 +1,36 @@
+/** Jobs: pods that run until enough of them have succeeded. */
+import type { Job } from '../../generated/batch/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { prepareTemplate } from '../core/pod/pod-preparation.ts'
+import { namesOfPods, warnAboutName } from '../core/pod/pod-warnings.ts'
+import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { withField } from '../core/pod/structure-sharing.ts'
+import { withJobDefaults, withTemplateLabels } from './job-defaults.ts'
+import { withGeneratedSelector } from './job-selector.ts'
+import { validateJobStatusUpdate } from './job-status-validation.ts'
+import { validateJobUpdate } from './job-update-validation.ts'
+import { validateJob } from './job-validation.ts'
+import { warnAboutJobSpec } from './job-warnings.ts'
+
+export const jobRules: KindRules<Job> = {
+  tracksGeneration: true,
+  withDefaults: withJobDefaults,
+  prepareForCreate: job => ({
+    ...withTemplateLabels(withGeneratedSelector(withPreparedTemplate(job))),
+    status: {},
+  }),
+  prepareForUpdate: withPreparedTemplate,
+  validate: validateJob,
+  validateUpdate: validateJobUpdate,
+  validateStatusUpdate: validateJobStatusUpdate,
+  warnings(job, before) {
+    if (before !== undefined && sameMeaning(job.spec, before.spec)) return []
+    const ofName = before === undefined ? warnAboutName(job.metadata?.name, namesOfPods) : []
+    return [...ofName, ...warnAboutJobSpec('spec', job.spec ?? {})]
+  },
+  selectableFields: { 'status.successful': job => String(job.status?.succeeded ?? 0) },
+}
+
+function withPreparedTemplate(job: Job): Job {
+  return withField(job, 'spec', spec => withField(spec, 'template', prepareTemplate))
+}

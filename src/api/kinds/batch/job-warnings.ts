@@ -1,0 +1,12 @@
+/** What a client should hear about a job that is accepted. */
+import type { JobSpec } from '../../generated/batch/v1.ts'
+import { warnAboutTemplate } from '../core/pod/pod-warnings.ts'
+
+export function warnAboutJobSpec(field: string, spec: Partial<JobSpec>): string[] {
+  const { completionMode, completions = 0, parallelism = 0, template } = spec
+  const isHuge = completionMode === 'Indexed' && completions > 100_000 && parallelism > 10_000
+  const message =
+    'In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, ' +
+    'Kubernetes might not be able to track completedIndexes when a big number of indexes fail'
+  return [...(isHuge ? [`${field}: ${message}`] : []), ...warnAboutTemplate(`${field}.template`, template)]
+}

@@ -1,0 +1,70 @@
+/** Texts that the tables of several kinds have in common. */
+import type { Container } from '../generated/core/v1.ts'
+import type { LabelSelector as GeneratedLabelSelector } from '../generated/meta/v1.ts'
+import { formatLabelSelector, type LabelSelector } from '../selector.ts'
+import type { Unchecked } from './unchecked.ts'
+
+export function containerNames(containers: readonly Unchecked<Container>[] = []): string {
+  return containers.map(container => container.name ?? '').join(',')
+}
+
+export function containerImages(containers: readonly Unchecked<Container>[] = []): string {
+  return containers.map(container => container.image ?? '').join(',')
+}
+
+/** `a=1,b=2`; sorted as whole pairs, unlike the requirements of a selector. */
+export function labelsText(labels: Readonly<Record<string, string>> = {}): string {
+  const pairs: string[] = []
+  for (const key of Object.keys(labels)) pairs.push(`${key}=${labels[key]}`)
+  return pairs.sort().join(',') || '<none>'
+}
+
+export function selectorText(selector: Unchecked<GeneratedLabelSelector> | undefined): string {
+  return selector === undefined || isComplete(selector) ? formatLabelSelector(selector) : '<error>'
+}
+
+function isComplete(selector: Unchecked<GeneratedLabelSelector>): selector is LabelSelector {
+  const { matchExpressions = [] } = selector
+  return matchExpressions.every(({ key, operator }) => key !== undefined && operator !== undefined)
+}
+
+/** How many items of a list a cell shows. */
+export const shownMax = 3
+
+/** The first items of a list and how many more there are: `a,b,c + 2 more...`. */
+export function fewText(shown: readonly string[], count: number): string {
+  const text = shown.join(',')
+  return count > shown.length ? `${text} + ${count - shown.length} more...` : text
+}
+
+/** Whether the first condition of the type holds. */
+export function isTrue(conditions: readonly Unchecked<Condition>[] | undefined, type: string): boolean {
+  return conditions?.find(each => each.type === type)?.status === 'True'
+}
+
+interface Condition {
+  readonly type: string
+  readonly status: string
+}
+
+/** `deployment.apps`, and `pods` in the core group. */
+export function withGroup(name: string, group: string | undefined): string {
+  return group ? `${name}.${group}` : name
+}
+
+/** The addresses of a load balancer, each once, sorted. */
+export function balancerText(ingress: readonly BalancerAddress[] = []): string {
+  const addresses = new Set<string>()
+  for (const { ip, hostname } of ingress) if (ip || hostname) addresses.add(ip || hostname || '')
+  return [...addresses].sort().join(',')
+}
+
+interface BalancerAddress {
+  readonly ip?: string
+  readonly hostname?: string
+}
+
+/** How many keys a map has. */
+export function sizeOf(map: object = {}): number {
+  return Object.keys(map).length
+}

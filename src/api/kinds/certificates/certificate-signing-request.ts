@@ -1,0 +1,223 @@
+/**
+ * The rules of requests for certificates. Who asks is not for the client to say: the API server, which knows,
+ * fills it in after these rules have cleared it.
+ * https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/
+ */
+import { duplicate, forbiddenField, invalid, notSupported, type FieldError } from '../../field-error.ts'
+import type {
+  CertificateSigningRequest,
+  CertificateSigningRequestCondition,
+} from '../../generated/certificates/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { equalJson } from '../../json-value.ts'
+import { pathSegmentNames } from '../../names.ts'
+import { quote } from '../../quote.ts'
+import { conditionStatuses } from '../conditions.ts'
+import { validateChoice, validatePresent } from '../core/pod/field-checks.ts'
+import { mapShared, withDefaults } from '../core/pod/structure-sharing.ts'
+import type { Unchecked } from '../unchecked.ts'
+import { readPemBlocks } from './pem.ts'
+import { validateSignerName } from './signer-name.ts'
+
+type Request = Unchecked<CertificateSigningRequest>
+type Condition = Unchecked<CertificateSigningRequestCondition>
+
+export const certificateSigningRequestRules: KindRules<CertificateSigningRequest> = {
+  names: pathSegmentNames,
+  prepareForCreate: withoutRequester,
+  prepareForUpdate: (request, before) => ({ ...request, spec: before.spec }),
+  prepareForStatusUpdate: (request, before, now) => withTimes(withDecisionOf(request, before), before, now),
+  validate: validateRequest,
+  validateUpdate: (request, before) => [
+    ...validateChange(request, before),
+    ...validateNoDecision(request, before),
+  ],
+  validateStatusUpdate: (request, before) => [
+    ...validateChange(request, before),
+    ...validateNoDecision(request, before),
+    ...validateIssued(request, before),
+  ],
+  /** The only way in which a request is approved or denied. */
+  parts: { approval: { merge: withConditionsOf, validate: validateChange } },
+  selectableFields: {
+    'spec.signerName': request => request.spec?.signerName ?? '',
+  },
+}
+
+const expirationSecondsMin = 600
+
+const usages: readonly string[] = [
+  'any',
+  'cert sign',
+  'client auth',
+  'code signing',
+  'content commitment',
+  'crl sign',
+  'data encipherment',
+  'decipher only',
+  'digital signature',
+  'email protection',
+  'encipher only',
+  'ipsec end system',
+  'ipsec tunnel',
+  'ipsec user',
+  'key agreement',
+  'key encipherment',
+  'microsoft sgc',
+  'netscape sgc',
+  'ocsp signing',
+  's/mime',
+  'server auth',
+  'signing',
+  'timestamping',
+]
+
+function withoutRequester(request: CertificateSigningRequest): CertificateSigningRequest {
+  const { username: _name, uid: _uid, groups: _groups, extra: _extra, ...spec } = request.spec ?? {}
+  return { ...request, spec }
+}
+
+function validateRequest({ spec = {}, status = {} }: Request): FieldError[] {
+  const { request = '', expirationSeconds, signerName = '' } = spec
+  const errors: FieldError[] = []
+  if (readPemBlocks(request)[0]?.type !== 'CERTIFICATE REQUEST') {
+    errors.push(invalid('spec.request', request, 'PEM block type must be CERTIFICATE REQUEST'))
+  }
+  errors.push(...validateUsages(spec.usages ?? []))
+  if (signerName === 'kubernetes.io/legacy-unknown') {
+    const detail = 'the legacy signerName is not allowed via this API version'
+    errors.push(invalid('spec.signerName', signerName, detail))
+  } else {
+    errors.push(...validateSignerName('spec.signerName', signerName))
+  }
+  if (expirationSeconds !== undefined && expirationSeconds < expirationSecondsMin) {
+    const detail = `may not specify a duration less than ${expirationSecondsMin} seconds (10 minutes)`
+    errors.push(invalid('spec.expirationSeconds', expirationSeconds, detail))
+  }
+  return [
+    ...errors,
+    ...validateConditions(status.conditions ?? []),
+    ...validateCertificate(status.certificate ?? ''),
+  ]
+}
+
+function validateUsages(given: readonly string[]): FieldError[] {
+  const errors = validatePresent('spec.usages', given)
+  const seen = new Set<string>()
+  for (const [index, usage] of given.entries()) {
+    if (!usages.includes(usage)) errors.push(notSupported(`spec.usages[${index}]`, usage, usages))
+    if (seen.has(usage)) errors.push(duplicate(`spec.usages[${index}]`, usage))
+    seen.add(usage)
+  }
+  return errors
+}
+
+/** Conditions that can only hold: what was decided is not undone. */
+const lasting = ['Approved', 'Denied', 'Failed']
+
+function validateConditions(conditions: readonly Condition[]): FieldError[] {
+  const types = new Set<string>()
+  const errors: FieldError[] = []
+  for (const [index, { type = '', status }] of conditions.entries()) {
+    const field = `status.conditions[${index}]`
+    errors.push(...validatePresent(`${field}.type`, type))
+    const statuses = lasting.includes(type) ? ['True'] : conditionStatuses
+    errors.push(...validateChoice(`${field}.status`, status, statuses))
+    const opposite = type === 'Approved' ? 'Denied' : 'Approved'
+    if ((type === 'Approved' || type === 'Denied') && types.has(opposite)) {
+      errors.push(invalid('status.conditions', type, 'Approved and Denied conditions are mutually exclusive'))
+    }
+    if (types.has(type)) errors.push(duplicate(`${field}.type`, type))
+    types.add(type)
+  }
+  return errors
+}
+
+function validateCertificate(certificate: string): FieldError[] {
+  if (certificate === '') return []
+  const refuse = (detail: string) => [invalid('status.certificate', '<certificate data>', detail)]
+  const blocks = readPemBlocks(certificate)
+  const other = blocks.find(({ type }) => type !== 'CERTIFICATE')
+  if (other) return refuse(`only CERTIFICATE PEM blocks are allowed, found ${quote(other.type)}`)
+  if (blocks.some(({ hasHeaders }) => hasHeaders)) return refuse('no PEM block headers are permitted')
+  return blocks.length === 0 ? refuse('must contain at least one CERTIFICATE PEM block') : []
+}
+
+function validateChange(request: Request, before: Request): FieldError[] {
+  const removed = lasting.filter(type => {
+    return conditionsOf(request, type).length < conditionsOf(before, type).length
+  })
+  return [
+    ...validateRequest(request),
+    ...removed.map(type => {
+      return forbiddenField('status.conditions', `updates may not remove a condition of type ${quote(type)}`)
+    }),
+  ]
+}
+
+function validateNoDecision(request: Request, before: Request): FieldError[] {
+  return ['Approved', 'Denied'].flatMap(type => {
+    const [now, then] = [conditionsOf(request, type), conditionsOf(before, type)]
+    const verb = now.length > then.length ? 'add' : 'modify'
+    if (now.length < then.length || equalJson(now, then)) return []
+    return [forbiddenField('status.conditions', `updates may not ${verb} a condition of type ${quote(type)}`)]
+  })
+}
+
+/** A certificate is issued once. */
+function validateIssued({ status }: Request, { status: before }: Request): FieldError[] {
+  if (!before?.certificate || status?.certificate === before.certificate) return []
+  return [forbiddenField('status.certificate', 'updates may not modify existing certificate content')]
+}
+
+/**
+ * Whoever updates the status repeats the decision as it is; small differences in how it is said are let go.
+ */
+function withDecisionOf(
+  request: CertificateSigningRequest,
+  before: CertificateSigningRequest,
+): CertificateSigningRequest {
+  const { conditions } = request.status ?? {}
+  if (!conditions) return request
+  const decisions = ['Approved', 'Denied'].flatMap(type => {
+    const [now, then] = [conditionsOf(request, type), conditionsOf(before, type)]
+    return now.length === then.length ? now.map((condition, index) => [condition, then[index]] as const) : []
+  })
+  const stored = new Map<Condition, Condition | undefined>(decisions)
+  const kept = conditions.map(each => (stored.get(each) ?? each) as CertificateSigningRequestCondition)
+  return { ...request, status: { ...request.status, conditions: kept } }
+}
+
+/** Conditions say when they were reported, and since when they hold. */
+function withTimes(
+  request: CertificateSigningRequest,
+  before: CertificateSigningRequest,
+  now: string,
+): CertificateSigningRequest {
+  const { conditions } = request.status ?? {}
+  if (!conditions) return request
+  const since = new Map(
+    (before.status?.conditions ?? []).map(({ type, status, lastTransitionTime }) => {
+      return [JSON.stringify([type, status]), lastTransitionTime] as const
+    }),
+  )
+  const stored = new Set(before.status?.conditions)
+  const timed = mapShared(conditions, condition => {
+    if (stored.has(condition)) return condition
+    const lastTransitionTime = since.get(JSON.stringify([condition.type, condition.status])) ?? now
+    return withDefaults(condition, { lastUpdateTime: now, lastTransitionTime })
+  })
+  return { ...request, status: { ...request.status, conditions: timed } }
+}
+
+/** An approval changes nothing but the conditions. */
+function withConditionsOf(
+  before: CertificateSigningRequest,
+  sent: CertificateSigningRequest,
+): CertificateSigningRequest {
+  return { ...before, status: { ...before.status, conditions: sent.status?.conditions ?? [] } }
+}
+
+function conditionsOf({ status }: Request, type: string): readonly Condition[] {
+  return (status?.conditions ?? []).filter(condition => condition.type === type)
+}

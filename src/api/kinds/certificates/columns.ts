@@ -1,0 +1,80 @@
+/** The tables of `certificates.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import { humanDuration } from '../../duration.ts'
+import type { CertificateSigningRequest } from '../../generated/certificates/v1.ts'
+import type { ClusterTrustBundle, PodCertificateRequest } from '../../generated/certificates/v1beta1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { labelsText } from '../cell-text.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+const signerNameColumn = textColumn('SignerName', 'Who signs.')
+
+const certificateSigningRequestColumns: KindColumns<CertificateSigningRequest> = {
+  columns: [
+    nameColumn,
+    ageColumn,
+    signerNameColumn,
+    textColumn('Requestor', 'Who asks for the certificate.'),
+    textColumn('RequestedDuration', 'How long the certificate should be valid.'),
+    textColumn('Condition', 'Whether the request is approved and the certificate issued.'),
+  ],
+  cells: (request: Unchecked<CertificateSigningRequest>, nowMs) => {
+    const { signerName, username = '', expirationSeconds } = request.spec ?? {}
+    return [
+      nameOf(request),
+      ageOf(request, nowMs),
+      signerName || '<none>',
+      username,
+      expirationSeconds === undefined ? '<none>' : humanDuration(expirationSeconds * 1000),
+      requestState(request),
+    ]
+  },
+}
+
+const clusterTrustBundleColumns: KindColumns<ClusterTrustBundle> = {
+  columns: [nameColumn, signerNameColumn],
+  cells: (bundle: Unchecked<ClusterTrustBundle>) => [nameOf(bundle), bundle.spec?.signerName || '<none>'],
+}
+
+const podCertificateRequestColumns: KindColumns<PodCertificateRequest> = {
+  columns: [
+    nameColumn,
+    textColumn('PodName', 'The pod that asks for the certificate.'),
+    textColumn('ServiceAccountName', 'The service account of the pod.'),
+    textColumn('NodeName', 'The node of the pod.'),
+    signerNameColumn,
+    textColumn('State', 'Whether the certificate is issued.'),
+    textColumn('UnverifiedUserAnnotations', 'What the pod tells the signer, which nobody has checked.'),
+  ],
+  cells: (request: Unchecked<PodCertificateRequest>) => {
+    const spec = request.spec ?? {}
+    const decision = request.status?.conditions?.findLast(({ type = '' }) => decisions.includes(type))
+    return [
+      nameOf(request),
+      spec.podName ?? '',
+      spec.serviceAccountName ?? '',
+      spec.nodeName ?? '',
+      spec.signerName ?? '',
+      decision?.type ?? 'Pending',
+      labelsText(spec.unverifiedUserAnnotations),
+    ]
+  },
+}
+
+/** Each excludes the others. */
+const decisions: readonly string[] = ['Issued', 'Denied', 'Failed']
+
+function requestState({ status }: Unchecked<CertificateSigningRequest>): string {
+  const { conditions = [], certificate } = status ?? {}
+  const has = (type: string): boolean => conditions.some(condition => condition.type === type)
+  const approval = has('Approved') ? 'Approved' : 'Pending'
+  const decision = has('Denied') ? 'Denied' : approval
+  return `${decision}${has('Failed') ? ',Failed' : ''}${certificate ? ',Issued' : ''}`
+}
+
+export const certificatesColumns: GroupColumns = {
+  CertificateSigningRequest: certificateSigningRequestColumns,
+  ClusterTrustBundle: clusterTrustBundleColumns,
+  PodCertificateRequest: podCertificateRequestColumns,
+}

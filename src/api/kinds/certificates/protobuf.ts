@@ -1,0 +1,16 @@
+/** Field numbers, in the notation of `src/api/protobuf/field-numbers.ts`. */
+export const certificates = `
+CertificateSigningRequest: metadata spec status
+CertificateSigningRequestCondition: type reason message lastUpdateTime lastTransitionTime status
+CertificateSigningRequestList: metadata items
+CertificateSigningRequestSpec: request username uid groups usages extra signerName expirationSeconds?
+CertificateSigningRequestStatus: conditions certificate
+ClusterTrustBundle: metadata spec
+ClusterTrustBundleList: metadata items
+ClusterTrustBundleSpec: signerName trustBundle
+PodCertificateRequest: metadata spec status
+PodCertificateRequestList: metadata items
+PodCertificateRequestSpec: signerName podName podUID serviceAccountName serviceAccountUID nodeName nodeUID
+  maxExpirationSeconds? pkixPublicKey proofOfPossession unverifiedUserAnnotations stubPKCS10Request
+PodCertificateRequestStatus: conditions certificateChain 4:notBefore? beginRefreshAt? notAfter?
+`

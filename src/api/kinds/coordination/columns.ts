@@ -1,0 +1,35 @@
+/** The tables of `coordination.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { Lease } from '../../generated/coordination/v1.ts'
+import type { LeaseCandidate } from '../../generated/coordination/v1beta1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+const leaseColumns: KindColumns<Lease> = {
+  columns: [nameColumn, textColumn('Holder', 'Who holds the lease.'), ageColumn],
+  cells: (lease: Unchecked<Lease>, nowMs) => [
+    nameOf(lease),
+    lease.spec?.holderIdentity ?? '',
+    ageOf(lease, nowMs),
+  ],
+}
+
+const leaseCandidateColumns: KindColumns<LeaseCandidate> = {
+  columns: [
+    nameColumn,
+    textColumn('LeaseName', 'The lease that the candidate wants.'),
+    textColumn('BinaryVersion', 'The version of the candidate.'),
+    textColumn('EmulationVersion', 'The version that the candidate behaves like.'),
+    ageColumn,
+  ],
+  cells: (candidate: Unchecked<LeaseCandidate>, nowMs) => {
+    const { leaseName = '', binaryVersion = '', emulationVersion = '' } = candidate.spec ?? {}
+    return [nameOf(candidate), leaseName, binaryVersion, emulationVersion, ageOf(candidate, nowMs)]
+  },
+}
+
+export const coordinationColumns: GroupColumns = {
+  Lease: leaseColumns,
+  LeaseCandidate: leaseCandidateColumns,
+}

@@ -1,0 +1,34 @@
+/**
+ * The rules of leases. Choosing the holder by strategy is a feature that is off, so what it would use is not
+ * stored.
+ */
+import { invalid, type FieldError } from '../../field-error.ts'
+import type { Lease, LeaseSpec } from '../../generated/coordination/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateNonNegative } from '../core/pod/field-checks.ts'
+import { withField, withoutField } from '../core/pod/structure-sharing.ts'
+
+export const leaseRules: KindRules<Lease> = {
+  createOnUpdate: true,
+  unconditionalUpdate: false,
+  prepareForCreate: withoutStrategy,
+  prepareForUpdate: withoutStrategy,
+  validate: validateLease,
+  validateUpdate: validateLease,
+}
+
+function withoutStrategy(lease: Lease): Lease {
+  return withField(lease, 'spec', spec =>
+    withoutField<LeaseSpec, keyof LeaseSpec>(
+      withoutField<LeaseSpec, keyof LeaseSpec>(spec, 'strategy'),
+      'preferredHolder',
+    ),
+  )
+}
+
+function validateLease({ spec = {} }: Lease): FieldError[] {
+  const { leaseDurationSeconds, leaseTransitions } = spec
+  const errors = validateNonNegative('spec.leaseTransitions', leaseTransitions)
+  if (leaseDurationSeconds === undefined || leaseDurationSeconds > 0) return errors
+  return [invalid('spec.leaseDurationSeconds', leaseDurationSeconds, 'must be greater than 0'), ...errors]
+}

@@ -1,0 +1,93 @@
+/** Namespaces and what configures them, and the kinds that mostly carry data, in tables. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../../columns.ts'
+import type {
+  ComponentStatus,
+  ConfigMap,
+  Namespace,
+  ResourceQuota,
+  Secret,
+  ServiceAccount,
+} from '../../../generated/core/v1.ts'
+import type { KindColumns } from '../../../table-columns.ts'
+import { sizeOf } from '../../cell-text.ts'
+import { textColumn } from '../../make-column.ts'
+import type { Unchecked } from '../../unchecked.ts'
+
+export const namespaceColumns: KindColumns<Namespace> = {
+  columns: [nameColumn, textColumn('Status', 'Whether it is in use or on its way out.'), ageColumn],
+  cells: (object: Unchecked<Namespace>, nowMs) => [
+    nameOf(object),
+    object.status?.phase ?? '',
+    ageOf(object, nowMs),
+  ],
+}
+
+export const configMapColumns: KindColumns<ConfigMap> = {
+  columns: [nameColumn, textColumn('Data', 'How many entries it has.'), ageColumn],
+  cells: (object: Unchecked<ConfigMap>, nowMs) => [
+    nameOf(object),
+    sizeOf(object.data) + sizeOf(object.binaryData),
+    ageOf(object, nowMs),
+  ],
+}
+
+export const secretColumns: KindColumns<Secret> = {
+  columns: [
+    nameColumn,
+    textColumn('Type', 'What the secret is for.'),
+    textColumn('Data', 'How many entries it has.'),
+    ageColumn,
+  ],
+  cells: (object: Unchecked<Secret>, nowMs) => [
+    nameOf(object),
+    object.type ?? '',
+    sizeOf(object.data),
+    ageOf(object, nowMs),
+  ],
+}
+
+export const serviceAccountColumns: KindColumns<ServiceAccount> = {
+  columns: [nameColumn, ageColumn],
+  cells: (object: Unchecked<ServiceAccount>, nowMs) => [nameOf(object), ageOf(object, nowMs)],
+}
+
+export const resourceQuotaColumns: KindColumns<ResourceQuota> = {
+  columns: [
+    nameColumn,
+    textColumn('Request', 'What is used of what may be requested.'),
+    textColumn('Limit', 'What is used of what limits may add up to.'),
+    ageColumn,
+  ],
+  cells: (quota: Unchecked<ResourceQuota>, nowMs) => [
+    nameOf(quota),
+    ...quotaTexts(quota),
+    ageOf(quota, nowMs),
+  ],
+}
+
+export const componentStatusColumns: KindColumns<ComponentStatus> = {
+  columns: [
+    nameColumn,
+    textColumn('Status', 'Whether the component is healthy.'),
+    textColumn('Message', 'What the component says.'),
+    textColumn('Error', 'What is wrong.'),
+  ],
+  cells: (object: Unchecked<ComponentStatus>) => {
+    const healthy = object.conditions?.find(condition => condition.type === 'Healthy')
+    if (healthy === undefined) return [nameOf(object), 'Unknown', '', '']
+    const status = healthy.status === 'True' ? 'Healthy' : 'Unhealthy'
+    return [nameOf(object), status, healthy.message ?? '', healthy.error ?? '']
+  },
+}
+
+function quotaTexts({ status }: Unchecked<ResourceQuota>): readonly [requests: string, limits: string] {
+  const { hard = {}, used = {} } = status ?? {}
+  const requests: string[] = []
+  const limits: string[] = []
+  for (const name of Object.keys(hard).sort()) {
+    const amount = Object.hasOwn(used, name) ? used[name] : '0'
+    const list = name.startsWith('limits.') ? limits : requests
+    list.push(`${name}: ${amount}/${hard[name]}`)
+  }
+  return [requests.join(', '), limits.join(', ')]
+}

@@ -1,0 +1,60 @@
+/** Nodes in tables. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../../columns.ts'
+import type { Node } from '../../../generated/core/v1.ts'
+import type { KindColumns } from '../../../table-columns.ts'
+import { textColumn, wideColumn } from '../../make-column.ts'
+import type { Unchecked } from '../../unchecked.ts'
+
+export const nodeColumns: KindColumns<Node> = {
+  columns: [
+    nameColumn,
+    textColumn('Status', 'Whether the node is ready, and whether it takes new pods.'),
+    textColumn('Roles', 'What the node is there for.'),
+    ageColumn,
+    textColumn('Version', 'The version of the kubelet.'),
+    wideColumn('Internal-IP', 'The address inside of the cluster.'),
+    wideColumn('External-IP', 'The address outside of the cluster.'),
+    wideColumn('OS-Image', 'The operating system.'),
+    wideColumn('Kernel-Version', 'The version of the kernel, and the architecture it is built for.'),
+    wideColumn('Container-Runtime', 'The container runtime and its version.'),
+  ],
+  cells: (node: Unchecked<Node>, nowMs) => {
+    const info = node.status?.nodeInfo ?? {}
+    const kernel = info.kernelVersion || '<unknown>'
+    return [
+      nameOf(node),
+      node.spec?.unschedulable === true ? `${readiness(node)},SchedulingDisabled` : readiness(node),
+      rolesText(node.metadata?.labels),
+      ageOf(node, nowMs),
+      info.kubeletVersion ?? '',
+      addressText(node, 'InternalIP'),
+      addressText(node, 'ExternalIP'),
+      info.osImage || '<unknown>',
+      info.architecture ? `${kernel} (${info.architecture})` : kernel,
+      info.containerRuntimeVersion || '<unknown>',
+    ]
+  },
+}
+
+function readiness({ status }: Unchecked<Node>): string {
+  const ready = status?.conditions?.findLast(condition => condition.type === 'Ready')
+  if (ready === undefined) return 'Unknown'
+  return ready.status === 'True' ? 'Ready' : 'NotReady'
+}
+
+const rolePrefix = 'node-role.kubernetes.io/'
+
+function rolesText(labels: Readonly<Record<string, string>> = {}): string {
+  const roles = new Set<string>()
+  for (const key of Object.keys(labels)) {
+    if (key.startsWith(rolePrefix)) roles.add(key.slice(rolePrefix.length))
+    else if (key === 'kubernetes.io/role') roles.add(labels[key] ?? '')
+  }
+  roles.delete('')
+  return [...roles].sort().join(',') || '<none>'
+}
+
+function addressText({ status }: Unchecked<Node>, type: string): string {
+  const found = status?.addresses?.find(address => address.type === type)
+  return found === undefined ? '<none>' : (found.address ?? '')
+}

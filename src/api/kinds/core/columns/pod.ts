@@ -1,0 +1,61 @@
+/** Pods in tables. */
+import { ageColumn, ageOf, nameColumn, nameOf, sinceText } from '../../../columns.ts'
+import type { Pod } from '../../../generated/core/v1.ts'
+import type { KindColumns, RowCondition } from '../../../table-columns.ts'
+import { isTrue } from '../../cell-text.ts'
+import { textColumn, wideColumn } from '../../make-column.ts'
+import type { Unchecked } from '../../unchecked.ts'
+import { summarizePod, type PodSummary } from './summarize-pod.ts'
+
+export const podColumns: KindColumns<Pod> = {
+  columns: [
+    nameColumn,
+    textColumn('Ready', 'How many containers are ready, of how many.'),
+    textColumn('Status', 'What the pod does, or what keeps it from running.'),
+    textColumn('Restarts', 'How often containers were started again, and how long ago the last one was.'),
+    ageColumn,
+    wideColumn('IP', 'The address of the pod.'),
+    wideColumn('Node', 'The node the pod runs on.'),
+    wideColumn('Nominated Node', 'The node on which pods make room for this one.'),
+    wideColumn('Readiness Gates', 'How many further conditions of readiness hold, of how many.'),
+  ],
+  cells: (pod: Unchecked<Pod>, nowMs) => {
+    const summary = summarizePod(pod)
+    return [
+      nameOf(pod),
+      `${summary.ready}/${summary.containers}`,
+      summary.status,
+      restartsText(summary, nowMs),
+      ageOf(pod, nowMs),
+      pod.status?.podIP || pod.status?.podIPs?.[0]?.ip || '<none>',
+      pod.spec?.nodeName || '<none>',
+      pod.status?.nominatedNodeName || '<none>',
+      gatesText(pod),
+    ]
+  },
+  conditions: ({ status }: Unchecked<Pod>) => {
+    if (status?.phase === 'Succeeded') return succeeded
+    return status?.phase === 'Failed' ? failed : none
+  },
+}
+
+function restartsText({ restarts, lastRestart }: PodSummary, nowMs: number): string {
+  if (restarts === 0 || lastRestart === '') return String(restarts)
+  return `${restarts} (${sinceText(lastRestart, nowMs)} ago)`
+}
+
+function gatesText({ spec, status }: Unchecked<Pod>): string {
+  const gates = spec?.readinessGates
+  if (gates === undefined || gates.length === 0) return '<none>'
+  let open = 0
+  for (const { conditionType = '' } of gates) if (isTrue(status?.conditions, conditionType)) open += 1
+  return `${open}/${gates.length}`
+}
+
+const none: readonly RowCondition[] = []
+const succeeded = [completed('Succeeded', 'The pod has completed successfully.')]
+const failed = [completed('Failed', 'The pod failed.')]
+
+function completed(reason: string, message: string): RowCondition {
+  return { type: 'Completed', status: 'True', reason, message }
+}

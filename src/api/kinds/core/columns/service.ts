@@ -1,0 +1,79 @@
+/** Services and their endpoints in tables. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../../columns.ts'
+import type { Endpoints, Service, ServicePort } from '../../../generated/core/v1.ts'
+import type { KindColumns } from '../../../table-columns.ts'
+import { balancerText, fewText, labelsText, shownMax } from '../../cell-text.ts'
+import { textColumn, wideColumn } from '../../make-column.ts'
+import type { Unchecked } from '../../unchecked.ts'
+
+export const serviceColumns: KindColumns<Service> = {
+  columns: [
+    nameColumn,
+    textColumn('Type', 'From where the service can be reached.'),
+    textColumn('Cluster-IP', 'The address inside of the cluster.'),
+    textColumn('External-IP', 'Addresses outside of the cluster.'),
+    textColumn('Port(s)', 'Ports of the service, and those that nodes open for them.'),
+    ageColumn,
+    wideColumn('Selector', 'Labels of the pods that serve.'),
+  ],
+  cells: (service: Unchecked<Service>, nowMs) => {
+    const { type = '', clusterIPs, clusterIP, ports = [], selector } = service.spec ?? {}
+    return [
+      nameOf(service),
+      type,
+      clusterIPs?.[0] ?? (clusterIP || '<none>'),
+      externalText(service),
+      ports.map(portText).join(',') || '<none>',
+      ageOf(service, nowMs),
+      labelsText(selector),
+    ]
+  },
+}
+
+export const endpointsColumns: KindColumns<Endpoints> = {
+  columns: [nameColumn, textColumn('Endpoints', 'Addresses and ports that serve.'), ageColumn],
+  cells: (endpoints: Unchecked<Endpoints>, nowMs) => [
+    nameOf(endpoints),
+    addressesText(endpoints),
+    ageOf(endpoints, nowMs),
+  ],
+}
+
+function externalText({ spec = {}, status }: Unchecked<Service>): string {
+  const { type = '', externalIPs = [], externalName = '' } = spec
+  const given = externalIPs.join(',')
+  switch (type) {
+    case 'ClusterIP':
+    case 'NodePort':
+      return given || '<none>'
+    case 'LoadBalancer': {
+      const balancer = balancerText(status?.loadBalancer?.ingress)
+      return balancer !== '' && given !== '' ? `${balancer},${given}` : balancer || given || '<pending>'
+    }
+    case 'ExternalName':
+      return externalName
+    default:
+      return '<unknown>'
+  }
+}
+
+function portText({ port = 0, nodePort = 0, protocol = '' }: Unchecked<ServicePort>): string {
+  return nodePort > 0 ? `${port}:${nodePort}/${protocol}` : `${port}/${protocol}`
+}
+
+function addressesText({ subsets = [] }: Unchecked<Endpoints>): string {
+  if (subsets.length === 0) return '<none>'
+  const shown: string[] = []
+  let count = 0
+  for (const { addresses = [], ports = [] } of subsets) {
+    count += addresses.length * Math.max(ports.length, 1)
+    // A service without ports has endpoints that are addresses alone.
+    for (const port of ports.length > 0 ? ports : [undefined]) {
+      for (const { ip = '' } of addresses) {
+        if (shown.length === shownMax) break
+        shown.push(port === undefined ? ip : `${ip.includes(':') ? `[${ip}]` : ip}:${port.port ?? 0}`)
+      }
+    }
+  }
+  return fewText(shown, count)
+}

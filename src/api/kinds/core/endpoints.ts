@@ -1,0 +1,85 @@
+/** The rules of endpoints, which endpoint slices have replaced but for old clients. */
+import { required, type FieldError } from '../../field-error.ts'
+import type { EndpointAddress, EndpointPort, Endpoints, EndpointSubset } from '../../generated/core/v1.ts'
+import { validateNonSpecialIp, validateStoredIp, warnAboutIp } from '../../ip.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { labelOf } from '../../labels.ts'
+import { validateChoice, validateDnsLabel, validateDnsSubdomain } from './pod/field-checks.ts'
+import { sameMeaning } from './pod/same-meaning.ts'
+import { mapShared, withDefaults, withField } from './pod/structure-sharing.ts'
+import { portProtocols, validateAppProtocol, validatePortNumber } from './ports.ts'
+
+export const endpointsRules: KindRules<Endpoints> = {
+  withDefaults: endpoints => withField(endpoints, 'subsets', list => mapShared(list, withSubsetDefaults)),
+  validate: validateEndpoints,
+  // What is as it was is not judged again: rules may have become stricter since.
+  validateUpdate: (endpoints, before) => {
+    const errors = validateEndpoints(endpoints)
+    return errors.length > 0 && sameMeaning(endpoints.subsets, before.subsets) ? [] : errors
+  },
+  warnings: warnAboutEndpoints,
+  createOnUpdate: true,
+}
+
+function withSubsetDefaults(subset: EndpointSubset): EndpointSubset {
+  return withField(subset, 'ports', ports =>
+    mapShared(ports, port => withDefaults(port, { protocol: 'TCP' })),
+  )
+}
+
+function validateEndpoints({ subsets = [] }: Endpoints): FieldError[] {
+  return subsets.flatMap((subset, index) => validateSubset(`subsets[${index}]`, subset))
+}
+
+function validateSubset(field: string, subset: EndpointSubset): FieldError[] {
+  const { addresses = [], notReadyAddresses = [], ports = [] } = subset
+  const errors =
+    addresses.length + notReadyAddresses.length > 0
+      ? []
+      : [required(field, 'must specify `addresses` or `notReadyAddresses`')]
+  return [
+    ...errors,
+    ...addresses.flatMap((each, index) => validateAddress(`${field}.addresses[${index}]`, each)),
+    ...notReadyAddresses.flatMap((each, index) => {
+      return validateAddress(`${field}.notReadyAddresses[${index}]`, each)
+    }),
+    ...ports.flatMap((port, index) => validatePort(`${field}.ports[${index}]`, port, ports.length > 1)),
+  ]
+}
+
+function validateAddress(field: string, address: EndpointAddress): FieldError[] {
+  const { hostname, nodeName } = address
+  const ip = address.ip ?? ''
+  return [
+    ...validateStoredIp(`${field}.ip`, ip),
+    ...(hostname ? validateDnsLabel(`${field}.hostname`, hostname) : []),
+    ...(nodeName === undefined ? [] : validateDnsSubdomain(`${field}.nodeName`, nodeName)),
+    ...validateNonSpecialIp(`${field}.ip`, ip),
+  ]
+}
+
+function validatePort(field: string, port: EndpointPort, isNameRequired: boolean): FieldError[] {
+  const { name = '', protocol, appProtocol } = port
+  const errors: FieldError[] = []
+  if (name !== '') errors.push(...validateDnsLabel(`${field}.name`, name))
+  else if (isNameRequired) errors.push(required(`${field}.name`, ''))
+  return [
+    ...errors,
+    ...validatePortNumber(`${field}.port`, port.port ?? 0),
+    ...validateChoice(`${field}.protocol`, protocol, portProtocols),
+    ...validateAppProtocol(`${field}.appProtocol`, appProtocol),
+  ]
+}
+
+function warnAboutEndpoints({ metadata, subsets = [] }: Endpoints): string[] {
+  // The controller writes addresses in canonical form; it need not be told.
+  if (labelOf(metadata?.labels, 'endpoints.kubernetes.io/managed-by') === 'endpoint-controller') return []
+  return subsets.flatMap(({ addresses = [], notReadyAddresses = [] }, subset) => [
+    ...addresses.flatMap(({ ip }, index) => {
+      return warnAboutIp(`subsets[${subset}].addresses[${index}].ip`, ip ?? '')
+    }),
+    ...notReadyAddresses.flatMap(({ ip }, index) => {
+      return warnAboutIp(`subsets[${subset}].notReadyAddresses[${index}].ip`, ip ?? '')
+    }),
+  ])
+}

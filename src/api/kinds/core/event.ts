@@ -1,0 +1,83 @@
+/**
+ * The rules of events as `core/v1` speaks of them. An event that says when it happened is of the new kind and
+ * is held to more; how much more depends on the API through which it came, so `events/event.ts` builds on
+ * this.
+ */
+import { invalid, invalidEach, required, type FieldError } from '../../field-error.ts'
+import type { Event } from '../../generated/core/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { checkDns1123Subdomain, checkQualifiedName } from '../../names.ts'
+
+/** Events are kept for an hour. */
+export const eventTtlMs = 60 * 60 * 1_000
+
+export const eventRules: KindRules<Event> = {
+  validate: event => validateEvent(event, 'reportingComponent'),
+  validateUpdate: event => validateEvent(event, 'reportingComponent'),
+  selectableFields: {
+    'involvedObject.kind': event => event.involvedObject?.kind ?? '',
+    'involvedObject.namespace': event => event.involvedObject?.namespace ?? '',
+    'involvedObject.name': event => event.involvedObject?.name ?? '',
+    'involvedObject.uid': event => event.involvedObject?.uid ?? '',
+    'involvedObject.apiVersion': event => event.involvedObject?.apiVersion ?? '',
+    'involvedObject.resourceVersion': event => event.involvedObject?.resourceVersion ?? '',
+    'involvedObject.fieldPath': event => event.involvedObject?.fieldPath ?? '',
+    'reason': event => event.reason ?? '',
+    'reportingComponent': event => event.reportingComponent ?? '',
+    'source': event => event.source?.component || (event.reportingComponent ?? ''),
+    'type': event => event.type ?? '',
+  },
+  createOnUpdate: true,
+  ttlMs: eventTtlMs,
+}
+
+/** What holds through either API, which call the one who reports by different names. */
+export function validateEvent(
+  event: Event,
+  reporterField: 'reportingComponent' | 'reportingController',
+): FieldError[] {
+  const namespace = event.metadata?.namespace ?? ''
+  const errors = event.eventTime ? validateNewEvent(event, reporterField) : validateOldEvent(event)
+  return [...errors, ...invalidEach('namespace', namespace, checkDns1123Subdomain(namespace))]
+}
+
+/** An event is in the namespace of what it is about; one about the cluster may be in the default one. */
+function validateOldEvent({ metadata, involvedObject }: Event): FieldError[] {
+  const namespace = metadata?.namespace ?? ''
+  const involved = involvedObject?.namespace ?? ''
+  const isInPlace = involved === '' ? namespace === '' || namespace === 'default' : namespace === involved
+  return isInPlace ? [] : [otherNamespace(involved)]
+}
+
+function validateNewEvent(event: Event, reporterField: string): FieldError[] {
+  const { reportingComponent = '', reportingInstance = '', action = '', reason = '', message = '' } = event
+  const namespace = event.metadata?.namespace ?? ''
+  const involved = event.involvedObject?.namespace ?? ''
+  const isInPlace = involved !== '' || namespace === 'default' || namespace === 'kube-system'
+  const errors: FieldError[] = isInPlace ? [] : [otherNamespace(involved)]
+  if (reportingComponent === '') errors.push(required(reporterField, ''))
+  errors.push(
+    ...invalidEach(reporterField, reportingComponent, checkQualifiedName(reportingComponent)),
+    ...validateText('reportingInstance', reportingInstance),
+    ...validateText('action', action),
+    ...validateText('reason', reason),
+    ...validateLength('message', message, messageBytesMax),
+  )
+  return errors
+}
+
+const textBytesMax = 128
+const messageBytesMax = 1_024
+
+function validateText(field: string, text: string): FieldError[] {
+  return text === '' ? [required(field, '')] : validateLength(field, text, textBytesMax)
+}
+
+function validateLength(field: string, text: string, bytesMax: number): FieldError[] {
+  if (Buffer.byteLength(text) <= bytesMax) return []
+  return [invalid(field, '', `can have at most ${bytesMax} characters`)]
+}
+
+function otherNamespace(involved: string): FieldError {
+  return invalid('involvedObject.namespace', involved, 'does not match event.namespace')
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { underTest } from '../testdata/check-rules.ts'
+import { namespaceRules } from './namespace.ts'
+import { core } from './rules.ts'
+
+const { check, checkStatus, withDefaults } = underTest(core['Namespace'])
+
+const label = 'kubernetes.io/metadata.name'
+
+test('a namespace is labelled with its name and active', () => {
+  assert.deepEqual(withDefaults({ metadata: { name: 'a', labels: { b: 'c', [label]: 'd' } } }), {
+    metadata: { name: 'a', labels: { b: 'c', [label]: 'a' } },
+    status: { phase: 'Active' },
+  })
+  assert.deepEqual(withDefaults({ metadata: { generateName: 'a-' } }), {
+    metadata: { generateName: 'a-' },
+    status: { phase: 'Active' },
+  })
+})
+
+test('a new namespace is held until it is empty', () => {
+  const created = namespaceRules.prepareForCreate?.({
+    metadata: { name: 'a' },
+    spec: { finalizers: ['b/c'] },
+  })
+  assert.deepEqual(created, {
+    metadata: { name: 'a', labels: { [label]: 'a' } },
+    spec: { finalizers: ['b/c', 'kubernetes'] },
+    status: { phase: 'Active' },
+  })
+  assert.ok(created && namespaceRules.isHeld?.(created))
+  assert.equal(namespaceRules.isHeld?.({ spec: {} }), false)
+  const begun = namespaceRules.beginDeletion?.({ status: { phase: 'Active' } })
+  assert.deepEqual(begun, { status: { phase: 'Terminating' } })
+})
+
+test('an update leaves the finalizers of the spec alone', () => {
+  const before = { metadata: { name: 'a' }, spec: { finalizers: ['kubernetes'] } }
+  const after = namespaceRules.prepareForUpdate?.({ metadata: { name: 'a' }, spec: {} }, before)
+  assert.deepEqual(after, {
+    metadata: { name: 'a', labels: { [label]: 'a' } },
+    spec: { finalizers: ['kubernetes'] },
+  })
+})
+
+test('finalizers of a namespace have prefixes', () => {
+  check({ spec: { finalizers: ['kubernetes', 'orphan', 'a.b/c'] } })
+  check(
+    { spec: { finalizers: ['mine'] } },
+    'spec.finalizers: Invalid value: "mine": name is neither a standard finalizer name nor is it fully quali',
+  )
+  const finalized = { spec: { finalizers: ['a.b/c', 'mine'] } }
+  const errors = namespaceRules.parts?.['finalize']?.validate?.(finalized, {})
+  assert.deepEqual(
+    errors?.map(error => error.field),
+    ['spec.finalizers[1]'],
+  )
+})
+
+test('the phase of a namespace says whether it is being deleted', () => {
+  const namespace = (phase: string, deletionTimestamp?: string) => {
+    return { metadata: { name: 'a', deletionTimestamp }, status: { phase } }
+  }
+  checkStatus(namespace('Active'), namespace('Active'))
+  checkStatus(namespace('Terminating', '2026-01-01T00:00:00Z'), namespace('Active'))
+  checkStatus(
+    namespace('Terminating'),
+    namespace('Active'),
+    'status.Phase: Invalid value: "Terminating": may only be \'Active\' if `deletionTimestamp` is empty',
+  )
+  checkStatus(
+    namespace('Active', '2026-01-01T00:00:00Z'),
+    namespace('Active'),
+    'status.Phase: Invalid value: "Active": may only be \'Terminating\' if `deletionTimestamp` is not empty',
+  )
+})

@@ -1,0 +1,56 @@
+/** The rules of nodes. A kubelet creates its node with its status, which for other kinds would be dropped. */
+import { warnAboutCidr } from '../../cidr.ts'
+import type { Node, NodeSpec, NodeStatus } from '../../generated/core/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateNode, validateNodeUpdate } from './node/validation.ts'
+import { roundUp } from './pod/resource-defaults.ts'
+import { withField, withoutField } from './pod/structure-sharing.ts'
+
+export const nodeRules: KindRules<Node> = {
+  createdWithStatus: true,
+  withDefaults: node => withField(withField(node, 'spec', withPodCidrs), 'status', withAllocatable),
+  prepareForCreate: node => withoutStatusConfig(withoutConfigSource(node)),
+  prepareForUpdate: (node, before) => (before.spec?.configSource ? node : withoutConfigSource(node)),
+  prepareForStatusUpdate: (node, before) => (before.status?.config ? node : withoutStatusConfig(node)),
+  validate: validateNode,
+  validateUpdate: (node, before) => [...validateNode(node), ...validateNodeUpdate(node, before)],
+  validateStatusUpdate: validateNodeUpdate,
+  warnings: warnAboutNode,
+  selectableFields: { 'spec.unschedulable': node => String(node.spec?.unschedulable ?? false) },
+}
+
+/** The single field is the first of the list; where they differ, the single one was meant. */
+function withPodCidrs(spec: NodeSpec): NodeSpec {
+  const { podCIDR, podCIDRs = [] } = spec
+  const [first] = podCIDRs
+  if (podCIDR) return podCIDR === first ? spec : { ...spec, podCIDRs: [podCIDR] }
+  return first ? { ...spec, podCIDR: first } : spec
+}
+
+/** Without reservations, all that there is can be used. */
+function withAllocatable(given: NodeStatus): NodeStatus {
+  const status = withField(withField(given, 'capacity', roundUp), 'allocatable', roundUp)
+  const { capacity, allocatable } = status
+  return allocatable === undefined && capacity !== undefined ? { ...status, allocatable: capacity } : status
+}
+
+/** The field is left from a feature that is gone: it stays where it is, and comes to no other node. */
+function withoutConfigSource(node: Node): Node {
+  return withField(node, 'spec', spec => withoutField(spec, 'configSource'))
+}
+
+function withoutStatusConfig(node: Node): Node {
+  return withField(node, 'status', status => withoutField(status, 'config'))
+}
+
+function warnAboutNode({ spec = {} }: Node): string[] {
+  const warnings: string[] = []
+  if (spec.configSource) warnings.push('spec.configSource: the feature is removed')
+  if (spec.externalID) warnings.push('spec.externalID: this field is deprecated, and is unused by Kubernetes')
+  return [
+    ...warnings,
+    ...(spec.podCIDRs?.flatMap((range, index) => {
+      return warnAboutCidr(`spec.podCIDRs[${index}]`, range)
+    }) ?? []),
+  ]
+}

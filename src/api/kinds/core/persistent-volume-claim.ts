@@ -1,0 +1,62 @@
+/** The rules of claims to storage. */
+import type {
+  PersistentVolumeClaim,
+  PersistentVolumeClaimSpec,
+  VolumeResourceRequirements,
+} from '../../generated/core/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { formatQuantity, quantityMilliValue } from '../../quantity.ts'
+import { annotationOf } from '../annotation-of.ts'
+import { withDataSources, withoutForeignSource } from './persistent-volume-claim/data-sources.ts'
+import { validateClaimStatus } from './persistent-volume-claim/status-validation.ts'
+import { storageClassAnnotation, validateClaimUpdate } from './persistent-volume-claim/update-validation.ts'
+import { quantityOf } from './pod/resource-amounts.ts'
+import { roundUp } from './pod/resource-defaults.ts'
+import { withDefaults, withField } from './pod/structure-sharing.ts'
+import { validateVolumeClaimSpec } from './pod/volume-claim-validation.ts'
+import { withClaimSpecDefaults } from './pod/volume-defaults.ts'
+
+export const persistentVolumeClaimRules: KindRules<PersistentVolumeClaim> = {
+  withDefaults: withClaimDefaults,
+  prepareForCreate: claim => ({
+    ...withField(claim, 'spec', spec => withDataSources(withoutForeignSource(spec, undefined))),
+    status: { phase: 'Pending' },
+  }),
+  prepareForUpdate: (claim, before) =>
+    withField(claim, 'spec', spec => {
+      return withDataSources(withoutForeignSource(spec, before.spec))
+    }),
+  validate: claim => validateVolumeClaimSpec('spec', claim.spec ?? {}),
+  validateUpdate: (claim, before) => [
+    ...validateVolumeClaimSpec('spec', claim.spec ?? {}),
+    ...validateClaimUpdate(claim, before),
+  ],
+  validateStatusUpdate: validateClaimStatus,
+  warnings: warnAboutClaim,
+  returnsDeleted: true,
+}
+
+function withClaimDefaults(claim: PersistentVolumeClaim): PersistentVolumeClaim {
+  const spec = withClaimSpecDefaults(claim.spec ?? {})
+  const phased = withDefaults(claim.status ?? {}, { phase: 'Pending' })
+  const status = withField(withField(phased, 'capacity', roundUp), 'allocatedResources', roundUp)
+  return spec === claim.spec && status === claim.status ? claim : { ...claim, spec, status }
+}
+
+function warnAboutClaim(claim: PersistentVolumeClaim): string[] {
+  const warnings = warnAboutFractions(claim.spec ?? {})
+  if (annotationOf(claim, storageClassAnnotation) === undefined) return warnings
+  const advice = 'deprecated since v1.8; use "storageClassName" attribute instead'
+  return [`metadata.annotations[${storageClassAnnotation}]: ${advice}`, ...warnings]
+}
+
+/** Nobody can have a part of a byte. */
+function warnAboutFractions({ resources = {} }: PersistentVolumeClaimSpec): string[] {
+  const kinds: readonly (keyof VolumeResourceRequirements)[] = ['requests', 'limits']
+  return kinds.flatMap(kind => {
+    const amount = quantityOf(resources[kind]?.['storage'] ?? '0')
+    if (quantityMilliValue(amount) % 1_000n === 0n) return []
+    const field = `spec.resources.${kind}[storage]`
+    return [`${field}: fractional byte value "${formatQuantity(amount)}" is invalid, must be an integer`]
+  })
+}

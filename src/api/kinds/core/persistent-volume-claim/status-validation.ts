@@ -1,0 +1,49 @@
+/** What is wrong with the status of a claim, which the controllers that bind and expand write. */
+import { invalidEach, notSupported, required, type FieldError } from '../../../field-error.ts'
+import type { PersistentVolumeClaim } from '../../../generated/core/v1.ts'
+import { checkQualifiedName } from '../../../names.ts'
+import { isNative } from '../pod/resource-names.ts'
+import { validateAmount, validateStoredAmount } from '../resource-quantities.ts'
+
+export function validateClaimStatus({ spec = {}, status = {} }: PersistentVolumeClaim): FieldError[] {
+  const { capacity = {}, allocatedResourceStatuses = {}, allocatedResources = {} } = status
+  return [
+    ...(spec.accessModes?.length ? [] : [required('Spec.accessModes', '')]),
+    ...Object.entries(capacity).flatMap(([name, amount]) => {
+      return validateStoredAmount(`status.capacity[${name}]`, amount)
+    }),
+    ...Object.entries(allocatedResourceStatuses).flatMap(([name, state]) =>
+      validateResizeStatus(name, state),
+    ),
+    ...Object.entries(allocatedResources).flatMap(([name, amount]) => validateAllocated(name, amount)),
+  ]
+}
+
+const resizeStatuses = [
+  'ControllerResizeInProgress',
+  'ControllerResizeInfeasible',
+  'NodeResizeInProgress',
+  'NodeResizeInfeasible',
+  'NodeResizePending',
+]
+
+function validateResizeStatus(name: string, state: string): FieldError[] {
+  const field = 'status.allocatedResourceStatuses'
+  const errors = validateResourceKey(field, name)
+  return resizeStatuses.includes(state) ? errors : [...errors, notSupported(field, name, resizeStatuses)]
+}
+
+function validateAllocated(name: string, amount: string): FieldError[] {
+  const field = 'status.allocatedResources'
+  const errors = validateResourceKey(field, name)
+  if (errors.length > 0) return errors
+  const amountErrors = validateStoredAmount(`${field}[${name}]`, amount)
+  return amountErrors.length > 0 ? amountErrors : validateAmount(`${field}[${name}]`, 'storage', amount)
+}
+
+/** Of Kubernetes' own resources a claim has only storage. */
+function validateResourceKey(field: string, name: string): FieldError[] {
+  const errors = invalidEach(field, name, checkQualifiedName(name))
+  if (errors.length > 0 || !isNative(name) || name === 'storage') return errors
+  return [notSupported(field, name, ['storage'])]
+}

@@ -1,0 +1,109 @@
+/**
+ * What may change about a claim: hardly anything, so that nobody gets around quotas; a bound one may ask for
+ * more.
+ */
+import { forbiddenField, type FieldError } from '../../../field-error.ts'
+import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../../generated/core/v1.ts'
+import { compareQuantities } from '../../../quantity.ts'
+import { validateImmutable } from '../../../validate-metadata.ts'
+import { annotationOf } from '../../annotation-of.ts'
+import { quantityOf } from '../pod/resource-amounts.ts'
+import { sameMeaning } from '../pod/same-meaning.ts'
+import { withField, withoutField } from '../pod/structure-sharing.ts'
+import { withDataSources } from './data-sources.ts'
+
+/** Where the storage class stood before it had a field. */
+export const storageClassAnnotation = 'volume.beta.kubernetes.io/storage-class'
+
+export function validateClaimUpdate(
+  claim: PersistentVolumeClaim,
+  before: PersistentVolumeClaim,
+): FieldError[] {
+  return [
+    ...validateSpecUnchanged(claim, before),
+    ...validateSize(claim, before),
+    ...validateImmutable(claim.spec?.volumeMode, before.spec?.volumeMode, 'volumeMode'),
+    ...validateAttributesClass(claim, before),
+  ]
+}
+
+function validateSpecUnchanged(claim: PersistentVolumeClaim, before: PersistentVolumeClaim): FieldError[] {
+  const errors: FieldError[] = []
+  const isFromAnnotation = isClassFromAnnotation(claim, before)
+  if (!isFromAnnotation) {
+    const annotation = annotationOf(claim, storageClassAnnotation) ?? ''
+    const was = annotationOf(before, storageClassAnnotation) ?? ''
+    errors.push(...validateImmutable(annotation, was, `metadata.annotations.${storageClassAnnotation}`))
+  }
+  const spec = comparable(claim.spec ?? {}, claim)
+  const old = comparable(withDataSources(before.spec ?? {}), claim)
+  const isVolumeFree = !before.spec?.volumeName
+  const isClassFree = isFromAnnotation || isFirstClass(claim, before)
+  const isSame = sameMeaning(
+    withoutChangeable(spec, isVolumeFree, isClassFree),
+    withoutChangeable(old, isVolumeFree, isClassFree),
+  )
+  const isSameAttributesClass = spec.volumeAttributesClassName === old.volumeAttributesClassName
+  if (isSame && isSameAttributesClass) return errors
+  const detail =
+    'spec is immutable after creation except resources.requests and ' +
+    'volumeAttributesClassName for bound claims'
+  return [...errors, forbiddenField('spec', detail)]
+}
+
+/** Without what a bound claim may change. */
+function comparable(
+  spec: PersistentVolumeClaimSpec,
+  claim: PersistentVolumeClaim,
+): PersistentVolumeClaimSpec {
+  if (claim.status?.phase !== 'Bound') return spec
+  const sized = withField(spec, 'resources', resources =>
+    withField(resources, 'requests', requests => {
+      return withoutField(requests, 'storage')
+    }),
+  )
+  return withoutField(sized, 'volumeAttributesClassName')
+}
+
+function withoutChangeable(
+  spec: PersistentVolumeClaimSpec,
+  isVolumeFree: boolean,
+  isClassFree: boolean,
+): PersistentVolumeClaimSpec {
+  const bound = isVolumeFree ? withoutField(spec, 'volumeName') : spec
+  return isClassFree ? withoutField(bound, 'storageClassName') : bound
+}
+
+/** The class moves from the annotation to the field. */
+function isClassFromAnnotation(claim: PersistentVolumeClaim, before: PersistentVolumeClaim): boolean {
+  const name = annotationOf(before, storageClassAnnotation)
+  if (name === undefined || before.spec?.storageClassName !== undefined) return false
+  return (
+    claim.spec?.storageClassName === name && (annotationOf(claim, storageClassAnnotation) ?? name) === name
+  )
+}
+
+/** A claim without a class gets one later: the default class, once there is one. */
+function isFirstClass(claim: PersistentVolumeClaim, before: PersistentVolumeClaim): boolean {
+  const name = claim.spec?.storageClassName
+  if (name === undefined || before.spec?.storageClassName !== undefined) return false
+  return (annotationOf(before, storageClassAnnotation) ?? name) === name
+}
+
+/** A wish that cannot be granted may be taken back, but nothing shrinks. */
+function validateSize(claim: PersistentVolumeClaim, before: PersistentVolumeClaim): FieldError[] {
+  const size = quantityOf(claim.spec?.resources?.requests?.['storage'] ?? '0')
+  const was = quantityOf(before.spec?.resources?.requests?.['storage'] ?? '0')
+  const granted = quantityOf(before.status?.capacity?.['storage'] ?? '0')
+  if (compareQuantities(size, was) >= 0 || compareQuantities(size, granted) > 0) return []
+  return [forbiddenField('spec.resources.requests.storage', 'field can not be less than status.capacity')]
+}
+
+function validateAttributesClass(claim: PersistentVolumeClaim, before: PersistentVolumeClaim): FieldError[] {
+  const name = claim.spec?.volumeAttributesClassName
+  if (name === before.spec?.volumeAttributesClassName || name) return []
+  if (before.status?.currentVolumeAttributesClassName === undefined) return []
+  const value = name === undefined ? 'nil' : 'empty string'
+  const detail = `update to ${value} is forbidden when status.currentVolumeAttributesClassName is not nil`
+  return [forbiddenField('spec.volumeAttributesClassName', detail)]
+}

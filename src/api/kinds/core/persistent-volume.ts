@@ -1,0 +1,99 @@
+/**
+ * The rules of persistent volumes. What a volume is, is said once: its source never changes.
+ */
+import { forbiddenField, type FieldError } from '../../field-error.ts'
+import type { PersistentVolume, PersistentVolumeSpec } from '../../generated/core/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateImmutable } from '../../validate-metadata.ts'
+import { annotationOf } from '../annotation-of.ts'
+import { validateNodeAffinityUpdate } from './persistent-volume/node-affinity.ts'
+import { validatePersistentVolumeSpec } from './persistent-volume/spec-validation.ts'
+import { hasMountOptions, sourceOf } from './persistent-volume/sources.ts'
+import { warnAboutPersistentVolume } from './persistent-volume/warnings.ts'
+import { roundUp } from './pod/resource-defaults.ts'
+import { sameMeaning } from './pod/same-meaning.ts'
+import { withDefaults, withField, withMissing, withoutField } from './pod/structure-sharing.ts'
+
+export const persistentVolumeRules: KindRules<PersistentVolume> = {
+  withDefaults: withVolumeDefaults,
+  prepareForCreate: pending,
+  prepareForStatusUpdate: withPhaseTime,
+  validate: validateVolume,
+  validateUpdate: (volume, before) => [
+    ...validateVolume(volume),
+    ...validateUnchanged(volume.spec ?? {}, before.spec ?? {}),
+  ],
+  warnings: warnAboutPersistentVolume,
+  returnsDeleted: true,
+}
+
+function withVolumeDefaults(volume: PersistentVolume): PersistentVolume {
+  const spec = withSpecDefaults(volume.spec ?? {})
+  const status = withDefaults(volume.status ?? {}, { phase: 'Pending' })
+  return spec === volume.spec && status === volume.status ? volume : { ...volume, spec, status }
+}
+
+/** What a volume that says little is. */
+function withSpecDefaults(given: PersistentVolumeSpec): PersistentVolumeSpec {
+  const named = withDefaults(given, { persistentVolumeReclaimPolicy: 'Retain' })
+  let spec = withField(withMissing(named, { volumeMode: 'Filesystem' }), 'capacity', roundUp)
+  spec = withField(spec, 'hostPath', source => withMissing(source, { type: '' }))
+  spec = withField(spec, 'rbd', source => {
+    return withDefaults(source, { pool: 'rbd', user: 'admin', keyring: '/etc/ceph/keyring' })
+  })
+  spec = withField(spec, 'iscsi', source => withDefaults(source, { iscsiInterface: 'default' }))
+  spec = withField(spec, 'azureDisk', source => {
+    return withMissing(source, { cachingMode: 'ReadWrite', fsType: 'ext4', readOnly: false, kind: 'Shared' })
+  })
+  return withField(spec, 'scaleIO', source => {
+    return withDefaults(source, { storageMode: 'ThinProvisioned', fsType: 'xfs' })
+  })
+}
+
+function pending(volume: PersistentVolume): PersistentVolume {
+  const time = volume.metadata?.creationTimestamp
+  return { ...volume, status: { phase: 'Pending', ...(time && { lastPhaseTransitionTime: time }) } }
+}
+
+/** As long as the phase stays, so does the time of its last change. */
+function withPhaseTime(volume: PersistentVolume, before: PersistentVolume, now: string): PersistentVolume {
+  const { phase, lastPhaseTransitionTime: time } = volume.status ?? {}
+  if (time !== undefined) return volume
+  const last = phase === before.status?.phase ? before.status?.lastPhaseTransitionTime : now
+  return last === undefined
+    ? volume
+    : { ...volume, status: { ...volume.status, lastPhaseTransitionTime: last } }
+}
+
+const mountOptionsAnnotation = 'volume.beta.kubernetes.io/mount-options'
+
+function validateVolume(volume: PersistentVolume): FieldError[] {
+  const spec = volume.spec ?? {}
+  const errors = validatePersistentVolumeSpec('spec', spec, volume.metadata?.name ?? '')
+  if (hasMountOptions(spec) || annotationOf(volume, mountOptionsAnnotation) === undefined) return errors
+  const detail = 'may not specify mount options for this volume type'
+  return [...errors, forbiddenField(`metadata.annotations.${mountOptionsAnnotation}`, detail)]
+}
+
+function validateUnchanged(spec: PersistentVolumeSpec, before: PersistentVolumeSpec): FieldError[] {
+  const errors: FieldError[] = []
+  if (!sameMeaning(sourceOf(withSecretOf(spec, before)), sourceOf(before))) {
+    const detail = 'spec.persistentvolumesource is immutable after creation'
+    errors.push(forbiddenField('spec.persistentvolumesource', detail))
+  }
+  errors.push(
+    ...validateImmutable(spec.volumeMode, before.volumeMode, 'volumeMode'),
+    ...validateNodeAffinityUpdate('nodeAffinity', spec.nodeAffinity, before.nodeAffinity),
+  )
+  if (before.volumeAttributesClassName !== undefined && spec.volumeAttributesClassName === undefined) {
+    const detail = 'update from non-nil value to nil is forbidden'
+    errors.push(forbiddenField('spec.volumeAttributesClassName', detail))
+  }
+  return errors
+}
+
+/** The secret for expanding a volume may be added once. */
+function withSecretOf(spec: PersistentVolumeSpec, before: PersistentVolumeSpec): PersistentVolumeSpec {
+  const isAdded = before.csi !== undefined && before.csi.controllerExpandSecretRef === undefined
+  return isAdded ? withField(spec, 'csi', csi => withoutField(csi, 'controllerExpandSecretRef')) : spec
+}

@@ -1,0 +1,49 @@
+/**
+ * From which nodes a volume can be reached. Once said, it stays, but labels may get the names that replaced
+ * theirs.
+ */
+import { invalid, required, type FieldError } from '../../../field-error.ts'
+import type { NodeSelectorTerm, VolumeNodeAffinity } from '../../../generated/core/v1.ts'
+import { sameMeaning } from '../pod/same-meaning.ts'
+import { validateRequiredTerms } from '../pod/selectors.ts'
+import { mapShared, withField } from '../pod/structure-sharing.ts'
+
+export function validateNodeAffinity(field: string, affinity: VolumeNodeAffinity): FieldError[] {
+  const node = affinity.required
+  if (node === undefined) return [required(`${field}.required`, 'must specify required node constraints')]
+  return validateRequiredTerms(`${field}.required`, node.nodeSelectorTerms)
+}
+
+export function validateNodeAffinityUpdate(
+  field: string,
+  affinity: VolumeNodeAffinity | undefined,
+  before: VolumeNodeAffinity | undefined,
+): FieldError[] {
+  if (before === undefined || sameMeaning(affinity, before)) return []
+  if (affinity !== undefined && sameMeaning(withStableLabels(affinity), withStableLabels(before))) return []
+  return [invalid(field, affinity ?? null, 'field is immutable, except for updating from beta label to GA')]
+}
+
+/** Labels of nodes, and what they are called since they are stable. */
+const stableLabels: ReadonlyMap<string, string> = new Map([
+  ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
+  ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'],
+  ['beta.kubernetes.io/os', 'kubernetes.io/os'],
+  ['beta.kubernetes.io/arch', 'kubernetes.io/arch'],
+  ['beta.kubernetes.io/instance-type', 'node.kubernetes.io/instance-type'],
+])
+
+function withStableLabels(affinity: VolumeNodeAffinity): VolumeNodeAffinity {
+  return withField(affinity, 'required', node => {
+    return withField(node, 'nodeSelectorTerms', terms => mapShared(terms, withStableKeys))
+  })
+}
+
+function withStableKeys(term: NodeSelectorTerm): NodeSelectorTerm {
+  return withField(term, 'matchExpressions', list =>
+    mapShared(list, requirement => {
+      const key = stableLabels.get(requirement.key)
+      return key === undefined ? requirement : { ...requirement, key }
+    }),
+  )
+}

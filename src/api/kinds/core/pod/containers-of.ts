@@ -1,0 +1,37 @@
+/** All containers of a pod, whatever they are for. */
+import type { Container, EphemeralContainer, PodSpec } from '../../../generated/core/v1.ts'
+import { mapShared, withField } from './structure-sharing.ts'
+
+export interface PlacedContainer {
+  readonly container: Container
+  /** `spec.initContainers[0]`. */
+  readonly field: string
+}
+
+/** In the order in which they can start. */
+export function containersOf(spec: PodSpec, field: string): PlacedContainer[] {
+  return [
+    ...placed(spec.initContainers, `${field}.initContainers`),
+    ...placed(spec.containers, `${field}.containers`),
+    ...placed(spec.ephemeralContainers, `${field}.ephemeralContainers`),
+  ]
+}
+
+function placed(containers: readonly Container[] | undefined, field: string): PlacedContainer[] {
+  return (containers ?? []).map((container, index) => ({ container, field: `${field}[${index}]` }))
+}
+
+/** The spec with each of its containers changed, those for debugging too. */
+export function withContainers(
+  spec: PodSpec,
+  change: <C extends Container | EphemeralContainer>(container: C) => C,
+): PodSpec {
+  const init = withField(spec, 'initContainers', list => mapShared(list, change))
+  const regular = withField(init, 'containers', list => mapShared(list, change))
+  return withField(regular, 'ephemeralContainers', list => mapShared(list, change))
+}
+
+/** An init container that keeps running beside the others. */
+export function isSidecar(container: Container): boolean {
+  return container.restartPolicy === 'Always'
+}

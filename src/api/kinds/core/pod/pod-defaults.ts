@@ -1,0 +1,57 @@
+/**
+ * What a pod is unless it says otherwise; a pod template has fewer defaults, so that more can still change.
+ */
+import type { Container, Pod, PodSpec, PodTemplateSpec } from '../../../generated/core/v1.ts'
+import { withContainerDefaults } from './container-defaults.ts'
+import { withContainers } from './containers-of.ts'
+import { roundUp, withRequests, withRoundedResources } from './resource-defaults.ts'
+import { mapShared, withDefaults, withField, withMissing } from './structure-sharing.ts'
+import { withVolumeDefaults } from './volume-defaults.ts'
+
+export function withPodDefaults(pod: Pod): Pod {
+  return withField(withMissing(pod, { spec: { containers: [] } }), 'spec', spec => {
+    let result = withGracePeriod(withRequests(withPodSpecDefaults(spec)))
+    result = withMissing(result, { enableServiceLinks: true })
+    if (result.hostNetwork !== true) return result
+    result = withField(result, 'containers', list => mapShared(list, withHostPorts))
+    return withField(result, 'initContainers', list => mapShared(list, withHostPorts))
+  })
+}
+
+export function withPodTemplateDefaults(template: PodTemplateSpec): PodTemplateSpec {
+  return withField(withMissing(template, { spec: { containers: [] } }), 'spec', withPodSpecDefaults)
+}
+
+function withPodSpecDefaults(spec: PodSpec): PodSpec {
+  let result = withDefaults(spec, {
+    dnsPolicy: 'ClusterFirst',
+    restartPolicy: 'Always',
+    schedulerName: 'default-scheduler',
+  })
+  result = withServiceAccount(withMissing(result, { securityContext: {}, terminationGracePeriodSeconds: 30 }))
+  result = withField(result, 'volumes', list => mapShared(list, withVolumeDefaults))
+  result = withField(withField(result, 'resources', withRoundedResources), 'overhead', roundUp)
+  return withContainers(result, withContainerDefaults)
+}
+
+/** The account has an old name, which follows the new one. */
+function withServiceAccount(spec: PodSpec): PodSpec {
+  const name = spec.serviceAccountName || spec.serviceAccount
+  if (!name || (spec.serviceAccountName === name && spec.serviceAccount === name)) return spec
+  return { ...spec, serviceAccountName: name, serviceAccount: name }
+}
+
+/** A negative period, which old versions took, is the shortest one. */
+function withGracePeriod(spec: PodSpec): PodSpec {
+  const { terminationGracePeriodSeconds: seconds } = spec
+  return seconds !== undefined && seconds < 0 ? { ...spec, terminationGracePeriodSeconds: 1 } : spec
+}
+
+/** On the host's network a container's ports are the host's. */
+function withHostPorts(container: Container): Container {
+  return withField(container, 'ports', ports =>
+    mapShared(ports, port => {
+      return port.containerPort ? withDefaults(port, { hostPort: port.containerPort }) : port
+    }),
+  )
+}

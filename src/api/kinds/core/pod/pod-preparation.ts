@@ -1,0 +1,190 @@
+/** What the server decides of a pod itself: its first status, and fields that it does not serve. */
+import type {
+  Affinity,
+  Container,
+  EphemeralContainer,
+  Pod,
+  PodAffinity,
+  PodAffinityTerm,
+  PodCondition,
+  PodSpec,
+  PodStatus,
+  PodTemplateSpec,
+  VolumeProjection,
+} from '../../../generated/core/v1.ts'
+import { labelOf, type Labels } from '../../../labels.ts'
+import type { LabelSelector, LabelSelectorRequirement } from '../../../selector.ts'
+import { withContainers } from './containers-of.ts'
+import { appArmorPrefix } from './pod-annotation-validation.ts'
+import { specOf } from './pod-validation.ts'
+import { computedQosClass } from './qos-class.ts'
+import { validateAppArmorProfile } from './security-context-validation.ts'
+import { sameMeaning } from './same-meaning.ts'
+import { mapShared, withField, withoutField } from './structure-sharing.ts'
+
+export function preparePodCreate(pod: Pod): Pod {
+  const spec = withAppArmorFields(
+    withLabelKeys(withoutDisabledFields(specOf(pod)), pod.metadata?.labels),
+    pod,
+  )
+  const gated: PodCondition = {
+    type: 'PodScheduled',
+    status: 'False',
+    reason: 'SchedulingGated',
+    message: 'Scheduling is blocked due to non-empty scheduling gates',
+  }
+  const status: PodStatus = {
+    ...(spec.schedulingGates?.length && { conditions: [gated] }),
+    phase: 'Pending',
+    qosClass: computedQosClass(spec),
+  }
+  return { ...pod, spec, status }
+}
+
+export function preparePodUpdate(pod: Pod): Pod {
+  return withField(pod, 'spec', withoutDisabledFields)
+}
+
+/** The pod as it was but for the containers that debug it. */
+export function prepareEphemeralContainersUpdate(pod: Pod, before: Pod): Pod {
+  const { ephemeralContainers } = specOf(pod)
+  const { ephemeralContainers: _, ...rest } = specOf(before)
+  const { managedFields } = pod.metadata ?? {}
+  const spec = withoutDisabledFields({ ...rest, ...(ephemeralContainers && { ephemeralContainers }) })
+  return { ...before, metadata: { ...before.metadata, ...(managedFields && { managedFields }) }, spec }
+}
+
+export function preparePodStatusUpdate(pod: Pod, before: Pod): Pod {
+  return withField(pod, 'status', status => {
+    const { qosClass, observedGeneration, conditions } = before.status ?? {}
+    let result = withPodIps(status)
+    if (!result.qosClass && qosClass) result = { ...result, qosClass }
+    if (!result.observedGeneration && observedGeneration) result = { ...result, observedGeneration }
+    return withField(result, 'conditions', list => withConditionGenerations(list, conditions ?? []))
+  })
+}
+
+/** Fields of alpha and switched-off beta features are dropped as if they had not been sent. */
+function withoutDisabledFields(spec: PodSpec): PodSpec {
+  const { schedulingGroup: _, ...rest } = spec
+  const ungrouped = spec.schedulingGroup === undefined ? spec : rest
+  const plain = withField(ungrouped, 'volumes', list =>
+    mapShared(list, volume => {
+      return withField(volume, 'projected', projected => {
+        return withField(projected, 'sources', sources => mapShared(sources, withoutDisabledSources))
+      })
+    }),
+  )
+  return withContainers(plain, container =>
+    withField(container, 'lifecycle', lifecycle => {
+      return withoutField(lifecycle, 'stopSignal')
+    }),
+  )
+}
+
+export function prepareTemplate(template: PodTemplateSpec): PodTemplateSpec {
+  return withField(template, 'spec', withoutDisabledFields)
+}
+
+function withoutDisabledSources(source: VolumeProjection): VolumeProjection {
+  const plain: VolumeProjection = withoutField(source, 'clusterTrustBundle')
+  return withoutField(plain, 'podCertificate')
+}
+
+/** The first address has a field of its own, which old clients know. */
+function withPodIps(status: PodStatus): PodStatus {
+  const { podIP, podIPs = [] } = status
+  const first = podIPs[0]?.ip
+  if (podIP && podIP !== first) return { ...status, podIPs: [{ ip: podIP }] }
+  return first && podIP !== first ? { ...status, podIP: first } : status
+}
+
+/** Who does not know of generations must not wipe them out. */
+function withConditionGenerations(
+  conditions: readonly PodCondition[],
+  before: readonly PodCondition[],
+): readonly PodCondition[] {
+  const known = new Map(before.map(condition => [condition.type, condition.observedGeneration]))
+  return mapShared(conditions, condition => {
+    const observedGeneration = known.get(condition.type)
+    return condition.observedGeneration || !observedGeneration
+      ? condition
+      : { ...condition, observedGeneration }
+  })
+}
+
+/** Selectors that go by the pod's own labels are completed with them while they are what they are. */
+function withLabelKeys(spec: PodSpec, labels: Labels | undefined): PodSpec {
+  const spread = withField(spec, 'topologySpreadConstraints', list =>
+    mapShared(list, constraint => {
+      return withField(constraint, 'labelSelector', selector => {
+        return withRequirements(selector, requirementsOf(constraint.matchLabelKeys, 'In', labels))
+      })
+    }),
+  )
+  return withField(spread, 'affinity', affinity => withAffinityKeys(affinity, labels))
+}
+
+function withAffinityKeys(affinity: Affinity, labels: Labels | undefined): Affinity {
+  const complete = (term: PodAffinityTerm): PodAffinityTerm =>
+    withField(term, 'labelSelector', selector => {
+      const matching = requirementsOf(term.matchLabelKeys, 'In', labels)
+      return withRequirements(selector, [
+        ...matching,
+        ...requirementsOf(term.mismatchLabelKeys, 'NotIn', labels),
+      ])
+    })
+  const completeAll = (each: PodAffinity): PodAffinity => {
+    const needed = withField(each, 'requiredDuringSchedulingIgnoredDuringExecution', list =>
+      mapShared(list, complete),
+    )
+    return withField(needed, 'preferredDuringSchedulingIgnoredDuringExecution', list =>
+      mapShared(list, weighted => {
+        return withField(weighted, 'podAffinityTerm', complete)
+      }),
+    )
+  }
+  return withField(withField(affinity, 'podAffinity', completeAll), 'podAntiAffinity', completeAll)
+}
+
+function requirementsOf(
+  keys: readonly string[] | undefined,
+  operator: 'In' | 'NotIn',
+  labels: Labels | undefined,
+): LabelSelectorRequirement[] {
+  return (keys ?? []).flatMap(key => {
+    const value = labelOf(labels, key)
+    return value === undefined ? [] : [{ key, operator, values: [value] }]
+  })
+}
+
+function withRequirements(
+  selector: LabelSelector,
+  added: readonly LabelSelectorRequirement[],
+): LabelSelector {
+  if (added.length === 0) return selector
+  return { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...added] }
+}
+
+/** AppArmor profiles were annotations once; they become what they mean. */
+function withAppArmorFields(spec: PodSpec, { metadata }: Pod): PodSpec {
+  const { annotations } = metadata ?? {}
+  if (annotations === undefined || spec.os?.name === 'windows') return spec
+  return withContainers(spec, <C extends Container | EphemeralContainer>(container: C): C => {
+    const annotation = annotations[appArmorPrefix + container.name]
+    if (annotation === undefined || container.securityContext?.appArmorProfile !== undefined) return container
+    const appArmorProfile = appArmorFieldOf(annotation)
+    const isKnown = sameMeaning(appArmorProfile, spec.securityContext?.appArmorProfile)
+    if (appArmorProfile === undefined || isKnown) return container
+    return { ...container, securityContext: { ...container.securityContext, appArmorProfile } }
+  })
+}
+
+/** The profile that an annotation stands for; undefined when it is none. */
+export function appArmorFieldOf(annotation: string): { type: string; localhostProfile?: string } | undefined {
+  if (annotation === 'unconfined') return { type: 'Unconfined' }
+  if (annotation === 'runtime/default') return { type: 'RuntimeDefault' }
+  if (!annotation.startsWith('localhost/')) return undefined
+  const profile = { type: 'Localhost', localhostProfile: annotation.slice('localhost/'.length) }
+  return validateAppArmorProfile('', profile).length === 0 ? profile : undefined
+}

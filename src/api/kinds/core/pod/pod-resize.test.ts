@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { formatFieldError } from '../../../field-error.ts'
+import type { Pod } from '../../../generated/core/v1.ts'
+import { withPodDefaults } from './pod-defaults.ts'
+import { prepareResizeUpdate, validateResizeUpdate } from './pod-resize.ts'
+import { container, pod, podWith } from './testdata/pods.ts'
+
+/** What is wrong when this pod takes the place of the other through the path for resizing. */
+function check(after: object, before: object, ...errors: readonly string[]): void {
+  const old = withPodDefaults(before)
+  const prepared = prepareResizeUpdate(withPodDefaults(after), old)
+  assert.deepEqual(validateResizeUpdate(prepared, old).map(formatFieldError), errors)
+}
+
+function asking(cpu: string, fields: object = {}): object {
+  return podWith({ resources: { requests: { cpu } }, ...fields })
+}
+
+test('cpu and memory may change, and nothing else does', () => {
+  check(asking('2'), asking('1'))
+  const before = withPodDefaults(asking('1'))
+  const after = prepareResizeUpdate(withPodDefaults(asking('2', { image: 'other' })), before)
+  assert.equal(after.spec?.containers[0]?.image, 'nginx')
+  assert.deepEqual(after.spec?.containers[0]?.resources, { requests: { cpu: '2' } })
+})
+
+test('what was asked for does not go away, and the class stays', () => {
+  const both = podWith({ resources: { requests: { cpu: '1', memory: '1Gi' } } })
+  check(
+    asking('1'),
+    both,
+    'spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed',
+  )
+  check(asking('1'), pod(), 'spec: Invalid value: "": Pod QOS Class may not change as a result of resizing')
+  check(
+    podWith({ resources: { requests: { 'cpu': '1', 'ephemeral-storage': '1' } } }),
+    asking('1'),
+    'spec: Forbidden: only cpu and memory resources are mutable',
+  )
+})
+
+test('containers stay the ones they are', () => {
+  check(
+    pod({ containers: [container(), container({ name: 'b' })] }),
+    pod(),
+    'spec.containers: Forbidden: containers may not be added or removed on resize',
+  )
+  check(
+    podWith({ name: 'b' }),
+    pod(),
+    'spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize',
+  )
+})
+
+test('some pods cannot be resized', () => {
+  check(
+    asking('2'),
+    { ...asking('1'), metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } } },
+    ': Forbidden: static pods cannot be resized',
+  )
+  const running = { containerStatuses: [{ name: 'a', state: { running: {} } }] }
+  check(
+    asking('2'),
+    { ...asking('1'), status: running },
+    'spec: Forbidden: Pod running on node without support for resize',
+  )
+  const windows: Pod = withPodDefaults(pod({ os: { name: 'windows' } }))
+  check(windows, windows, ': Forbidden: windows pods cannot be resized')
+})
+
+test('resources of the pod as a whole may change too', () => {
+  const whole = (resources: object): object =>
+    podWith({ resources: { requests: { cpu: '1' } } }, { resources })
+  check(whole({ requests: { cpu: '3' } }), whole({ requests: { cpu: '2' } }))
+  check(
+    asking('1'),
+    whole({ requests: { cpu: '2' } }),
+    'spec.resources: Forbidden: pod-level resources cannot be removed',
+  )
+  check(
+    whole({ requests: { cpu: '2' } }),
+    whole({ requests: { cpu: '2', memory: '1Gi' } }),
+    'spec.resources.requests: Forbidden: pod-level resource requests cannot be removed',
+  )
+})

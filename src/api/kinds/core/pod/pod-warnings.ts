@@ -1,0 +1,294 @@
+/** What a client should hear about a pod, or a template of pods, that is accepted. */
+import type {
+  Container,
+  HostAlias,
+  NodeSelectorTerm,
+  PodAffinity,
+  PodSpec,
+  PodTemplateSpec,
+  PreferredSchedulingTerm,
+} from '../../../generated/core/v1.ts'
+import { warnAboutIp } from '../../../ip.ts'
+import { checkDns1123Label, checkLabelValue } from '../../../names.ts'
+import type { ObjectMeta } from '../../../metadata.ts'
+import { quote } from '../../../quote.ts'
+import { containersOf, type PlacedContainer } from './containers-of.ts'
+import { appArmorFieldOf } from './pod-preparation.ts'
+import { appArmorPrefix, seccompContainerPrefix, seccompPodKey } from './pod-annotation-validation.ts'
+import { warnAboutFractions } from './resource-warnings.ts'
+import { sameMeaning } from './same-meaning.ts'
+import { warnAboutVolumes } from './volume-warnings.ts'
+
+/** A pod's own spec and metadata. */
+export function warnAboutPod(metadata: ObjectMeta | undefined, spec: PodSpec): string[] {
+  return warn('', metadata ?? {}, spec)
+}
+
+/** `field` is where the template is: `spec.template`. */
+export function warnAboutTemplate(field: string, template: PodTemplateSpec | undefined): string[] {
+  return template === undefined
+    ? []
+    : warn(`${field}.`, template.metadata ?? {}, template.spec ?? { containers: [] })
+}
+
+/** Hosts are named after pods, and a host's name has no dots. */
+export function warnAboutName(name: string | undefined, usedIn: string): string[] {
+  const messages = checkDns1123Label(name ?? '')
+  if (messages.length === 0) return []
+  const advice = 'which can result in surprising behavior; a DNS label is recommended'
+  return [`metadata.name: this is used in ${usedIn}, ${advice}: [${messages.join(' ')}]`]
+}
+
+export const namesOfPods = 'Pod names and hostnames'
+
+function warn(prefix: string, metadata: ObjectMeta, spec: PodSpec): string[] {
+  const field = `${prefix}spec`
+  const containers = containersOf(spec, field)
+  return [
+    ...warnAboutNodes(field, spec),
+    ...warnAboutSpreading(field, spec),
+    ...warnAboutAnnotations(prefix, metadata, spec),
+    ...warnAboutVolumes(`${field}.volumes`, spec.volumes ?? []),
+    ...warnAboutDuplicates(field, spec),
+    ...warnAboutFractions(`${field}.overhead`, spec.overhead),
+    ...containers.flatMap(placed => warnAboutContainer(prefix, metadata, { placed, spec })),
+    ...warnAboutPorts(containers),
+    ...warnAboutGracePeriod(field, spec),
+    ...(spec.affinity?.podAffinity
+      ? warnAboutPodAffinity(`${field}.affinity.podAffinity`, spec.affinity.podAffinity)
+      : []),
+    ...(spec.affinity?.podAntiAffinity
+      ? warnAboutPodAffinity(`${field}.affinity.podAntiAffinity`, spec.affinity.podAntiAffinity)
+      : []),
+    ...warnAboutAddresses(field, spec),
+  ]
+}
+
+const deprecatedNodeLabels: ReadonlyMap<string, string> = new Map([
+  ['beta.kubernetes.io/arch', 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
+  ['beta.kubernetes.io/os', 'deprecated since v1.14; use "kubernetes.io/os" instead'],
+  [
+    'failure-domain.beta.kubernetes.io/region',
+    'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+  ],
+  [
+    'failure-domain.beta.kubernetes.io/zone',
+    'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+  ],
+  [
+    'beta.kubernetes.io/instance-type',
+    'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+  ],
+  ['app.kubernetes.io/created-by', 'deprecated since v1.9'],
+  [
+    'scheduler.alpha.kubernetes.io/preferAvoidPods',
+    'deprecated since v1.22; use Taints and Tolerations instead',
+  ],
+  ['node-role.kubernetes.io/master', 'use "node-role.kubernetes.io/control-plane" instead'],
+])
+
+function warnAboutNodes(field: string, { nodeSelector, affinity }: PodSpec): string[] {
+  const place = `${field}.affinity.nodeAffinity`
+  const { nodeAffinity } = affinity ?? {}
+  const needed = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+  const preferred = nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []
+  return [
+    ...Object.keys(nodeSelector ?? {}).flatMap(key => {
+      const message = deprecatedNodeLabels.get(key)
+      return message === undefined ? [] : [`${field}.nodeSelector[${key}]: ${message}`]
+    }),
+    ...needed.flatMap((term, index) => {
+      return warnAboutTerm(
+        `${place}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[${index}]`,
+        term,
+      )
+    }),
+    ...preferred.flatMap(({ preference = {} }: Partial<PreferredSchedulingTerm>, index) => {
+      const termField = `${place}.preferredDuringSchedulingIgnoredDuringExecution[${index}].preference`
+      return [...warnAboutTerm(termField, preference), ...warnAboutValues(termField, preference)]
+    }),
+  ]
+}
+
+function warnAboutTerm(field: string, { matchExpressions = [] }: NodeSelectorTerm): string[] {
+  return matchExpressions.flatMap(({ key }, index) => {
+    const message = deprecatedNodeLabels.get(key)
+    return message === undefined ? [] : [`${field}.matchExpressions[${index}].key: ${key} is ${message}`]
+  })
+}
+
+/** What no label can ever be is allowed where it is only preferred. */
+function warnAboutValues(field: string, { matchExpressions = [] }: NodeSelectorTerm): string[] {
+  return matchExpressions.flatMap(({ values = [] }, index) =>
+    values.flatMap((value, position) => {
+      const place = `${field}.matchExpressions[${index}].values[${position}]`
+      return checkLabelValue(value).map(message => `${place}: ${value} is invalid, ${message}`)
+    }),
+  )
+}
+
+const matchesNothing = 'a null labelSelector results in matching no pod'
+
+function warnAboutSpreading(field: string, { topologySpreadConstraints = [] }: PodSpec): string[] {
+  return topologySpreadConstraints.flatMap(({ topologyKey, labelSelector }, index) => {
+    const place = `${field}.topologySpreadConstraints[${index}]`
+    const message = deprecatedNodeLabels.get(topologyKey)
+    const warnings = message === undefined ? [] : [`${place}.topologyKey: ${topologyKey} is ${message}`]
+    return labelSelector === undefined ? [...warnings, `${place}.labelSelector: ${matchesNothing}`] : warnings
+  })
+}
+
+function warnAboutPodAffinity(field: string, affinity: PodAffinity): string[] {
+  const { requiredDuringSchedulingIgnoredDuringExecution: needed = [] } = affinity
+  const { preferredDuringSchedulingIgnoredDuringExecution: preferred = [] } = affinity
+  const place = (list: string, index: number): string => {
+    return `${field}.${list}DuringSchedulingIgnoredDuringExecution[${index}]`
+  }
+  return [
+    ...needed.flatMap(({ labelSelector }, index) => {
+      return labelSelector ? [] : [`${place('required', index)}.labelSelector: ${matchesNothing}`]
+    }),
+    ...preferred.flatMap(({ podAffinityTerm }, index) => {
+      const isSet = podAffinityTerm?.labelSelector !== undefined
+      return isSet ? [] : [`${place('preferred', index)}.podAffinityTerm.labelSelector: ${matchesNothing}`]
+    }),
+  ]
+}
+
+const deprecatedAnnotations: ReadonlyMap<string, string> = new Map([
+  [
+    'scheduler.alpha.kubernetes.io/critical-pod',
+    'non-functional in v1.16+; use the "priorityClassName" field instead',
+  ],
+  ['security.alpha.kubernetes.io/sysctls', 'non-functional in v1.11+; use the "sysctls" field instead'],
+  [
+    'security.alpha.kubernetes.io/unsafe-sysctls',
+    'non-functional in v1.11+; use the "sysctls" field instead',
+  ],
+])
+const seccompMessage = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+
+function warnAboutAnnotations(prefix: string, { annotations = {} }: ObjectMeta, spec: PodSpec): string[] {
+  const warnings = [...deprecatedAnnotations].flatMap(([key, message]) => {
+    return annotations[key] === undefined ? [] : [`${prefix}metadata.annotations[${key}]: ${message}`]
+  })
+  if (annotations[seccompPodKey] === undefined || spec.securityContext?.seccompProfile) return warnings
+  return [...warnings, `${prefix}metadata.annotations[${seccompPodKey}]: ${seccompMessage}`]
+}
+
+function warnAboutDuplicates(field: string, { hostAliases = [], imagePullSecrets = [] }: PodSpec): string[] {
+  const addresses = new Set<string>()
+  const names = new Set<string>()
+  return [
+    ...hostAliases.flatMap(({ ip = '' }: Partial<HostAlias>, index) => {
+      if (addresses.has(ip)) return [`${field}.hostAliases[${index}].ip: duplicate ip ${quote(ip)}`]
+      addresses.add(ip)
+      return []
+    }),
+    ...imagePullSecrets.flatMap(({ name = '' }, index) => {
+      const place = `${field}.imagePullSecrets[${index}].name`
+      const warnings = names.has(name) ? [`${place}: duplicate name ${quote(name)}`] : []
+      names.add(name)
+      return name === '' ? [...warnings, `${place}: invalid empty name ""`] : warnings
+    }),
+  ]
+}
+
+interface ContainerOfPod {
+  readonly placed: PlacedContainer
+  readonly spec: PodSpec
+}
+
+function warnAboutContainer(
+  prefix: string,
+  { annotations = {} }: ObjectMeta,
+  { placed, spec }: ContainerOfPod,
+): string[] {
+  const { container, field } = placed
+  const warnings: string[] = []
+  const seccompKey = seccompContainerPrefix + container.name
+  if (annotations[seccompKey] !== undefined && !container.securityContext?.seccompProfile) {
+    warnings.push(`${prefix}metadata.annotations[${seccompKey}]: ${seccompMessage}`)
+  }
+  const appArmorKey = appArmorPrefix + container.name
+  const annotation = annotations[appArmorKey]
+  if (annotation !== undefined && !container.securityContext?.appArmorProfile) {
+    const ofPod = spec.securityContext?.appArmorProfile
+    if (!ofPod || !sameMeaning(ofPod, appArmorFieldOf(annotation))) {
+      const message = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+      warnings.push(`${prefix}metadata.annotations[${appArmorKey}]: ${message}`)
+    }
+  }
+  return [
+    ...warnings,
+    ...warnAboutFractions(`${field}.resources.limits`, container.resources?.limits),
+    ...warnAboutFractions(`${field}.resources.requests`, container.resources?.requests),
+    ...warnAboutEnv(`${field}.env`, container),
+  ]
+}
+
+/** A variable that does not build on its namesake hides it. */
+function warnAboutEnv(field: string, { env = [] }: Container): string[] {
+  const seen = new Set<string>()
+  return env.flatMap(({ name, value = '', valueFrom }, index) => {
+    const reference = `$(${name})`
+    const buildsOn = valueFrom === undefined && value !== reference && value.includes(reference)
+    if (!seen.has(name)) {
+      seen.add(name)
+      return []
+    }
+    const message = `hides previous definition of ${quote(name)}, which may be dropped when using apply`
+    return buildsOn ? [] : [`${field}[${index}]: ${message}`]
+  })
+}
+
+/**
+ * Each port is compared with the first that has its number, and its name with the first that has its name.
+ */
+function warnAboutPorts(containers: readonly PlacedContainer[]): string[] {
+  const firstByNumber = new Map<string, { field: string; hostIP: string; hostPort: number }>()
+  const firstByName = new Map<string, string>()
+  const warnings: string[] = []
+  const duplicateNames: string[] = []
+  for (const { container, field: place } of containers) {
+    for (const [index, port] of (container.ports ?? []).entries()) {
+      const { name, containerPort, protocol, hostIP = '', hostPort = 0 } = port
+      const field = `${place}.ports[${index}]`
+      if (hostIP !== '' && hostPort === 0) warnings.push(`${field}: hostIP set without hostPort`)
+      const key = `${containerPort}/${protocol}`
+      const first = firstByNumber.get(key)
+      if (first === undefined) firstByNumber.set(key, { field, hostIP, hostPort })
+      else if (hostIP === first.hostIP && hostPort === first.hostPort) {
+        warnings.push(`${field}: duplicate port definition with ${first.field}`)
+      } else if (hostPort === 0 || first.hostPort === 0) {
+        warnings.push(`${field}: overlapping port definition with ${first.field}`)
+      } else if (hostPort === first.hostPort && (hostIP === '') !== (first.hostIP === '')) {
+        warnings.push(`${field}: dangerously ambiguous port definition with ${first.field}`)
+      }
+      if (!name) continue
+      const namesake = firstByName.get(name)
+      if (namesake === undefined) firstByName.set(name, field)
+      else {
+        const effect = `services and probes that select ports by name will use ${namesake}`
+        duplicateNames.push(`${field}: duplicate port name ${quote(name)} with ${namesake}, ${effect}`)
+      }
+    }
+  }
+  return [...warnings, ...duplicateNames]
+}
+
+function warnAboutGracePeriod(field: string, { terminationGracePeriodSeconds: seconds }: PodSpec): string[] {
+  if (seconds === undefined || seconds >= 0) return []
+  return [
+    `${field}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
+  ]
+}
+
+function warnAboutAddresses(field: string, { dnsConfig, hostAliases = [] }: PodSpec): string[] {
+  return [
+    ...(dnsConfig?.nameservers ?? []).flatMap((ip, index) => {
+      return warnAboutIp(`${field}.dnsConfig.nameservers[${index}]`, ip)
+    }),
+    ...hostAliases.flatMap(({ ip }, index) => warnAboutIp(`${field}.hostAliases[${index}].ip`, ip ?? '')),
+  ]
+}

@@ -1,0 +1,50 @@
+/** The counts in the status of those who keep a number of pods. */
+import { invalid, type FieldError } from '../../../field-error.ts'
+import type { Int64 } from '../../../int64.ts'
+import { validateNonNegative } from './field-checks.ts'
+
+export interface ReplicaCounts {
+  readonly replicas?: number
+  readonly readyReplicas?: number
+  readonly availableReplicas?: number
+  readonly observedGeneration?: Int64
+}
+
+/** Of all pods there are, some are so and so: those parts are named, and none is more than the whole. */
+export function validateReplicaCounts<T extends ReplicaCounts>(
+  field: string,
+  status: T,
+  parts: readonly (keyof T & string)[],
+  readyName = 'readyReplicas',
+): FieldError[] {
+  const { replicas = 0, readyReplicas = 0, availableReplicas = 0, observedGeneration } = status
+  const counts = parts.map(name => [name, numberIn(status[name])] as const)
+  const errors = [
+    ...validateNonNegative(`${field}.replicas`, replicas),
+    ...counts.flatMap(([name, count]) => validateNonNegative(`${field}.${name}`, count)),
+    ...validateNonNegative(`${field}.observedGeneration`, observedGeneration),
+  ]
+  for (const [name, count] of counts) {
+    if (count > replicas) {
+      errors.push(invalid(`${field}.${name}`, count, 'cannot be greater than status.replicas'))
+    }
+  }
+  if (availableReplicas > readyReplicas) {
+    errors.push(
+      invalid(`${field}.availableReplicas`, availableReplicas, `cannot be greater than ${readyName}`),
+    )
+  }
+  return errors
+}
+
+/** How often a name was taken already only ever grows. */
+export function validateCollisionCount(count: number | undefined, before: number | undefined): FieldError[] {
+  const field = 'status.collisionCount'
+  const errors = validateNonNegative(field, count)
+  const isLess = before !== undefined && (count ?? 0) < before
+  return isLess ? [...errors, invalid(field, count ?? 0, 'cannot be decremented')] : errors
+}
+
+function numberIn(value: unknown): number {
+  return typeof value === 'number' ? value : 0
+}

@@ -1,0 +1,67 @@
+/** Requests that follow from limits, for containers and for the pod as a whole. */
+import type { PodSpec, ResourceRequirements } from '../../../generated/core/v1.ts'
+import { formatQuantity, quantityFromMilli, quantityMilliValue } from '../../../quantity.ts'
+import { aggregateContainers, quantityOf, type ResourceList } from './resource-amounts.ts'
+import { isHugePages, isOvercommitAllowed, isPodLevel } from './resource-names.ts'
+import { mapShared, withField } from './structure-sharing.ts'
+
+/** Nothing finer than a thousandth can be asked for: what is finer is rounded up. */
+export function withRoundedResources(resources: ResourceRequirements): ResourceRequirements {
+  return withField(withField(resources, 'limits', roundUp), 'requests', roundUp)
+}
+
+export function roundUp(list: ResourceList): ResourceList {
+  let changed: Record<string, string> | undefined
+  for (const [name, text] of Object.entries(list)) {
+    const quantity = quantityOf(text)
+    if (quantity.nanos % 1_000_000n === 0n) continue
+    const rounded = formatQuantity(quantityFromMilli(quantityMilliValue(quantity), quantity.format))
+    changed = { ...(changed ?? list), [name]: rounded }
+  }
+  return changed ?? list
+}
+
+/** A pod's resources: who names a limit and no request asks for as much as the limit. */
+export function withRequests(spec: PodSpec): PodSpec {
+  const regular = withField(spec, 'containers', list => mapShared(list, withRequestsFromLimits))
+  const all = withField(regular, 'initContainers', list => mapShared(list, withRequestsFromLimits))
+  return withField(all, 'resources', resources => withPodRequests(withPodLimits(resources, all), all))
+}
+
+function withRequestsFromLimits<C extends { readonly resources?: ResourceRequirements }>(container: C): C {
+  const { limits, requests } = container.resources ?? {}
+  if (limits === undefined) return container
+  const isComplete =
+    requests !== undefined &&
+    Object.keys(limits).every(name => {
+      return Object.hasOwn(requests, name)
+    })
+  if (isComplete) return container
+  return { ...container, resources: { ...container.resources, requests: { ...limits, ...requests } } }
+}
+
+/** Huge pages that the containers are limited to limit the pod too, unless it says what it wants. */
+function withPodLimits(resources: ResourceRequirements, spec: PodSpec): ResourceRequirements {
+  const { limits = {}, requests = {} } = resources
+  if (Object.keys(limits).length === 0 && Object.keys(requests).length === 0) return resources
+  const added = [...aggregateContainers(spec, 'limits')].filter(([name]) => {
+    return isHugePages(name) && !Object.hasOwn(requests, name) && !Object.hasOwn(limits, name)
+  })
+  if (added.length === 0) return resources
+  const more = Object.fromEntries(added.map(([name, amount]) => [name, formatQuantity(amount)]))
+  return { ...resources, limits: { ...limits, ...more } }
+}
+
+/** The pod asks for what its containers ask for, or for what it is limited to where they ask for nothing. */
+function withPodRequests(resources: ResourceRequirements, spec: PodSpec): ResourceRequirements {
+  const { limits = {}, requests = {} } = resources
+  if (Object.keys(limits).length === 0) return resources
+  const fromContainers = [...aggregateContainers(spec, 'requests')]
+    .filter(([name]) => isPodLevel(name) && isOvercommitAllowed(name))
+    .map(([name, amount]) => [name, formatQuantity(amount)] as const)
+  const fromLimits = Object.entries(limits).filter(([name]) => isPodLevel(name))
+  const asked = { ...Object.fromEntries([...fromLimits, ...fromContainers]), ...requests }
+  return Object.keys(asked).length === Object.keys(requests).length
+    ? resources
+    : { ...resources, requests: asked }
+}

@@ -1,0 +1,94 @@
+/**
+ * The names of resources that containers ask for: `cpu`, `hugepages-2Mi`, `example.com/gpu`.
+ * https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/
+ */
+import { invalid, invalidEach, notSupported, type FieldError } from '../../../field-error.ts'
+import { checkQualifiedName } from '../../../names.ts'
+import { quantityValue, tryParseQuantity, type Quantity } from '../../../quantity.ts'
+
+export const hugePagesPrefix = 'hugepages-'
+const quotaPrefix = 'requests.'
+
+export function isHugePages(name: string): boolean {
+  return name.startsWith(hugePagesPrefix)
+}
+
+/** A resource of Kubernetes' own. */
+export function isNative(name: string): boolean {
+  return !name.includes('/') || name.includes('kubernetes.io/')
+}
+
+/** A resource that somebody else announces, counted in whole pieces. */
+export function isExtended(name: string): boolean {
+  if (isNative(name) || name.startsWith(quotaPrefix)) return false
+  return checkQualifiedName(quotaPrefix + name).length === 0
+}
+
+/** Whether containers may together be promised more than there is: requests below limits. */
+export function isOvercommitAllowed(name: string): boolean {
+  return isNative(name) && !isHugePages(name)
+}
+
+export function isWholeNumber(name: string): boolean {
+  return countedResources.has(name) || isExtended(name)
+}
+
+/** What a pod may ask for as a whole. */
+export function isPodLevel(name: string): boolean {
+  return name === 'cpu' || name === 'memory' || isHugePages(name)
+}
+
+/** Whether an amount is a whole number of the pages that the name speaks of. */
+export function isWholePages(name: string, amount: Quantity): boolean {
+  const page = tryParseQuantity(name.slice(hugePagesPrefix.length))
+  if (page === undefined || page.nanos <= 0n || page.nanos % 1_000_000_000n !== 0n) return false
+  return quantityValue(amount) % quantityValue(page) === 0n
+}
+
+/** What a container may ask for. */
+export function validateContainerResource(field: string, name: string): FieldError[] {
+  const errors = validateResourceName(field, name)
+  if (!name.includes('/')) {
+    if (containerResources.has(name) || isHugePages(name)) return errors
+    return [...errors, invalid(field, name, 'must be a standard resource for containers')]
+  }
+  if (isNative(name) || isExtended(name)) return errors
+  return [...errors, invalid(field, name, "doesn't follow extended resource name standard")]
+}
+
+/** What a pod may ask for as a whole. */
+export function validatePodResource(field: string, name: string): FieldError[] {
+  const errors = validateResourceName(field, name)
+  if (errors.length > 0 || isPodLevel(name)) return errors
+  return [notSupported(field, name, ['cpu', hugePagesPrefix, 'memory'])]
+}
+
+function validateResourceName(field: string, name: string): FieldError[] {
+  const errors = invalidEach(field, name, checkQualifiedName(name))
+  if (errors.length > 0 || name.includes('/') || isStandard(name)) return errors
+  return [invalid(field, name, 'must be a standard resource type or fully qualified')]
+}
+
+function isStandard(name: string): boolean {
+  return standardResources.has(name) || isHugePages(name) || name.startsWith(quotaPrefix + hugePagesPrefix)
+}
+
+const containerResources: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage'])
+const countedResources: ReadonlySet<string> = new Set([
+  'pods',
+  'resourcequotas',
+  'services',
+  'replicationcontrollers',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
+])
+const standardResources: ReadonlySet<string> = new Set([
+  ...containerResources,
+  ...countedResources,
+  'storage',
+  'requests.storage',
+  ...[...containerResources].flatMap(name => [`requests.${name}`, `limits.${name}`]),
+])

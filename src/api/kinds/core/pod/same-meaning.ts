@@ -1,0 +1,82 @@
+/**
+ * Whether two values of an API type mean the same. A list or a map that is empty means what an absent one
+ * means, and so does an empty text, a zero or false, but for the fields in which those are an answer of their
+ * own: clients written in Go drop the former when they write an object back, and that must not look like a
+ * change.
+ */
+
+/** Not for free-form JSON: it descends as deep as the value is, which an API type bounds. */
+export function sameMeaning(a: unknown, b: unknown): boolean {
+  return same(a, b, false)
+}
+
+function same(a: unknown, b: unknown, tellsZero: boolean): boolean {
+  if (a === b) return true
+  if (isEmpty(a, tellsZero) && isEmpty(b, tellsZero)) return true
+  if (typeof a === 'bigint' || typeof b === 'bigint') {
+    return isNumber(a) && isNumber(b) && BigInt(a) === BigInt(b)
+  }
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a) || Array.isArray(b)) return Array.isArray(a) && Array.isArray(b) && sameLists(a, b)
+  return sameMaps(a, b)
+}
+
+function isEmpty(value: unknown, tellsZero: boolean): boolean {
+  if (value === undefined || value === null) return true
+  if (typeof value === 'object') return Object.values(value).every(each => each === undefined)
+  return !tellsZero && (value === '' || value === 0 || value === false)
+}
+
+function isNumber(value: unknown): value is number | bigint {
+  return typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value))
+}
+
+function sameLists(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, index) => same(item, b[index], true))
+}
+
+function sameMaps(a: object, b: object): boolean {
+  const left = new Map<string, unknown>(Object.entries(a))
+  const right = new Map<string, unknown>(Object.entries(b))
+  for (const [key, value] of left) if (!same(value, right.get(key), zeroIsAnAnswer.has(key))) return false
+  for (const [key, value] of right)
+    if (!left.has(key) && !isEmpty(value, zeroIsAnAnswer.has(key))) return false
+  return true
+}
+
+/** Fields that may be absent, and for which zero, false or an empty text is something else. */
+const zeroIsAnAnswer: ReadonlySet<string> = new Set([
+  'activeDeadlineSeconds',
+  'allowPrivilegeEscalation',
+  'automountServiceAccountToken',
+  'backoffLimit',
+  'backoffLimitPerIndex',
+  'completions',
+  'defaultMode',
+  'enableServiceLinks',
+  'expirationSeconds',
+  'fsGroup',
+  'hostProcess',
+  'hostUsers',
+  'maxFailedIndexes',
+  'mode',
+  'optional',
+  'parallelism',
+  'priority',
+  'privileged',
+  'readOnlyRootFilesystem',
+  'replicas',
+  'revisionHistoryLimit',
+  'runAsGroup',
+  'runAsNonRoot',
+  'runAsUser',
+  'runtimeClassName',
+  'setHostnameAsFQDN',
+  'shareProcessNamespace',
+  'storageClassName',
+  'succeededCount',
+  'suspend',
+  'terminationGracePeriodSeconds',
+  'tolerationSeconds',
+  'ttlSecondsAfterFinished',
+])

@@ -1,0 +1,40 @@
+/**
+ * Selectors inside pods, in which a required part may be missing where the shared checks take it for granted.
+ */
+import type { FieldError } from '../../../field-error.ts'
+import type { LabelSelector } from '../../../selector.ts'
+import { validateLabelSelector } from '../../../selector.ts'
+import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../../node-selector.ts'
+import { validateNodeSelector, validateNodeSelectorTerm } from '../../../node-selector.ts'
+
+export function validateSelector(field: string, selector: LabelSelector | undefined): FieldError[] {
+  if (selector?.matchExpressions === undefined) return validateLabelSelector(field, selector)
+  return validateLabelSelector(field, {
+    ...selector,
+    matchExpressions: selector.matchExpressions.map(completed),
+  })
+}
+
+/** What a pod requires of its node. */
+export function validateRequiredTerms(
+  field: string,
+  terms: readonly NodeSelectorTerm[] | undefined,
+): FieldError[] {
+  return validateNodeSelector(field, { nodeSelectorTerms: (terms ?? []).map(completedTerm) })
+}
+
+/** What a pod would like its node to have. */
+export function validatePreferredTerm(field: string, term: NodeSelectorTerm | undefined): FieldError[] {
+  return validateNodeSelectorTerm(field, completedTerm(term ?? {}))
+}
+
+function completedTerm({ matchExpressions, matchFields }: NodeSelectorTerm): NodeSelectorTerm {
+  return {
+    ...(matchExpressions && { matchExpressions: matchExpressions.map(completed) }),
+    ...(matchFields && { matchFields: matchFields.map(completed) }),
+  }
+}
+
+function completed(requirement: NodeSelectorRequirement): NodeSelectorRequirement {
+  return { ...requirement, key: requirement.key ?? '', operator: requirement.operator ?? '' }
+}

@@ -1,0 +1,96 @@
+/** What a volume that says little of itself is. */
+import type {
+  DownwardAPIVolumeFile,
+  ObjectFieldSelector,
+  PersistentVolumeClaimSpec,
+  ResourceFieldSelector,
+  Volume,
+  VolumeProjection,
+} from '../../../generated/core/v1.ts'
+import { pullPolicyFor } from './image-reference.ts'
+import { roundUp } from './resource-defaults.ts'
+import { mapShared, withDefaults, withField, withMissing } from './structure-sharing.ts'
+
+/** A volume that names no source is an empty directory. */
+export function withVolumeDefaults(volume: Volume): Volume {
+  const names = Object.keys(volume)
+  if (names.length === 0 || (names.length === 1 && volume.name !== undefined)) {
+    return { ...volume, emptyDir: {} }
+  }
+  let result = volume
+  for (const withSourceDefaults of sources) result = withSourceDefaults(result)
+  return result
+}
+
+/** rw-r--r-- */
+const fileMode = 0o644
+const tokenSeconds = 3600
+
+const sources: readonly ((volume: Volume) => Volume)[] = [
+  volume => withField(volume, 'secret', each => withMissing(each, { defaultMode: fileMode })),
+  volume => withField(volume, 'configMap', each => withMissing(each, { defaultMode: fileMode })),
+  volume =>
+    withField(volume, 'downwardAPI', each => {
+      const complete = withMissing(each, { defaultMode: fileMode })
+      return withField(complete, 'items', list => mapShared(list, withFileDefaults))
+    }),
+  volume =>
+    withField(volume, 'projected', each => {
+      const complete = withMissing(each, { defaultMode: fileMode })
+      return withField(complete, 'sources', list => mapShared(list, withProjectionDefaults))
+    }),
+  volume => withField(volume, 'hostPath', each => withMissing(each, { type: '' })),
+  volume =>
+    withField(volume, 'ephemeral', each =>
+      withField(each, 'volumeClaimTemplate', template => {
+        return withField(template, 'spec', withClaimSpecDefaults)
+      }),
+    ),
+  volume =>
+    withField(volume, 'image', each => {
+      return withDefaults(each, { pullPolicy: pullPolicyFor(each.reference ?? '') })
+    }),
+  volume => withField(volume, 'iscsi', each => withDefaults(each, { iscsiInterface: 'default' })),
+  volume =>
+    withField(volume, 'rbd', each => {
+      return withDefaults(each, { pool: 'rbd', user: 'admin', keyring: '/etc/ceph/keyring' })
+    }),
+  volume =>
+    withField(volume, 'azureDisk', each => {
+      return withMissing(each, { cachingMode: 'ReadWrite', fsType: 'ext4', readOnly: false, kind: 'Shared' })
+    }),
+  volume =>
+    withField(volume, 'scaleIO', each => {
+      return withDefaults(each, { storageMode: 'ThinProvisioned', fsType: 'xfs' })
+    }),
+]
+
+export function withClaimSpecDefaults(spec: PersistentVolumeClaimSpec): PersistentVolumeClaimSpec {
+  const complete = withMissing(spec, { volumeMode: 'Filesystem' })
+  return withField(complete, 'resources', resources => {
+    return withField(withField(resources, 'limits', roundUp), 'requests', roundUp)
+  })
+}
+
+export function withFieldSelectorDefaults(selector: ObjectFieldSelector): ObjectFieldSelector {
+  return withDefaults(selector, { apiVersion: 'v1' })
+}
+
+/** Without a divisor the amount is given in units of one, which the API writes as zero. */
+export function withResourceSelectorDefaults(selector: ResourceFieldSelector): ResourceFieldSelector {
+  return withMissing(selector, { divisor: '0' })
+}
+
+function withProjectionDefaults(projection: VolumeProjection): VolumeProjection {
+  const token = withField(projection, 'serviceAccountToken', each => {
+    return withMissing(each, { expirationSeconds: tokenSeconds })
+  })
+  return withField(token, 'downwardAPI', each =>
+    withField(each, 'items', list => mapShared(list, withFileDefaults)),
+  )
+}
+
+function withFileDefaults(file: DownwardAPIVolumeFile): DownwardAPIVolumeFile {
+  const complete = withField(file, 'fieldRef', withFieldSelectorDefaults)
+  return withField(complete, 'resourceFieldRef', withResourceSelectorDefaults)
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { underTest } from '../testdata/check-rules.ts'
+import { core } from './rules.ts'
+import { serviceAccountRules } from './service-account.ts'
+
+test('a binding names a node', () => {
+  const { check } = underTest(core['Binding'])
+  check({ target: { kind: 'Node', name: 'n1' } })
+  check({ target: { name: 'n1' } })
+  check(
+    { target: { kind: 'Pod' } },
+    'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
+    'target.name: Required value',
+  )
+  check({}, 'target.name: Required value')
+})
+
+test('service accounts refer to secrets by name', () => {
+  const given = { metadata: {}, secrets: [{ name: 'a', namespace: 'b' }, { name: 'c' }] }
+  assert.deepEqual(serviceAccountRules.prepareForCreate?.(given), {
+    metadata: {},
+    secrets: [{ name: 'a' }, { name: 'c' }],
+  })
+  const plain = { secrets: [{ name: 'a' }] }
+  assert.equal(serviceAccountRules.prepareForUpdate?.(plain, plain), plain)
+})
+
+test('restricting secrets by an annotation is deprecated', () => {
+  const account = { metadata: { annotations: { 'kubernetes.io/enforce-mountable-secrets': 'true' } } }
+  const [warning] = serviceAccountRules.warnings?.(account, undefined) ?? []
+  assert.equal(
+    warning,
+    'metadata.annotations[kubernetes.io/enforce-mountable-secrets]: ' +
+      'deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets',
+  )
+  assert.deepEqual(serviceAccountRules.warnings?.(account, account), [])
+})

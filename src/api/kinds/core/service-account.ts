@@ -1,0 +1,32 @@
+/** The rules of service accounts. */
+import type { ServiceAccount } from '../../generated/core/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { annotationOf } from '../annotation-of.ts'
+import { mapShared, withField } from './pod/structure-sharing.ts'
+
+export const serviceAccountRules: KindRules<ServiceAccount> = {
+  prepareForCreate: withPlainSecrets,
+  prepareForUpdate: withPlainSecrets,
+  warnings: warnAboutServiceAccount,
+  returnsDeleted: true,
+}
+
+const enforceMountableSecrets = 'kubernetes.io/enforce-mountable-secrets'
+
+/** Of the references to secrets only the names count. */
+function withPlainSecrets(account: ServiceAccount): ServiceAccount {
+  return withField(account, 'secrets', secrets =>
+    mapShared(secrets, secret => {
+      const { name } = secret
+      const isPlain = Object.keys(secret).every(key => key === 'name')
+      return isPlain ? secret : { ...(name && { name }) }
+    }),
+  )
+}
+
+function warnAboutServiceAccount(account: ServiceAccount, before: ServiceAccount | undefined): string[] {
+  const isOld = before !== undefined && annotationOf(before, enforceMountableSecrets) !== undefined
+  if (isOld || annotationOf(account, enforceMountableSecrets) === undefined) return []
+  const advice = 'prefer separate namespaces to isolate access to mounted secrets'
+  return [`metadata.annotations[${enforceMountableSecrets}]: deprecated in v1.32+; ${advice}`]
+}

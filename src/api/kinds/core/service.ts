@@ -1,0 +1,28 @@
+/**
+ * The rules of services. Addresses and node ports are no defaults: the API server allocates them once the
+ * service is valid.
+ */
+import type { Service } from '../../generated/core/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { labelNames } from '../../names.ts'
+import { withServiceDefaults } from './service/defaults.ts'
+import { prepareServiceForCreate, prepareServiceForUpdate } from './service/prepare.ts'
+import { validateService, validateServiceStatusUpdate, validateServiceUpdate } from './service/validation.ts'
+import { warnAboutService } from './service/warnings.ts'
+
+export const serviceRules: KindRules<Service> = {
+  names: labelNames,
+  withDefaults: withServiceDefaults,
+  prepareForCreate: prepareServiceForCreate,
+  prepareForUpdate: prepareServiceForUpdate,
+  validate: service => validateService(service),
+  validateUpdate: validateServiceUpdate,
+  validateStatusUpdate: validateServiceStatusUpdate,
+  warnings: warnAboutService,
+  selectableFields: {
+    'spec.clusterIP': service => service.spec?.clusterIP ?? '',
+    'spec.type': service => service.spec?.type ?? '',
+  },
+  createOnUpdate: true,
+  returnsDeleted: true,
+}

@@ -1,0 +1,121 @@
+/**
+ * What is wrong with the addresses of a service and their families. There are two at most, of different
+ * families, and the first stays as long as the service has one at all.
+ * https://kubernetes.io/docs/concepts/services-networking/dual-stack/
+ */
+import { duplicate, invalid, required, type FieldError } from '../../../field-error.ts'
+import type { ServiceSpec } from '../../../generated/core/v1.ts'
+import { parseIpLeniently, validateStoredIp } from '../../../ip.ts'
+import { repetitions } from '../../repetitions.ts'
+import { validateOptionalChoice } from '../pod/field-checks.ts'
+import { isHeadless } from './traits.ts'
+
+/** `before` are the addresses that the service had. */
+export function validateClusterIps(spec: ServiceSpec, before?: readonly string[]): FieldError[] {
+  if (spec.type === 'ExternalName') return []
+  const { clusterIPs = [], ipFamilyPolicy } = spec
+  const addressErrors = validateAddresses(clusterIPs, before)
+  const errors = [
+    ...validateAgreement(spec),
+    ...validateFamilies(spec.ipFamilies ?? []),
+    ...validateOptionalChoice('spec.ipFamilyPolicy', ipFamilyPolicy, familyPolicies),
+    ...addressErrors,
+  ]
+  if (clusterIPs.length > 2) errors.push(invalid(field, clusterIPs, 'may only hold up to 2 values'))
+  // What is no address has no family that could be wrong too.
+  return addressErrors.length > 0 ? errors : [...errors, ...validateFamiliesOfAddresses(spec)]
+}
+
+/** An update may add or release the second address, but not exchange any. */
+export function validateClusterIpsUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
+  const { clusterIPs: now = [] } = spec
+  const { clusterIPs: was = [] } = before
+  if (hasNoAddresses(spec, before) || (isHeadless(spec) && isHeadless(before))) return []
+  const changed = (index: number) => invalid(`${field}[${index}]`, now, 'may not change once set')
+  if (was.length === now.length)
+    return was.flatMap((ip, index) => (ip === now[index] ? [] : [changed(index)]))
+  const errors: FieldError[] = []
+  if (now.length === 0) errors.push(invalid(`${field}[0]`, now, 'primary clusterIP can not be unset'))
+  if (was.length > 0 && now.length > 0 && was[0] !== now[0]) errors.push(changed(0))
+  if (was.length > now.length && now.length === 1) errors.push(...validateSingleStack(spec, 'clusterIP'))
+  return errors
+}
+
+export function validateIpFamiliesUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
+  const { ipFamilies: now = [], clusterIPs = [] } = spec
+  const { ipFamilies: was = [] } = before
+  if (hasNoAddresses(spec, before) || isHeadless(spec) || isHeadless(before)) return []
+  const changed = (shown: readonly string[]) =>
+    invalid('spec.ipFamilies[0]', shown, 'may not change once set')
+  if (was.length === now.length) {
+    return was.flatMap((family, index) => (family === now[index] ? [] : [changed(now)]))
+  }
+  const errors: FieldError[] = []
+  if (was.length > now.length && clusterIPs.length === 0) {
+    errors.push(invalid('spec.ipFamilies[0]', now, 'primary ipFamily can not be unset'))
+  }
+  if (was.length > 0 && now.length > 0 && was[0] !== now[0]) errors.push(changed(clusterIPs))
+  if (was.length > now.length && now.length === 1) errors.push(...validateSingleStack(spec, 'ipFamily'))
+  return errors
+}
+
+const field = 'spec.clusterIPs'
+const families = ['IPv4', 'IPv6']
+const familyPolicies = ['PreferDualStack', 'RequireDualStack', 'SingleStack']
+
+function hasNoAddresses(spec: ServiceSpec, before: ServiceSpec): boolean {
+  return spec.type === 'ExternalName' || before.type === 'ExternalName'
+}
+
+function validateSingleStack({ ipFamilyPolicy }: ServiceSpec, released: string): FieldError[] {
+  if (ipFamilyPolicy === 'SingleStack') return []
+  const detail = `must be set to 'SingleStack' when releasing the secondary ${released}`
+  return [invalid('spec.ipFamilyPolicy', ipFamilyPolicy ?? null, detail)]
+}
+
+/** The first of the list is the single field. */
+function validateAgreement({ clusterIP = '', clusterIPs = [] }: ServiceSpec): FieldError[] {
+  if (clusterIP === '') {
+    if (clusterIPs.length === 0) return []
+    return [invalid(field, clusterIPs, 'must be empty when `clusterIP` is not specified')]
+  }
+  if (clusterIPs.length === 0) return [required(field, '')]
+  return clusterIPs[0] === clusterIP ? [] : [invalid(field, clusterIPs, 'first value must match `clusterIP`')]
+}
+
+function validateFamilies(ipFamilies: readonly string[]): FieldError[] {
+  const isRepeated = repetitions(ipFamilies)
+  return ipFamilies.flatMap((family, index) => [
+    ...validateOptionalChoice(`spec.ipFamilies[${index}]`, family, families),
+    ...(isRepeated[index] ? [duplicate(`spec.ipFamilies[${index}]`, family)] : []),
+  ])
+}
+
+/** Addresses, or `None` alone. */
+function validateAddresses(clusterIPs: readonly string[], before?: readonly string[]): FieldError[] {
+  const known = new Set(before)
+  return clusterIPs.flatMap((ip, index) => {
+    if (known.has(ip)) return []
+    if (index > 0 || ip !== 'None') return validateStoredIp(`${field}[${index}]`, ip)
+    if (clusterIPs.length === 1) return []
+    return [invalid(field, clusterIPs, "'None' must be the first and only value")]
+  })
+}
+
+function validateFamiliesOfAddresses(spec: ServiceSpec): FieldError[] {
+  const { clusterIPs = [], ipFamilies = [] } = spec
+  const errors: FieldError[] = []
+  const found = clusterIPs.map(ip => parseIpLeniently(ip)?.family)
+  if (clusterIPs.length > 1 && (found.length > 2 || found[0] === found[1])) {
+    errors.push(invalid(field, clusterIPs, 'may specify no more than one IP for each IP family'))
+  }
+  if (isHeadless(spec)) return errors
+  for (const [index, ip] of clusterIPs.entries()) {
+    const family = found[index] === 6 ? 'IPv6' : 'IPv4'
+    const expected = ipFamilies[index]
+    if (expected === undefined || expected === family || !families.includes(expected)) continue
+    const detail = `expected an ${expected} value as indicated by \`ipFamilies[${index}]\``
+    errors.push(invalid(`${field}[${index}]`, ip, detail))
+  }
+  return errors
+}

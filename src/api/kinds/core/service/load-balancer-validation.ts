@@ -1,0 +1,92 @@
+/** What is wrong with the part of a service that is about load balancers outside of the cluster. */
+import { validateStoredCidr } from '../../../cidr.ts'
+import { forbiddenField, invalid, invalidEach, required, type FieldError } from '../../../field-error.ts'
+import type { LoadBalancerIngress, Service, ServiceSpec } from '../../../generated/core/v1.ts'
+import { parseIpLeniently, validateStoredIp } from '../../../ip.ts'
+import { checkQualifiedName } from '../../../names.ts'
+import { annotationOf } from '../../annotation-of.ts'
+import { validateDnsSubdomain, validateOptionalChoice } from '../pod/field-checks.ts'
+
+export function validateLoadBalancer(service: Service, before: Service | undefined): FieldError[] {
+  const { type, allocateLoadBalancerNodePorts } = service.spec ?? {}
+  const errors = validateSourceRanges(service, before)
+  if (type !== 'LoadBalancer' && allocateLoadBalancerNodePorts !== undefined) {
+    errors.push(forbiddenField('spec.allocateLoadBalancerNodePorts', onlyForLoadBalancers))
+  }
+  if (type === 'LoadBalancer' && allocateLoadBalancerNodePorts === undefined) {
+    errors.push(required('allocateLoadBalancerNodePorts', ''))
+  }
+  return [...errors, ...validateLoadBalancerClass(service.spec ?? {})]
+}
+
+/** Whoever has begun to provide a load balancer is not exchanged. */
+export function validateLoadBalancerClassUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
+  if (spec.type !== 'LoadBalancer' || before.type !== 'LoadBalancer') return []
+  if (spec.loadBalancerClass === before.loadBalancerClass) return []
+  return [invalid('spec.loadBalancerClass', spec.loadBalancerClass ?? null, 'may not change once set')]
+}
+
+/** Addresses known before stay valid whatever they are. */
+export function validateLoadBalancerStatus(service: Service, known: ReadonlySet<string>): FieldError[] {
+  const field = 'status.loadBalancer.ingress'
+  const ingress = service.status?.loadBalancer?.ingress ?? []
+  if (ingress.length === 0) return []
+  if (service.spec?.type !== 'LoadBalancer') {
+    return [forbiddenField(field, "may only be used when `spec.type` is 'LoadBalancer'")]
+  }
+  return ingress.flatMap((each, index) => [
+    ...(each.ip && !known.has(each.ip) ? validateStoredIp(`${field}[${index}].ip`, each.ip) : []),
+    ...validateIpMode(`${field}[${index}].ipMode`, each),
+    ...validateBalancerHostname(`${field}[${index}].hostname`, each.hostname),
+  ])
+}
+
+/** The name of a load balancer, which is not an address. */
+export function validateBalancerHostname(field: string, hostname: string | undefined): FieldError[] {
+  if (!hostname) return []
+  const errors = validateDnsSubdomain(field, hostname)
+  if (parseIpLeniently(hostname) === undefined) return errors
+  return [...errors, invalid(field, hostname, 'must be a DNS name, not an IP address')]
+}
+
+const onlyForLoadBalancers = "may only be used when `type` is 'LoadBalancer'"
+const sourceRangesAnnotation = 'service.beta.kubernetes.io/load-balancer-source-ranges'
+
+function validateSourceRanges(service: Service, before: Service | undefined): FieldError[] {
+  const { type, loadBalancerSourceRanges: ranges = [] } = service.spec ?? {}
+  // The capital letter is Kubernetes'.
+  const field = 'spec.LoadBalancerSourceRanges'
+  if (ranges.length === 0) return validateSourceRangesAnnotation(service, before)
+  const errors = type === 'LoadBalancer' ? [] : [forbiddenField(field, onlyForLoadBalancers)]
+  const known = new Set(before?.spec?.loadBalancerSourceRanges?.map(range => range.trim()))
+  return [
+    ...errors,
+    ...ranges.flatMap((range, index) => {
+      return known.has(range.trim()) ? [] : validateStoredCidr(`${field}[${index}]`, range.trim())
+    }),
+  ]
+}
+
+function validateSourceRangesAnnotation(service: Service, before: Service | undefined): FieldError[] {
+  const value = annotationOf(service, sourceRangesAnnotation)
+  if (value === undefined) return []
+  const field = `metadata.annotations[${sourceRangesAnnotation}]`
+  const errors = service.spec?.type === 'LoadBalancer' ? [] : [forbiddenField(field, onlyForLoadBalancers)]
+  const isKnown = before !== undefined && annotationOf(before, sourceRangesAnnotation) === value
+  if (isKnown || value.trim() === '') return errors
+  return [...errors, ...value.split(',').flatMap(range => validateStoredCidr(field, range.trim()))]
+}
+
+function validateLoadBalancerClass({ type, loadBalancerClass }: ServiceSpec): FieldError[] {
+  if (loadBalancerClass === undefined) return []
+  const field = 'spec.loadBalancerClass'
+  return type === 'LoadBalancer'
+    ? invalidEach(field, loadBalancerClass, checkQualifiedName(loadBalancerClass))
+    : [forbiddenField(field, onlyForLoadBalancers)]
+}
+
+function validateIpMode(field: string, { ip, ipMode }: LoadBalancerIngress): FieldError[] {
+  if (ipMode === undefined) return ip ? [required(field, 'must be specified when `ip` is set')] : []
+  if (!ip) return [forbiddenField(field, 'may not be specified when `ip` is not set')]
+  return validateOptionalChoice(field, ipMode, ['Proxy', 'VIP'])
+}

@@ -1,0 +1,112 @@
+/**
+ * Fields of a service that hang together. Clients may leave out what the server allocated, may say an address
+ * in one of two fields, and may change the type without clearing what only the old type had: what they mean
+ * is guessed here as far as nothing contradicts it, and the rest is left for validation to refuse.
+ */
+import type { Service, ServicePort, ServiceSpec } from '../../../generated/core/v1.ts'
+import { equalJson } from '../../../json-value.ts'
+import { mapShared, withDefaults, withField, withoutField } from '../pod/structure-sharing.ts'
+import {
+  isExternallyAccessible,
+  mayHaveNodePorts,
+  needsClusterIps,
+  needsHealthCheckPort,
+  needsNodePorts,
+} from './traits.ts'
+
+export function prepareServiceForCreate(service: Service): Service {
+  const { clusterIP, clusterIPs = [] } = service.spec ?? {}
+  const prepared: Service = { ...service, status: { ...service.status, loadBalancer: {} } }
+  if (!clusterIP || clusterIPs.length > 0) return prepared
+  return { ...prepared, spec: { ...service.spec, clusterIPs: [clusterIP] } }
+}
+
+export function prepareServiceForUpdate(service: Service, before: Service): Service {
+  const was = before.spec ?? {}
+  const kept = withSingleStack(withAllocatedValues(service.spec ?? {}, was), was)
+  const spec = withoutUnused(withSameClusterIps(kept, was), was)
+  const prepared = spec === service.spec ? service : { ...service, spec }
+  if (spec.type === 'LoadBalancer' || !service.status?.loadBalancer?.ingress) return prepared
+  return { ...prepared, status: { ...service.status, loadBalancer: {} } }
+}
+
+/**
+ * What was allocated stays when a client does not mention it: it may send again what it created the service
+ * with.
+ */
+function withAllocatedValues(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
+  let kept = spec
+  if (needsClusterIps(before) && needsClusterIps(spec)) {
+    const { clusterIP, ipFamilyPolicy } = before
+    kept = withDefaults(kept, { ...(clusterIP && { clusterIP }), ...(ipFamilyPolicy && { ipFamilyPolicy }) })
+    const { clusterIPs = [] } = kept
+    if (clusterIPs.length === 0 && before.clusterIPs?.length)
+      kept = { ...kept, clusterIPs: before.clusterIPs }
+  }
+  if (needsNodePorts(before) && needsNodePorts(spec)) kept = withNodePorts(kept, before)
+  if (needsHealthCheckPort(before) && needsHealthCheckPort(spec) && !kept.healthCheckNodePort) {
+    const { healthCheckNodePort } = before
+    if (healthCheckNodePort) kept = { ...kept, healthCheckNodePort }
+  }
+  return kept
+}
+
+/** Who asks for one family of a service that had two gives up the second. */
+function withSingleStack(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
+  if (spec.ipFamilyPolicy !== 'SingleStack') return spec
+  const firstOf = (list: readonly string[], was: readonly string[] | undefined): readonly string[] => {
+    return list.length > 1 && equalJson(list, was) ? list.slice(0, 1) : list
+  }
+  const addressed = withField(spec, 'clusterIPs', list => firstOf(list, before.clusterIPs))
+  return withField(addressed, 'ipFamilies', list => firstOf(list, before.ipFamilies))
+}
+
+/** A port keeps the node port that the port of its name had, unless the client gave that to another. */
+function withNodePorts(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
+  const taken = new Set(spec.ports?.map(port => port.nodePort ?? 0))
+  const byName = new Map(before.ports?.map(port => [port.name ?? '', port.nodePort ?? 0]))
+  const withNodePort = (port: ServicePort): ServicePort => {
+    const nodePort = byName.get(port.name ?? '') ?? 0
+    return port.nodePort || nodePort === 0 || taken.has(nodePort) ? port : { ...port, nodePort }
+  }
+  return withField(spec, 'ports', ports => mapShared(ports, withNodePort))
+}
+
+/** A client that knows only `clusterIP` changes it alone; the list of addresses follows. */
+function withSameClusterIps(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
+  const { clusterIP = '' } = spec
+  const isChanged = clusterIP !== (before.clusterIP ?? '')
+  if (!isChanged || !equalJson(spec.clusterIPs ?? [], before.clusterIPs ?? [])) return spec
+  return clusterIP === '' ? withoutField(spec, 'clusterIPs') : { ...spec, clusterIPs: [clusterIP] }
+}
+
+/** Without what only the type before could have, where the client has not changed it. */
+function withoutUnused(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
+  const unused: (keyof ServiceSpec)[] = []
+  const isSame = (...fields: (keyof ServiceSpec)[]) => {
+    return fields.every(field => equalJson(spec[field], before[field]))
+  }
+  if (needsClusterIps(before) && !needsClusterIps(spec)) {
+    if (isSame('clusterIP', 'clusterIPs')) unused.push('clusterIP', 'clusterIPs')
+    if (isSame('ipFamilies')) unused.push('ipFamilies')
+    if (isSame('ipFamilyPolicy')) unused.push('ipFamilyPolicy')
+  }
+  if (needsHealthCheckPort(before) && !needsHealthCheckPort(spec) && isSame('healthCheckNodePort')) {
+    unused.push('healthCheckNodePort')
+  }
+  if (before.type === 'LoadBalancer' && spec.type !== 'LoadBalancer') {
+    if (isSame('allocateLoadBalancerNodePorts')) unused.push('allocateLoadBalancerNodePorts')
+    if (isSame('loadBalancerClass')) unused.push('loadBalancerClass')
+  }
+  const isHidden = isExternallyAccessible(before) && !isExternallyAccessible(spec)
+  if (isHidden && isSame('externalTrafficPolicy')) unused.push('externalTrafficPolicy')
+  const left = unused.reduce(withoutField<ServiceSpec, keyof ServiceSpec>, spec)
+  return mayHaveNodePorts(before) && !mayHaveNodePorts(left) ? withoutNodePorts(left, before) : left
+}
+
+/** Ports may come and go while the type changes; a node port that is new is meant, and refused later. */
+function withoutNodePorts(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
+  const known = new Set([0, ...(before.ports?.map(port => port.nodePort ?? 0) ?? [])])
+  if (spec.ports?.some(port => !known.has(port.nodePort ?? 0))) return spec
+  return withField(spec, 'ports', ports => mapShared(ports, port => withoutField(port, 'nodePort')))
+}

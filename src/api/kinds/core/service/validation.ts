@@ -1,0 +1,161 @@
+/**
+ * What is wrong with a service. Addresses and node ports that it needs and does not name are allocated
+ * afterwards. Addresses that the service had before stay valid whatever they are.
+ */
+import { forbiddenField, invalid, required, type FieldError } from '../../../field-error.ts'
+import type { Service, ServiceSpec, SessionAffinityConfig } from '../../../generated/core/v1.ts'
+import { validateNonSpecialIp, validateStoredIp } from '../../../ip.ts'
+import { validateLabels } from '../../../labels.ts'
+import { checkDns1123Subdomain } from '../../../names.ts'
+import { annotationOf } from '../../annotation-of.ts'
+import { validateChoice, validateOptionalChoice, validateRequiredName } from '../pod/field-checks.ts'
+import { validatePortNumber } from '../ports.ts'
+import {
+  validateClusterIps,
+  validateClusterIpsUpdate,
+  validateIpFamiliesUpdate,
+} from './cluster-ip-validation.ts'
+import {
+  validateLoadBalancer,
+  validateLoadBalancerClassUpdate,
+  validateLoadBalancerStatus,
+} from './load-balancer-validation.ts'
+import { validateDistinctPorts, validateServicePorts } from './port-validation.ts'
+import { isExternallyAccessible, isHeadless, needsHealthCheckPort } from './traits.ts'
+
+export function validateService(service: Service, before?: Service): FieldError[] {
+  const spec = service.spec ?? {}
+  return [
+    ...validateTopologyAnnotations(service),
+    ...validateType(spec),
+    ...validateServicePorts(spec),
+    ...validateLabels('spec.selector', spec.selector),
+    ...validateSessionAffinity(spec),
+    ...validateClusterIps(spec, before?.spec?.clusterIPs),
+    ...validateExternalIps(spec.externalIPs ?? [], before?.spec?.externalIPs),
+    ...validateChoice('spec.type', spec.type, serviceTypes),
+    ...validateDistinctPorts(spec),
+    ...validateLoadBalancer(service, before),
+    ...validateExternalTraffic(spec),
+    ...validateInternalTraffic(spec),
+    ...validateOptionalChoice('spec.trafficDistribution', spec.trafficDistribution, trafficDistributions),
+  ]
+}
+
+export function validateServiceUpdate(service: Service, before: Service): FieldError[] {
+  const spec = service.spec ?? {}
+  const was = before.spec ?? {}
+  return [
+    ...validateClusterIpsUpdate(spec, was),
+    ...validateIpFamiliesUpdate(spec, was),
+    ...validateLoadBalancerClassUpdate(spec, was),
+    ...validateHealthCheckPortUpdate(spec, was),
+    ...validateService(service, before),
+  ]
+}
+
+export function validateServiceStatusUpdate(service: Service, before: Service): FieldError[] {
+  const known = before.status?.loadBalancer?.ingress?.flatMap(ingress => ingress.ip ?? [])
+  return validateLoadBalancerStatus(service, new Set(known))
+}
+
+const serviceTypes = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
+const trafficDistributions = ['PreferClose', 'PreferSameZone', 'PreferSameNode']
+const topologyHints = 'service.kubernetes.io/topology-aware-hints'
+const topologyMode = 'service.kubernetes.io/topology-mode'
+
+/** Of one annotation under two names, both say the same. */
+function validateTopologyAnnotations(service: Service): FieldError[] {
+  const hints = annotationOf(service, topologyHints)
+  const mode = annotationOf(service, topologyMode)
+  if (hints === undefined || mode === undefined || hints === mode) return []
+  const detail = `must match annotations[${topologyHints}] when both are specified`
+  return [invalid(`metadata.annotations[${topologyMode}]`, mode, detail)]
+}
+
+function validateType(spec: ServiceSpec): FieldError[] {
+  const { type, ports = [] } = spec
+  if (type === 'ExternalName') return validateExternalName(spec)
+  const errors: FieldError[] = []
+  if (ports.length === 0 && !isHeadless(spec)) errors.push(required('spec.ports', ''))
+  if (isHeadless(spec) && (type === 'LoadBalancer' || type === 'NodePort')) {
+    errors.push(invalid('spec.clusterIPs[0]', 'None', `may not be set to 'None' for ${type} services`))
+  }
+  return errors
+}
+
+function validateExternalName(spec: ServiceSpec): FieldError[] {
+  const detail = 'may not be set for ExternalName services'
+  const errors: FieldError[] = []
+  if (spec.clusterIPs?.length) errors.push(forbiddenField('spec.clusterIPs', detail))
+  if (spec.ipFamilies?.length) errors.push(forbiddenField('spec.ipFamilies', detail))
+  if (spec.ipFamilyPolicy !== undefined) errors.push(forbiddenField('spec.ipFamilyPolicy', detail))
+  // The dot at the end of a complete domain is allowed.
+  const domain = spec.externalName?.replace(/\.$/, '')
+  return [...errors, ...validateRequiredName('spec.externalName', domain, checkDns1123Subdomain)]
+}
+
+/** Seconds of a day, the longest time for which a client may stick to a pod. */
+const affinityTimeoutMax = 86_400
+
+function validateSessionAffinity({ sessionAffinity, sessionAffinityConfig }: ServiceSpec): FieldError[] {
+  const errors = validateChoice('spec.sessionAffinity', sessionAffinity, ['ClientIP', 'None'])
+  if (sessionAffinity === 'ClientIP') errors.push(...validateClientIpAffinity(sessionAffinityConfig))
+  if (sessionAffinity === 'None' && sessionAffinityConfig !== undefined) {
+    errors.push(forbiddenField('spec.sessionAffinityConfig', 'must not be set when session affinity is None'))
+  }
+  return errors
+}
+
+function validateClientIpAffinity(config: SessionAffinityConfig | undefined): FieldError[] {
+  const field = 'spec.sessionAffinityConfig'
+  const detail = 'when session affinity type is ClientIP'
+  if (config === undefined) return [required(field, detail)]
+  if (config.clientIP === undefined) return [required(`${field}.clientIP`, detail)]
+  const { timeoutSeconds } = config.clientIP
+  if (timeoutSeconds === undefined) return [required(`${field}.clientIP.timeoutSeconds`, detail)]
+  if (timeoutSeconds > 0 && timeoutSeconds <= affinityTimeoutMax) return []
+  const range = `must be greater than 0 and less than ${affinityTimeoutMax}`
+  return [invalid(`${field}.clientIP.timeoutSeconds`, timeoutSeconds, range)]
+}
+
+function validateExternalIps(ips: readonly string[], before?: readonly string[]): FieldError[] {
+  const known = new Set(before)
+  return ips.flatMap((ip, index) => {
+    const field = `spec.externalIPs[${index}]`
+    const errors = known.has(ip) ? [] : validateStoredIp(field, ip)
+    return errors.length > 0 ? errors : validateNonSpecialIp(field, ip)
+  })
+}
+
+function validateExternalTraffic(spec: ServiceSpec): FieldError[] {
+  return [...validateExternalTrafficPolicy(spec), ...validateHealthCheckPort(spec)]
+}
+
+function validateExternalTrafficPolicy(spec: ServiceSpec): FieldError[] {
+  const { externalTrafficPolicy: policy } = spec
+  const field = 'spec.externalTrafficPolicy'
+  if (isExternallyAccessible(spec)) return validateChoice(field, policy, ['Cluster', 'Local'])
+  return policy ? [invalid(field, policy, 'may only be set for externally-accessible services')] : []
+}
+
+function validateHealthCheckPort(spec: ServiceSpec): FieldError[] {
+  const { healthCheckNodePort: port = 0 } = spec
+  const field = 'spec.healthCheckNodePort'
+  if (needsHealthCheckPort(spec)) return port === 0 ? [] : validatePortNumber(field, port)
+  const detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+  return port === 0 ? [] : [invalid(field, port, detail)]
+}
+
+function validateHealthCheckPortUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
+  if (!needsHealthCheckPort(spec) || !needsHealthCheckPort(before)) return []
+  if ((spec.healthCheckNodePort ?? 0) === (before.healthCheckNodePort ?? 0)) return []
+  return [forbiddenField('spec.healthCheckNodePort', 'field is immutable')]
+}
+
+function validateInternalTraffic({ type, internalTrafficPolicy: policy }: ServiceSpec): FieldError[] {
+  const field = 'spec.internalTrafficPolicy'
+  const isRequired = type === 'NodePort' || type === 'LoadBalancer' || type === 'ClusterIP'
+  if (policy === undefined && isRequired) return [required(field, '')]
+  return validateOptionalChoice(field, policy, ['Cluster', 'Local'])
+}

@@ -1,0 +1,51 @@
+/** What a client should hear about a service that is accepted. */
+import { warnAboutCidr } from '../../../cidr.ts'
+import type { Service } from '../../../generated/core/v1.ts'
+import { warnAboutIp } from '../../../ip.ts'
+import { annotationOf } from '../../annotation-of.ts'
+
+export function warnAboutService(service: Service): readonly string[] {
+  const spec = service.spec ?? {}
+  const { type, externalIPs = [], clusterIP, clusterIPs = [] } = spec
+  const isHeadless = type === 'ClusterIP' && clusterIP === 'None'
+  const warnings: string[] = []
+  if (annotationOf(service, 'service.kubernetes.io/topology-aware-hints') !== undefined) {
+    warnings.push(
+      'annotation service.kubernetes.io/topology-aware-hints is deprecated, ' +
+        'please use service.kubernetes.io/topology-mode instead',
+    )
+  }
+  if (clusterIP && clusterIP !== 'None') {
+    warnings.push(...clusterIPs.flatMap((ip, index) => warnAboutIp(`spec.clusterIPs[${index}]`, ip)))
+  }
+  if (isHeadless && spec.loadBalancerIP) warnings.push('spec.loadBalancerIP is ignored for headless services')
+  if (isHeadless && externalIPs.length > 0) warnings.push('spec.externalIPs is ignored for headless services')
+  if (isHeadless && spec.sessionAffinity !== 'None') {
+    warnings.push('spec.SessionAffinity is ignored for headless services')
+  }
+  warnings.push(...externalIPs.flatMap((ip, index) => warnAboutIp(`spec.externalIPs[${index}]`, ip)))
+  if (externalIPs.length > 0 && !isHeadless && type !== 'ExternalName') {
+    warnings.push('spec.externalIPs is deprecated and may no longer be implemented in some clusters')
+  }
+  if (spec.loadBalancerIP) warnings.push(...warnAboutIp('spec.loadBalancerIP', spec.loadBalancerIP))
+  warnings.push(
+    ...(spec.loadBalancerSourceRanges?.flatMap((range, index) => {
+      return warnAboutCidr(`spec.loadBalancerSourceRanges[${index}]`, range)
+    }) ?? []),
+  )
+  return [...warnings, ...warnAboutIgnoredFields(service)]
+}
+
+function warnAboutIgnoredFields({ spec = {} }: Service): string[] {
+  const warnings: string[] = []
+  if (spec.type === 'ExternalName' && spec.externalIPs?.length) {
+    warnings.push('spec.externalIPs is ignored when spec.type is "ExternalName"')
+  }
+  if (spec.type !== 'ExternalName' && spec.externalName) {
+    warnings.push('spec.externalName is ignored when spec.type is not "ExternalName"')
+  }
+  if (spec.trafficDistribution === 'PreferClose') {
+    warnings.push('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
+  }
+  return warnings
+}

@@ -1,0 +1,12 @@
+/** Kinds without a table of their own: the name, and the moment of creation instead of an age. */
+import { nameColumn, nameOf } from '../columns.ts'
+import type { KindColumns } from '../table-columns.ts'
+import { textColumn } from './make-column.ts'
+
+export const createdColumns: KindColumns = {
+  columns: [nameColumn, { ...textColumn('Created At', 'When the object was created.'), type: 'date' }],
+  cells: object => [nameOf(object), object.metadata?.creationTimestamp ?? noTime],
+}
+
+/** How Kubernetes writes a moment that is not there. */
+const noTime = '0001-01-01T00:00:00Z'

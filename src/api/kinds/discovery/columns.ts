@@ -1,0 +1,44 @@
+/** The tables of `discovery.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { EndpointSlice } from '../../generated/discovery/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { fewText, shownMax } from '../cell-text.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+const endpointSliceColumns: KindColumns<EndpointSlice> = {
+  columns: [
+    nameColumn,
+    textColumn('AddressType', 'IPv4, IPv6 or names.'),
+    textColumn('Ports', 'Ports of every endpoint.'),
+    textColumn('Endpoints', 'Addresses that serve.'),
+    ageColumn,
+  ],
+  cells: (slice: Unchecked<EndpointSlice>, nowMs) => [
+    nameOf(slice),
+    slice.addressType ?? '',
+    portsText(slice),
+    endpointsText(slice),
+    ageOf(slice, nowMs),
+  ],
+}
+
+function portsText({ ports = [] }: Unchecked<EndpointSlice>): string {
+  const shown = ports.slice(0, shownMax).map(({ port, name }) => String(port ?? name ?? '*'))
+  return fewText(shown, ports.length) || '<unset>'
+}
+
+function endpointsText({ endpoints = [] }: Unchecked<EndpointSlice>): string {
+  const shown: string[] = []
+  let count = 0
+  for (const { addresses = [] } of endpoints) {
+    count += addresses.length
+    for (const address of addresses) {
+      if (shown.length === shownMax) break
+      shown.push(address)
+    }
+  }
+  return fewText(shown, count) || '<unset>'
+}
+
+export const discoveryColumns: GroupColumns = { EndpointSlice: endpointSliceColumns }

@@ -1,0 +1,70 @@
+/** The rules of endpoint slices. */
+import { mapShared, withField, withMissing, withoutField } from '../core/pod/structure-sharing.ts'
+import type { Endpoint, EndpointSlice } from '../../generated/discovery/v1.ts'
+import { warnAboutIp } from '../../ip.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { labelOf } from '../../labels.ts'
+import { checkDns1123Subdomain } from '../../names.ts'
+import { validateImmutable } from '../../validate-metadata.ts'
+import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { validateEndpoints, validateSlice } from './endpoint-slice/validation.ts'
+
+export const endpointSliceRules: KindRules<EndpointSlice> = {
+  withDefaults: slice =>
+    withField(slice, 'ports', ports => {
+      return mapShared(ports, port => withMissing(port, { name: '', protocol: 'TCP' }))
+    }),
+  prepareForCreate: slice => withoutTopology(slice, undefined),
+  prepareForUpdate: withoutTopology,
+  validate: slice => [...validateSlice(slice), ...validateEndpoints(slice)],
+  validateUpdate: (slice, before) => {
+    const errors = validateEndpoints(slice)
+    // What is as it was is not judged again: rules may have become stricter since.
+    const isKnown = errors.length > 0 && sameMeaning(slice.endpoints, before.endpoints)
+    return [
+      ...validateSlice(slice),
+      ...(isKnown ? [] : errors),
+      ...validateImmutable(slice.addressType ?? '', before.addressType ?? '', 'addressType'),
+    ]
+  },
+  warnings: warnAboutSlice,
+  tracksGeneration: true,
+}
+
+const hostnameLabel = 'kubernetes.io/hostname'
+
+/**
+ * The old place for zone and node is dropped from what is written. A client that still says the node there,
+ * of an endpoint that had it there, means the field that replaced it.
+ */
+function withoutTopology(slice: EndpointSlice, before: EndpointSlice | undefined): EndpointSlice {
+  if (before !== undefined && sameMeaning(slice.endpoints, before.endpoints)) return slice
+  const known = new Set(
+    before?.endpoints?.map(endpoint => labelOf(endpoint.deprecatedTopology, hostnameLabel)),
+  )
+  const withoutLabels = (endpoint: Endpoint): Endpoint => {
+    const nodeName = labelOf(endpoint.deprecatedTopology, hostnameLabel)
+    const left = withoutField(endpoint, 'deprecatedTopology')
+    const isNode = nodeName && known.has(nodeName) && checkDns1123Subdomain(nodeName).length === 0
+    return isNode ? withMissing<Endpoint>(left, { nodeName }) : left
+  }
+  return withField(slice, 'endpoints', endpoints => mapShared(endpoints, withoutLabels))
+}
+
+const ownControllers = ['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io']
+
+function warnAboutSlice(slice: EndpointSlice, before: EndpointSlice | undefined): string[] {
+  const isNewName = before === undefined && slice.addressType === 'FQDN'
+  const warnings = isNewName ? ['spec.addressType: FQDN endpoints are deprecated'] : []
+  // The controllers write addresses in canonical form; they need not be told.
+  const manager = labelOf(slice.metadata?.labels, 'endpointslice.kubernetes.io/managed-by') ?? ''
+  if (ownControllers.includes(manager)) return warnings
+  return [
+    ...warnings,
+    ...(slice.endpoints?.flatMap(({ addresses }, endpoint) => {
+      return (
+        addresses?.flatMap((ip, index) => warnAboutIp(`endpoints[${endpoint}].addresses[${index}]`, ip)) ?? []
+      )
+    }) ?? []),
+  ]
+}

@@ -1,0 +1,85 @@
+/**
+ * The rules of events that come through `events.k8s.io`: stricter than those of `core`, and nothing but the
+ * series may change. They see events as they are stored, which is as `core` has them, and errors name the
+ * fields so too.
+ */
+import { invalid, required, type FieldError } from '../../field-error.ts'
+import type { Event } from '../../generated/core/v1.ts'
+import { equalJson } from '../../json-value.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateImmutable } from '../../validate-metadata.ts'
+import { eventTtlMs, validateEvent } from '../core/event.ts'
+
+export const eventRules: KindRules<Event> = {
+  validate: event => [
+    ...validateEvent(event, 'reportingController'),
+    ...validateSeries(event),
+    ...validateNew(event),
+  ],
+  validateUpdate: (event, before) => [
+    ...validateEvent(event, 'reportingController'),
+    ...validateUnchanged(event, before),
+  ],
+  selectableFields: {
+    'regarding.kind': event => event.involvedObject?.kind ?? '',
+    'regarding.namespace': event => event.involvedObject?.namespace ?? '',
+    'regarding.name': event => event.involvedObject?.name ?? '',
+    'regarding.uid': event => event.involvedObject?.uid ?? '',
+    'regarding.apiVersion': event => event.involvedObject?.apiVersion ?? '',
+    'regarding.resourceVersion': event => event.involvedObject?.resourceVersion ?? '',
+    'regarding.fieldPath': event => event.involvedObject?.fieldPath ?? '',
+    'reason': event => event.reason ?? '',
+    'reportingController': event => event.reportingComponent ?? '',
+    'type': event => event.type ?? '',
+  },
+  createOnUpdate: true,
+  ttlMs: eventTtlMs,
+}
+
+function validateNew(event: Event): FieldError[] {
+  const { type = '', source } = event
+  const errors = event.eventTime ? [] : [required('eventTime', '')]
+  if (type !== 'Normal' && type !== 'Warning') errors.push(invalid('type', '', `has invalid value: ${type}`))
+  const unset = (field: string) => errors.push(invalid(field, '', 'needs to be unset'))
+  if (event.firstTimestamp) unset('firstTimestamp')
+  if (event.lastTimestamp) unset('lastTimestamp')
+  if (event.count) unset('count')
+  if (source?.component || source?.host) unset('source')
+  return errors
+}
+
+/** An event that happened again has happened at least twice. */
+function validateSeries({ series }: Event): FieldError[] {
+  if (series === undefined) return []
+  const errors: FieldError[] = []
+  if ((series.count ?? 0) < 2) errors.push(invalid('series.count', '', 'should be at least 2'))
+  if (!series.lastObservedTime) errors.push(required('series.lastObservedTime', ''))
+  return errors
+}
+
+/** Fields that stay, with what an absent one stands for. */
+const immutableFields: readonly (readonly [field: keyof Event, empty: unknown, shown?: string])[] = [
+  ['involvedObject', {}],
+  ['reason', ''],
+  ['message', ''],
+  ['source', {}],
+  ['firstTimestamp', null],
+  ['lastTimestamp', null],
+  ['count', 0],
+  ['type', ''],
+  ['eventTime', null],
+  ['action', ''],
+  ['related', null],
+  ['reportingComponent', '', 'reportingController'],
+  ['reportingInstance', ''],
+]
+
+function validateUnchanged(event: Event, before: Event): FieldError[] {
+  const errors = equalJson(event.series, before.series) ? [] : validateSeries(event)
+  return [
+    ...errors,
+    ...immutableFields.flatMap(([field, empty, shown = field]) => {
+      return validateImmutable(event[field] ?? empty, before[field] ?? empty, shown)
+    }),
+  ]
+}

@@ -1,0 +1,24 @@
+/** Columns in one line each. */
+import type { Column } from '../table-columns.ts'
+
+export function textColumn(name: string, description: string): Column {
+  return { name, type: 'string', format: '', description, priority: 0 }
+}
+
+export function integerColumn(name: string, description: string): Column {
+  return { name, type: 'integer', format: '', description, priority: 0 }
+}
+
+export function booleanColumn(name: string, description: string): Column {
+  return { name, type: 'boolean', format: '', description, priority: 0 }
+}
+
+/** A column of text that only `-o wide` shows. */
+export function wideColumn(name: string, description: string): Column {
+  return { name, type: 'string', format: '', description, priority: 1 }
+}
+
+/** What `-o wide` shows of the pods that a controller makes. */
+export const containersColumn = wideColumn('Containers', 'Names of the containers of a pod.')
+export const imagesColumn = wideColumn('Images', 'Images of the containers of a pod.')
+export const selectorColumn = wideColumn('Selector', 'Labels of the pods that belong to it.')

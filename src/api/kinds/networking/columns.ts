@@ -1,0 +1,108 @@
+/** The tables of `networking.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type {
+  Ingress,
+  IngressClass,
+  IPAddress,
+  NetworkPolicy,
+  ServiceCIDR,
+} from '../../generated/networking/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { balancerText, fewText, selectorText, shownMax, withGroup } from '../cell-text.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+const ingressColumns: KindColumns<Ingress> = {
+  columns: [
+    nameColumn,
+    textColumn('Class', 'The class that says who serves the ingress.'),
+    textColumn('Hosts', 'Names of hosts that have rules.'),
+    textColumn('Address', 'Addresses at which the ingress can be reached.'),
+    textColumn('Ports', 'Ports that are open: 443 as well once there are certificates.'),
+    ageColumn,
+  ],
+  cells: (ingress: Unchecked<Ingress>, nowMs) => {
+    const { spec = {}, status } = ingress
+    return [
+      nameOf(ingress),
+      spec.ingressClassName ?? '<none>',
+      hostsText(ingress),
+      balancerText(status?.loadBalancer?.ingress),
+      (spec.tls?.length ?? 0) > 0 ? '80, 443' : '80',
+      ageOf(ingress, nowMs),
+    ]
+  },
+}
+
+const ingressClassColumns: KindColumns<IngressClass> = {
+  columns: [
+    nameColumn,
+    textColumn('Controller', 'Who serves ingresses of the class.'),
+    textColumn('Parameters', 'An object with further settings.'),
+    ageColumn,
+  ],
+  cells: (object: Unchecked<IngressClass>, nowMs) => {
+    const { metadata, spec = {} } = object
+    const isDefault = metadata?.annotations?.['ingressclass.kubernetes.io/is-default-class'] === 'true'
+    return [
+      isDefault ? `${nameOf(object)} (default)` : nameOf(object),
+      spec.controller ?? '',
+      parametersText(object),
+      ageOf(object, nowMs),
+    ]
+  },
+}
+
+const networkPolicyColumns: KindColumns<NetworkPolicy> = {
+  columns: [nameColumn, textColumn('Pod-Selector', 'Labels of the pods that the policy is for.'), ageColumn],
+  cells: (policy: Unchecked<NetworkPolicy>, nowMs) => [
+    nameOf(policy),
+    selectorText(policy.spec?.podSelector),
+    ageOf(policy, nowMs),
+  ],
+}
+
+const serviceCidrColumns: KindColumns<ServiceCIDR> = {
+  columns: [nameColumn, textColumn('CIDRs', 'Ranges of addresses for services.'), ageColumn],
+  cells: (object: Unchecked<ServiceCIDR>, nowMs) => [
+    nameOf(object),
+    (object.spec?.cidrs ?? []).join(','),
+    ageOf(object, nowMs),
+  ],
+}
+
+const ipAddressColumns: KindColumns<IPAddress> = {
+  columns: [nameColumn, textColumn('ParentRef', 'The object that has the address.')],
+  cells: (address: Unchecked<IPAddress>) => [nameOf(address), parentText(address)],
+}
+
+function parametersText({ spec }: Unchecked<IngressClass>): string {
+  if (spec?.parameters === undefined) return '<none>'
+  const { kind = '', apiGroup, name = '' } = spec.parameters
+  return apiGroup === undefined ? `${kind}/${name}` : `${kind}.${apiGroup}/${name}`
+}
+
+/** A rule without a host holds for all of them and is not shown; it counts among those left out. */
+function hostsText({ spec: { rules = [] } = {} }: Unchecked<Ingress>): string {
+  const hosts: string[] = []
+  for (const { host } of rules) {
+    if (hosts.length === shownMax) return fewText(hosts, rules.length)
+    if (host) hosts.push(host)
+  }
+  return hosts.join(',') || '*'
+}
+
+function parentText({ spec }: Unchecked<IPAddress>): string {
+  if (spec?.parentRef === undefined) return '<none>'
+  const { group, resource = '', namespace, name = '' } = spec.parentRef
+  const kind = withGroup(resource, group).toLowerCase()
+  return namespace ? `${kind}/${namespace}/${name}` : `${kind}/${name}`
+}
+
+export const networkingColumns: GroupColumns = {
+  Ingress: ingressColumns,
+  IngressClass: ingressClassColumns,
+  IPAddress: ipAddressColumns,
+  NetworkPolicy: networkPolicyColumns,
+  ServiceCIDR: serviceCidrColumns,
+}

@@ -1,0 +1,54 @@
+/**
+ * The rules of ingresses.
+ * https://kubernetes.io/docs/concepts/services-networking/ingress/
+ */
+import { invalid, type FieldError } from '../../field-error.ts'
+import type { Ingress } from '../../generated/networking/v1.ts'
+import { validateStoredIp } from '../../ip.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { annotationOf } from '../annotation-of.ts'
+import { validateBalancerHostname } from '../core/service/load-balancer-validation.ts'
+import { strictly, toleranceOf, validateIngressSpec } from './ingress/spec-validation.ts'
+
+export const ingressRules: KindRules<Ingress> = {
+  prepareForCreate: ingress => ({ ...ingress, status: { loadBalancer: {} } }),
+  validate: ingress => [
+    ...validateIngressSpec(ingress.spec ?? {}, strictly),
+    ...validateClassAnnotation(ingress),
+  ],
+  validateUpdate: (ingress, before) =>
+    validateIngressSpec(ingress.spec ?? {}, toleranceOf(before.spec ?? {})),
+  validateStatusUpdate: validateStatus,
+  warnings: (ingress, before) => (before ? [] : warnAboutIngress(ingress)),
+  tracksGeneration: true,
+}
+
+/** Where the class stood before it had a field. */
+const classAnnotation = 'kubernetes.io/ingress.class'
+
+function validateClassAnnotation(ingress: Ingress): FieldError[] {
+  const annotation = annotationOf(ingress, classAnnotation)
+  const name = ingress.spec?.ingressClassName
+  if (annotation === undefined || name === undefined || annotation === name) return []
+  const detail = 'must match `ingressClassName` when both are specified'
+  return [invalid(`annotations.${classAnnotation}`, annotation, detail)]
+}
+
+function validateStatus({ status }: Ingress, before: Ingress): FieldError[] {
+  const known = new Set(before.status?.loadBalancer?.ingress?.flatMap(each => each.ip ?? []))
+  return (
+    status?.loadBalancer?.ingress?.flatMap(({ ip, hostname }, index) => {
+      const field = `status.loadBalancer.ingress[${index}]`
+      return [
+        ...(ip && !known.has(ip) ? validateStoredIp(`${field}.ip`, ip) : []),
+        ...validateBalancerHostname(`${field}.hostname`, hostname),
+      ]
+    }) ?? []
+  )
+}
+
+function warnAboutIngress(ingress: Ingress): string[] {
+  const hasField = ingress.spec?.ingressClassName !== undefined
+  if (hasField || annotationOf(ingress, classAnnotation) === undefined) return []
+  return [`annotation "${classAnnotation}" is deprecated, please use 'spec.ingressClassName' instead`]
+}

@@ -1,0 +1,74 @@
+/**
+ * The rules of network policies.
+ * https://kubernetes.io/docs/concepts/services-networking/network-policies/
+ */
+import { warnAboutCidr } from '../../cidr.ts'
+import type {
+  IPBlock,
+  NetworkPolicy,
+  NetworkPolicyPeer,
+  NetworkPolicyPort,
+  NetworkPolicySpec,
+} from '../../generated/networking/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { mapShared, withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { validateNetworkPolicySpec } from './network-policy/validation.ts'
+
+export const networkPolicyRules: KindRules<NetworkPolicy> = {
+  withDefaults: withPolicyDefaults,
+  validate: policy => validateNetworkPolicySpec(policy.spec ?? {}, new Set()),
+  // Ranges that the policy had before stay valid whatever they are.
+  validateUpdate: (policy, before) => {
+    const known = blocksOf(before.spec ?? {}).flatMap(({ block }) => [
+      block.cidr ?? '',
+      ...(block.except ?? []),
+    ])
+    return validateNetworkPolicySpec(policy.spec ?? {}, new Set(known))
+  },
+  warnings: policy => blocksOf(policy.spec ?? {}).flatMap(warnAboutBlock),
+  tracksGeneration: true,
+}
+
+function withPolicyDefaults(policy: NetworkPolicy): NetworkPolicy {
+  const spec = withSpecDefaults(policy.spec ?? {})
+  return spec === policy.spec ? policy : { ...policy, spec }
+}
+
+function withSpecDefaults(given: NetworkPolicySpec): NetworkPolicySpec {
+  let spec = withMissing(given, { podSelector: {} })
+  spec = withField(spec, 'ingress', rules => mapShared(rules, withPorts))
+  spec = withField(spec, 'egress', rules => mapShared(rules, withPorts))
+  if (spec.policyTypes?.length) return spec
+  return { ...spec, policyTypes: spec.egress?.length ? ['Ingress', 'Egress'] : ['Ingress'] }
+}
+
+function withPorts<T extends { readonly ports?: readonly NetworkPolicyPort[] }>(rule: T): T {
+  const { ports } = rule
+  if (ports === undefined) return rule
+  const filled = mapShared(ports, port => withMissing(port, { protocol: 'TCP' }))
+  return filled === ports ? rule : { ...rule, ports: filled }
+}
+
+interface FoundBlock {
+  readonly field: string
+  readonly block: IPBlock
+}
+
+function blocksOf({ ingress = [], egress = [] }: NetworkPolicySpec): FoundBlock[] {
+  const found = (field: string, peers: readonly NetworkPolicyPeer[] = []): FoundBlock[] => {
+    return peers.flatMap(({ ipBlock: block }, index) => {
+      return block ? [{ field: `${field}[${index}].ipBlock`, block }] : []
+    })
+  }
+  return [
+    ...ingress.flatMap((rule, index) => found(`spec.ingress[${index}].from`, rule.from)),
+    ...egress.flatMap((rule, index) => found(`spec.egress[${index}].to`, rule.to)),
+  ]
+}
+
+function warnAboutBlock({ field, block }: FoundBlock): string[] {
+  return [
+    ...warnAboutCidr(`${field}.cidr`, block.cidr ?? ''),
+    ...(block.except?.flatMap((range, index) => warnAboutCidr(`${field}.except[${index}]`, range)) ?? []),
+  ]
+}

@@ -1,0 +1,17 @@
+/** The tables of `node.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { RuntimeClass } from '../../generated/node/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+const runtimeClassColumns: KindColumns<RuntimeClass> = {
+  columns: [nameColumn, textColumn('Handler', 'What the container runtime calls the class.'), ageColumn],
+  cells: (object: Unchecked<RuntimeClass>, nowMs) => [
+    nameOf(object),
+    object.handler ?? '',
+    ageOf(object, nowMs),
+  ],
+}
+
+export const nodeColumns: GroupColumns = { RuntimeClass: runtimeClassColumns }

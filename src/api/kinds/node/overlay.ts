@@ -1,0 +1,6 @@
+import type { Overlay } from '../overlay.ts'
+
+export const node: Overlay = {
+  quantities: ['Overhead.podFixed'],
+  atomic: ['Scheduling.nodeSelector'],
+}

@@ -1,0 +1,52 @@
+/** The rules of runtime classes. */
+import { duplicate, type FieldError } from '../../field-error.ts'
+import type { Toleration } from '../../generated/core/v1.ts'
+import type { RuntimeClass } from '../../generated/node/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateLabels } from '../../labels.ts'
+import { checkDns1123Label } from '../../names.ts'
+import { validateImmutable } from '../../validate-metadata.ts'
+import { deprecatedNodeLabels } from '../core/persistent-volume/warnings.ts'
+import { validateRequiredName } from '../core/pod/field-checks.ts'
+import { validateOverhead } from '../core/pod/resource-validation.ts'
+import { validateTolerations } from '../core/pod/scheduling-validation.ts'
+
+export const runtimeClassRules: KindRules<RuntimeClass> = {
+  createOnUpdate: true,
+  unconditionalUpdate: false,
+  validate: validateRuntimeClass,
+  validateUpdate: (runtimeClass, before) => [
+    ...validateRuntimeClass(runtimeClass),
+    ...validateImmutable(runtimeClass.handler, before.handler, 'handler'),
+  ],
+  warnings: warnAboutLabels,
+}
+
+function validateRuntimeClass({ handler, overhead, scheduling }: RuntimeClass): FieldError[] {
+  return [
+    ...validateRequiredName('handler', handler, checkDns1123Label),
+    ...(overhead ? validateOverhead('overhead', overhead.podFixed ?? {}) : []),
+    ...validateLabels('scheduling.nodeSelector', scheduling?.nodeSelector),
+    ...validateDistinct('scheduling.tolerations', scheduling?.tolerations ?? []),
+  ]
+}
+
+/** Tolerations are added to those of the pod, each once. */
+function validateDistinct(field: string, tolerations: readonly Toleration[]): FieldError[] {
+  const seen = new Set<string>()
+  const repeated = tolerations.flatMap((toleration, index) => {
+    const { key, operator, value, effect } = toleration
+    const identity = JSON.stringify([key ?? '', operator ?? '', value ?? '', effect ?? ''])
+    if (seen.has(identity)) return [duplicate(`${field}[${index}]`, toleration)]
+    seen.add(identity)
+    return []
+  })
+  return [...validateTolerations(field, tolerations), ...repeated]
+}
+
+function warnAboutLabels({ scheduling }: RuntimeClass): string[] {
+  return Object.keys(scheduling?.nodeSelector ?? {}).flatMap(key => {
+    const advice = deprecatedNodeLabels.get(key)
+    return advice === undefined ? [] : [`scheduling.nodeSelector: ${advice}`]
+  })
+}

@@ -1,0 +1,25 @@
+/** The tables of `policy`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { PodDisruptionBudget } from '../../generated/policy/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { integerColumn, textColumn } from '../make-column.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+const podDisruptionBudgetColumns: KindColumns<PodDisruptionBudget> = {
+  columns: [
+    nameColumn,
+    textColumn('Min Available', 'How many pods, or what part of them, must stay available.'),
+    textColumn('Max Unavailable', 'How many pods, or what part of them, may be unavailable.'),
+    integerColumn('Allowed Disruptions', 'How many pods may be evicted now.'),
+    ageColumn,
+  ],
+  cells: (budget: Unchecked<PodDisruptionBudget>, nowMs) => [
+    nameOf(budget),
+    String(budget.spec?.minAvailable ?? 'N/A'),
+    String(budget.spec?.maxUnavailable ?? 'N/A'),
+    budget.status?.disruptionsAllowed ?? 0,
+    ageOf(budget, nowMs),
+  ],
+}
+
+export const policyColumns: GroupColumns = { PodDisruptionBudget: podDisruptionBudgetColumns }

@@ -1,0 +1,56 @@
+/** The rules of pod disruption budgets. */
+import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
+import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from '../../generated/policy/v1.ts'
+import { checkPercent, percentOf, type IntOrString } from '../../int-or-string.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import type { LabelSelector } from '../../selector.ts'
+import { validateConditions } from '../conditions.ts'
+import { validateNonNegative, validateOptionalChoice } from '../core/pod/field-checks.ts'
+import { validateSelector } from '../core/pod/selectors.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+type Budget = Unchecked<PodDisruptionBudget>
+
+export const podDisruptionBudgetRules: KindRules<PodDisruptionBudget> = {
+  tracksGeneration: true,
+  unconditionalUpdate: false,
+  validate: validateBudget,
+  validateUpdate: validateBudget,
+  validateStatusUpdate: validateStatus,
+}
+
+const evictionPolicies = ['AlwaysAllow', 'IfHealthyBudget']
+
+function validateBudget({ spec = {} }: Budget): FieldError[] {
+  const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: eviction } = spec
+  return [
+    ...validateOneLimit(spec),
+    ...validateShare('spec.minAvailable', minAvailable),
+    ...validateShare('spec.maxUnavailable', maxUnavailable),
+    ...validateSelector('spec.selector', selector as LabelSelector | undefined),
+    ...validateOptionalChoice('spec.unhealthyPodEvictionPolicy', eviction, evictionPolicies),
+  ]
+}
+
+function validateOneLimit(spec: Unchecked<PodDisruptionBudgetSpec>): FieldError[] {
+  if (spec.minAvailable === undefined || spec.maxUnavailable === undefined) return []
+  return [invalid('spec', spec, 'minAvailable and maxUnavailable cannot be both set')]
+}
+
+/** A number of pods, or a part of them. */
+function validateShare(field: string, share: IntOrString | undefined): FieldError[] {
+  if (typeof share !== 'string') return validateNonNegative(field, share)
+  const errors = invalidEach(field, share, checkPercent(share))
+  const isMore = errors.length === 0 && (percentOf(share) ?? Infinity) > 100
+  return isMore ? [invalid(field, share, 'must not be greater than 100%')] : errors
+}
+
+function validateStatus({ status = {} }: Budget): FieldError[] {
+  return [
+    ...validateConditions('status.conditions', status.conditions),
+    ...validateNonNegative('status.disruptionsAllowed', status.disruptionsAllowed),
+    ...validateNonNegative('status.currentHealthy', status.currentHealthy),
+    ...validateNonNegative('status.desiredHealthy', status.desiredHealthy),
+    ...validateNonNegative('status.expectedPods', status.expectedPods),
+  ]
+}

@@ -1,0 +1,47 @@
+/** The tables of `rbac.authorization.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { ClusterRoleBinding, RoleBinding, Subject } from '../../generated/rbac/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { createdColumns } from '../created-columns.ts'
+import { textColumn, wideColumn } from '../make-column.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+const bindingColumns: KindColumns<RoleBinding | ClusterRoleBinding> = {
+  columns: [
+    nameColumn,
+    textColumn('Role', 'The role that is granted.'),
+    ageColumn,
+    wideColumn('Users', 'Users who get the role.'),
+    wideColumn('Groups', 'Groups whose members get the role.'),
+    wideColumn('ServiceAccounts', 'Service accounts that get the role.'),
+  ],
+  cells: (binding: Unchecked<RoleBinding | ClusterRoleBinding>, nowMs) => {
+    const { roleRef: { kind = '', name = '' } = {}, subjects } = binding
+    return [
+      nameOf(binding),
+      `${kind}/${name}`,
+      ageOf(binding, nowMs),
+      subjectsText(subjects, 'User'),
+      subjectsText(subjects, 'Group'),
+      subjectsText(subjects, 'ServiceAccount'),
+    ]
+  },
+}
+
+type SubjectKind = 'User' | 'Group' | 'ServiceAccount'
+
+function subjectsText(subjects: readonly Unchecked<Subject>[] = [], kind: SubjectKind): string {
+  const texts: string[] = []
+  for (const subject of subjects) {
+    const { name = '', namespace = '' } = subject
+    if (subject.kind === kind) texts.push(kind === 'ServiceAccount' ? `${namespace}/${name}` : name)
+  }
+  return texts.join(', ')
+}
+
+export const rbacColumns: GroupColumns = {
+  ClusterRole: createdColumns,
+  ClusterRoleBinding: bindingColumns,
+  Role: createdColumns,
+  RoleBinding: bindingColumns,
+}

@@ -1,0 +1,5 @@
+import type { Overlay } from '../overlay.ts'
+
+export const rbac: Overlay = {
+  atomic: ['RoleRef', 'Subject'],
+}

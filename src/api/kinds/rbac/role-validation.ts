@@ -1,0 +1,53 @@
+/** Roles: which verbs on which resources, or on which paths outside the API's resources. */
+import { invalid, required, type FieldError } from '../../field-error.ts'
+import type { ClusterRole, PolicyRule, Role } from '../../generated/rbac/v1.ts'
+import type { LabelSelector } from '../../selector.ts'
+import { validateSelector } from '../core/pod/selectors.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+export function validateRole({ rules = [] }: Unchecked<Role>): FieldError[] {
+  return rules.flatMap((rule, index) => validateNamespacedRule(`rules[${index}]`, rule))
+}
+
+export function validateClusterRole({ rules = [], aggregationRule }: Unchecked<ClusterRole>): FieldError[] {
+  const errors = rules.flatMap((rule, index) => validateRule(`rules[${index}]`, rule))
+  if (aggregationRule === undefined) return errors
+  const field = 'aggregationRule.clusterRoleSelectors'
+  const { clusterRoleSelectors: selectors = [] } = aggregationRule
+  if (selectors.length === 0) {
+    errors.push(required(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil'))
+  }
+  for (const [index, selector] of selectors.entries()) {
+    errors.push(...validateSelector(`${field}[${index}]`, selector as LabelSelector))
+  }
+  return errors
+}
+
+/** Paths outside the API's resources are in no namespace. */
+function validateNamespacedRule(field: string, rule: Unchecked<PolicyRule>): FieldError[] {
+  const errors = validateRule(field, rule)
+  const { nonResourceURLs = [] } = rule
+  if (nonResourceURLs.length === 0) return errors
+  const detail = 'namespaced rules cannot apply to non-resource URLs'
+  return [...errors, invalid(`${field}.nonResourceURLs`, nonResourceURLs, detail)]
+}
+
+function validateRule(field: string, rule: Unchecked<PolicyRule>): FieldError[] {
+  const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule
+  const errors: FieldError[] = []
+  if (verbs.length === 0) errors.push(required(`${field}.verbs`, 'verbs must contain at least one value'))
+  if (nonResourceURLs.length > 0) {
+    if (apiGroups.length > 0 || resources.length > 0 || resourceNames.length > 0) {
+      const detail = 'rules cannot apply to both regular resources and non-resource URLs'
+      errors.push(invalid(`${field}.nonResourceURLs`, nonResourceURLs, detail))
+    }
+    return errors
+  }
+  if (apiGroups.length === 0) {
+    errors.push(required(`${field}.apiGroups`, 'resource rules must supply at least one api group'))
+  }
+  if (resources.length === 0) {
+    errors.push(required(`${field}.resources`, 'resource rules must supply at least one resource'))
+  }
+  return errors
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { underTest } from '../testdata/check-rules.ts'
+import { rbac } from './rules.ts'
+
+const apiGroup = 'rbac.authorization.k8s.io'
+const read = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }
+
+test('a rule of a role names verbs, and resources in groups', () => {
+  const { check } = underTest(rbac['Role'])
+  check({})
+  check({ rules: [read] })
+  check(
+    { rules: [{ ...read, verbs: [] }] },
+    'rules[0].verbs: Required value: verbs must contain at least one value',
+  )
+  check(
+    { rules: [read, {}] },
+    'rules[1].verbs: Required value',
+    'rules[1].apiGroups: Required value: resource rules must supply at least one api group',
+    'rules[1].resources: Required value: resource rules must supply at least one resource',
+  )
+  check(
+    { rules: [{ verbs: ['get'], nonResourceURLs: ['/healthz'] }] },
+    'rules[0].nonResourceURLs: Invalid value: ["/healthz"]: namespaced rules cannot apply to non-resource URLs',
+  )
+})
+
+test('a rule of a cluster role names resources or paths, not both', () => {
+  const { check } = underTest(rbac['ClusterRole'])
+  check({ rules: [{ verbs: ['get'], nonResourceURLs: ['/healthz'] }] })
+  check(
+    { rules: [{ ...read, nonResourceURLs: ['*'] }] },
+    'rules[0].nonResourceURLs: Invalid value: ["*"]: rules cannot apply to both regular resources and ',
+  )
+  check({ aggregationRule: {} }, 'aggregationRule.clusterRoleSelectors: Required value: at least one')
+  check(
+    { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: '-' } }] } },
+    'aggregationRule.clusterRoleSelectors[0].matchLabels: Invalid value: "-"',
+  )
+  check(
+    { aggregationRule: { clusterRoleSelectors: [{ matchExpressions: [{ key: 'a', operator: 'In' }] }] } },
+    'aggregationRule.clusterRoleSelectors[0].matchExpressions[0].values: Required value',
+  )
+})
+
+test('a binding refers to a role and to subjects in their groups', () => {
+  const { check, withDefaults } = underTest(rbac['RoleBinding'])
+  const roleRef = { kind: 'Role', name: 'reader' }
+  const [eve, account] = [
+    { kind: 'User', name: 'eve' },
+    { kind: 'ServiceAccount', name: 'a' },
+  ]
+  assert.deepEqual(withDefaults({ roleRef, subjects: [eve, account] }), {
+    roleRef: { ...roleRef, apiGroup },
+    subjects: [{ ...eve, apiGroup }, account],
+  })
+  check({ roleRef })
+  check(
+    { roleRef: { ...roleRef, apiGroup: 'x', kind: 'Pod', name: 'a/b' } },
+    `roleRef.apiGroup: Unsupported value: "x": supported values: "${apiGroup}"`,
+    'roleRef.kind: Unsupported value: "Pod": supported values: "Role", "ClusterRole"',
+    'roleRef.name: Invalid value: "a/b": may not contain \'/\'',
+  )
+  check({}, 'roleRef.kind: Unsupported value: ""', 'roleRef.name: Required value')
+  check(
+    {
+      roleRef,
+      subjects: [{ kind: 'User', apiGroup: 'x' }, { kind: 'ServiceAccount', name: 'A', apiGroup }, {}],
+    },
+    'subjects[0].name: Required value',
+    'subjects[0].apiGroup: Unsupported value: "x"',
+    'subjects[1].name: Invalid value: "A"',
+    `subjects[1].apiGroup: Unsupported value: "${apiGroup}": supported values: ""`,
+    'subjects[2].name: Required value',
+    'subjects[2].kind: Unsupported value: "": supported values: "ServiceAccount", "User", "Group"',
+  )
+})
+
+test('a cluster role binding refers to a cluster role, and to service accounts with their namespace', () => {
+  const { check } = underTest(rbac['ClusterRoleBinding'])
+  const account = { kind: 'ServiceAccount', name: 'a' }
+  check({ roleRef: { kind: 'ClusterRole', name: 'x' }, subjects: [{ ...account, namespace: 'b' }] })
+  check(
+    { roleRef: { kind: 'Role', name: 'x' }, subjects: [account] },
+    'roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"',
+    'subjects[0].namespace: Required value',
+  )
+})
+
+test('the role of a binding never changes', () => {
+  for (const kind of ['RoleBinding', 'ClusterRoleBinding']) {
+    const { checkUpdate } = underTest(rbac[kind])
+    const before = { roleRef: { kind: 'ClusterRole', name: 'view' } }
+    checkUpdate({ ...before, subjects: [{ kind: 'User', name: 'eve' }] }, before)
+    checkUpdate(
+      { roleRef: { kind: 'ClusterRole', name: 'admin' } },
+      before,
+      `roleRef: Invalid value: {"apiGroup":"${apiGroup}","kind":"ClusterRole","name":"admin"}: cannot change roleRef`,
+    )
+  }
+})

@@ -1,0 +1,52 @@
+/**
+ * Roles and bindings. Whether somebody may write one, which is to say has all that it grants, is
+ * authorization's question.
+ * https://kubernetes.io/docs/reference/access-authn-authz/rbac/
+ */
+import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../../generated/rbac/v1.ts'
+import type { GroupRules, KindRules } from '../../kind-rules.ts'
+import { pathSegmentNames } from '../../names.ts'
+import {
+  validateClusterRoleBinding,
+  validateRoleBinding,
+  validateSameRole,
+  withBindingDefaults,
+} from './binding.ts'
+import { validateClusterRole, validateRole } from './role-validation.ts'
+
+const shared = { names: pathSegmentNames, createOnUpdate: true } as const
+
+const role: KindRules<Role> = { ...shared, validate: validateRole, validateUpdate: validateRole }
+
+const clusterRole: KindRules<ClusterRole> = {
+  ...shared,
+  validate: validateClusterRole,
+  validateUpdate: validateClusterRole,
+}
+
+const roleBinding: KindRules<RoleBinding> = {
+  ...shared,
+  withDefaults: withBindingDefaults,
+  validate: validateRoleBinding,
+  validateUpdate: (binding, before) => [
+    ...validateRoleBinding(binding),
+    ...validateSameRole(binding, before),
+  ],
+}
+
+const clusterRoleBinding: KindRules<ClusterRoleBinding> = {
+  ...shared,
+  withDefaults: withBindingDefaults,
+  validate: validateClusterRoleBinding,
+  validateUpdate: (binding, before) => [
+    ...validateClusterRoleBinding(binding),
+    ...validateSameRole(binding, before),
+  ],
+}
+
+export const rbac: GroupRules = {
+  Role: role,
+  ClusterRole: clusterRole,
+  RoleBinding: roleBinding,
+  ClusterRoleBinding: clusterRoleBinding,
+}

@@ -1,0 +1,167 @@
+/** What a claim asks for: devices of a class, or the first of several kinds that there is. */
+import { invalid, invalidEach, notSupported, required, type FieldError } from '../../field-error.ts'
+import type {
+  DeviceClaim,
+  DeviceClaimConfiguration,
+  DeviceConstraint,
+  DeviceRequest,
+  DeviceSubRequest,
+  DeviceToleration,
+  ExactDeviceRequest,
+} from '../../generated/resource/v1.ts'
+import { validateLabelName as validateLabelKey } from '../../labels.ts'
+import { checkLabelValue } from '../../names.ts'
+import { mapShared, withDefaults, withField } from '../core/pod/structure-sharing.ts'
+import type { Unchecked } from '../unchecked.ts'
+import { configurationsMax, validateConfiguration, validateSelectors } from './configuration.ts'
+import { validateList, validateSet } from './limits.ts'
+import { validateClassName, validateFullyQualifiedName, validateLabelName } from './names.ts'
+import { requestNamesOf, validateRequestReference, type RequestNames } from './request-names.ts'
+
+/** Requests of one claim. */
+export const requestsMax = 32
+
+export const taintEffects: readonly string[] = ['NoExecute', 'NoSchedule', 'None']
+
+export function withClaimDefaults(claim: DeviceClaim): DeviceClaim {
+  return withField(claim, 'requests', requests =>
+    mapShared(requests, request => {
+      const exact = withField(request, 'exactly', withCount)
+      return withField(exact, 'firstAvailable', list => mapShared(list, withCount))
+    }),
+  )
+}
+
+export function validateDeviceClaim(field: string, claim: Unchecked<DeviceClaim>): FieldError[] {
+  const names = requestNamesOf(claim)
+  return [
+    ...validateSet(`${field}.requests`, claim.requests, {
+      itemsMax: requestsMax,
+      validateItem: validateRequest,
+      keyOf: ({ name = '' }) => name,
+    }),
+    ...validateList(`${field}.constraints`, claim.constraints, {
+      itemsMax: constraintsMax,
+      validateItem: (place, constraint) => validateConstraint(place, constraint, names),
+    }),
+    ...validateList(`${field}.config`, claim.config, {
+      itemsMax: configurationsMax,
+      validateItem: (place, configuration) => validateClaimConfiguration(place, configuration, names),
+    }),
+  ]
+}
+
+/** References to requests by name. */
+export function validateRequestReferences(
+  field: string,
+  references: readonly string[] | undefined,
+  names: RequestNames,
+): FieldError[] {
+  return validateSet(field, references, {
+    itemsMax: requestsMax,
+    validateItem: (place, name) => validateRequestReference(place, name, names),
+    keyOf: name => name,
+  })
+}
+
+const constraintsMax = 32
+const alternativesMax = 8
+const tolerationsMax = 16
+const operators = ['Equal', 'Exists']
+
+function withCount<T extends ExactDeviceRequest>(request: T): T {
+  const moded = withDefaults<ExactDeviceRequest>(request, { allocationMode: 'ExactCount' })
+  return (moded.allocationMode === 'ExactCount' ? withDefaults(moded, { count: 1 }) : moded) as T
+}
+
+function validateRequest(field: string, request: Unchecked<DeviceRequest>): FieldError[] {
+  const { name, exactly, firstAvailable = [] } = request
+  const errors = validateLabelName(`${field}.name`, name)
+  const rule = 'exactly one of `exactly` or `firstAvailable` is required'
+  if (exactly && firstAvailable.length > 0) {
+    return [...errors, invalid(field, null, `${rule}, but multiple fields are set`)]
+  }
+  if (exactly) return [...errors, ...validateExact(`${field}.exactly`, exactly)]
+  if (firstAvailable.length === 0) return [...errors, required(field, rule)]
+  return [
+    ...errors,
+    ...validateSet(`${field}.firstAvailable`, firstAvailable, {
+      itemsMax: alternativesMax,
+      validateItem: validateAlternative,
+      keyOf: each => each.name ?? '',
+    }),
+  ]
+}
+
+function validateAlternative(field: string, request: Unchecked<DeviceSubRequest>): FieldError[] {
+  return [...validateLabelName(`${field}.name`, request.name), ...validateExact(field, request)]
+}
+
+function validateExact(field: string, request: Unchecked<ExactDeviceRequest>): FieldError[] {
+  return [
+    ...validateClassName(`${field}.deviceClassName`, request.deviceClassName),
+    ...validateSelectors(`${field}.selectors`, request.selectors),
+    ...validateAmount(field, request),
+    ...validateList(`${field}.tolerations`, request.tolerations, {
+      itemsMax: tolerationsMax,
+      validateItem: validateToleration,
+    }),
+  ]
+}
+
+/** A number of devices, or all there are. */
+function validateAmount(
+  field: string,
+  { allocationMode = '', count = 0 }: Unchecked<ExactDeviceRequest>,
+): FieldError[] {
+  switch (allocationMode) {
+    case 'All':
+      if (count === 0) return []
+      return [invalid(`${field}.count`, count, "must not be specified when allocationMode is 'All'")]
+    case 'ExactCount':
+      return count > 0 ? [] : [invalid(`${field}.count`, count, 'must be greater than zero')]
+    default:
+      return [notSupported(`${field}.allocationMode`, allocationMode, ['All', 'ExactCount'])]
+  }
+}
+
+function validateToleration(field: string, toleration: Unchecked<DeviceToleration>): FieldError[] {
+  const { key = '', operator = '', value = '', effect = '' } = toleration
+  const errors = key === '' ? [] : validateLabelKey(`${field}.key`, key)
+  if (operator === '') errors.push(required(`${field}.operator`, ''))
+  else if (operator === 'Equal') errors.push(...invalidEach(`${field}.value`, value, checkLabelValue(value)))
+  else if (operator !== 'Exists') errors.push(notSupported(`${field}.operator`, operator, operators))
+  else if (value !== '') errors.push(invalid(`${field}.value`, value, 'must be empty for operator `Exists`'))
+  if (effect === '' || taintEffects.includes(effect)) return errors
+  return [...errors, notSupported(`${field}.effect`, effect, taintEffects)]
+}
+
+/** Devices that have an attribute in common, or that differ in it. */
+function validateConstraint(
+  field: string,
+  constraint: Unchecked<DeviceConstraint>,
+  names: RequestNames,
+): FieldError[] {
+  const { requests, matchAttribute, distinctAttribute } = constraint
+  const errors = validateRequestReferences(`${field}.requests`, requests, names)
+  if (matchAttribute !== undefined) {
+    return [...errors, ...validateFullyQualifiedName(`${field}.matchAttribute`, matchAttribute)]
+  }
+  if (distinctAttribute !== undefined) {
+    return [...errors, ...validateFullyQualifiedName(`${field}.distinctAttribute`, distinctAttribute)]
+  }
+  const detail =
+    'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple ' + 'fields are set'
+  return [...errors, required(field, detail)]
+}
+
+function validateClaimConfiguration(
+  field: string,
+  configuration: Unchecked<DeviceClaimConfiguration>,
+  names: RequestNames,
+): FieldError[] {
+  return [
+    ...validateRequestReferences(`${field}.requests`, configuration.requests, names),
+    ...validateConfiguration(field, configuration),
+  ]
+}

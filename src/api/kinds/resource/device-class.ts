@@ -1,0 +1,29 @@
+/** The rules of device classes. */
+import { invalid, type FieldError } from '../../field-error.ts'
+import type { DeviceClass } from '../../generated/resource/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { isExtended } from '../core/pod/resource-names.ts'
+import type { Unchecked } from '../unchecked.ts'
+import { configurationsMax, validateConfiguration, validateSelectors } from './configuration.ts'
+import { validateList } from './limits.ts'
+
+export const deviceClassRules: KindRules<DeviceClass> = {
+  returnsDeleted: true,
+  tracksGeneration: true,
+  validate: validateDeviceClass,
+  validateUpdate: validateDeviceClass,
+}
+
+function validateDeviceClass({ spec = {} }: Unchecked<DeviceClass>): FieldError[] {
+  const { selectors, config, extendedResourceName: name } = spec
+  return [
+    ...validateSelectors('spec.selectors', selectors),
+    ...validateList('spec.config', config, {
+      itemsMax: configurationsMax,
+      validateItem: validateConfiguration,
+    }),
+    ...(name === undefined || isExtended(name)
+      ? []
+      : [invalid('spec.extendedResourceName', name, 'must be a valid extended resource name')]),
+  ]
+}

@@ -1,0 +1,62 @@
+/** Questions about pools of devices, and their answers, in tables. */
+import { nameColumn, nameOf, sinceText } from '../../columns.ts'
+import type { PoolStatus, ResourcePoolStatusRequest } from '../../generated/resource/v1alpha3.ts'
+import type { KindColumns } from '../../table-columns.ts'
+import { integerColumn, textColumn } from '../make-column.ts'
+import type { Unchecked } from '../unchecked.ts'
+
+export const resourcePoolStatusRequestColumns: KindColumns<ResourcePoolStatusRequest> = {
+  columns: [
+    nameColumn,
+    textColumn('Driver', 'The driver that is asked about.'),
+    textColumn('Total', 'How many devices there are.'),
+    textColumn('Available', 'How many devices are free.'),
+    textColumn('Allocated', 'How many devices are taken.'),
+    textColumn('Unavailable', 'How many devices cannot be used.'),
+    textColumn('Errors', 'How many pools are not as they should be.'),
+    integerColumn('Pools', 'How many pools there are.'),
+    textColumn('Status', 'Whether the question is answered.'),
+    textColumn('Completed', 'How long ago it was answered.'),
+  ],
+  cells: (request: Unchecked<ResourcePoolStatusRequest>, nowMs) => {
+    const decision = request.status?.conditions?.find(({ type, status }) => {
+      return status === 'True' && (type === 'Complete' || type === 'Failed')
+    })
+    const isComplete = decision?.type === 'Complete'
+    return [
+      nameOf(request),
+      request.spec?.driver ?? '',
+      ...devicesOf(request, decision?.type === 'Failed'),
+      request.status?.poolCount ?? 0,
+      isComplete ? completeText(request) : (decision?.type ?? 'Pending'),
+      isComplete ? sinceText(decision?.lastTransitionTime, nowMs) : '<none>',
+    ]
+  },
+}
+
+type Pool = Unchecked<PoolStatus>
+
+/** Devices in all, available, allocated and unavailable, and errors: as far as there is an answer. */
+function devicesOf({ status }: Unchecked<ResourcePoolStatusRequest>, isFailed: boolean): readonly string[] {
+  if (status === undefined || isFailed) return ['-', '-', '-', '-', '-']
+  const { pools = [] } = status
+  return [
+    sum(pools, pool => pool.totalDevices ?? 0),
+    sum(pools, pool => pool.availableDevices ?? 0),
+    sum(pools, pool => pool.allocatedDevices ?? 0),
+    sum(pools, pool => pool.unavailableDevices ?? 0),
+    sum(pools, pool => (pool.validationError === undefined ? 0 : 1)),
+  ]
+}
+
+function sum(pools: readonly Pool[], count: (pool: Pool) => number): string {
+  let total = 0
+  for (const pool of pools) total += count(pool)
+  return String(total)
+}
+
+/** An answer may be cut short. */
+function completeText({ status }: Unchecked<ResourcePoolStatusRequest>): string {
+  const { poolCount = 0, pools = [] } = status ?? {}
+  return poolCount > pools.length ? `Complete (${pools.length}/${poolCount} pools)` : 'Complete'
+}

@@ -1,0 +1,52 @@
+/**
+ * The rules of claims and of templates for them. Who may claim devices for administration depends on the
+ * namespace, which the API server knows.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
+ */
+import { forbiddenField, type FieldError } from '../../field-error.ts'
+import type { ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate } from '../../generated/resource/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateLabels } from '../../labels.ts'
+import { validateAnnotations, validateImmutable } from '../../validate-metadata.ts'
+import { withField } from '../core/pod/structure-sharing.ts'
+import type { Unchecked } from '../unchecked.ts'
+import { validateClaimStatus, withoutReleasedDevices } from './claim-status.ts'
+import { validateDeviceClaim, withClaimDefaults } from './device-claim.ts'
+
+export const resourceClaimRules: KindRules<ResourceClaim> = {
+  returnsDeleted: true,
+  withDefaults: claim => withField(claim, 'spec', withSpecDefaults),
+  prepareForStatusUpdate: withoutReleasedDevices,
+  validate: validateClaim,
+  validateUpdate: (claim, before) => validateImmutable(claim.spec, before.spec, 'spec'),
+  validateStatusUpdate: validateClaimStatus,
+}
+
+export const resourceClaimTemplateRules: KindRules<ResourceClaimTemplate> = {
+  returnsDeleted: true,
+  withDefaults: template => withField(template, 'spec', spec => withField(spec, 'spec', withSpecDefaults)),
+  validate: validateTemplate,
+  validateUpdate: (template, before) => [
+    ...validateTemplate(template),
+    ...validateImmutable(template.spec, before.spec, 'spec'),
+  ],
+}
+
+function withSpecDefaults(spec: ResourceClaimSpec): ResourceClaimSpec {
+  return withField(spec, 'devices', withClaimDefaults)
+}
+
+function validateClaim({ spec = {} }: Unchecked<ResourceClaim>): FieldError[] {
+  return validateDeviceClaim('spec.devices', spec.devices ?? {})
+}
+
+function validateTemplate({ spec = {} }: Unchecked<ResourceClaimTemplate>): FieldError[] {
+  const { metadata = {} } = spec
+  const { labels, annotations = {}, ...others } = metadata
+  return [
+    ...validateAnnotations(annotations, 'spec.metadata.annotations'),
+    ...validateLabels('spec.metadata.labels', labels),
+    ...Object.keys(others).map(name => forbiddenField(`spec.metadata.${name}`, 'cannot be set')),
+    ...validateDeviceClaim('spec.spec.devices', spec.spec?.devices ?? {}),
+  ]
+}

@@ -1,0 +1,13 @@
+import type { GroupRules } from '../../kind-rules.ts'
+import { deviceClassRules } from './device-class.ts'
+import { resourceClaimRules, resourceClaimTemplateRules } from './resource-claim.ts'
+import { resourceSliceRules } from './resource-slice.ts'
+
+export const resource: GroupRules = {
+  DeviceClass: deviceClassRules,
+  DeviceTaintRule: { returnsDeleted: true },
+  ResourceClaim: resourceClaimRules,
+  ResourceClaimTemplate: resourceClaimTemplateRules,
+  ResourcePoolStatusRequest: { returnsDeleted: true },
+  ResourceSlice: resourceSliceRules,
+}

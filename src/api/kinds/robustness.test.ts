@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '#/base/seeded-random.ts'
+import { structDefinition } from '../definitions.ts'
+import { formatFieldErrors } from '../field-error.ts'
+import { deepFreeze } from '../json-value.ts'
+import type { GroupRules, KindRules } from '../kind-rules.ts'
+import type { KubernetesObject } from '../metadata.ts'
+import { core } from './core/rules.ts'
+import { discovery } from './discovery/rules.ts'
+import { events } from './events/rules.ts'
+import { networking } from './networking/rules.ts'
+import { storage } from './storage/rules.ts'
+import { arbitraryObject } from './testdata/arbitrary-object.ts'
+
+const objectsPerKind = 150
+/** Their rules are tested with the rest of what pods are. */
+const podKinds = ['Pod', 'PodTemplate', 'ReplicationController']
+
+/** Every rule of a kind, for two objects. Objects are frozen: who changes one throws. */
+function applyRules(rules: KindRules, given: KubernetesObject, stored: KubernetesObject): void {
+  const fill = (object: KubernetesObject) => deepFreeze(rules.withDefaults?.(object) ?? object)
+  const [object, before] = [fill(given), fill(stored)]
+  assert.equal(fill(object), object, 'defaults of an object that has them are the object')
+  const created = deepFreeze(rules.prepareForCreate?.(object) ?? object)
+  formatFieldErrors(rules.validate?.(created) ?? [])
+  const updated = deepFreeze(rules.prepareForUpdate?.(object, before) ?? object)
+  formatFieldErrors(rules.validateUpdate?.(updated, before) ?? [])
+  const reported = deepFreeze(
+    rules.prepareForStatusUpdate?.(object, before, '2026-01-01T00:00:00Z') ?? object,
+  )
+  formatFieldErrors(rules.validateStatusUpdate?.(reported, before) ?? [])
+  for (const warnings of [rules.warnings?.(created, undefined), rules.warnings?.(updated, before)]) {
+    assert.ok(!warnings?.includes(''))
+  }
+  const selectable = Object.values(rules.selectableFields ?? {}).map(valueOf => typeof valueOf(object))
+  assert.ok(selectable.every(type => type === 'string'))
+  rules.isHeld?.(object)
+  rules.beginDeletion?.(object)
+}
+
+function checkKinds(group: string, all: GroupRules): void {
+  for (const [kind, rules] of Object.entries(all)) {
+    if (podKinds.includes(kind)) continue
+    // Events of both groups are judged as core has them.
+    const schema = structDefinition(`${group === 'events' ? 'core' : group}.v1.${kind}`)
+    const known = rules as unknown as KindRules
+    applyRules(known, deepFreeze({}), deepFreeze({}))
+    for (let seed = 0; seed < objectsPerKind; seed++) {
+      const random = new SeededRandom(`${kind} ${seed}`)
+      const [given, stored] = [0, 1].map(
+        () => deepFreeze(arbitraryObject(schema, random)) as KubernetesObject,
+      )
+      assert.ok(given && stored)
+      try {
+        applyRules(known, given, stored)
+        applyRules(known, given, given)
+      } catch (error) {
+        throw new Error(`${kind}, seed ${seed}: ${JSON.stringify(given)}`, { cause: error })
+      }
+    }
+  }
+}
+
+test('no object of the right types makes a rule of core throw', () => checkKinds('core', core))
+test('nor one of networking', () => checkKinds('networking', networking))
+test('nor one of discovery', () => checkKinds('discovery', discovery))
+test('nor one of storage', () => checkKinds('storage', storage))
+test('nor an event', () => checkKinds('events', events))

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '#/base/seeded-random.ts'
+import { defaultResources } from '../builtin.ts'
+import { formatFieldErrors } from '../field-error.ts'
+import { deepFreeze } from '../json-value.ts'
+import type { KindRules } from '../kind-rules.ts'
+import type { KubernetesObject } from '../metadata.ts'
+import type { Resource } from '../resource.ts'
+import { rulesOf } from './rules.ts'
+import { arbitraryObject } from './testdata/arbitrary-object.ts'
+
+test('a kind has the same rules in all versions, and what is no kind has none', () => {
+  const autoscalers = defaultResources().filter(({ plural }) => plural === 'horizontalpodautoscalers')
+  assert.equal(autoscalers.length, 2)
+  for (const { rules } of autoscalers) assert.equal(rules, rulesOf('autoscaling', 'HorizontalPodAutoscaler'))
+  assert.equal(rulesOf('autoscaling', 'constructor'), undefined)
+  assert.equal(rulesOf('constructor', 'Role'), undefined)
+})
+
+test('every kind that is stored has rules', () => {
+  const without = defaultResources()
+    .filter(({ rules }) => rules === undefined)
+    .map(({ plural }) => plural)
+  assert.deepEqual(without, [
+    'componentstatuses',
+    'selfsubjectreviews',
+    'tokenreviews',
+    'selfsubjectrulesreviews',
+  ])
+})
+
+/** Groups with a test of this kind of their own. */
+const testedElsewhere = [
+  '',
+  'apps',
+  'batch',
+  'discovery.k8s.io',
+  'events.k8s.io',
+  'networking.k8s.io',
+  'storage.k8s.io',
+]
+const resources = defaultResources().filter(({ rules, group }) => rules && !testedElsewhere.includes(group))
+const objectsPerKind = 50
+
+/** Every rule of a kind, for two frozen objects. */
+function applyRules(
+  { rules, storage, version }: Resource,
+  given: KubernetesObject,
+  stored: KubernetesObject,
+): void {
+  const known = rules as unknown as KindRules
+  const fill = (object: KubernetesObject) => deepFreeze(known.withDefaults?.(object) ?? object)
+  const [object, before] = [fill(given), fill(stored)]
+  assert.equal(fill(object), object, 'defaults of an object that has them are the object')
+  // The other rules look at objects as they are stored.
+  if (storage.version !== version) return
+  const created = deepFreeze(known.prepareForCreate?.(object) ?? object)
+  formatFieldErrors(known.validate?.(created) ?? [])
+  const updated = deepFreeze(known.prepareForUpdate?.(object, before) ?? object)
+  formatFieldErrors(known.validateUpdate?.(updated, before) ?? [])
+  const reported = deepFreeze(
+    known.prepareForStatusUpdate?.(object, before, '2026-01-01T00:00:00Z') ?? object,
+  )
+  formatFieldErrors(known.validateStatusUpdate?.(reported, before) ?? [])
+  known.warnings?.(created, undefined)
+  known.warnings?.(updated, before)
+  for (const part of Object.values(known.parts ?? {})) {
+    formatFieldErrors(part.validate?.(deepFreeze(part.merge(before, object)), before) ?? [])
+  }
+  for (const valueOf of Object.values(known.selectableFields ?? {}))
+    assert.equal(typeof valueOf(object), 'string')
+}
+
+test('no object of the right types makes a rule throw', () => {
+  for (const resource of resources) {
+    applyRules(resource, deepFreeze({}), deepFreeze({}))
+    for (let seed = 0; seed < objectsPerKind; seed++) {
+      const random = new SeededRandom(`${resource.plural} ${seed}`)
+      const [given, stored] = [0, 1].map(
+        () => deepFreeze(arbitraryObject(resource.schema, random)) as KubernetesObject,
+      )
+      assert.ok(given && stored)
+      try {
+        applyRules(resource, given, stored)
+        applyRules(resource, given, given)
+      } catch (error) {
+        throw new Error(`${resource.plural}, seed ${seed}: ${JSON.stringify(given)}`, { cause: error })
+      }
+    }
+  }
+})

@@ -1,0 +1,61 @@
+/** The rules of priority classes. */
+import { forbiddenField, type FieldError } from '../../field-error.ts'
+import type { PriorityClass } from '../../generated/scheduling/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateImmutable } from '../../validate-metadata.ts'
+import { validateChoice } from '../core/pod/field-checks.ts'
+import { withMissing } from '../core/pod/structure-sharing.ts'
+
+export const priorityClassRules: KindRules<PriorityClass> = {
+  withDefaults: priorityClass => withMissing(priorityClass, { preemptionPolicy: 'PreemptLowerPriority' }),
+  /** Nothing that matters ever changes, so the first generation is the last. */
+  prepareForCreate: priorityClass => {
+    return { ...priorityClass, metadata: { ...priorityClass.metadata, generation: 1 } }
+  },
+  validate: priorityClass => [...validatePriority(priorityClass), ...validatePreemption(priorityClass)],
+  validateUpdate: validateUnchanged,
+}
+
+/** The highest priority that is not the system's own. */
+const userPriorityMax = 1_000_000_000
+const systemPrefix = 'system-'
+
+/** The classes Kubernetes has for itself, with the priority of each. */
+const systemPriorities: ReadonlyMap<string, number> = new Map([
+  ['system-node-critical', 2_000_001_000],
+  ['system-cluster-critical', 2_000_000_000],
+])
+
+function validatePriority({ metadata, value = 0, globalDefault = false }: PriorityClass): FieldError[] {
+  const name = metadata?.name ?? ''
+  if (!name.startsWith(systemPrefix)) {
+    if (value <= userPriorityMax) return []
+    return [forbiddenField('value', `maximum allowed value of a user defined priority is ${userPriorityMax}`)]
+  }
+  const problem = checkSystemClass(name, value, globalDefault)
+  if (problem === undefined) return []
+  const detail =
+    `priority class names with '${systemPrefix}' prefix are reserved for system use ` +
+    `only. error: ${problem}`
+  return [forbiddenField('metadata.name', detail)]
+}
+
+function checkSystemClass(name: string, value: number, globalDefault: boolean): string | undefined {
+  const priority = systemPriorities.get(name)
+  if (priority === undefined) return `${name} is not a known system priority class`
+  if (value !== priority) return `value of ${name} PriorityClass must be ${priority}`
+  return globalDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined
+}
+
+function validatePreemption({ preemptionPolicy }: PriorityClass): FieldError[] {
+  return validateChoice('preemptionPolicy', preemptionPolicy, ['PreemptLowerPriority', 'Never'])
+}
+
+/** Pods got their priority when they were made; it must not mean something else afterwards. */
+function validateUnchanged(priorityClass: PriorityClass, before: PriorityClass): FieldError[] {
+  const isSame = (priorityClass.value ?? 0) === (before.value ?? 0)
+  return [
+    ...(isSame ? [] : [forbiddenField('value', 'may not be changed in an update.')]),
+    ...validateImmutable(priorityClass.preemptionPolicy, before.preemptionPolicy, 'preemptionPolicy'),
+  ]
+}

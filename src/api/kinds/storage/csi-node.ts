@@ -1,0 +1,69 @@
+/**
+ * The rules of objects that say which CSI drivers a node has. How many volumes fit may change, nothing else
+ * of a driver.
+ */
+import { duplicate, invalid, invalidEach, required, type FieldError } from '../../field-error.ts'
+import type { CSINode, CSINodeDriver } from '../../generated/storage/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { checkQualifiedName } from '../../names.ts'
+import { validateImmutable } from '../../validate-metadata.ts'
+import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
+import { validateNonNegative } from '../core/pod/field-checks.ts'
+import { repetitions } from '../repetitions.ts'
+import { withoutField } from '../core/pod/structure-sharing.ts'
+
+export const csiNodeRules: KindRules<CSINode> = {
+  validate: validateCsiNode,
+  validateUpdate: (node, before) => [...validateCsiNode(node), ...validateSameDrivers(node, before)],
+  unconditionalUpdate: false,
+  returnsDeleted: true,
+}
+
+function validateCsiNode({ spec }: CSINode): FieldError[] {
+  const drivers = spec?.drivers ?? []
+  const names = drivers.map(driver => driver.name ?? '')
+  const isRepeated = repetitions(names)
+  return drivers.flatMap((driver, index) => {
+    const field = `spec.drivers[${index}]`
+    const name = names[index] ?? ''
+    return [
+      ...validateCsiDriverName(`${field}.name`, name),
+      ...validateNodeId(`${field}.nodeID`, driver.nodeID ?? ''),
+      ...validateNonNegative(`${field}.allocatable.count`, driver.allocatable?.count),
+      ...(isRepeated[index] ? [duplicate(`${field}.name`, name)] : []),
+      ...validateTopologyKeys(field, driver.topologyKeys ?? []),
+    ]
+  })
+}
+
+const nodeIdBytesMax = 256
+
+function validateNodeId(field: string, nodeId: string): FieldError[] {
+  if (nodeId === '') return [required(field, '')]
+  if (Buffer.byteLength(nodeId) <= nodeIdBytesMax) return []
+  return [invalid(field, nodeId, `must be ${nodeIdBytesMax} characters or less`)]
+}
+
+/** The field is the driver's: the API names no single key. */
+function validateTopologyKeys(field: string, keys: readonly string[]): FieldError[] {
+  const isRepeated = repetitions(keys)
+  return keys.flatMap((key, index) => [
+    ...(key === '' ? [required(field, '')] : []),
+    ...(isRepeated[index] ? [duplicate(field, key)] : []),
+    ...invalidEach(field, key, checkQualifiedName(key)),
+  ])
+}
+
+function validateSameDrivers(node: CSINode, before: CSINode): FieldError[] {
+  const old = new Map(before.spec?.drivers?.map(driver => [driver.name, driver]))
+  return (
+    node.spec?.drivers?.flatMap(driver => {
+      const was = old.get(driver.name)
+      return was ? validateImmutable(withoutCount(driver), withoutCount(was), 'spec.drivers') : []
+    }) ?? []
+  )
+}
+
+function withoutCount(driver: CSINodeDriver): object {
+  return withoutField(driver, 'allocatable')
+}

@@ -1,0 +1,47 @@
+/** The rules of what a CSI driver says about how much can be stored where. */
+import type { FieldError } from '../../field-error.ts'
+import type { CSIStorageCapacity } from '../../generated/storage/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateImmutable } from '../../validate-metadata.ts'
+import { deprecatedNodeLabels } from '../core/persistent-volume/warnings.ts'
+import { validateDnsSubdomain } from '../core/pod/field-checks.ts'
+import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { validateSelector } from '../core/pod/selectors.ts'
+import { validateNonNegativeQuantity } from '../core/resource-quantities.ts'
+
+export const csiStorageCapacityRules: KindRules<CSIStorageCapacity> = {
+  validate: validateCapacity,
+  validateUpdate: (capacity, before) => [
+    ...validateCapacity(capacity),
+    ...(sameMeaning(capacity.nodeTopology, before.nodeTopology)
+      ? []
+      : validateImmutable(capacity.nodeTopology, before.nodeTopology, 'nodeTopology')),
+    ...validateImmutable(capacity.storageClassName ?? '', before.storageClassName ?? '', 'storageClassName'),
+  ],
+  warnings: warnAboutCapacity,
+  unconditionalUpdate: false,
+}
+
+function validateCapacity(given: CSIStorageCapacity): FieldError[] {
+  const { nodeTopology, capacity } = given
+  return [
+    ...validateSelector('nodeTopology', nodeTopology),
+    ...validateDnsSubdomain('storageClassName', given.storageClassName ?? ''),
+    ...(capacity === undefined ? [] : validateNonNegativeQuantity('capacity', capacity)),
+  ]
+}
+
+function warnAboutCapacity({ nodeTopology }: CSIStorageCapacity): string[] {
+  const { matchExpressions = [], matchLabels = {} } = nodeTopology ?? {}
+  const warnings = matchExpressions.flatMap(({ key }, index) => {
+    const advice = deprecatedNodeLabels.get(key)
+    return advice === undefined ? [] : [`nodeTopology.matchExpressions[${index}].key: ${key} is ${advice}`]
+  })
+  return [
+    ...warnings,
+    ...Object.keys(matchLabels).flatMap(label => {
+      const advice = deprecatedNodeLabels.get(label)
+      return advice === undefined ? [] : [`nodeTopology.matchLabels.${label}: ${advice}`]
+    }),
+  ]
+}

@@ -1,0 +1,86 @@
+/** The rules of storage classes. What volumes are made of is said once. */
+import { duplicate, required, type FieldError } from '../../field-error.ts'
+import type { TopologySelectorTerm } from '../../generated/core/v1.ts'
+import type { StorageClass } from '../../generated/storage/v1.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateLabelName } from '../../labels.ts'
+import { validateImmutable } from '../../validate-metadata.ts'
+import { deprecatedNodeLabels } from '../core/persistent-volume/warnings.ts'
+import { validateChoice, validateOptionalChoice } from '../core/pod/field-checks.ts'
+import { repetitions } from '../repetitions.ts'
+import { withMissing } from '../core/pod/structure-sharing.ts'
+import { validateDriver, validateParameters } from './parameters.ts'
+
+export const storageClassRules: KindRules<StorageClass> = {
+  withDefaults: storageClass => {
+    return withMissing(storageClass, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' })
+  },
+  validate: validateStorageClass,
+  validateUpdate: (storageClass, before) => [
+    ...validateStorageClass(storageClass),
+    ...validateImmutable(storageClass.parameters ?? {}, before.parameters ?? {}, 'parameters'),
+    ...validateImmutable(storageClass.provisioner ?? '', before.provisioner ?? '', 'provisioner'),
+    ...validateImmutable(storageClass.reclaimPolicy, before.reclaimPolicy, 'reclaimPolicy'),
+    ...validateImmutable(storageClass.volumeBindingMode, before.volumeBindingMode, 'volumeBindingMode'),
+  ],
+  warnings: warnAboutStorageClass,
+  returnsDeleted: true,
+}
+
+const bindingModes = ['Immediate', 'WaitForFirstConsumer']
+
+function validateStorageClass(storageClass: StorageClass): FieldError[] {
+  const { parameters = {}, reclaimPolicy, volumeBindingMode, allowedTopologies = [] } = storageClass
+  return [
+    ...validateDriver('provisioner', storageClass.provisioner),
+    ...validateParameters('parameters', parameters),
+    ...(reclaimPolicy ? validateOptionalChoice('reclaimPolicy', reclaimPolicy, ['Delete', 'Retain']) : []),
+    ...validateChoice('volumeBindingMode', volumeBindingMode, bindingModes),
+    ...validateTopologies('allowedTopologies', allowedTopologies),
+  ]
+}
+
+/** Where volumes may be: the terms differ. */
+function validateTopologies(field: string, terms: readonly TopologySelectorTerm[]): FieldError[] {
+  const isRepeated = repetitions(terms.map(meaningOf))
+  return terms.flatMap((term, index) => [
+    ...validateTerm(`${field}[${index}].matchLabelExpressions`, term),
+    ...(isRepeated[index] ? [duplicate(`${field}[${index}].matchLabelExpressions`, '')] : []),
+  ])
+}
+
+function validateTerm(field: string, { matchLabelExpressions = [] }: TopologySelectorTerm): FieldError[] {
+  const keys = matchLabelExpressions.map(expression => expression.key ?? '')
+  const isRepeated = repetitions(keys)
+  return matchLabelExpressions.flatMap((expression, index) => {
+    const values = expression.values ?? []
+    const key = keys[index] ?? ''
+    const isRepeatedValue = repetitions(values)
+    return [
+      ...(values.length === 0 ? [required(`${field}[${index}].values`, '')] : []),
+      ...values.flatMap((value, position) => {
+        return isRepeatedValue[position] ? [duplicate(`${field}[${index}].values[${position}]`, value)] : []
+      }),
+      ...validateLabelName(`${field}[${index}].key`, key),
+      ...(isRepeated[index] ? [duplicate(`${field}[${index}].key`, key)] : []),
+    ]
+  })
+}
+
+/** A term without the order in which it says things. */
+function meaningOf({ matchLabelExpressions = [] }: TopologySelectorTerm): string {
+  return matchLabelExpressions
+    .map(({ key, values }) => [key, ...[...new Set(values)].sort()].join(' '))
+    .sort()
+    .join('\n')
+}
+
+function warnAboutStorageClass({ allowedTopologies = [] }: StorageClass): string[] {
+  return allowedTopologies.flatMap(({ matchLabelExpressions = [] }, index) => {
+    return matchLabelExpressions.flatMap(({ key }, position) => {
+      const advice = deprecatedNodeLabels.get(key)
+      const field = `allowedTopologies[${index}].matchLabelExpressions[${position}].key`
+      return advice === undefined ? [] : [`${field}: ${advice}`]
+    })
+  })
+}

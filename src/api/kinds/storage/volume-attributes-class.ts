@@ -1,0 +1,30 @@
+/** The rules of classes of volume attributes. */
+import { forbiddenField, required, type FieldError } from '../../field-error.ts'
+import type { VolumeAttributesClass } from '../../generated/storage/v1.ts'
+import { equalJson } from '../../json-value.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import { validateDriver, validateParameters } from './parameters.ts'
+
+export const volumeAttributesClassRules: KindRules<VolumeAttributesClass> = {
+  validate: validateAttributesClass,
+  validateUpdate: (attributesClass, before) => {
+    const errors: FieldError[] = []
+    if ((attributesClass.driverName ?? '') !== (before.driverName ?? '')) {
+      errors.push(forbiddenField('driverName', 'updates to driverName are forbidden.'))
+    }
+    if (!equalJson(attributesClass.parameters ?? {}, before.parameters ?? {})) {
+      errors.push(forbiddenField('parameters', 'updates to parameters are forbidden.'))
+    }
+    return [...errors, ...validateAttributesClass(attributesClass)]
+  },
+  returnsDeleted: true,
+}
+
+function validateAttributesClass({ driverName, parameters = {} }: VolumeAttributesClass): FieldError[] {
+  const errors = [
+    ...validateDriver('driverName', driverName),
+    ...validateParameters('parameters', parameters),
+  ]
+  if (Object.keys(parameters).length > 0) return errors
+  return [...errors, required('parameters', 'must contain at least one key/value pair')]
+}

@@ -1,0 +1,5 @@
+import { merged, type Overlay } from '../overlay.ts'
+
+export const storagemigration: Overlay = {
+  merging: { 'StorageVersionMigrationStatus.conditions': merged('type') },
+}

@@ -1,0 +1,50 @@
+/** The table notation of the columns' tests: an object in its shortest form, and its cells. */
+import assert from 'node:assert/strict'
+import { deepFreeze } from '../../json-value.ts'
+import type { KubernetesObject } from '../../metadata.ts'
+import type { KindColumns, RowCondition } from '../../table-columns.ts'
+import { formatTime } from '../../time.ts'
+import { kindColumnsOf } from '../columns.ts'
+
+const nowMs = Date.UTC(2026, 4, 4, 12)
+
+/** `ago(90)` is a minute and a half before the moment at which tables are looked at. */
+export function ago(seconds: number): string {
+  return formatTime(nowMs - seconds * 1000)
+}
+
+export interface ColumnsUnderTest {
+  /** All cells of the object, which is called `a` and five minutes old. */
+  readonly row: (object: object, ...cells: readonly unknown[]) => void
+  /** Some cells, by column. */
+  readonly check: (object: object, cells: Readonly<Record<string, unknown>>) => void
+  readonly conditions: (object: object) => readonly RowCondition[]
+}
+
+export function columnsUnderTest(group: string, kind: string): ColumnsUnderTest {
+  const found = kindColumnsOf(group, kind)
+  assert.ok(found)
+  // The objects of a test are of the kind, as those of the store are.
+  const { columns, cells, conditions } = found as unknown as KindColumns
+  const names = columns.map(column => column.name)
+  const cellsOf = (object: object): readonly unknown[] => {
+    const given = cells(deepFreeze(withMetadata(object)), nowMs)
+    assert.equal(given.length, columns.length)
+    return given
+  }
+  return {
+    row(object, ...expected) {
+      assert.deepEqual(cellsOf(object), expected)
+    },
+    check(object, expected) {
+      const given = cellsOf(object)
+      const shown = Object.keys(expected).map(name => [name, given[names.indexOf(name)]])
+      assert.deepEqual(Object.fromEntries(shown), expected)
+    },
+    conditions: object => conditions?.(object) ?? [],
+  }
+}
+
+function withMetadata(object: KubernetesObject): KubernetesObject {
+  return { ...object, metadata: { name: 'a', creationTimestamp: ago(300), ...object.metadata } }
+}

@@ -1,0 +1,57 @@
+/** The table notation of the rules' tests: an object in its shortest form, and all that is wrong with it. */
+import assert from 'node:assert/strict'
+import { formatFieldError, type FieldError } from '../../field-error.ts'
+import { deepFreeze } from '../../json-value.ts'
+import type { KindRules } from '../../kind-rules.ts'
+import type { KubernetesObject } from '../../metadata.ts'
+
+export interface RulesUnderTest {
+  /**
+   * Exactly these errors, in this order, when the object is created; a text may leave off the end of its
+   * error.
+   */
+  readonly check: (object: object, ...errors: readonly string[]) => void
+  /** The same when the object takes the place of another. */
+  readonly checkUpdate: (object: object, before: object, ...errors: readonly string[]) => void
+  /** The same when its status does. */
+  readonly checkStatus: (object: object, before: object, ...errors: readonly string[]) => void
+  /** The object with its defaults; those of an object that has them all are itself. */
+  readonly withDefaults: (object: object) => KubernetesObject
+}
+
+export function underTest(rules: KindRules<never> | undefined): RulesUnderTest {
+  assert.ok(rules)
+  const known = rules as unknown as KindRules
+  const { withDefaults, prepareForCreate, prepareForUpdate, prepareForStatusUpdate, ...rest } = known
+  const fill = (object: object): KubernetesObject => withDefaults?.(deepFreeze(object)) ?? object
+  const create = (object: object): KubernetesObject => prepareForCreate?.(fill(object)) ?? fill(object)
+  return {
+    check(object, ...errors) {
+      assertErrors(rest.validate?.(create(object)), errors)
+    },
+    checkUpdate(object, before, ...errors) {
+      const [given, stored] = [fill(object), fill(before)]
+      assertErrors(rest.validateUpdate?.(prepareForUpdate?.(given, stored) ?? given, stored), errors)
+    },
+    checkStatus(object, before, ...errors) {
+      const [given, stored] = [fill(object), fill(before)]
+      const prepared = prepareForStatusUpdate?.(given, stored, now) ?? given
+      assertErrors(rest.validateStatusUpdate?.(prepared, stored), errors)
+    },
+    withDefaults(object) {
+      const filled = fill(object)
+      assert.equal(fill(filled), filled)
+      return filled
+    },
+  }
+}
+
+const now = '2026-01-01T00:00:00Z'
+
+function assertErrors(errors: readonly FieldError[] | undefined, expected: readonly string[]): void {
+  const texts = (errors ?? []).map(formatFieldError)
+  const shown = texts.map((text, index) =>
+    text.startsWith(expected[index] ?? '\n') ? expected[index] : text,
+  )
+  assert.deepEqual(shown, expected)
+}

@@ -1,0 +1,95 @@
+/**
+ * The words of strategic merge patch: members of a patch that say how to merge instead of what. Kubernetes
+ * answers 500 to some patches that are wrong in themselves; here every such patch is the client's mistake,
+ * 400 or 422.
+ */
+import { apiError, badRequest, type ApiError } from '../errors.ts'
+import type { JsonValue } from '../json-value.ts'
+import { showValue } from '../quote.ts'
+import { get, type JsonObject } from './json-object.ts'
+
+export const patchMarker = '$patch'
+export const retainKeysMarker = '$retainKeys'
+const orderMarker = '$setElementOrder'
+const deletionMarker = '$deleteFromPrimitiveList'
+
+export function orderKey(field: string): string {
+  return `${orderMarker}/${field}`
+}
+
+export function deletionKey(field: string): string {
+  return `${deletionMarker}/${field}`
+}
+
+export function isDirective(key: string): boolean {
+  return key.startsWith('$') && (key === patchMarker || key === retainKeysMarker || isListDirective(key))
+}
+
+/** The field that a `$setElementOrder/...` or `$deleteFromPrimitiveList/...` is about. */
+export function directedField(key: string): string | undefined {
+  if (!key.startsWith('$') || !isListDirective(key)) return undefined
+  const marker = key.startsWith(orderMarker) ? orderMarker : deletionMarker
+  if (key.startsWith(`${marker}/`)) return key.slice(marker.length + 1)
+  throw marker === orderMarker ? badOrder() : badDeletions()
+}
+
+/** What the `$patch` of a map or a list item says; `undefined` when it has none. */
+export function patchDirective(patch: JsonObject): 'replace' | 'delete' | 'merge' | undefined {
+  const directive = get(patch, patchMarker)
+  if (directive === undefined) return undefined
+  if (directive === 'replace' || directive === 'delete' || directive === 'merge') return directive
+  throw badRequest(`unknown patch type: ${show(directive)} in map: ${show(patch)}`)
+}
+
+/** The members that a patched object may have; `undefined` when the patch does not say. */
+export function retainedKeys(patch: JsonObject): ReadonlySet<JsonValue> | undefined {
+  const list = get(patch, retainKeysMarker)
+  if (list === undefined) return undefined
+  if (!Array.isArray(list)) throw badRetainKeys()
+  const keys = new Set(list)
+  for (const [key, value] of Object.entries(patch)) {
+    if (value !== null && !isDirective(key) && !keys.has(key)) throw badRetainKeys()
+  }
+  return keys
+}
+
+export function badOrder(): ApiError {
+  return badRequest('invalid patch format of setElementOrder list')
+}
+
+export function badDeletions(): ApiError {
+  return badRequest('invalid patch format of primitive list')
+}
+
+export function orderMismatch(patch: JsonValue, order: JsonValue): ApiError {
+  const text = `The order in patch list: ${show(patch)} doesn't match ${orderMarker} list: ${show(order)}`
+  return badRequest(text)
+}
+
+export function noMergeKey(item: JsonValue, mergeKey: string): ApiError {
+  return apiError('Invalid', `map: ${show(item)} does not contain declared merge key: ${mergeKey}`)
+}
+
+export function notAnObject(item: JsonValue): ApiError {
+  return apiError('Invalid', `expected a map in a merged list, but received ${show(item)}`)
+}
+
+export function notAScalar(item: JsonValue): ApiError {
+  if (Array.isArray(item)) return apiError('Invalid', 'lists of lists are not supported')
+  return apiError('Invalid', `cannot merge lists without merge key: ${show(item)}`)
+}
+
+/** Characters of a patch that an error shows. */
+const shownCharactersMax = 300
+
+function show(value: JsonValue): string {
+  return showValue(value, shownCharactersMax)
+}
+
+function badRetainKeys(): ApiError {
+  return badRequest('invalid patch format of retainKeys')
+}
+
+function isListDirective(key: string): boolean {
+  return key.startsWith(orderMarker) || key.startsWith(deletionMarker)
+}

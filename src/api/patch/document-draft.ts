@@ -1,0 +1,154 @@
+import type { JsonValue } from '../json-value.ts'
+import { get, isObject, put, type JsonObject } from './json-object.ts'
+
+/** Names along a parsed JSON pointer. */
+export type Path = readonly string[]
+
+/**
+ * A document under change. A container of the input is copied when it is first changed, and that copy is
+ * changed in place from then on, so that ten thousand appends to one list copy it once.
+ */
+export class DocumentDraft {
+  #root: JsonValue
+  /** Containers made here that stand in one place only; nobody else can see them, so they may be changed. */
+  readonly #owned = new Set<Container>()
+
+  constructor(root: JsonValue) {
+    this.#root = root
+  }
+
+  get root(): JsonValue {
+    return this.#root
+  }
+
+  /** The value at a place; `undefined` when there is none. */
+  read(path: Path): JsonValue | undefined {
+    let value: JsonValue | undefined = this.#root
+    for (const name of path) value = child(value, name)
+    return value
+  }
+
+  /**
+   * Puts a value under a name of an object, or into a list before an index or at its end; false if that
+   * cannot be.
+   */
+  add(path: Path, value: JsonValue): boolean {
+    const name = path.at(-1)
+    if (name === undefined) return this.#replaceRoot(value)
+    const parent = this.#parent(path)
+    if (parent === undefined) return false
+    if (!Array.isArray(parent)) put(parent, name, value)
+    else if (name === '-') parent.push(value)
+    else {
+      const index = indexIn(parent.length + 1, name)
+      if (index === undefined) return false
+      parent.splice(index, 0, value)
+    }
+    return true
+  }
+
+  /** Like `add`, but takes the place of an item of a list; false if there is no such item. */
+  replace(path: Path, value: JsonValue): boolean {
+    const name = path.at(-1)
+    if (name === undefined) return this.#replaceRoot(value)
+    const parent = this.#parent(path)
+    if (parent === undefined) return false
+    return set(parent, name, value)
+  }
+
+  /** Takes out what is at a place; false if there is nothing. */
+  remove(path: Path): boolean {
+    const name = path.at(-1)
+    const parent = this.#parent(path)
+    if (name === undefined || parent === undefined) return false
+    if (!Array.isArray(parent)) return Object.hasOwn(parent, name) && Reflect.deleteProperty(parent, name)
+    const index = indexIn(parent.length, name)
+    if (index === undefined) return false
+    parent.splice(index, 1)
+    return true
+  }
+
+  /**
+   * Readies a value of the document to stand in a second place, and returns its size in characters of JSON;
+   * the count stops a little past the limit.
+   */
+  share(value: JsonValue, sizeMax: number): number {
+    let size = 0
+    const pending: JsonValue[] = [value]
+    for (let next = pending.pop(); next !== undefined && size <= sizeMax; next = pending.pop()) {
+      size += ownSize(next)
+      if (!isContainer(next)) continue
+      this.#owned.delete(next)
+      for (const each of Object.values<JsonValue>(next)) pending.push(each)
+    }
+    return size
+  }
+
+  #replaceRoot(value: JsonValue): true {
+    this.#root = value
+    return true
+  }
+
+  /** The container that holds the last name of the path, made ours and so all above it. */
+  #parent(path: Path): Container | undefined {
+    if (!isContainer(this.#root)) return undefined
+    let here = this.#own(this.#root)
+    this.#root = here
+    for (let level = 0; level < path.length - 1; level++) {
+      const name = path[level] ?? ''
+      const next = child(here, name)
+      if (!isContainer(next)) return undefined
+      const ours = this.#own(next)
+      if (ours !== next) set(here, name, ours)
+      here = ours
+    }
+    return here
+  }
+
+  #own(container: Container): Container {
+    if (this.#owned.has(container)) return container
+    const copy = Array.isArray(container) ? [...container] : { ...container }
+    this.#owned.add(copy)
+    return copy
+  }
+}
+
+type Container = JsonValue[] | JsonObject
+
+function isContainer(value: JsonValue | undefined): value is Container {
+  return typeof value === 'object' && value !== null
+}
+
+function child(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  if (isObject(value)) return get(value, name)
+  if (!Array.isArray(value)) return undefined
+  const index = indexIn(value.length, name)
+  return index === undefined ? undefined : value[index]
+}
+
+function set(parent: Container, name: string, value: JsonValue): boolean {
+  if (!Array.isArray(parent)) {
+    put(parent, name, value)
+    return true
+  }
+  const index = indexIn(parent.length, name)
+  if (index === undefined) return false
+  parent[index] = value
+  return true
+}
+
+/** An index below the length. Kubernetes counts negative ones from the end, which the RFC does not know. */
+function indexIn(length: number, name: string): number | undefined {
+  if (!/^(?:0|-?[1-9][0-9]*)$/.test(name)) return undefined
+  const index = Number(name)
+  const fromStart = index < 0 ? index + length : index
+  return fromStart >= 0 && fromStart < length ? fromStart : undefined
+}
+
+/** Characters of JSON that a value takes without what it contains. */
+function ownSize(value: JsonValue): number {
+  if (typeof value === 'string') return value.length + 2
+  if (Array.isArray(value)) return value.length + 2
+  if (isObject(value)) return Object.keys(value).reduce((size, key) => size + key.length + 4, 2)
+  return String(value).length
+}

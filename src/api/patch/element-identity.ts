@@ -1,0 +1,17 @@
+import type { JsonValue } from '../json-value.ts'
+import { noMergeKey, notAnObject, notAScalar } from './directives.ts'
+import { get, identityOf, isObject, isScalar, type Scalar } from './json-object.ts'
+
+/** What tells an item of a merged list of objects from the others: the value of the merge key. */
+export function objectIdentity(item: JsonValue, mergeKey: string): Scalar {
+  if (!isObject(item)) throw notAnObject(item)
+  const value = get(item, mergeKey) ?? undefined
+  if (!isScalar(value)) throw noMergeKey(item, mergeKey)
+  return identityOf(value)
+}
+
+/** What tells an item of a merged list of scalars from the others. */
+export function scalarIdentity(item: JsonValue): Scalar {
+  if (!isScalar(item)) throw notAScalar(item)
+  return identityOf(item)
+}

@@ -1,0 +1,52 @@
+import type { JsonValue } from '../json-value.ts'
+import type { Scalar } from './json-object.ts'
+
+/** An item of a merged list and what identifies it. */
+export interface Element {
+  readonly id: Scalar
+  readonly item: JsonValue
+}
+
+/**
+ * Puts the items of a merged list into order. Those that the patch names stand in the order of the patch, the
+ * others in the order they had; where the two meet the old order decides, and an item that is new comes
+ * before those it meets.
+ */
+export function arrange(
+  elements: readonly Element[],
+  { named, before }: { named: readonly Scalar[]; before: readonly Scalar[] },
+): JsonValue[] {
+  const rank = positions(named)
+  const place = positions(before)
+  const theirs = elements.filter(element => !rank.has(element.id))
+  const ours = elements
+    .filter(element => rank.has(element.id))
+    .sort((left, right) => (rank.get(left.id) ?? 0) - (rank.get(right.id) ?? 0))
+  const items: JsonValue[] = []
+  let next = 0
+  for (const element of ours) {
+    const limit = place.get(element.id) ?? -1
+    for (; next < theirs.length; next++) {
+      const other = theirs[next]
+      if (other === undefined || (place.get(other.id) ?? limit) >= limit) break
+      items.push(other.item)
+    }
+    items.push(element.item)
+  }
+  for (const element of theirs.slice(next)) items.push(element.item)
+  return items
+}
+
+/** Whether items that are in both lists stand in the same order in both. */
+export function sameOrder(left: readonly Scalar[], right: readonly Scalar[]): boolean {
+  const [inLeft, inRight] = [new Set(left), new Set(right)]
+  const common = left.filter(id => inRight.has(id))
+  return right.filter(id => inLeft.has(id)).every((id, index) => id === common[index])
+}
+
+/** Where each first stands. */
+function positions(ids: readonly Scalar[]): ReadonlyMap<Scalar, number> {
+  const result = new Map<Scalar, number>()
+  for (const [index, id] of ids.entries()) if (!result.has(id)) result.set(id, index)
+  return result
+}

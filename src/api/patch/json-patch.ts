@@ -1,0 +1,152 @@
+/** JSON patch, RFC 6902, with the limits and the leniencies that Kubernetes' API has. */
+import { apiError, badRequest, requestEntityTooLarge, type ApiError } from '../errors.ts'
+import { equalJson, type JsonValue } from '../json-value.ts'
+import { showValue } from '../quote.ts'
+import { DocumentDraft, type Path } from './document-draft.ts'
+import { depthMax, get, isObject, isScalar, tooDeep, type JsonObject } from './json-object.ts'
+import { parsePointer } from './json-pointer.ts'
+
+/** Operations of one patch; a longer patch is refused as too large, as Kubernetes does. */
+export const operationsMax = 10_000
+
+/**
+ * Characters that the `copy` operations of one patch may add, as in Kubernetes: else ten of them make a
+ * gigabyte.
+ */
+const copiedSizeMax = 3 * 1024 * 1024
+
+/**
+ * The document with all operations performed. When one fails, an error is thrown and nothing has happened.
+ */
+export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
+  const run: Run = { draft: new DocumentDraft(document), copiedSize: 0, mayDeepen: false }
+  for (const operation of parsePatch(patch)) {
+    const problem = perform(run, operation)
+    if (problem !== undefined) throw operationFailed(operation, problem)
+  }
+  if (run.mayDeepen && nestsDeeper(run.draft.root, depthMax)) throw tooDeep()
+  return run.draft.root
+}
+
+interface Run {
+  readonly draft: DocumentDraft
+  copiedSize: number
+  /** Something with depth of its own was put somewhere, perhaps again and again into itself. */
+  mayDeepen: boolean
+}
+
+interface Operation {
+  readonly index: number
+  readonly op: string
+  readonly path: string | undefined
+  readonly from: string | undefined
+  /** Null when absent, as Kubernetes takes it. */
+  readonly value: JsonValue
+}
+
+/** Performs one operation; what hinders it otherwise. */
+function perform(run: Run, operation: Operation): string | undefined {
+  const path = operation.path === undefined ? undefined : parsePointer(operation.path)
+  if (path === undefined) return 'the path is not a JSON pointer'
+  switch (operation.op) {
+    case 'add':
+      run.mayDeepen ||= typeof operation.value === 'object'
+      return unless(run.draft.add(path, operation.value), missing)
+    case 'replace':
+      run.mayDeepen ||= typeof operation.value === 'object'
+      return unless(run.draft.replace(path, operation.value), missing)
+    case 'remove':
+      return unless(run.draft.remove(path), missing)
+    case 'test':
+      return test(run.draft, path, operation.value)
+    case 'move':
+    case 'copy':
+      return moveOrCopy(run, path, operation)
+    default:
+      return 'there is no such operation'
+  }
+}
+
+const missing = 'the document has no such place'
+
+/**
+ * A member that an object lacks passes for null, as Kubernetes has it: the way to test that something is
+ * absent.
+ */
+function test(draft: DocumentDraft, path: Path, expected: JsonValue): string | undefined {
+  const found = draft.read(path)
+  if (found !== undefined) return unless(equalJson(found, expected), 'the value is another one')
+  if (!isObject(draft.read(path.slice(0, -1)))) return missing
+  return unless(expected === null, 'there is no value')
+}
+
+function moveOrCopy(run: Run, path: Path, operation: Operation): string | undefined {
+  const from = operation.from === undefined ? undefined : parsePointer(operation.from)
+  if (from === undefined) return 'from is not a JSON pointer'
+  const value = run.draft.read(from)
+  if (value === undefined) return 'the document has nothing at from'
+  run.mayDeepen = true
+  if (operation.op === 'copy') {
+    run.copiedSize += run.draft.share(value, copiedSizeMax)
+    if (run.copiedSize > copiedSizeMax) return `the copies of the patch add more than ${copiedSizeMax} bytes`
+    return unless(run.draft.add(path, value), missing)
+  }
+  if (from.every((name, level) => name === path[level])) {
+    return unless(from.length === path.length, 'a value cannot be moved into itself')
+  }
+  return unless(run.draft.remove(from) && run.draft.add(path, value), missing)
+}
+
+function unless(done: boolean, problem: string): string | undefined {
+  return done ? undefined : problem
+}
+
+function parsePatch(patch: JsonValue): readonly Operation[] {
+  if (!Array.isArray(patch)) throw badRequest('error decoding patch: a JSON patch is a list of operations')
+  if (patch.length > operationsMax) {
+    const limit = `The allowed maximum operations in a JSON patch is ${operationsMax}`
+    throw requestEntityTooLarge(`${limit}, got ${patch.length}`)
+  }
+  return patch.map((each, index) => {
+    if (!isObject(each)) throw badRequest(`error decoding patch: operation ${index} is not an object`)
+    const text = (key: string) => textMember(each, key, index)
+    const value = get(each, 'value') ?? null
+    return { index, op: text('op') ?? '', path: text('path'), from: text('from'), value }
+  })
+}
+
+function textMember(operation: JsonObject, key: string, index: number): string | undefined {
+  const value = get(operation, key) ?? undefined
+  if (value === undefined || typeof value === 'string') return value
+  throw badRequest(`error decoding patch: ${key} of operation ${index} is not a string`)
+}
+
+const rejected = 'the server rejected our request due to an error in our request'
+
+/** Characters of a path that an error shows. */
+const shownCharactersMax = 200
+
+/** Kubernetes' answer says nothing of the reason; ours is in the causes. */
+function operationFailed(operation: Operation, problem: string): ApiError {
+  const [op, path] = [operation.op, operation.path ?? ''].map(each => showValue(each, shownCharactersMax))
+  const cause = {
+    reason: 'FieldValueInvalid',
+    message: `cannot ${op} ${path}: ${problem}`,
+    field: `patch[${operation.index}]`,
+  }
+  return apiError('Invalid', rejected, { causes: [cause] })
+}
+
+function nestsDeeper(value: JsonValue, levels: number): boolean {
+  let here: JsonValue[] = [value]
+  for (let level = 0; here.length > 0; level++) {
+    if (level > levels) return true
+    const below: JsonValue[] = []
+    for (const container of here) {
+      if (isScalar(container)) continue
+      for (const each of Object.values<JsonValue>(container)) if (!isScalar(each)) below.push(each)
+    }
+    here = below
+  }
+  return false
+}

@@ -1,0 +1,150 @@
+/**
+ * API objects as Kubernetes' protobuf, `application/vnd.kubernetes.protobuf`: every built-in kind, byte for
+ * byte what a Go server writes. Custom kinds have no such form, and neither have tables.
+ *
+ * In Go a field without a pointer is always there, so on the wire zero and absent are one. What JSON need not
+ * tell apart either is read as absent: an empty text, a zero or a false that is not required, and a struct
+ * with nothing in it (`status: {}`). Required lists and maps are there even when they are empty, others are
+ * not. An object inside of another (a claim's template in a StatefulSet) loses its version and kind, which
+ * messages have no place for.
+ *
+ * An object is encoded once: lists and watch events are put together from its bytes.
+ */
+import { assert } from '#/base/assert.ts'
+import { ProtobufError, Reader } from '#/base/protobuf.ts'
+import { DecodeError } from './decode-error.ts'
+import { parseGroupVersion } from './group-version.ts'
+import type { KubernetesObject } from './metadata.ts'
+import type { JsonObject } from './patch/json-object.ts'
+import { rawOf, readEnvelope, tail, writeHead } from './protobuf/envelope.ts'
+import { joinList } from './protobuf/join-list.ts'
+import { codecOfKind } from './protobuf/kinds.ts'
+import { depthMax, encodeWith } from './protobuf/spare-writer.ts'
+import { readWatchEvent, writeFrame } from './protobuf/watch-event.ts'
+import { quote } from './quote.ts'
+import { apiVersionOf, type GroupVersionKind } from './resource.ts'
+import { missing, type TypeMeta } from './type-meta.ts'
+
+export { WatchFrames } from './protobuf/watch-frames.ts'
+
+export const protobufMediaType = 'application/vnd.kubernetes.protobuf'
+
+/** Whether objects of a kind have a form in protobuf. */
+export function hasProtobuf(kind: GroupVersionKind): boolean {
+  return codecOfKind({ apiVersion: apiVersionOf(kind), kind: kind.kind }) !== undefined
+}
+
+/** An object, which says its kind and fits its schema, in its envelope. */
+export function encodeProtobuf(object: KubernetesObject): Uint8Array {
+  const typeMeta = typeMetaOf(object)
+  const codec = requireCodec(typeMeta)
+  return encodeWith(writer => {
+    writeHead(writer, typeMeta)
+    codec.write(writer, object as JsonObject)
+    for (const byte of tail) writer.uint32(byte)
+  })
+}
+
+/** The same bytes as those of the list with all its items, each of which is given in its envelope. */
+export function encodeProtobufList(
+  list: TypeMeta & { readonly metadata?: object },
+  items: readonly Uint8Array[],
+): Uint8Array {
+  const { apiVersion, kind, metadata } = list
+  return joinList(
+    { apiVersion, kind },
+    {
+      codec: requireCodec(list),
+      head: { metadata } as JsonObject,
+      items: items.map(rawOf),
+    },
+  )
+}
+
+/**
+ * The object in an envelope. One that does not say its kind is taken for the expected one. Throws DecodeError
+ * when the bytes are no object of a known kind.
+ */
+export function decodeProtobuf(bytes: Uint8Array, expected?: GroupVersionKind): JsonObject {
+  return translateErrors(() => {
+    const envelope = readEnvelope(bytes)
+    const typeMeta = completeTypeMeta(envelope, expected)
+    const codec = codecOfKind(typeMeta)
+    if (codec === undefined) throw notRegistered(typeMeta)
+    const object: JsonObject = { ...typeMeta }
+    codec.readFields(new Reader(envelope.raw, { depthMax }), object)
+    codec.complete(object)
+    return object
+  })
+}
+
+export interface WatchEventBytes {
+  readonly type: string
+  /** The object in its envelope. */
+  readonly object: Uint8Array
+}
+
+export interface DecodedWatchEvent {
+  readonly type: string
+  readonly object: JsonObject
+}
+
+/** An event as a watch sends it, the length in front. */
+export function encodeProtobufWatchEvent(event: WatchEventBytes): Uint8Array {
+  return writeFrame(event)
+}
+
+/** A frame of `WatchFrames`. Throws DecodeError. */
+export function decodeProtobufWatchEvent(frame: Uint8Array): DecodedWatchEvent {
+  const { type, object } = translateErrors(() => readWatchEvent(frame))
+  return { type, object: decodeProtobuf(object) }
+}
+
+function requireCodec(typeMeta: TypeMeta) {
+  const codec = codecOfKind(typeMeta)
+  assert(codec, `${typeMeta.kind} of ${typeMeta.apiVersion} has a form in protobuf`)
+  return codec
+}
+
+function typeMetaOf({ apiVersion = '', kind = '' }: KubernetesObject): TypeMeta {
+  return { apiVersion, kind }
+}
+
+function completeTypeMeta({ apiVersion, kind }: TypeMeta, expected: GroupVersionKind | undefined): TypeMeta {
+  const groupVersion = parseGroupVersion(apiVersion)
+  if (groupVersion === undefined) {
+    throw new DecodeError('type', `unexpected GroupVersion string: ${shorten(apiVersion)}`)
+  }
+  const complete = {
+    apiVersion: groupVersion.version === '' && expected ? apiVersionOf(expected) : apiVersion,
+    kind: kind === '' ? (expected?.kind ?? '') : kind,
+  }
+  if (complete.kind === '') throw missing('Kind', describe(complete))
+  if (complete.apiVersion === '') throw missing('apiVersion', describe(complete))
+  return complete
+}
+
+function describe({ apiVersion, kind }: TypeMeta): string {
+  return `apiVersion ${quote(shorten(apiVersion))}, kind ${quote(shorten(kind))}`
+}
+
+function notRegistered({ apiVersion, kind }: TypeMeta): DecodeError {
+  const text = `no kind ${quote(shorten(kind))} is registered for version ${quote(shorten(apiVersion))}`
+  return new DecodeError('type', text)
+}
+
+/** Characters of a name from outside that a message shows. */
+const shownCharactersMax = 100
+
+function shorten(text: string): string {
+  return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}...` : text
+}
+
+function translateErrors<T>(decode: () => T): T {
+  try {
+    return decode()
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    throw new DecodeError('syntax', error.message, { cause: error })
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * From schemas and field numbers to what writes and reads. Each message is compiled once, when it is first
+ * met.
+ */
+import { assert, AssertionError } from '#/base/assert.ts'
+import { structDefinition } from '../definitions.ts'
+import { definitionName } from '../kinds/groups.ts'
+import type { Field, Schema, StructSchema } from '../schema.ts'
+import { embeddedField, listField, mapField, singleField, type FieldCodec } from './field-codec.ts'
+import { numberedFields, type NumberedField } from './field-numbers.ts'
+import { listMessage } from './list-message.ts'
+import {
+  intOrStringCodec,
+  microTimeCodec,
+  quantityCodec,
+  rawJsonCodec,
+  timeCodec,
+} from './scalar-messages.ts'
+import { schemaOrBool, schemaOrList } from './schema-unions.ts'
+import { StructCodec } from './struct-codec.ts'
+import {
+  boolCodec,
+  bytesCodec,
+  doubleCodec,
+  int32Codec,
+  int64Codec,
+  stringCodec,
+  type ValueCodec,
+} from './value-codec.ts'
+
+/** The codec of a definition by its short name. */
+export function structCodec(shortName: string, schema: StructSchema): StructCodec {
+  const known = structs.get(shortName)
+  if (known) return known
+  const codec = new StructCodec(() => compileFields(shortName, schema))
+  structs.set(shortName, codec)
+  return codec
+}
+
+/** Codecs that have been made, by the short names of their definitions. */
+const structs = new Map<string, StructCodec>()
+
+/** `schema` is the one whose object holds the fields; a message embedded in it has none of its own. */
+function compileFields(shortName: string, schema: StructSchema): readonly FieldCodec[] {
+  const numbered = numberedFields(shortName)
+  assert(numbered, `${shortName} has field numbers`)
+  return numbered.map(each => {
+    if (each.shape === 'embedded') {
+      const part = `${shortName.slice(0, shortName.lastIndexOf('.'))}.${each.name}`
+      return embeddedField(each, new StructCodec(() => compileFields(part, schema)))
+    }
+    const field = schema.fields.get(each.name)
+    assert(field, `${shortName} has a field ${each.name}`)
+    return compileField(each, field)
+  })
+}
+
+function compileField(numbered: NumberedField, { schema, required }: Field): FieldCodec {
+  const { number, name, presence, shape } = numbered
+  if (shape === 'plain' && schema.type === 'list') {
+    return listField({ number, name, isRequired: required }, codecOf(schema.items))
+  }
+  if (schema.type === 'map') return mapField({ number, name, isRequired: required }, codecOf(schema.values))
+  const isPointer = presence === 'pointer'
+  // Go tells absent lists and bytes by a null of their own.
+  const isBytes = schema.type === 'string' && schema.format === 'byte'
+  return singleField(
+    {
+      number,
+      name,
+      isAlwaysWritten: !isPointer && !isBytes && shape !== 'list-message',
+      isAbsentWhenZero: presence === 'value' && !required,
+      isPointer,
+    },
+    codecOf(schema),
+  )
+}
+
+function codecOf(schema: Schema): ValueCodec {
+  switch (schema.type) {
+    case 'struct':
+      return structCodec(shortNameOf(schema.name), schema)
+    case 'list':
+      return listMessage(codecOf(schema.items))
+    case 'any':
+      return schemaUnion(schema.name ?? '') ?? rawJsonCodec
+    case 'boolean':
+      return boolCodec
+    case 'integer':
+      return schema.format === 'int32' ? int32Codec : int64Codec
+    case 'number':
+      return doubleCodec
+    case 'int-or-string':
+      return intOrStringCodec
+    case 'quantity':
+      return quantityCodec
+    case 'string':
+      return stringCodecs.get(schema.format) ?? stringCodec
+    case 'map':
+      throw new AssertionError('a map is a field')
+  }
+}
+
+const stringCodecs: ReadonlyMap<string | undefined, ValueCodec> = new Map([
+  ['byte', bytesCodec],
+  ['date-time', timeCodec],
+  ['date-time-micro', microTimeCodec],
+])
+
+function schemaUnion(name: string): ValueCodec | undefined {
+  const props = 'apiextensions.v1.JSONSchemaProps'
+  if (!name.startsWith(`${definitionName(props)}Or`)) return undefined
+  const schema = structCodec(props, structDefinition(props))
+  if (name.endsWith('OrBool')) return schemaOrBool(schema)
+  return schemaOrList(schema, name.endsWith('OrStringArray') ? stringCodec : schema)
+}
+
+/** `core.v1.Pod` for `io.k8s.api.core.v1.Pod`. */
+function shortNameOf(name: string): string {
+  return name.split('.').slice(-3).join('.')
+}

@@ -1,0 +1,149 @@
+/**
+ * The numbers that fields have in Kubernetes' protobuf messages, from the notation in
+ * `kinds/<group>/protobuf.ts`. Types are not in it: they are the schema's.
+ *
+ * A line names a message and lists its fields by their names in JSON, in the order of their numbers, from one
+ * on; a number in front (`7:matchPolicy`) says where the count goes on. An indented line continues the one
+ * above. A message holds for every version of the group, `v1beta1/Device` for that version alone.
+ *
+ * `?` marks a field that Go has a pointer for, so that zero and absent are two things. `!` marks one without
+ * a pointer that JSON shows even when it is zero or empty, though it is not required. `verbs(items)` is a
+ * list in a message of its own. `...VolumeSource` is a message whose fields JSON has among those of the
+ * message around it.
+ */
+import { assert } from '#/base/assert.ts'
+import { admissionregistration } from '../kinds/admissionregistration/protobuf.ts'
+import { apiextensions } from '../kinds/apiextensions/protobuf.ts'
+import { apiregistration } from '../kinds/apiregistration/protobuf.ts'
+import { apiserverinternal } from '../kinds/apiserverinternal/protobuf.ts'
+import { apps } from '../kinds/apps/protobuf.ts'
+import { authentication } from '../kinds/authentication/protobuf.ts'
+import { authorization } from '../kinds/authorization/protobuf.ts'
+import { autoscaling } from '../kinds/autoscaling/protobuf.ts'
+import { batch } from '../kinds/batch/protobuf.ts'
+import { certificates } from '../kinds/certificates/protobuf.ts'
+import { coordination } from '../kinds/coordination/protobuf.ts'
+import { core } from '../kinds/core/protobuf.ts'
+import { discovery } from '../kinds/discovery/protobuf.ts'
+import { events } from '../kinds/events/protobuf.ts'
+import { flowcontrol } from '../kinds/flowcontrol/protobuf.ts'
+import { meta } from '../kinds/meta/protobuf.ts'
+import { networking } from '../kinds/networking/protobuf.ts'
+import { node } from '../kinds/node/protobuf.ts'
+import { policy } from '../kinds/policy/protobuf.ts'
+import { rbac } from '../kinds/rbac/protobuf.ts'
+import { resource } from '../kinds/resource/protobuf.ts'
+import { scheduling } from '../kinds/scheduling/protobuf.ts'
+import { storage } from '../kinds/storage/protobuf.ts'
+import { storagemigration } from '../kinds/storagemigration/protobuf.ts'
+
+export interface NumberedField {
+  readonly number: number
+  /** In JSON; of an embedded message its own name. */
+  readonly name: string
+  readonly presence: Presence
+  readonly shape: 'plain' | 'list-message' | 'embedded'
+}
+
+export type Presence =
+  /** Zero and absent are told apart. */
+  | 'pointer'
+  /** Zero and absent are one, and JSON shows it. */
+  | 'shown'
+  /** Zero and absent are one, and JSON leaves it out unless the field is required. */
+  | 'value'
+
+/** The fields of a message by its short name, `core.v1.Pod`; undefined when there is no such message. */
+export function numberedFields(shortName: string): readonly NumberedField[] | undefined {
+  const [group = '', version = '', name = ''] = shortName.split('.')
+  const messages = messagesOf(group)
+  return messages.get(`${version}/${name}`) ?? messages.get(name)
+}
+
+/** How a field of a message, or of one embedded in it, is there when nobody has set it; undefined for no such field. */
+export function presenceOf(shortName: string, name: string): Presence | undefined {
+  const owner = shortName.slice(0, shortName.lastIndexOf('.'))
+  for (const field of numberedFields(shortName) ?? []) {
+    if (field.shape === 'embedded') {
+      const presence = presenceOf(`${owner}.${field.name}`, name)
+      if (presence) return presence
+    } else if (field.name === name) {
+      return field.presence
+    }
+  }
+  return undefined
+}
+
+const notations: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    admissionregistration,
+    apiextensions,
+    apiregistration,
+    apiserverinternal,
+    apps,
+    authentication,
+    authorization,
+    autoscaling,
+    batch,
+    certificates,
+    coordination,
+    core,
+    discovery,
+    events,
+    flowcontrol,
+    meta,
+    networking,
+    node,
+    policy,
+    rbac,
+    resource,
+    scheduling,
+    storage,
+    storagemigration,
+  }),
+)
+
+type Messages = ReadonlyMap<string, readonly NumberedField[]>
+
+/** Groups whose notation has been read. */
+const read = new Map<string, Messages>()
+
+function messagesOf(group: string): Messages {
+  const known = read.get(group)
+  if (known) return known
+  const messages = readNotation(notations.get(group) ?? '')
+  read.set(group, messages)
+  return messages
+}
+
+function readNotation(notation: string): Messages {
+  const lines = notation
+    .trim()
+    .replaceAll('\n  ', ' ')
+    .split('\n')
+    .filter(line => line !== '')
+  return new Map(
+    lines.map(line => {
+      const colon = line.indexOf(':')
+      return [line.slice(0, colon), readFields(line.slice(colon + 1).trim())]
+    }),
+  )
+}
+
+function readFields(text: string): NumberedField[] {
+  let number = 0
+  return text
+    .split(' ')
+    .filter(word => word !== '')
+    .map(word => {
+      const match = fieldPattern.exec(word)
+      assert(match, `${word} is a field`)
+      const [, jump, embedded, name = '', items, mark] = match
+      number = jump === undefined ? number + 1 : Number(jump)
+      const presence = mark === '?' ? 'pointer' : mark === '!' ? 'shown' : 'value'
+      const shape = embedded ? 'embedded' : items ? 'list-message' : 'plain'
+      return { number, name, presence, shape }
+    })
+}
+
+const fieldPattern = /^(?:(\d+):)?(\.\.\.)?([$\w-]+)(\(items\))?([?!])?$/

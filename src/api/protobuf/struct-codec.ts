@@ -1,0 +1,83 @@
+import { assert } from '#/base/assert.ts'
+import type { Reader, Writer } from '#/base/protobuf.ts'
+import type { JsonValue } from '../json-value.ts'
+import { isObject, type JsonObject } from '../patch/json-object.ts'
+import type { FieldCodec } from './field-codec.ts'
+import { encodeWith } from './spare-writer.ts'
+import { lengthDelimited, type ValueCodec } from './value-codec.ts'
+
+/**
+ * A message that is an object in JSON. Its fields are made on first use, since messages may contain
+ * themselves.
+ */
+export class StructCodec implements ValueCodec {
+  readonly wireType = lengthDelimited
+  readonly #makeFields: () => readonly FieldCodec[]
+  #fields: readonly FieldCodec[] | undefined
+  #byNumber: readonly (FieldCodec | undefined)[] | undefined
+  /** The message of an object without members, which is not empty: Go writes what was not set. */
+  #zero: Uint8Array | undefined
+
+  constructor(makeFields: () => readonly FieldCodec[]) {
+    this.#makeFields = makeFields
+  }
+
+  /** In the order of their numbers, which is the one in which they are written. */
+  get fields(): readonly FieldCodec[] {
+    this.#fields ??= this.#makeFields()
+    return this.#fields
+  }
+
+  write(writer: Writer, value: JsonValue): void {
+    assert(isObject(value), 'a message is an object')
+    const start = writer.open()
+    this.writeFields(writer, value)
+    writer.close(start)
+  }
+
+  writeZero(writer: Writer): void {
+    this.#zero ??= encodeWith(writer => this.writeFields(writer, {}))
+    writer.bytes(this.#zero)
+  }
+
+  writeFields(writer: Writer, owner: JsonObject): void {
+    for (const field of this.fields) field.write(writer, owner)
+  }
+
+  read(reader: Reader, existing: JsonValue | undefined): JsonObject {
+    const owner = isObject(existing) ? existing : {}
+    const outer = reader.enter()
+    this.readFields(reader, owner)
+    reader.leave(outer)
+    this.complete(owner)
+    return owner
+  }
+
+  /**
+   * Reads to the end of the message. Fields that are unknown, or of another wire type than theirs, are passed
+   * over.
+   */
+  readFields(reader: Reader, owner: JsonObject): void {
+    const byNumber = (this.#byNumber ??= indexByNumber(this.fields))
+    while (!reader.atEnd) {
+      const number = reader.fieldNumber()
+      const field = number < byNumber.length ? byNumber[number] : undefined
+      if (field === undefined) reader.skip()
+      else field.read(reader, owner)
+    }
+  }
+
+  /** Puts in what JSON has in any case, once nothing more can come. */
+  complete(owner: JsonObject): void {
+    for (const field of this.fields) field.complete?.(owner)
+  }
+
+  isZero(value: JsonValue): boolean {
+    return isObject(value) && this.fields.every(field => field.isZero(value))
+  }
+}
+
+function indexByNumber(fields: readonly FieldCodec[]): readonly (FieldCodec | undefined)[] {
+  const known = new Map(fields.map(field => [field.number, field]))
+  return Array.from({ length: 1 + (fields.at(-1)?.number ?? 0) }, (_, number) => known.get(number))
+}

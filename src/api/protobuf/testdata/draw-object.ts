@@ -1,0 +1,135 @@
+import fc, { type GeneratorValue } from 'fast-check'
+import { kindsOf, structDefinition } from '../../definitions.ts'
+import { toInt64 } from '../../int64.ts'
+import { parseJson } from '../../json.ts'
+import type { JsonValue } from '../../json-value.ts'
+import { put, type JsonObject } from '../../patch/json-object.ts'
+import { apiVersionOf } from '../../resource.ts'
+import type { ScalarSchema, Schema, StructSchema } from '../../schema.ts'
+import { numberedFields, type NumberedField } from '../field-numbers.ts'
+
+/**
+ * `exact` objects are told by the wire in every detail, so that they come back as they were. `loose` ones also
+ * have zeros, empty lists and empty structs where the wire does not tell them from nothing.
+ */
+export type Form = 'exact' | 'loose'
+
+export class ObjectDrawer {
+  readonly #draw: GeneratorValue
+  readonly #form: Form
+
+  constructor(draw: GeneratorValue, form: Form) {
+    this.#draw = draw
+    this.#form = form
+  }
+
+  /** An object of the kind that a definition describes. */
+  object(definition: string): JsonObject {
+    const kind = kindsOf(definition)[0]!
+    const { value } = this.#struct(definition, structDefinition(definition), 0)
+    return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...(value as JsonObject) }
+  }
+
+  #struct(name: string, schema: StructSchema, depth: number): Drawn {
+    const object: JsonObject = {}
+    let isZero = true
+    const numbered = flatFields(name)
+    // One draw decides on all optional fields: a draw for each takes most of the time.
+    const left = depth > depthMax ? -1n : this.#draw(bits)
+    numbered.forEach((field, index) => {
+      const { schema: type, required } = schema.fields.get(field.name)!
+      const isNeeded = required || (this.#form === 'exact' && field.presence === 'shown')
+      if (!isNeeded && ((left >> BigInt(index * 2)) & 3n) !== 0n) return
+      const drawn = this.#value(type, depth + 1)
+      const isTold = field.presence === 'pointer' || !drawn.isZero
+      if (this.#form === 'exact' && !isNeeded && !isTold) return
+      object[field.name] = drawn.value
+      isZero &&= !isTold
+    })
+    return { value: object, isZero }
+  }
+
+  #value(schema: Schema, depth: number): Drawn {
+    if (schema.type === 'struct')
+      return this.#struct(schema.name.split('.').slice(-3).join('.'), schema, depth)
+    if (schema.type === 'any') return { value: this.#any(schema.name ?? '', depth), isZero: false }
+    if (schema.type === 'list') {
+      const length = this.#draw(lengths)
+      const value = Array.from({ length }, () => this.#value(schema.items, depth).value)
+      return { value, isZero: length === 0 }
+    }
+    if (schema.type !== 'map') return this.#scalar(schema)
+    const value: JsonObject = {}
+    for (const key of this.#draw(keys)) put(value, key, this.#value(schema.values, depth).value)
+    return { value, isZero: Object.keys(value).length === 0 }
+  }
+
+  #scalar(schema: ScalarSchema): Drawn {
+    const value = this.#draw(scalars[schema.format ?? ''] ?? scalars[schema.type]!)
+    const zero = schema.type === 'quantity' ? '0' : ''
+    return { value, isZero: value === zero || value === 0 || value === false }
+  }
+
+  #any(name: string, depth: number): JsonValue {
+    if (!name.includes('JSONSchemaPropsOr')) return this.#draw(json)
+    const props = 'apiextensions.v1.JSONSchemaProps'
+    if (this.#draw(fc.boolean)) return this.#struct(props, structDefinition(props), depth).value
+    if (name.endsWith('OrBool')) return this.#draw(fc.boolean)
+    if (name.endsWith('OrStringArray')) return ['a', this.#draw(text)]
+    return [this.#struct(props, structDefinition(props), depth).value]
+  }
+}
+
+interface Drawn {
+  readonly value: JsonValue
+  /** It is what Go has in a field that was not set. */
+  readonly isZero: boolean
+}
+
+/** Below this only required fields are drawn, since some definitions contain themselves. */
+const depthMax = 6
+
+const oddKeys = ['__proto__', 'constructor', 'toString', '', '9', '10', 'ä', '😀']
+const bits = () => fc.bigInt({ min: 0n, max: 2n ** 128n - 1n })
+const lengths = () => fc.nat(2)
+const key = fc.oneof(fc.constantFrom(...oddKeys), fc.string({ maxLength: 5 }))
+const keys = () => fc.uniqueArray(key, { maxLength: 2 })
+const text = () => fc.string({ unit: 'grapheme', maxLength: 60 })
+const json = () =>
+  fc
+    .json({ maxDepth: 2 })
+    .map(each => parseJson(each))
+    .filter(value => value !== null)
+const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(toInt64)
+const seconds = fc.integer({ min: -62_135_596_799, max: 253_402_300_799 })
+const toText = (second: number): string => new Date(second * 1000).toISOString().slice(0, 19)
+
+/** By format, or by type where there is none. */
+const scalars: Readonly<Record<string, () => fc.Arbitrary<JsonValue>>> = {
+  'string': text,
+  'byte': () => fc.uint8Array({ maxLength: 9 }).map(bytes => Buffer.from(bytes).toString('base64')),
+  'date-time': () => seconds.map(second => `${toText(second)}Z`),
+  'date-time-micro': () =>
+    fc
+      .tuple(seconds, fc.nat(999_999))
+      .map(([second, micro]) => `${toText(second)}.${String(micro).padStart(6, '0')}Z`),
+  'boolean': fc.boolean,
+  'int32': () => fc.oneof(fc.constant(0), fc.integer()),
+  'int64': () => fc.oneof(fc.nat(3), int64),
+  'double': () => fc.oneof(fc.nat(3), fc.double({ noNaN: true, noDefaultInfinity: true })),
+  'int-or-string': () => fc.oneof(fc.constant(0), fc.integer(), text()),
+  'quantity': () => fc.constantFrom('0', '1', '-5', '100m', '128Mi', '1500k', '12e6', '3n'),
+}
+
+function flatFields(name: string): readonly NumberedField[] {
+  const known = flat.get(name)
+  if (known) return known
+  const home = name.slice(0, name.lastIndexOf('.'))
+  const fields = numberedFields(name)!.flatMap(field =>
+    field.shape === 'embedded' ? flatFields(`${home}.${field.name}`) : [field],
+  )
+  flat.set(name, fields)
+  return fields
+}
+
+const flat = new Map<string, readonly NumberedField[]>()

@@ -1,0 +1,25 @@
+/**
+ * Bytes of messages written down: `0a(08 01) 12"text"` is field 1 with a message in it and field 2 with a
+ * text. Whatever is in parentheses or quotes gets its length in front; all else is bytes in hexadecimal.
+ */
+export function wire(notation: string): Uint8Array {
+  const open: number[][] = [[]]
+  for (const [token] of notation.matchAll(/"[^"]*"|[()]|[0-9a-f]{2}/g)) {
+    const here = open.at(-1)!
+    if (token === '(') open.push([])
+    else if (token === ')') open.at(-2)!.push(...withLength(open.pop()!))
+    else if (token.startsWith('"')) here.push(...withLength([...Buffer.from(token.slice(1, -1))]))
+    else here.push(Number.parseInt(token, 16))
+  }
+  return Uint8Array.from(open.flat())
+}
+
+/** An object in its envelope. */
+export function wireObject(apiVersion: string, kind: string, message: string): Uint8Array {
+  return wire(`6b 38 73 00 0a(0a"${apiVersion}" 12"${kind}") 12(${message}) 1a"" 22""`)
+}
+
+function withLength(bytes: readonly number[]): number[] {
+  const { length } = bytes
+  return length < 0x80 ? [length, ...bytes] : [(length & 0x7f) | 0x80, length >> 7, ...bytes]
+}

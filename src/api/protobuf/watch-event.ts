@@ -1,0 +1,62 @@
+/**
+ * What a watch sends: messages with their length in front, four bytes, the highest first. They are of the
+ * kind `WatchEvent`, have no envelope of their own, and hold the object in its envelope.
+ */
+import { ProtobufError, Reader } from '#/base/protobuf.ts'
+import { tagOf } from './field-codec.ts'
+import { encodeWith } from './spare-writer.ts'
+import { lengthDelimited } from './value-codec.ts'
+
+export interface RawWatchEvent {
+  readonly type: string
+  /** The object in its envelope. */
+  readonly object: Uint8Array
+}
+
+export function writeFrame({ type, object }: RawWatchEvent): Uint8Array {
+  const message = encodeWith(writer => {
+    writer.uint32(first)
+    writer.string(type)
+    writer.uint32(second)
+    const start = writer.open()
+    writer.uint32(first)
+    writer.bytes(object)
+    writer.close(start)
+  })
+  const frame = Buffer.allocUnsafeSlow(lengthBytes + message.length)
+  frame.writeUInt32BE(message.length)
+  frame.set(message, lengthBytes)
+  return frame
+}
+
+/** Reads what is behind the length of a frame. The object shares memory with it. Throws ProtobufError. */
+export function readWatchEvent(message: Uint8Array): RawWatchEvent {
+  const reader = new Reader(message)
+  let type = ''
+  let object: Uint8Array | undefined
+  while (!reader.atEnd) {
+    const number = reader.fieldNumber()
+    if (number === 1 && reader.wireType === lengthDelimited) type = reader.string()
+    else if (number === 2 && reader.wireType === lengthDelimited) object = readRaw(reader)
+    else reader.skip()
+  }
+  if (object === undefined) throw new ProtobufError('the event has no object')
+  return { type, object }
+}
+
+/** Bytes of a frame's length. */
+export const lengthBytes = 4
+
+const first = tagOf(1, lengthDelimited)
+const second = tagOf(2, lengthDelimited)
+
+function readRaw(reader: Reader): Uint8Array | undefined {
+  let raw: Uint8Array | undefined
+  const outer = reader.enter()
+  while (!reader.atEnd) {
+    if (reader.fieldNumber() === 1 && reader.wireType === lengthDelimited) raw = reader.bytes()
+    else reader.skip()
+  }
+  reader.leave(outer)
+  return raw
+}

@@ -1,0 +1,71 @@
+/** Reckoning with amounts of resources, as quotas need it. */
+import type { Amounts } from '../kinds/core/pod/resource-amounts.ts'
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  isZeroQuantity,
+  quantityFromInteger,
+  quantitySign,
+  subtractQuantities,
+  zeroQuantity,
+  type Quantity,
+} from '../quantity.ts'
+
+export { amountsOf, type Amounts } from '../kinds/core/pod/resource-amounts.ts'
+
+/** One of something that is counted in pieces. */
+export const one: Quantity = Object.freeze(quantityFromInteger(1, 'DecimalSI'))
+
+export function addAmounts(left: Amounts, right: Amounts): Amounts {
+  const sum = new Map(left)
+  for (const [name, amount] of right) sum.set(name, addQuantities(sum.get(name) ?? zeroQuantity, amount))
+  return sum
+}
+
+/** By how much the first is more than the second; what is not more is left out. */
+export function growth(now: Amounts, before: Amounts): Amounts {
+  const more = new Map<string, Quantity>()
+  for (const [name, amount] of now) {
+    const difference = subtractQuantities(amount, before.get(name) ?? zeroQuantity)
+    if (quantitySign(difference) > 0) more.set(name, difference)
+  }
+  return more
+}
+
+/** Of each resource the most that any of the lists has. */
+export function mostOf(lists: readonly Amounts[]): Amounts {
+  const most = new Map<string, Quantity>()
+  for (const list of lists) {
+    for (const [name, amount] of list) {
+      const known = most.get(name)
+      if (known === undefined || compareQuantities(amount, known) > 0) most.set(name, amount)
+    }
+  }
+  return most
+}
+
+export function pick(amounts: Amounts, isWanted: (name: string) => boolean): Amounts {
+  return new Map([...amounts].filter(([name]) => isWanted(name)))
+}
+
+export function withoutZeros(amounts: Amounts): Amounts {
+  return new Map([...amounts].filter(([, amount]) => !isZeroQuantity(amount)))
+}
+
+/** As the API writes it. */
+export function listOf(amounts: Amounts): Readonly<Record<string, string>> {
+  return Object.fromEntries([...amounts].map(([name, amount]) => [name, formatQuantity(amount)]))
+}
+
+/** As messages show it: `cpu=500m,pods=1`. */
+export function showAmounts(amounts: Amounts): string {
+  return Object.entries(listOf(amounts))
+    .sort(byName)
+    .map(([name, text]) => `${name}=${text}`)
+    .join(',')
+}
+
+function byName([left]: readonly [string, string], [right]: readonly [string, string]): number {
+  return left < right ? -1 : 1
+}

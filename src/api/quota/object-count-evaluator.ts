@@ -1,0 +1,20 @@
+/** Objects that are only counted. */
+import { one } from './amounts.ts'
+import { objectCountName, type QuotaEvaluator } from './evaluator.ts'
+
+/** Kinds that had a name of their own in quotas before all kinds could be counted. */
+const oldNames: ReadonlyMap<string, string> = new Map(
+  ['configmaps', 'replicationcontrollers', 'resourcequotas', 'secrets'].map(name => [`count/${name}`, name]),
+)
+
+export function objectCountEvaluator(group: string, plural: string): QuotaEvaluator {
+  const count = objectCountName(group, plural)
+  const old = oldNames.get(count)
+  const usage = new Map([count, ...(old === undefined ? [] : [old])].map(name => [name, one]))
+  return {
+    counts: resource => usage.has(resource),
+    usage: () => usage,
+    isInScope: () => false,
+    isCharged: ({ operation, subresource }) => operation === 'CREATE' && subresource === '',
+  }
+}

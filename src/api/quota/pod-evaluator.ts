@@ -1,0 +1,91 @@
+/** Pods: how many, and what their containers ask for. */
+import type { Pod, PodAffinityTerm, PodSpec } from '../generated/core/v1.ts'
+import { qosClassOf } from '../kinds/core/pod/qos-class.ts'
+import { isHugePages, isNative, isPodLevel } from '../kinds/core/pod/resource-names.ts'
+import { objectCountName, type QuotaEvaluator } from './evaluator.ts'
+import { containerUsage, podUsage } from './pod-usage.ts'
+import { selectsName } from './scope.ts'
+
+const resources: ReadonlySet<string> = new Set([
+  objectCountName('', 'pods'),
+  'pods',
+  ...['cpu', 'memory', 'ephemeral-storage'].flatMap(name => [name, `requests.${name}`, `limits.${name}`]),
+])
+
+const requests = 'requests.'
+const deviceClass = 'requests.deviceclass.resource.kubernetes.io/'
+
+export const podEvaluator: QuotaEvaluator = {
+  counts: resource => {
+    if (resources.has(resource) || isHugePages(resource)) return true
+    if (!resource.startsWith(requests)) return false
+    return (
+      isHugePages(resource.slice(requests.length)) || !isNative(resource) || resource.startsWith(deviceClass)
+    )
+  },
+  usage: (object, nowMs) => podUsage(object as Pod, nowMs),
+  isInScope: (object, scope) => {
+    const pod = object as Pod
+    switch (scope.scopeName) {
+      case 'Terminating':
+        return isTerminating(pod)
+      case 'NotTerminating':
+        return !isTerminating(pod)
+      case 'BestEffort':
+        return qosClassOf(pod) === 'BestEffort'
+      case 'NotBestEffort':
+        return qosClassOf(pod) !== 'BestEffort'
+      case 'PriorityClass':
+        return selectsName(scope, pod.spec?.priorityClassName ? [pod.spec.priorityClassName] : [])
+      case 'CrossNamespacePodAffinity':
+        return reachesOtherNamespaces(pod.spec)
+      default:
+        return false
+    }
+  },
+  isCharged: ({ operation, subresource, object, before }) => {
+    if (operation === 'CREATE') return subresource === ''
+    if (subresource === 'resize') return true
+    if (subresource !== '' || before === undefined) return false
+    // Everything else that counts cannot change.
+    return isTerminating(object as Pod) !== isTerminating(before as Pod)
+  },
+  missing: (object, resources) => missing((object as Pod).spec ?? { containers: [] }, resources),
+}
+
+/** A pod that ends by itself. */
+function isTerminating({ spec }: Pod): boolean {
+  return spec?.activeDeadlineSeconds !== undefined && Number(spec.activeDeadlineSeconds) >= 0
+}
+
+function reachesOtherNamespaces(spec: PodSpec | undefined): boolean {
+  const { podAffinity, podAntiAffinity } = spec?.affinity ?? {}
+  const terms = [podAffinity, podAntiAffinity].flatMap(
+    (affinity): readonly (PodAffinityTerm | undefined)[] => [
+      ...(affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+      ...(affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(each => each.podAffinityTerm),
+    ],
+  )
+  return terms.some(term => (term?.namespaces?.length ?? 0) > 0 || term?.namespaceSelector !== undefined)
+}
+
+/** Where one of these is limited, every container must say how much of it it wants. */
+const demanded = ['cpu', 'limits.cpu', 'limits.memory', 'memory', 'requests.cpu', 'requests.memory']
+
+function missing(spec: PodSpec, resources: readonly string[]): string | undefined {
+  if (hasPodLevelResources(spec)) return undefined
+  const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])]
+  const gaps = demanded
+    .filter(resource => resources.includes(resource))
+    .flatMap(resource => {
+      const names = containers
+        .filter(container => !containerUsage(container).has(resource))
+        .map(({ name }) => name)
+      return names.length === 0 ? [] : [`${resource} for: ${[...new Set(names)].sort().join(',')}`]
+    })
+  return gaps.length === 0 ? undefined : `must specify ${gaps.join('; ')}`
+}
+
+function hasPodLevelResources({ resources }: PodSpec): boolean {
+  return Object.keys({ ...resources?.requests, ...resources?.limits }).some(isPodLevel)
+}

@@ -1,0 +1,121 @@
+/** What a pod uses of the resources of which quotas are kept. */
+import type { Container, ContainerStatus, Pod, PodSpec } from '../generated/core/v1.ts'
+import { aggregateContainers, amountsOf, type ResourceList } from '../kinds/core/pod/resource-amounts.ts'
+import { isExtended, isHugePages, isPodLevel } from '../kinds/core/pod/resource-names.ts'
+import { addQuantities, isZeroQuantity, type Quantity } from '../quantity.ts'
+import { parseTime } from '../time.ts'
+import { addAmounts, mostOf, one, pick, type Amounts } from './amounts.ts'
+import { objectCountName } from './evaluator.ts'
+
+const count = objectCountName('', 'pods')
+const onlyCounted: Amounts = new Map([[count, one]])
+
+/** A pod that has ended is still counted as an object, but takes nothing of anything else. */
+export function podUsage(pod: Pod, nowMs: number): Amounts {
+  if (hasEnded(pod, nowMs)) return onlyCounted
+  const usage = computeUsage(podRequests(pod), podLimits(pod))
+  return usage.set('pods', one).set(count, one)
+}
+
+/** What one container by itself says of the resources of which quotas are kept. */
+export function containerUsage({ resources }: Container): Amounts {
+  return computeUsage(amountsOf(resources?.requests), amountsOf(resources?.limits))
+}
+
+/** One that should be gone is not counted either: its node may be lost, and the space is needed. */
+function hasEnded({ metadata = {}, status }: Pod, nowMs: number): boolean {
+  if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return true
+  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata
+  if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return false
+  return nowMs > (parseTime(deletionTimestamp) ?? nowMs) + Number(deletionGracePeriodSeconds) * 1_000
+}
+
+function computeUsage(requests: Amounts, limits: Amounts): Map<string, Quantity> {
+  const usage = new Map<string, Quantity>()
+  for (const [name, amount] of requests) {
+    if (computeResources.has(name) || isHugePages(name))
+      usage.set(name, amount).set(`requests.${name}`, amount)
+    else if (isExtended(name) || name.startsWith(deviceClass)) usage.set(`requests.${name}`, amount)
+  }
+  for (const [name, amount] of limits) if (computeResources.has(name)) usage.set(`limits.${name}`, amount)
+  return usage
+}
+
+const computeResources: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage'])
+const deviceClass = 'deviceclass.resource.kubernetes.io/'
+
+function podRequests(pod: Pod): Amounts {
+  const { spec = noSpec } = pod
+  const asked = mostOf(
+    [
+      ...wantedSpecs(pod),
+      ...statedSpecs(pod, 'requests', status => status.allocatedResources),
+      ...statedSpecs(pod, 'requests', status => status.resources?.requests ?? status.allocatedResources),
+    ].map(each => aggregateContainers(each, 'requests')),
+  )
+  return addAmounts(withPodLevel(asked, spec.resources?.requests), amountsOf(spec.overhead))
+}
+
+function podLimits(pod: Pod): Amounts {
+  const { spec = noSpec } = pod
+  const asked = mostOf(
+    [...wantedSpecs(pod), ...statedSpecs(pod, 'limits', status => status.resources?.limits)].map(each =>
+      aggregateContainers(each, 'limits'),
+    ),
+  )
+  const limits = new Map(withPodLevel(asked, spec.resources?.limits))
+  for (const [name, amount] of amountsOf(spec.overhead)) {
+    const limit = limits.get(name)
+    if (limit !== undefined && !isZeroQuantity(limit)) limits.set(name, addQuantities(limit, amount))
+  }
+  return limits
+}
+
+const noSpec: PodSpec = { containers: [] }
+
+/** What is asked for the pod as a whole counts instead of what its containers ask for. */
+function withPodLevel(amounts: Amounts, list: ResourceList | undefined): Amounts {
+  return list === undefined ? amounts : new Map([...amounts, ...pick(amountsOf(list), isPodLevel)])
+}
+
+/** A new size that the node cannot provide takes nothing. */
+function isResizeInfeasible({ status }: Pod): boolean {
+  const pending = status?.conditions?.find(condition => condition.type === 'PodResizePending')
+  return pending?.reason === 'Infeasible'
+}
+
+function wantedSpecs(pod: Pod): readonly PodSpec[] {
+  return isResizeInfeasible(pod) ? [] : [pod.spec ?? noSpec]
+}
+
+/**
+ * The spec as far as the node has come with it: while a pod is resized it takes the more of what it has and
+ * what it wants. None when the node has not said anything yet.
+ */
+function statedSpecs(
+  pod: Pod,
+  kind: 'requests' | 'limits',
+  stated: (status: ContainerStatus) => ResourceList | undefined,
+): readonly PodSpec[] {
+  const { spec = noSpec, status } = pod
+  const statuses = new Map(
+    [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].map(each => [
+      each.name,
+      each,
+    ]),
+  )
+  const isInfeasible = isResizeInfeasible(pod)
+  if (statuses.size === 0 && !isInfeasible) return []
+  const restate = (container: Container): Container => {
+    const known = statuses.get(container.name)
+    const wanted = isInfeasible ? {} : (container.resources?.[kind] ?? {})
+    return { ...container, resources: { [kind]: (known && stated(known)) ?? wanted } }
+  }
+  return [
+    {
+      ...spec,
+      containers: (spec.containers ?? []).map(restate),
+      ...(spec.initContainers && { initContainers: spec.initContainers.map(restate) }),
+    },
+  ]
+}

@@ -1,0 +1,41 @@
+/** Claims of devices: how many, and how many devices of each class they can get. */
+import type {
+  DeviceRequest,
+  DeviceSubRequest,
+  ExactDeviceRequest,
+  ResourceClaim,
+} from '../generated/resource/v1.ts'
+import { quantityFromInteger } from '../quantity.ts'
+import { addAmounts, mostOf, one, type Amounts } from './amounts.ts'
+import { objectCountName, type QuotaEvaluator } from './evaluator.ts'
+
+const count = objectCountName('resource.k8s.io', 'resourceclaims')
+/** `gpu.deviceclass.resource.k8s.io/devices`. */
+const ofClass = '.deviceclass.resource.k8s.io/devices'
+
+export const resourceClaimEvaluator: QuotaEvaluator = {
+  counts: resource => resource === count || resource.endsWith(ofClass),
+  usage: object => usage(object as ResourceClaim),
+  isInScope: () => false,
+  isCharged: ({ subresource }) => subresource === '',
+}
+
+function usage({ spec }: ResourceClaim): Amounts {
+  const requests = spec?.devices?.requests ?? []
+  return requests.map(devicesOf).reduce(addAmounts, new Map([[count, one]]))
+}
+
+/** Of alternatives any may come true: the one that takes most of a class counts. */
+function devicesOf({ exactly, firstAvailable = [] }: DeviceRequest): Amounts {
+  if (firstAvailable.length > 0) return mostOf(firstAvailable.map(ofOneClass))
+  return exactly ? ofOneClass(exactly) : new Map()
+}
+
+/** What one claim can be given at most. */
+const allocatedDevicesMax = 32
+
+function ofOneClass(request: ExactDeviceRequest | DeviceSubRequest): Amounts {
+  const { allocationMode, count: asked = 1 } = request
+  const devices = allocationMode === 'All' ? allocatedDevicesMax : allocationMode === 'ExactCount' ? asked : 0
+  return new Map([[`${request.deviceClassName}${ofClass}`, quantityFromInteger(devices, 'DecimalSI')]])
+}

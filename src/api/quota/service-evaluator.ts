@@ -1,0 +1,35 @@
+/** Services are counted, and so are the ports on nodes and the load balancers that they take. */
+import type { Service, ServiceSpec } from '../generated/core/v1.ts'
+import { quantityFromInteger } from '../quantity.ts'
+import { one, type Amounts } from './amounts.ts'
+import { objectCountName, type QuotaEvaluator } from './evaluator.ts'
+
+const count = objectCountName('', 'services')
+const nodePorts = 'services.nodeports'
+const loadBalancers = 'services.loadbalancers'
+const resources: ReadonlySet<string> = new Set([count, 'services', nodePorts, loadBalancers])
+
+export const serviceEvaluator: QuotaEvaluator = {
+  counts: resource => resources.has(resource),
+  usage: object => usage((object as Service).spec ?? {}),
+  isInScope: () => false,
+  // The type of a service can change.
+  isCharged: ({ subresource }) => subresource === '',
+}
+
+function usage(spec: ServiceSpec): Amounts {
+  return new Map([
+    [count, one],
+    ['services', one],
+    [nodePorts, quantityFromInteger(nodePortsOf(spec), 'DecimalSI')],
+    [loadBalancers, quantityFromInteger(spec.type === 'LoadBalancer' ? 1 : 0, 'DecimalSI')],
+  ])
+}
+
+/** The ports are not taken yet when this is asked, so what counts is which ones will be. */
+function nodePortsOf({ type, ports = [], allocateLoadBalancerNodePorts }: ServiceSpec): number {
+  if (type === 'NodePort') return ports.length
+  if (type !== 'LoadBalancer') return 0
+  if (allocateLoadBalancerNodePorts !== false) return ports.length
+  return ports.filter(port => port.nodePort).length
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { builtinResources, defaultResources } from './builtin.ts'
+import { pods } from './generated/core/v1-resources.ts'
+import type { Resource } from './resource.ts'
+import { Scheme, type SchemeChange } from './scheme.ts'
+
+/** A custom resource: `example.com/v1 widgets Widget`. */
+function custom(text: string, changes: Partial<Resource> = {}): Resource {
+  const [apiVersion = '', plural = '', kind = ''] = text.split(' ')
+  const [group = '', version = ''] = apiVersion.split('/')
+  return {
+    ...pods,
+    group,
+    version,
+    kind,
+    plural,
+    singular: kind.toLowerCase(),
+    listKind: `${kind}List`,
+    shortNames: [],
+    categories: [],
+    storage: { group, version: 'v1' },
+    ...changes,
+  }
+}
+
+function show(resources: readonly Resource[]): string {
+  return resources.map(({ group, version, plural }) => `${group}/${version}/${plural}`).join(' ')
+}
+
+test('a resource is found by kind and by plural in its version', () => {
+  const scheme = new Scheme(defaultResources())
+  assert.equal(scheme.byKind({ group: '', version: 'v1', kind: 'Pod' }), pods)
+  assert.equal(scheme.byResource({ group: '', version: 'v1', resource: 'pods' }), pods)
+  assert.equal(scheme.byKind({ group: '', version: 'v2', kind: 'Pod' }), undefined)
+  assert.equal(scheme.byResource({ group: '', version: 'v1', resource: '__proto__' }), undefined)
+})
+
+test('a name is a plural, singular or short name, and the group and version clients mean come first', () => {
+  const scheme = new Scheme(builtinResources())
+  const check = (name: string, expected: string): void => assert.equal(show(scheme.named(name)), expected)
+  check('po', '/v1/pods')
+  check('pod', '/v1/pods')
+  check('PODS', '/v1/pods')
+  check('endpoints', '/v1/endpoints')
+  check('ev', '/v1/events events.k8s.io/v1/events')
+  check('hpa', 'autoscaling/v2/horizontalpodautoscalers autoscaling/v1/horizontalpodautoscalers')
+  check(
+    'leasecandidate',
+    'coordination.k8s.io/v1beta1/leasecandidates coordination.k8s.io/v1alpha2/leasecandidates',
+  )
+  for (const name of ['nothing', '', 'constructor', '__proto__']) check(name, '')
+})
+
+test('a category has each resource once, in its preferred version', () => {
+  const scheme = new Scheme(defaultResources())
+  assert.equal(
+    show(scheme.inCategory('all')),
+    [
+      '/v1/pods',
+      '/v1/replicationcontrollers',
+      '/v1/services',
+      'apps/v1/daemonsets',
+      'apps/v1/deployments',
+      'apps/v1/replicasets',
+      'apps/v1/statefulsets',
+      'autoscaling/v2/horizontalpodautoscalers',
+      'batch/v1/cronjobs',
+      'batch/v1/jobs',
+    ].join(' '),
+  )
+})
+
+test('groups come in the order of discovery, custom ones by name after them, versions by stability', () => {
+  const scheme = new Scheme([
+    custom('b.example/v1beta1 widgets Widget'),
+    custom('a.example/v1 things Thing'),
+    custom('b.example/v1 widgets Widget'),
+    ...defaultResources(),
+  ])
+  const groups = scheme.groups()
+  assert.deepEqual(
+    groups.slice(0, 3).map(group => group.name),
+    ['', 'apiregistration.k8s.io', 'apps'],
+  )
+  assert.deepEqual(groups.slice(-2), [
+    { name: 'a.example', versions: ['v1'] },
+    { name: 'b.example', versions: ['v1', 'v1beta1'] },
+  ])
+  assert.equal(
+    show(scheme.versionsOf({ group: 'b.example', kind: 'Widget' })),
+    'b.example/v1/widgets b.example/v1beta1/widgets',
+  )
+})
+
+test('registering and unregistering is seen at once and told once', () => {
+  const scheme = new Scheme(defaultResources())
+  const changes: string[] = []
+  const stop = scheme.onChange(({ added, removed }: SchemeChange) => {
+    changes.push(`+${show(added)} -${show(removed)}`)
+    assert.ok(added.every(each => scheme.resources().includes(each)))
+  })
+  const old = custom('example.com/v1 widgets Widget', { shortNames: ['w'] })
+  const other = custom('example.com/v1beta1 widgets Widget')
+  scheme.register(old, other)
+  assert.equal(show(scheme.named('w')), 'example.com/v1/widgets')
+  const replacement = custom('example.com/v1 widgets Widget', { shortNames: ['wd'] })
+  scheme.register(replacement)
+  assert.equal(show(scheme.named('w')), '')
+  assert.equal(scheme.byKind({ group: 'example.com', version: 'v1', kind: 'Widget' }), replacement)
+  scheme.register(replacement)
+  scheme.unregister({ group: 'example.com', version: 'v2', resource: 'widgets' })
+  scheme.unregister({ group: 'example.com', version: 'v1', resource: 'widgets' })
+  scheme.change({ add: [old], remove: [{ group: 'example.com', version: 'v1beta1', resource: 'widgets' }] })
+  stop()
+  scheme.unregister({ group: 'example.com', version: 'v1', resource: 'widgets' })
+  assert.equal(
+    scheme.groups().some(group => group.name === 'example.com'),
+    false,
+  )
+  assert.deepEqual(changes, [
+    '+example.com/v1/widgets example.com/v1beta1/widgets -',
+    '+example.com/v1/widgets -example.com/v1/widgets',
+    '+ -example.com/v1/widgets',
+    '+example.com/v1/widgets -example.com/v1beta1/widgets',
+  ])
+})
+
+test('schemes do not see each other', () => {
+  const [one, two] = [new Scheme(defaultResources()), new Scheme(defaultResources())]
+  one.unregister({ group: '', version: 'v1', resource: 'pods' })
+  assert.deepEqual(one.named('pods'), [])
+  assert.deepEqual(two.named('pods'), [pods])
+})
+
+test('two kinds with one name or two forms of storage are refused and change nothing', () => {
+  const scheme = new Scheme([custom('example.com/v1 widgets Widget')])
+  const before = scheme.resources()
+  const refused = [
+    custom('example.com/v1 wadgets Widget'),
+    custom('example.com/v1beta1 widgets Widget', { storage: { group: 'example.com', version: 'v1beta1' } }),
+  ]
+  for (const resource of refused) assert.throws(() => scheme.register(resource), { name: 'AssertionError' })
+  const twice = custom('example.com/v2 widgets Widget')
+  assert.throws(() => scheme.register(twice, { ...twice }), /one plural/)
+  assert.equal(scheme.resources(), before)
+})

@@ -1,0 +1,215 @@
+/**
+ * The body of a request to an object of the expected kind: parse, look for duplicate keys, check the kind,
+ * decode. All that can be wrong with it is thrown as the ApiError that Kubernetes answers with; what is
+ * merely suspicious, unknown and duplicate fields, is an error, a warning or nothing, as the request's
+ * `fieldValidation` says.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation
+ */
+import { decode, type DecodeOptions } from './decode.ts'
+import { DecodeError } from './decode-error.ts'
+import { badRequest, requestEntityTooLarge, unsupportedMediaType, type ApiError } from './errors.ts'
+import { findDuplicateKeys, hasDuplicateKeys } from './find-duplicate-keys.ts'
+import { parseGroupVersion } from './group-version.ts'
+import { formatJsonPath, type JsonPath } from './json-path.ts'
+import { parseJson, readText } from './json.ts'
+import type { JsonValue } from './json-value.ts'
+import type { JsonObject } from './patch/json-object.ts'
+import { quote } from './quote.ts'
+import { apiVersionOf, type GroupVersionKind } from './resource.ts'
+import type { Schema, StructSchema } from './schema.ts'
+import { missing, readTypeMeta } from './type-meta.ts'
+import { readYaml } from './yaml.ts'
+
+export interface StrictDecodeOptions extends DecodeOptions {
+  readonly fieldValidation: FieldValidation
+  /** What the URL is about; an object that does not say its kind is taken for one of these. */
+  readonly expected: GroupVersionKind
+  readonly maxBytes?: number
+}
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
+
+export interface StrictDecoded {
+  readonly value: JsonObject
+  readonly warnings: readonly string[]
+}
+
+/** Bytes of the largest request body: the limit that Kubernetes has. */
+export const requestBytesMax = 3 * 1024 * 1024
+
+/** Unknown fields and duplicate fields that are reported together. */
+export const strictErrorsMax = 100
+
+/**
+ * Throws ApiError: 400 for what is wrong with the body, 413 when it is too large, 415 when it is in no known
+ * format.
+ */
+export function strictDecode(
+  bytes: Uint8Array,
+  mediaType: string,
+  schema: StructSchema,
+  options: StrictDecodeOptions,
+): StrictDecoded {
+  const { expected, fieldValidation } = options
+  const unrecognized = (error: DecodeError) => unrecognizedObject(error, expected, bytes)
+  const body = attempt(() => parseBody(bytes, mediaType, options), unrecognized)
+  const kind = attempt(() => readKind(body.value, bytes, options), unrecognized)
+  refuseOtherKind(kind, expected)
+  const refuse = (reason: string) => cannotHandle(kind, expected, reason)
+  const decoded = attempt(
+    () => decode(body.value, schema, options),
+    error => refuse(error.message),
+  )
+  const value = withTypeMeta(decoded.value, expected)
+  if (fieldValidation === 'Ignore') return { value, warnings: [] }
+
+  const duplicatePaths =
+    options.customResource === true
+      ? body.duplicatePaths
+      : body.duplicatePaths.filter(path => isDecoded(path, schema))
+  const fieldErrors = [
+    ...decoded.unknownFields.map(path => `unknown field ${quote(path)}`),
+    ...duplicatePaths.map(path => `duplicate field ${quote(formatJsonPath(path))}`),
+  ].slice(0, strictErrorsMax)
+  if (fieldErrors.length === 0 && body.yamlErrors.length === 0) return { value, warnings: [] }
+  if (fieldValidation === 'Warn') return { value, warnings: [...body.yamlErrors, ...fieldErrors] }
+  throw refuse(`strict decoding error: ${[...joinYamlErrors(body.yamlErrors), ...fieldErrors].join(', ')}`)
+}
+
+/** The parser of YAML reports all that it found as one error of several lines. */
+function joinYamlErrors(errors: readonly string[]): string[] {
+  return errors.length === 0 ? [] : [['yaml: unmarshal errors:', ...errors].join('\n  ')]
+}
+
+interface Body {
+  readonly value: JsonValue
+  /** What the parser of YAML says about keys that came twice. */
+  readonly yamlErrors: readonly string[]
+  /** Keys that came twice in JSON. */
+  readonly duplicatePaths: readonly JsonPath[]
+}
+
+const mediaTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
+
+function parseBody(bytes: Uint8Array, mediaType: string, options: StrictDecodeOptions): Body {
+  const { maxBytes = requestBytesMax, fieldValidation } = options
+  switch (
+    mediaType
+      .replace(/;[^]*$/, '')
+      .trim()
+      .toLowerCase()
+  ) {
+    case 'application/json': {
+      const value = parseJsonBody(bytes, maxBytes)
+      const isSuspicious = fieldValidation !== 'Ignore' && hasDuplicateKeys(bytes, value)
+      const duplicates = isSuspicious ? findDuplicateKeys(readText(bytes)) : []
+      return { value, yamlErrors: [], duplicatePaths: duplicates.map(({ path }) => path) }
+    }
+    case 'application/yaml':
+    case 'application/apply-patch+yaml': {
+      const { value, duplicateKeys } = readYaml(bytes, { maxBytes })
+      const yamlErrors = duplicateKeys.map(({ key, line }) => {
+        return `line ${line}: key ${quote(formatJsonPath([key]))} already set in map`
+      })
+      return { value, yamlErrors, duplicatePaths: [] }
+    }
+    default:
+      throw unsupportedMediaType(mediaTypes)
+  }
+}
+
+function parseJsonBody(bytes: Uint8Array, maxBytes: number): JsonValue {
+  try {
+    return parseJson(bytes, { maxBytes })
+  } catch (error) {
+    if (!(error instanceof DecodeError) || error.reason === 'too-large') throw error
+    const text = `couldn't get version/kind; json parse error: ${error.message}`
+    throw new DecodeError(error.reason, text, { cause: error })
+  }
+}
+
+/** The kind that the body says it is of, the expected one where it says nothing. */
+function readKind(value: JsonValue, bytes: Uint8Array, options: StrictDecodeOptions): GroupVersionKind {
+  const { apiVersion, kind } = readTypeMeta(value)
+  const { expected } = options
+  // A custom resource has no type of its own in the server that could fill the kind in.
+  if (kind === '' && options.customResource === true) throw missing('Kind', readText(bytes))
+  const { group, version } = parseGroupVersion(apiVersion) ?? expected
+  const isSameGroup = version === '' && (group === '' || group === expected.group)
+  return { ...(isSameGroup ? expected : { group, version }), kind: kind === '' ? expected.kind : kind }
+}
+
+function refuseOtherKind(kind: GroupVersionKind, expected: GroupVersionKind): void {
+  if (kind.kind !== expected.kind) {
+    const internal = expected.group === '' ? 'core' : expected.group.split('.', 1)[0]
+    const types = `(${kind.version}.${kind.kind}) to (${internal}.${expected.kind})`
+    throw cannotHandle(kind, expected, `converting ${types}: unknown conversion`)
+  }
+  if (kind.group !== expected.group || kind.version !== expected.version) {
+    const found = `the API version in the data (${apiVersionOf(kind)})`
+    throw badRequest(`${found} does not match the expected API version (${apiVersionOf(expected)})`)
+  }
+}
+
+/**
+ * Whether the decoder looks at a key: it does not at what is below an unknown field or in a value of any
+ * type, so Kubernetes says nothing of duplicates there.
+ */
+function isDecoded(path: JsonPath, root: StructSchema): boolean {
+  let schema: Schema = root
+  for (const segment of path) {
+    if (schema.type === 'struct') {
+      const field = schema.fields.get(String(segment))
+      if (field === undefined) return false
+      schema = field.schema
+    } else if (schema.type === 'list') {
+      schema = schema.items
+    } else if (schema.type === 'map') {
+      schema = schema.values
+    } else {
+      return false
+    }
+  }
+  return true
+}
+
+function withTypeMeta(value: JsonObject, expected: GroupVersionKind): JsonObject {
+  const apiVersion = apiVersionOf(expected)
+  if (value['apiVersion'] === apiVersion && value['kind'] === expected.kind) return value
+  const typeMeta = { apiVersion, kind: expected.kind }
+  return { ...typeMeta, ...value, ...typeMeta }
+}
+
+/** Runs a step of decoding, and translates what it says is wrong. */
+function attempt<T>(step: () => T, translate: (error: DecodeError) => ApiError): T {
+  try {
+    return step()
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw error.reason === 'too-large' ? requestEntityTooLarge(error.message) : translate(error)
+  }
+}
+
+function cannotHandle(kind: GroupVersionKind, expected: GroupVersionKind, reason: string): ApiError {
+  const found = `${kind.kind} in version ${quote(kind.version)}`
+  return badRequest(`${found} cannot be handled as a ${expected.kind}: ${reason}`)
+}
+
+function unrecognizedObject(error: DecodeError, expected: GroupVersionKind, bytes: Uint8Array): ApiError {
+  const head = `the object provided is unrecognized (must be of type ${expected.kind})`
+  return badRequest(`${head}: ${error.message} (${summarize(bytes)})`)
+}
+
+/** Bytes of a body that a message shows. */
+const summaryBytesMax = 30
+
+/**
+ * The beginning of a body: as it is when it looks like JSON, otherwise in hexadecimal, since it may be
+ * anything.
+ */
+function summarize(bytes: Uint8Array): string {
+  if (bytes.length === 0) return '<empty>'
+  const head = Buffer.from(bytes.subarray(0, summaryBytesMax))
+  const text = bytes[0] === 0x7b ? head.toString('utf8') : head.toString('hex')
+  return bytes.length > summaryBytesMax ? `${text} ...` : text
+}

@@ -1,0 +1,59 @@
+/** Compares our OpenAPI documents with those of a real API server. */
+import { compareValues, type Difference } from './compare-values.ts'
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** The texts of all types of a document. */
+export function typeTexts(document: Json): ReadonlySet<unknown> {
+  const { definitions, components } = document
+  const types = definitions ?? (components as Json | undefined)?.['schemas'] ?? {}
+  return new Set(Object.values(types as Json).map(each => (each as Json)['description']))
+}
+
+/** What we serve against what is there: a version that is switched off is not missed unless `all` are on. */
+export function compareOpenApi(
+  ours: Json,
+  theirs: Json,
+  { isWhole }: { readonly isWhole: boolean },
+): readonly Difference[] {
+  const [mine, others] = [normalize(ours), normalize(theirs)]
+  return compareValues(mine, others).filter(
+    ({ place, ours }) => isWhole || ours !== undefined || !/^\/(?:paths|definitions)\//.test(place),
+  )
+}
+
+function normalize(document: Json): unknown {
+  const { parameters, ...rest } = document
+  return walk(rest, (parameters ?? {}) as Json)
+}
+
+/**
+ * Shared parameters are called after a hash of their text and so written in place; the order of what is
+ * required means nothing; CBOR is an experiment of 1.36 that we leave out; and a reference that is wrapped to
+ * carry a default is the same reference.
+ */
+function walk(value: unknown, parameters: Json): unknown {
+  if (Array.isArray(value)) {
+    const kept = value.filter(each => !(typeof each === 'string' && isCbor(each)))
+    return kept.map(each => walk(each, parameters))
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const { $ref, allOf, ...rest } = value as Json
+  if (typeof $ref === 'string' && $ref.startsWith('#/parameters/')) {
+    return { isShared: true, ...(parameters[$ref.slice('#/parameters/'.length)] as Json) }
+  }
+  const target = Array.isArray(allOf) && allOf.length === 1 ? (allOf[0] as Json) : undefined
+  const entries = Object.entries({ ...rest, ...(typeof $ref === 'string' && { $ref }), ...target })
+  return Object.fromEntries(
+    entries
+      .filter(([key]) => !isCbor(key))
+      .map(([key, each]) => [
+        key,
+        key === 'required' && Array.isArray(each) ? each.map(String).sort() : walk(each, parameters),
+      ]),
+  )
+}
+
+function isCbor(text: string): boolean {
+  return /^application\/(?:apply-patch\+)?cbor/.test(text)
+}

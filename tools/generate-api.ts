@@ -1,0 +1,137 @@
+/**
+ * Writes `src/api/generated`: the API's types, run-time definitions, documentation, parameters and table of
+ * resources, from the models of the npm package `@kubernetes/client-node` and the overlays in
+ * `src/api/kinds`. It does nothing when neither those nor the generator itself have changed since the last
+ * time.
+ */
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { formerVersions } from '#/api/kinds/groups.ts'
+import type { Overlays } from '#/api/kinds/overlay.ts'
+import { applyOverlays } from './generate-api/apply-overlay.ts'
+import { buildDefinitions } from './generate-api/definitions.ts'
+import { emitDefinitions, emitDocumentation } from './generate-api/emit-definitions.ts'
+import { emitResourceConstants, emitResourceTable } from './generate-api/emit-resources.ts'
+import { emitTypes } from './generate-api/emit-types.ts'
+import { readModels, type Model } from './generate-api/models.ts'
+import { nameDefinitions } from './generate-api/name-definitions.ts'
+import { readOperations, type Operation } from './generate-api/operations.ts'
+import { overlays } from './generate-api/overlays.ts'
+import { readParameters, type ParameterGroups } from './generate-api/parameters.ts'
+import { buildResources } from './generate-api/resources.ts'
+import type { BuiltinRow } from '#/api/builtin.ts'
+
+const root = join(import.meta.dirname, '..')
+const packageFolder = join(root, 'node_modules/@kubernetes/client-node')
+
+/** Folders and files whose contents decide what is generated, besides the version of the package. */
+const inputs = ['tools/generate-api.ts', 'tools/generate-api', 'src/api/kinds', 'src/api/version-priority.ts']
+
+/** Of the files about kinds, those that the generator reads. */
+const kindFiles = /[/\\](?:groups|overlay)\.ts$/
+
+if (import.meta.main) {
+  const folder = join(root, 'src/api/generated')
+  console.log(writeGenerated(folder) ? 'generated src/api/generated' : 'src/api/generated is up to date')
+}
+
+/** Brings a folder up to date; false when it was. */
+export function writeGenerated(folder: string): boolean {
+  const stampFile = join(folder, '.stamp')
+  const stamp = stampOf(inputs)
+  if (existsSync(stampFile)) {
+    const [written, ...files] = readFileSync(stampFile, 'utf8').split('\n')
+    if (written === stamp && files.every(file => existsSync(join(folder, file)))) return false
+  }
+  const files = generate(readPackage(), overlays)
+  // Without its stamp a folder that is left half written is written again.
+  rmSync(stampFile, { force: true })
+  removeOthers(folder, files)
+  for (const [path, content] of files) writeWhole(join(folder, path), content)
+  writeWhole(stampFile, [stamp, ...files.keys()].join('\n'))
+  return true
+}
+
+/** What the package tells. */
+export interface PackageContents {
+  readonly models: ReadonlyMap<string, Model>
+  readonly operations: readonly Operation[]
+  readonly parameters: ParameterGroups
+}
+
+export function readPackage(): PackageContents {
+  return {
+    models: readModels(join(packageFolder, 'dist/gen/models')),
+    operations: readOperations(join(packageFolder, 'dist/gen/apis')),
+    parameters: readParameters(join(packageFolder, 'dist/gen/apis')),
+  }
+}
+
+/** The generated files by path below their folder. */
+export function generate(contents: PackageContents, overlays: Overlays): ReadonlyMap<string, string> {
+  const { models, operations, parameters } = contents
+  const names = nameDefinitions(models, operations)
+  const definitions = applyOverlays(buildDefinitions(models, names), overlays)
+  const rows = buildResources(operations, names, overlays)
+  return new Map([
+    ['definitions.json', emitDefinitions({ definitions, kinds: sharedKinds(rows, overlays) })],
+    ['documentation.json', emitDocumentation(definitions)],
+    ['parameters.json', `${JSON.stringify(parameters, undefined, 1)}\n`],
+    ['resources.json', emitResourceTable(rows)],
+    ...emitTypes(definitions),
+    ...emitResourceConstants(rows),
+  ])
+}
+
+function sharedKinds(
+  rows: readonly BuiltinRow[],
+  overlays: Overlays,
+): Readonly<Record<string, readonly string[]>> {
+  const served = rows.map(({ group, version }) => (group === '' ? version : `${group}/${version}`))
+  const everywhere = [...new Set([...served, ...formerVersions])].sort(byGroup)
+  return Object.fromEntries(
+    Object.entries(overlays.meta?.kinds ?? {}).map(([kind, where]) => [
+      `meta.v1.${kind}`,
+      where === 'every-group' ? everywhere : ['v1'],
+    ]),
+  )
+}
+
+/** The core group, which has no name, before the others. */
+function byGroup(a: string, b: string): number {
+  const [left, right] = [a, b].map(each => (each.includes('/') ? each : `/${each}`))
+  return (left ?? '') < (right ?? '') ? -1 : 1
+}
+
+function stampOf(inputs: readonly string[]): string {
+  const hash = createHash('sha256').update(readFileSync(join(packageFolder, 'package.json')))
+  for (const input of inputs) {
+    const path = join(root, input)
+    const files = input.endsWith('.ts') ? [path] : filesBelow(path)
+    for (const file of input === 'src/api/kinds' ? files.filter(each => kindFiles.test(each)) : files) {
+      hash.update(`\n${file}\n`).update(readFileSync(file))
+    }
+  }
+  return hash.digest('hex')
+}
+
+function filesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name))
+    .sort()
+}
+
+function removeOthers(folder: string, files: ReadonlyMap<string, string>): void {
+  if (!existsSync(folder)) return
+  for (const file of filesBelow(folder)) if (!files.has(file.slice(folder.length + 1))) rmSync(file)
+}
+
+/** A reader sees the old file or the new one, never a part. */
+function writeWhole(file: string, content: string): void {
+  mkdirSync(dirname(file), { recursive: true })
+  const temporary = `${file}.${process.pid}`
+  writeFileSync(temporary, content)
+  renameSync(temporary, file)
+}

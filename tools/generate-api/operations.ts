@@ -1,0 +1,49 @@
+/**
+ * The requests of the npm package: which paths there are, what may be asked of each, and the models that go
+ * in and out.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface Operation {
+  /** `listNamespacedPod`. */
+  readonly name: string
+  readonly path: string
+  readonly method: string
+  readonly parameters: readonly string[]
+  /** The model sent, empty when there is none. */
+  readonly body: string
+  /** The model answered, `string` when the answer is not an object. */
+  readonly response: string
+}
+
+export function readOperations(directory: string): readonly Operation[] {
+  return readdirSync(directory)
+    .filter(file => file.endsWith('Api.js'))
+    .flatMap(file => operationsOf(readFileSync(join(directory, file), 'utf8')))
+}
+
+function operationsOf(source: string): readonly Operation[] {
+  const operations: Omit<Operation, 'response'>[] = []
+  const responses = new Map<string, string>()
+  for (const [text, name, parameters] of source.matchAll(/^ {4}async (\w+)\((.*)\) \{\n[^]*?^ {4}\}/gm)) {
+    if (name === undefined || parameters === undefined) continue
+    const path = /localVarPath = '([^']*)'/.exec(text)?.[1]
+    if (path === undefined) {
+      const response = /deserialize\(.*, "(\w+)", ""\)/.exec(text)?.[1]
+      responses.set(name.replace(/WithHttpInfo$/, ''), response ?? '')
+      continue
+    }
+    operations.push({
+      name,
+      path,
+      method: /HttpMethod\.(\w+)/.exec(text)?.[1] ?? '',
+      parameters: parameters.split(', '),
+      body: /serialize\(body, "(\w+)"/.exec(text)?.[1] ?? '',
+    })
+  }
+  return operations.map(operation => {
+    const response = responses.get(operation.name) ?? ''
+    return Object.assign(operation, { response })
+  })
+}
