@@ -1,0 +1,183 @@
+/**
+ * The store in a real etcd, 3.4 or newer, of one or several members, over gRPC. Keys and values are those of
+ * the store, so that `etcdctl get /registry --prefix` shows them; several API servers may share it. The etcd
+ * is meant to be the cluster's own, since all that happens in it is followed. What it leaves to etcd:
+ * compaction on a schedule, backup, membership.
+ */
+import type { GrpcConnect, GrpcTls } from '#/platform/grpc.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { EtcdClient } from './etcd/client.ts'
+import { readCompactedRevision } from './etcd/compaction.ts'
+import { KeySpace } from './etcd/keys.ts'
+import { WatchHub } from './etcd/watch-hub.ts'
+import { Writer } from './etcd/writer.ts'
+import {
+  StoreError,
+  type Entry,
+  type ExpectedRevision,
+  type ListOptions,
+  type Listing,
+  type ReadOptions,
+  type Store,
+  type UpdateOptions,
+  type Watch,
+  type WatchOptions,
+  type WriteOptions,
+  type WriteResult,
+} from './store.ts'
+
+export interface EtcdStoreOptions {
+  readonly platform: Platform
+  readonly connect: GrpcConnect
+  /** `host:port` of each member, with or without `http://` or `https://` in front. */
+  readonly endpoints: readonly string[]
+  /** Needed for `https://`; without a scheme it decides. */
+  readonly tls?: GrpcTls
+  /** Put in front of every key, for several stores in one etcd. They share revisions and compaction. */
+  readonly prefix?: string
+  /** How long one member may take to answer before another is asked. */
+  readonly attemptTimeoutMs?: number
+  /** How long a request is repeated before it rejects with `unavailable`. */
+  readonly requestTimeoutMs?: number
+  /** The size of the recent changes that are kept in memory for watches. */
+  readonly recentBytesMax?: number
+}
+
+export class EtcdStore implements Store {
+  readonly #client: EtcdClient
+  readonly #keys: KeySpace
+  readonly #writer: Writer
+  readonly #hub: WatchHub
+
+  private constructor(client: EtcdClient, options: EtcdStoreOptions) {
+    this.#client = client
+    this.#keys = new KeySpace(options.prefix ?? '')
+    this.#writer = new Writer({ client, keys: this.#keys, get: (key, options) => this.get(key, options) })
+    const bytesMax = options.recentBytesMax ?? recentBytesMax
+    this.#hub = new WatchHub({ client, keys: this.#keys, recentBytesMax: bytesMax })
+  }
+
+  /** Connects when first used: an etcd that is not there yet is no reason to fail. */
+  static open(options: EtcdStoreOptions): EtcdStore {
+    const { endpoints, tls } = options
+    const isSecure = tls !== undefined || endpoints.some(endpoint => endpoint.startsWith('https://'))
+    const channel = options.connect({
+      targets: endpoints.map(endpoint => endpoint.replace(/^https?:\/\//, '').replace(/\/$/, '')),
+      tls: isSecure ? (tls ?? {}) : undefined,
+      keepalive,
+    })
+    return new EtcdStore(
+      new EtcdClient({
+        platform: options.platform,
+        channel,
+        attemptTimeoutMs: options.attemptTimeoutMs ?? attemptTimeoutMs,
+        requestTimeoutMs: options.requestTimeoutMs ?? requestTimeoutMs,
+      }),
+      options,
+    )
+  }
+
+  revision(): Promise<number> {
+    return this.#client.revision()
+  }
+
+  async get(key: string, options: ReadOptions = {}): Promise<Entry | undefined> {
+    const revision = readableRevision(options)
+    const { kvs } = await this.#client.range({ key: this.#keys.key(key), revision })
+    return kvs[0] && this.#keys.entry(kvs[0])
+  }
+
+  async list(options: ListOptions): Promise<Listing> {
+    for (let attempts = 0; ; attempts++) {
+      try {
+        return await this.#listPages(options)
+      } catch (error) {
+        // Compaction may overtake the pages of one list; a list of the newest state then begins again.
+        const isOvertaken = error instanceof StoreError && error.reason === 'compacted'
+        if (!isOvertaken || options.revision !== undefined || attempts >= listAttemptsMax) throw error
+      }
+    }
+  }
+
+  create(key: string, value: Uint8Array, options: WriteOptions = {}): Promise<WriteResult> {
+    return this.#writer.write({ key, value, expectedRevision: 0, ttlMs: options.ttlMs })
+  }
+
+  async update(key: string, value: Uint8Array, options: UpdateOptions): Promise<WriteResult> {
+    const { expectedRevision, ttlMs } = options
+    // For etcd, a key that does not exist is at revision 0.
+    if (expectedRevision <= 0) return { written: false, current: await this.get(key) }
+    return this.#writer.write({ key, value, expectedRevision, ttlMs })
+  }
+
+  async delete(key: string, { expectedRevision }: ExpectedRevision): Promise<WriteResult> {
+    if (expectedRevision <= 0) return { written: false, current: await this.get(key) }
+    return this.#writer.write({ key, value: undefined, expectedRevision })
+  }
+
+  watch(options: WatchOptions): Watch {
+    return this.#hub.watch(options)
+  }
+
+  async compact(revision: number): Promise<void> {
+    try {
+      await this.#client.compact(revision)
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.reason !== 'compacted') throw error
+    }
+    this.#client.noteCompacted(revision)
+  }
+
+  compactedRevision(): Promise<number> {
+    return readCompactedRevision(this.#client)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client.close()
+    await this.#hub.close()
+  }
+
+  async #listPages(options: ListOptions): Promise<Listing> {
+    const { prefix, after, limit = Infinity } = options
+    const rangeEnd = this.#keys.endOf(prefix)
+    const entries: Entry[] = []
+    let revision = readableRevision(options)
+    let key = this.#keys.key(after === undefined ? prefix : `${after}\0`)
+    for (;;) {
+      const pageLimit = Math.min(limit - entries.length, pageEntriesMax)
+      const response = await this.#client.range({ key, rangeEnd, revision, limit: pageLimit })
+      revision ??= response.header.revision
+      for (const kv of response.kvs) entries.push(this.#keys.entry(kv))
+      const last = entries.at(-1)
+      if (!response.more || last === undefined || entries.length >= limit) {
+        const remaining = response.count - response.kvs.length
+        return { entries, remaining, revision: options.revision ?? revision }
+      }
+      key = this.#keys.key(`${last.key}\0`)
+    }
+  }
+}
+
+const attemptTimeoutMs = 3_000
+const requestTimeoutMs = 10_000
+
+/**
+ * A member that gives no sign of life for the sum of these is disconnected. etcd takes offence at more than
+ * one in five seconds.
+ */
+const keepalive = { intervalMs: 10_000, timeoutMs: 5_000 }
+
+const recentBytesMax = 16 * 1024 * 1024
+
+/** Entries in one answer of etcd: a long list is read in parts, which leaves time for others in between. */
+const pageEntriesMax = 1_000
+
+const listAttemptsMax = 3
+
+/**
+ * In etcd revision 0 means the newest, here it means before everything; so does revision 1, which no write
+ * has.
+ */
+function readableRevision({ revision }: ReadOptions): number | undefined {
+  return revision === undefined ? undefined : Math.max(revision, 1)
+}

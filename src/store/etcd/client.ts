@@ -1,0 +1,232 @@
+import type { Clock, Log, Platform } from '#/platform/platform.ts'
+import { GrpcError, type GrpcChannel, type GrpcStream } from '#/platform/grpc.ts'
+import { StoreError } from '../store.ts'
+import { firstKey } from './keys.ts'
+import {
+  CompactionRequest,
+  CompactionResponse,
+  LeaseGrantRequest,
+  LeaseGrantResponse,
+  RangeRequest,
+  RangeResponse,
+  TxnResponse,
+  WatchRequest,
+} from './messages.ts'
+
+export interface ClientOptions {
+  readonly platform: Platform
+  readonly channel: GrpcChannel
+  /** How long one member may take to answer before another is asked. */
+  readonly attemptTimeoutMs: number
+  /** How long a request is repeated before it is given up. */
+  readonly requestTimeoutMs: number
+}
+
+/**
+ * Calls to etcd. What only reads, or may happen twice, is repeated with other members until it is answered; a
+ * transaction is tried once, and the error says whether it can have happened.
+ */
+export class EtcdClient {
+  readonly #clock: Clock
+  readonly #random: Platform['random']
+  readonly log: Log
+  readonly #channel: GrpcChannel
+  readonly attemptTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly #closing = new AbortController()
+  #runningRevision: Promise<number> | undefined
+  #nextRevision: Promise<number> | undefined
+  /** The newest revision that any answer named. */
+  #knownRevision = 0
+  /** The last compaction that came to notice. */
+  #knownCompacted = 0
+
+  constructor(options: ClientOptions) {
+    this.#clock = options.platform.clock
+    this.#random = options.platform.random
+    this.log = options.platform.log
+    this.#channel = options.channel
+    this.attemptTimeoutMs = options.attemptTimeoutMs
+    this.requestTimeoutMs = options.requestTimeoutMs
+  }
+
+  get clock(): Clock {
+    return this.#clock
+  }
+
+  /** Aborted, with the StoreError that everything rejects with from then on, when the store is closed. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  get knownRevision(): number {
+    return this.#knownRevision
+  }
+
+  get knownCompacted(): number {
+    return this.#knownCompacted
+  }
+
+  noteRevision(revision: number): void {
+    if (revision > this.#knownRevision) this.#knownRevision = revision
+  }
+
+  noteCompacted(revision: number): void {
+    if (revision > this.#knownCompacted) this.#knownCompacted = revision
+  }
+
+  /** Linearizable: it sees everything that was acknowledged before. */
+  async range(request: Parameters<typeof RangeRequest.encode>[0]): Promise<Answer<typeof RangeResponse>> {
+    const bytes = await this.#repeat('/etcdserverpb.KV/Range', RangeRequest.encode(request))
+    return this.#noted(RangeResponse.decode(bytes))
+  }
+
+  /** Calls that come while a read is under way share the next one: it begins after each of them. */
+  revision(): Promise<number> {
+    if (this.#nextRevision) return this.#nextRevision
+    if (this.#runningRevision === undefined) return this.#readRevision()
+    const start = (): Promise<number> => {
+      this.#nextRevision = undefined
+      return this.#readRevision()
+    }
+    this.#nextRevision = this.#runningRevision.then(start, start)
+    return this.#nextRevision
+  }
+
+  /** Throws GrpcError. */
+  async txn(request: Uint8Array, timeoutMs: number): Promise<Answer<typeof TxnResponse>> {
+    return this.#noted(TxnResponse.decode(await this.#attempt('/etcdserverpb.KV/Txn', request, timeoutMs)))
+  }
+
+  async compact(revision: number): Promise<void> {
+    const bytes = await this.#repeat('/etcdserverpb.KV/Compact', CompactionRequest.encode({ revision }))
+    this.#noted(CompactionResponse.decode(bytes))
+  }
+
+  async grantLease(ttlSeconds: number): Promise<number | bigint> {
+    const request = LeaseGrantRequest.encode({ ttl: ttlSeconds })
+    const bytes = await this.#repeat('/etcdserverpb.Lease/LeaseGrant', request)
+    return this.#noted(LeaseGrantResponse.decode(bytes)).id
+  }
+
+  /** One watch on one stream. Iterating it throws GrpcError, or the reason of the signal. */
+  watch(request: WatchCreation, signal: AbortSignal): GrpcStream {
+    const stream = this.#channel.stream('/etcdserverpb.Watch/Watch', { signal, metadata: requireLeader })
+    void stream.send(WatchRequest.encode({ createRequest: { ...request, fragment: true } }))
+    return stream
+  }
+
+  /** Waits a little longer each time, in order not to hurry a cluster that is electing its leader. */
+  async pause(failures: number, signal = this.closing): Promise<void> {
+    const longest = Math.min(pauseMs.first * 2 ** failures, pauseMs.most)
+    await this.#clock.sleep((longest * (1 + this.#random.fraction('etcd pause'))) / 2, signal)
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new StoreError('closed', 'the store was closed'))
+    await this.#channel[Symbol.asyncDispose]()
+  }
+
+  #readRevision(): Promise<number> {
+    const reading = this.range({ key: firstKey, countOnly: true }).then(({ header }) => header.revision)
+    this.#runningRevision = reading.finally(() => {
+      this.#runningRevision = undefined
+    })
+    return this.#runningRevision
+  }
+
+  async #repeat(method: string, request: Uint8Array): Promise<Uint8Array> {
+    const deadline = this.#clock.monotonicMs() + this.requestTimeoutMs
+    for (let failures = 0; ; failures++) {
+      const remainingMs = deadline - this.#clock.monotonicMs()
+      try {
+        return await this.#attempt(method, request, remainingMs)
+      } catch (error) {
+        const isLate = this.#clock.monotonicMs() + pauseMs.most >= deadline
+        if (isLate || !isTransient(error)) throw storeErrorOf(error)
+        await this.pause(failures)
+      }
+    }
+  }
+
+  async #attempt(method: string, request: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
+    this.closing.throwIfAborted()
+    try {
+      const attemptMs = Math.min(timeoutMs, this.attemptTimeoutMs)
+      return await this.#channel.unary(method, request, { timeoutMs: attemptMs, metadata: requireLeader })
+    } catch (error) {
+      this.closing.throwIfAborted()
+      throw error
+    }
+  }
+
+  #noted<T extends { readonly header: WithHeader['header'] | undefined }>(response: T): T & WithHeader {
+    const header = response.header ?? { revision: 0 }
+    this.noteRevision(header.revision)
+    return { ...response, header }
+  }
+}
+
+interface WithHeader {
+  readonly header: { readonly revision: number }
+}
+
+type Answer<M extends { decode(bytes: Uint8Array): unknown }> = ReturnType<M['decode']> & WithHeader
+
+export interface WatchCreation {
+  readonly key: Uint8Array
+  readonly rangeEnd?: Uint8Array
+  readonly startRevision: number
+}
+
+/**
+ * A member without a leader refuses such calls at once, and ends such streams, in place of leaving them to
+ * wait.
+ */
+const requireLeader = { hasleader: 'true' }
+
+const pauseMs = { first: 20, most: 500 }
+
+/** Whether the same request may succeed later or elsewhere. */
+export function isTransient(error: unknown): error is GrpcError {
+  if (!(error instanceof GrpcError) || refusals.has(error.code)) return false
+  return storeErrorOf(error).reason === 'unavailable'
+}
+
+const refusals = new Set<GrpcError['code']>([
+  'invalid-argument',
+  'not-found',
+  'already-exists',
+  'permission-denied',
+  'failed-precondition',
+  'out-of-range',
+  'unimplemented',
+  'unauthenticated',
+])
+
+/** Whether a transaction that failed so has certainly not happened and never will. */
+export function cannotHaveHappened(error: GrpcError): boolean {
+  const isRefused = /no leader|too many requests|proposal dropped/.test(error.details)
+  return isRefused || !error.sent || refusals.has(error.code)
+}
+
+export function isLeaseMissing(error: unknown): boolean {
+  return error instanceof GrpcError && error.code === 'not-found' && error.details.includes('lease')
+}
+
+/** etcd tells some failures apart by their text only. */
+export function storeErrorOf(cause: unknown): StoreError {
+  if (cause instanceof StoreError) return cause
+  const { code, details } = cause instanceof GrpcError ? cause : { code: 'unknown', details: String(cause) }
+  const reason =
+    code === 'out-of-range' && details.includes('compacted')
+      ? 'compacted'
+      : code === 'out-of-range' && details.includes('future revision')
+        ? 'future-revision'
+        : code === 'invalid-argument' && details.includes('too large')
+          ? 'too-large'
+          : code === 'resource-exhausted' && details.includes('larger than max')
+            ? 'too-large'
+            : 'unavailable'
+  return new StoreError(reason, `etcd failed: ${code}: ${details}`, { cause })
+}

@@ -1,0 +1,43 @@
+import { StoreError } from '../store.ts'
+import { storeErrorOf, type EtcdClient } from './client.ts'
+import { firstKey } from './keys.ts'
+import { WatchResponse } from './messages.ts'
+
+/**
+ * etcd does not say how far it is compacted, unless a watch asks for what is. So it is found out first
+ * whether the very beginning is still there.
+ */
+export async function readCompactedRevision(client: EtcdClient): Promise<number> {
+  try {
+    await client.range({ key: firstKey, countOnly: true, revision: 1 })
+    return client.knownCompacted
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.reason !== 'compacted') throw error
+  }
+  const deadline = client.clock.monotonicMs() + client.requestTimeoutMs
+  for (let failures = 0; ; failures++) {
+    try {
+      return await compactedByWatch(client)
+    } catch (error) {
+      client.closing.throwIfAborted()
+      if (client.clock.monotonicMs() >= deadline) throw storeErrorOf(error)
+    }
+    await client.pause(failures)
+  }
+}
+
+async function compactedByWatch(client: EtcdClient): Promise<number> {
+  const stream = client.watch({ key: firstKey, startRevision: 1 }, client.closing)
+  const timer = client.clock.setTimer(client.attemptTimeoutMs, () => stream.abandonTarget())
+  try {
+    for await (const bytes of stream) {
+      const { compactRevision } = WatchResponse.decode(bytes)
+      if (compactRevision === 0) continue
+      client.noteCompacted(compactRevision)
+      return client.knownCompacted
+    }
+    throw new StoreError('unavailable', 'etcd ended a watch too early')
+  } finally {
+    timer.cancel()
+  }
+}

@@ -1,0 +1,128 @@
+import { assert } from '#/base/assert.ts'
+import { StoreError, type StoreEvent, type Watch, type WatchBatch, type WatchOptions } from '../store.ts'
+import type { EtcdClient } from './client.ts'
+import { emptyRevision, follow } from './follow.ts'
+import type { KeySpace } from './keys.ts'
+import type { Change } from './revision-assembler.ts'
+
+/** The recent past that watches read. */
+export interface RecentChanges {
+  readonly head: number
+  holds(revision: number): boolean | undefined
+  at(revision: number): Change
+  add(watch: EtcdWatch): void
+  remove(watch: EtcdWatch): void
+}
+
+interface EtcdWatchOptions extends WatchOptions {
+  readonly hub: RecentChanges
+  readonly client: EtcdClient
+  readonly keys: KeySpace
+}
+
+export class EtcdWatch implements Watch {
+  readonly #options: EtcdWatchOptions
+  readonly #matches: (key: string) => boolean
+  /** Every event up to this revision has been delivered. */
+  #position: number
+  /** How far the watch has to come before it may answer the request for progress. */
+  #progressDue: number | undefined
+  /** Set while the watch waits for something to deliver. */
+  #wake: ((batch: WatchBatch | undefined) => void) | undefined
+  #isIterated = false
+
+  constructor(options: EtcdWatchOptions) {
+    const { prefix } = options
+    this.#options = options
+    this.#matches = prefix.endsWith('/') ? key => key.startsWith(prefix) : key => key === prefix
+    this.#position = Math.max(options.afterRevision, emptyRevision)
+  }
+
+  /** Whoever asks has seen the revisions that the client has seen, and waits for no less. */
+  requestProgress(): void {
+    this.#progressDue = this.#options.client.knownRevision
+    this.look()
+  }
+
+  /** There may be something to deliver. */
+  look(): void {
+    if (this.#wake === undefined) return
+    const isBehind = this.#options.hub.holds(this.#position) === false
+    const batch = isBehind ? undefined : this.#next()
+    if (batch || isBehind) this.#wake(batch)
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<WatchBatch, void, undefined> {
+    const { client, hub, signal: aborting } = this.#options
+    assert(!this.#isIterated, 'a watch is iterated once')
+    this.#isIterated = true
+    const signal = aborting ? AbortSignal.any([client.closing, aborting]) : client.closing
+    if (this.#position < client.knownCompacted) throw compacted(this.#position)
+    try {
+      while (!signal.aborted) {
+        if (hub.holds(this.#position) === false) yield* this.#catchUp(signal)
+        const batch = this.#next() ?? (await this.#wait(signal))
+        if (batch) yield batch
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+    if (!aborting?.aborted) client.closing.throwIfAborted()
+  }
+
+  #next(): WatchBatch | undefined {
+    const { hub } = this.#options
+    const events: StoreEvent[] = []
+    if (!hub.holds(this.#position)) return undefined
+    while (this.#position < hub.head && events.length < eventsMax) {
+      this.#collect(hub.at(++this.#position), events)
+    }
+    const isProgress = this.#progressDue !== undefined && this.#position >= this.#progressDue
+    if (isProgress) this.#progressDue = undefined
+    return isProgress || events.length > 0 ? { revision: this.#position, events } : undefined
+  }
+
+  /** The next batch; undefined when there is another reason to go on. */
+  async #wait(signal: AbortSignal): Promise<WatchBatch | undefined> {
+    const { hub } = this.#options
+    const { promise, resolve } = Promise.withResolvers<WatchBatch | undefined>()
+    const abort = (): void => resolve(undefined)
+    this.#wake = batch => {
+      this.#wake = undefined
+      hub.remove(this)
+      resolve(batch)
+    }
+    hub.add(this)
+    signal.addEventListener('abort', abort)
+    try {
+      this.look()
+      return await promise
+    } finally {
+      this.#wake = undefined
+      hub.remove(this)
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  async *#catchUp(signal: AbortSignal): AsyncGenerator<WatchBatch, void, undefined> {
+    const { client, keys, hub } = this.#options
+    for await (const changes of follow(client, keys, { afterRevision: this.#position, signal })) {
+      const events: StoreEvent[] = []
+      for (const change of changes) this.#collect(change, events)
+      this.#position = changes.at(-1)?.revision ?? this.#position
+      if (events.length > 0) yield { revision: this.#position, events }
+      if (hub.holds(this.#position)) return
+    }
+  }
+
+  #collect(change: Change, events: StoreEvent[]): void {
+    for (const event of change.events) if (this.#matches(event.key)) events.push(event)
+  }
+}
+
+/** Events in one batch, when several revisions could go into it. */
+const eventsMax = 1_000
+
+function compacted(revision: number): StoreError {
+  return new StoreError('compacted', `what followed revision ${revision} is compacted`)
+}

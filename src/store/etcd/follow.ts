@@ -1,0 +1,152 @@
+import { GrpcError, type GrpcStream } from '#/platform/grpc.ts'
+import { StoreError } from '../store.ts'
+import type { EtcdClient } from './client.ts'
+import { firstKey, type KeySpace } from './keys.ts'
+import { WatchResponse } from './messages.ts'
+import { RevisionAssembler, type Change } from './revision-assembler.ts'
+
+/**
+ * Everything that happens in etcd after a revision: each revision once, whole and in order, for as long as it
+ * is read. Broken connections and members that hang are left for others, unseen. Throws StoreError
+ * `compacted` when something is no longer to be had, and the reason of the signal when that is aborted.
+ *
+ * It is one watch over all keys, because only that tells how far it has come: each revision has an event. A
+ * watch of fewer keys would have to ask for its progress, and etcd before 3.4.25 and 3.5.8 answers with
+ * revisions of which events are still to come.
+ */
+export async function* follow(
+  client: EtcdClient,
+  keys: KeySpace,
+  options: FollowOptions,
+): AsyncGenerator<readonly Change[], void, undefined> {
+  const { signal } = options
+  let position = Math.max(options.afterRevision, emptyRevision)
+  let missing = 0
+  for (let failures = 0; ; failures++) {
+    const patienceMs = Math.min(patience.firstMs * 2 ** failures, patience.mostMs)
+    try {
+      for await (const changes of connection(client, keys, { afterRevision: position, signal, patienceMs })) {
+        failures = 0
+        missing = 0
+        position = changes.at(-1)?.revision ?? position
+        yield changes
+      }
+      client.log.info('etcd ended a watch', { revision: position })
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof StoreError && error.reason === 'compacted') throw error
+      const fields = { revision: position, cause: String(error) }
+      if (failures === 0) client.log.info('a watch of etcd broke', fields)
+      if (error instanceof MissingRevision && ++missing > missingMax) throw compacted(position, error)
+    }
+    await client.pause(failures, signal)
+  }
+}
+
+/** The revision of an etcd in which nothing was ever written: the only one without an event. */
+export const emptyRevision = 1
+
+export interface FollowOptions {
+  readonly afterRevision: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * A member that lets this time pass twice, without delivering what others know about, is left. It may need
+ * longer to read a long past, so it is given more and more.
+ */
+const patience = { firstMs: 1_000, mostMs: 30_000 }
+
+/** How often a revision may be missing before it is taken for lost. */
+const missingMax = 2
+
+class MissingRevision extends Error {}
+
+/** As `follow`, until the connection breaks. */
+async function* connection(
+  client: EtcdClient,
+  keys: KeySpace,
+  options: FollowOptions & { readonly patienceMs: number },
+): AsyncGenerator<readonly Change[], void, undefined> {
+  const { afterRevision, signal } = options
+  const stream = client.watch({ key: firstKey, rangeEnd: firstKey, startRevision: afterRevision + 1 }, signal)
+  const assembler = new RevisionAssembler(keys, afterRevision)
+  const watchdog = new Watchdog(client, stream, options.patienceMs)
+  let position = afterRevision
+  let isPast = false
+  for await (const bytes of watchdog.guard(() => position)) {
+    const response = WatchResponse.decode(bytes)
+    const revision = response.header?.revision ?? 0
+    if (response.compactRevision > 0) {
+      client.noteCompacted(response.compactRevision)
+      throw compacted(afterRevision)
+    }
+    if (response.canceled) throw new GrpcError('unavailable', response.cancelReason, { sent: true })
+    if (response.created) isPast = revision > afterRevision
+    client.noteRevision(revision)
+    const changes = assembler.take(response.events, response.fragment)
+    if (changes === undefined) throw new MissingRevision(`revision ${position + 1} is missing`)
+    if (changes.length > 0 && isPast) {
+      await assertNotCompacted(client, afterRevision)
+      isPast = false
+    }
+    position = changes.at(-1)?.revision ?? position
+    if (changes.length > 0) yield changes
+  }
+}
+
+/**
+ * etcd lets a watch begin at the very revision it is compacted at, though deletions of that revision are gone
+ * by then. That the revision before can be read shows that nothing was.
+ */
+async function assertNotCompacted(client: EtcdClient, revision: number): Promise<void> {
+  await client.range({ key: firstKey, countOnly: true, revision })
+}
+
+function compacted(revision: number, cause?: Error): StoreError {
+  return new StoreError('compacted', `what followed revision ${revision} is compacted`, { cause })
+}
+
+/**
+ * Gives up a stream that says nothing while there is something to say. A connection that is open may still
+ * lead to a member that hangs, and the keepalive of gRPC takes long to find out.
+ */
+class Watchdog {
+  readonly #client: EtcdClient
+  readonly #stream: GrpcStream
+  readonly #patienceMs: number
+  /** What was known to exist at the last look. */
+  #expected = 0
+
+  constructor(client: EtcdClient, stream: GrpcStream, patienceMs: number) {
+    this.#client = client
+    this.#stream = stream
+    this.#patienceMs = patienceMs
+  }
+
+  /** The messages of the stream. Only the time in which it is waited for one counts. */
+  async *guard(position: () => number): AsyncGenerator<Uint8Array, void, undefined> {
+    const messages = this.#stream[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        const stop = this.#watch(position)
+        const next = await messages.next().finally(stop)
+        if (next.done) return
+        this.#expected = 0
+        yield next.value
+      }
+    } finally {
+      this.#stream.cancel()
+    }
+  }
+
+  #watch(position: () => number): () => void {
+    const look = (): void => {
+      if (position() < this.#expected) return this.#stream.abandonTarget()
+      this.#expected = this.#client.knownRevision
+      timer = this.#client.clock.setTimer(this.#patienceMs, look)
+    }
+    let timer = this.#client.clock.setTimer(this.#patienceMs, look)
+    return () => timer.cancel()
+  }
+}

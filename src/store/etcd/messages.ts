@@ -1,0 +1,93 @@
+import { message, type MessageOf } from '#/base/protobuf.ts'
+
+/** The part of etcd's v3 API that is used here. Names and numbers are etcd's. */
+const ResponseHeader = message({ revision: [3, 'int53'] })
+
+const KeyValue = message({
+  key: [1, 'bytes'],
+  createRevision: [2, 'int53'],
+  modRevision: [3, 'int53'],
+  value: [5, 'bytes'],
+})
+export type KeyValue = MessageOf<typeof KeyValue>
+
+export const RangeRequest = message({
+  key: [1, 'bytes'],
+  rangeEnd: [2, 'bytes'],
+  limit: [3, 'int53'],
+  revision: [4, 'int53'],
+  countOnly: [9, 'bool'],
+})
+
+export const RangeResponse = message({
+  header: [1, ResponseHeader],
+  kvs: [2, KeyValue, 'repeated'],
+  more: [3, 'bool'],
+  count: [4, 'int53'],
+})
+
+const PutRequest = message({ key: [1, 'bytes'], value: [2, 'bytes'], lease: [3, 'int64'] })
+
+const DeleteRangeRequest = message({ key: [1, 'bytes'] })
+
+const RequestOp = message(
+  {
+    requestRange: [1, RangeRequest],
+    requestPut: [2, PutRequest],
+    requestDeleteRange: [3, DeleteRangeRequest],
+  },
+  { oneOf: [['requestRange', 'requestPut', 'requestDeleteRange']] },
+)
+
+const ResponseOp = message({ responseRange: [1, RangeResponse] })
+
+/** The target of a comparison: the revision of the last change, which is 0 for a key that does not exist. */
+export const compareModRevision = 2
+
+const Compare = message({ target: [2, 'int32'], key: [3, 'bytes'], modRevision: [6, 'int53', 'optional'] })
+
+export const TxnRequest = message({
+  compare: [1, Compare, 'repeated'],
+  success: [2, RequestOp, 'repeated'],
+  failure: [3, RequestOp, 'repeated'],
+})
+
+export const TxnResponse = message({
+  header: [1, ResponseHeader],
+  succeeded: [2, 'bool'],
+  responses: [3, ResponseOp, 'repeated'],
+})
+
+export const CompactionRequest = message({ revision: [1, 'int53'] })
+
+export const CompactionResponse = message({ header: [1, ResponseHeader] })
+
+export const LeaseGrantRequest = message({ ttl: [1, 'int53'] })
+
+export const LeaseGrantResponse = message({ header: [1, ResponseHeader], id: [2, 'int64'] })
+
+const WatchCreateRequest = message({
+  key: [1, 'bytes'],
+  rangeEnd: [2, 'bytes'],
+  startRevision: [3, 'int53'],
+  fragment: [8, 'bool'],
+})
+
+export const WatchRequest = message({ createRequest: [1, WatchCreateRequest] })
+
+/** The type of an event that is not a put. */
+export const deleteEvent = 1
+
+const Event = message({ type: [1, 'int32'], kv: [2, KeyValue] })
+export type Event = MessageOf<typeof Event>
+
+export const WatchResponse = message({
+  header: [1, ResponseHeader],
+  created: [3, 'bool'],
+  canceled: [4, 'bool'],
+  compactRevision: [5, 'int53'],
+  cancelReason: [6, 'string'],
+  fragment: [7, 'bool'],
+  events: [11, Event, 'repeated'],
+})
+export type WatchResponse = MessageOf<typeof WatchResponse>

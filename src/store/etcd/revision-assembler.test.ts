@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { StoreEvent } from '../store.ts'
+import { KeySpace } from './keys.ts'
+import { RevisionAssembler } from './revision-assembler.ts'
+
+/** In `3a 3b | 4c`, two events of revision 3 come in a fragment that is followed by one of revision 4. */
+function check(given: string, expected: string): void {
+  const assembler = new RevisionAssembler(new KeySpace('/k/'), 2)
+  const fragments = given.split('|').map(part =>
+    part
+      .trim()
+      .split(' ')
+      .filter(word => word !== ''),
+  )
+  const shown = fragments.map((words, index) => {
+    const changes = assembler.take(words.map(event), index < fragments.length - 1)
+    if (changes === undefined) return 'gap'
+    return changes.map(({ revision, events }) => `${revision}(${keysOf(events)})`).join(' ')
+  })
+  assert.equal(shown.join(' | '), expected, given)
+}
+
+function keysOf(events: readonly StoreEvent[]): string {
+  return events.map(event => event.key).join(' ')
+}
+
+function event(word: string) {
+  const [, revision = '', key = ''] = /^(\d+)(.*)$/.exec(word) ?? []
+  const kv = { key: Buffer.from(key.startsWith('!') ? key : `/k/${key}`), value: Buffer.from('v') }
+  return { type: 0, kv: { ...kv, createRevision: 1, modRevision: Number(revision) } }
+}
+
+test('events are put together into whole revisions', () => {
+  check('', '')
+  check('3a', '3(a)')
+  check('3a 3b 4c', '3(a b) 4(c)')
+  check('3a | 3b | 4c', ' |  | 3(a b) 4(c)')
+  check('3a 4b | 4c 5d | 5e', '3(a) | 4(b c) | 5(d e)')
+})
+
+test('keys of others count for the revision and are not shown', () => {
+  check('3!x 4a', '3() 4(a)')
+  check('3a 3!x | 3b', ' | 3(a b)')
+})
+
+test('what was seen before is passed over, what is missing is noticed', () => {
+  check('1a 2b 3c', '3(c)')
+  check('1a 2b', '')
+  check('4a', 'gap')
+  check('3a 5b', 'gap')
+  check('3a | 5b', ' | gap')
+})
+
+test('however events are cut into fragments, the same revisions come out', () => {
+  const words = ['3a', '3b', '4c', '5d', '5e', '5f', '6g']
+  fc.assert(
+    fc.property(fc.array(fc.nat(words.length), { maxLength: 8 }), cuts => {
+      const assembler = new RevisionAssembler(new KeySpace('/k/'), 2)
+      const places = [0, ...cuts.sort((left, right) => left - right), words.length]
+      const parts = places.slice(1).map((end, index) => words.slice(places[index], end))
+      const changes = parts.flatMap((part, index) => {
+        return assembler.take(part.map(event), index < parts.length - 1) ?? []
+      })
+      const sizes = changes.map(({ revision, events }) => [revision, events.length])
+      assert.deepEqual(sizes, [
+        [3, 2],
+        [4, 1],
+        [5, 3],
+        [6, 1],
+      ])
+    }),
+  )
+})

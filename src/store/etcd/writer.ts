@@ -1,0 +1,128 @@
+import type { GrpcError } from '#/platform/grpc.ts'
+import { StoreError, type Entry, type ReadOptions, type WriteResult } from '../store.ts'
+import { cannotHaveHappened, isLeaseMissing, isTransient, storeErrorOf, type EtcdClient } from './client.ts'
+import type { KeySpace } from './keys.ts'
+import { Leases } from './leases.ts'
+import { compareModRevision, TxnRequest } from './messages.ts'
+
+export interface Write {
+  readonly key: string
+  /** Undefined for a deletion. */
+  readonly value: Uint8Array | undefined
+  /** 0 for a key that must not exist. */
+  readonly expectedRevision: number
+  readonly ttlMs?: number
+}
+
+export interface WriterOptions {
+  readonly client: EtcdClient
+  readonly keys: KeySpace
+  readonly get: (key: string, options?: ReadOptions) => Promise<Entry | undefined>
+}
+
+/**
+ * Writes under a condition, and finds out what became of a write whose answer got lost. A write over a
+ * certain revision can succeed only once, so it is simply repeated. A creation is not: delayed in a member
+ * that hangs, it could happen a second time after the key was deleted. Whether it happened can only be seen.
+ */
+export class Writer {
+  readonly #client: EtcdClient
+  readonly #keys: KeySpace
+  readonly #get: WriterOptions['get']
+  readonly #leases: Leases
+
+  constructor(options: WriterOptions) {
+    this.#client = options.client
+    this.#keys = options.keys
+    this.#get = options.get
+    this.#leases = new Leases(options.client)
+  }
+
+  async write(write: Write): Promise<WriteResult> {
+    const { clock, closing, requestTimeoutMs } = this.#client
+    const deadline = clock.monotonicMs() + requestTimeoutMs
+    /** Why a write may have happened that was not acknowledged. */
+    let doubt: GrpcError | undefined
+    for (let failures = 0; ; failures++) {
+      try {
+        const result = await this.#attempt(write, deadline - clock.monotonicMs())
+        return doubt && !result.written ? await this.#settle(write, result.current, doubt) : result
+      } catch (error) {
+        closing.throwIfAborted()
+        if (isLeaseMissing(error) && write.ttlMs !== undefined) this.#leases.forget(write.ttlMs)
+        else if (!isTransient(error)) throw storeErrorOf(error)
+        else if (!cannotHaveHappened(error)) doubt = error
+        if (doubt && write.expectedRevision === 0) return this.#findCreation(write, doubt)
+        if (clock.monotonicMs() >= deadline) throw storeErrorOf(error)
+      }
+      await this.#client.pause(failures)
+    }
+  }
+
+  async #attempt(write: Write, timeoutMs: number): Promise<WriteResult> {
+    const { value, ttlMs } = write
+    const key = this.#keys.key(write.key)
+    const lease = ttlMs === undefined ? 0 : await this.#leases.leaseFor(ttlMs)
+    const request = TxnRequest.encode({
+      compare: [{ target: compareModRevision, key, modRevision: write.expectedRevision }],
+      success: [value ? { requestPut: { key, value, lease } } : { requestDeleteRange: { key } }],
+      failure: [{ requestRange: { key } }],
+    })
+    const response = await this.#client.txn(request, timeoutMs)
+    if (response.succeeded) return { written: true, revision: response.header.revision }
+    const kv = response.responses[0]?.responseRange?.kvs[0]
+    return { written: false, current: kv && this.#keys.entry(kv) }
+  }
+
+  /**
+   * What was written over the expected revision, by an attempt before this one or by somebody else? If the
+   * same bytes were written by somebody else, nobody can tell, nor needs to.
+   */
+  async #settle(write: Write, current: Entry | undefined, doubt: GrpcError): Promise<WriteResult> {
+    const { key, value, expectedRevision } = write
+    if (current === undefined || current.createRevision > expectedRevision) throw unknownOutcome(key, doubt)
+    // The key lived on, so it was not deleted, and the revision to delete is history.
+    if (value === undefined) return { written: false, current }
+    let successor = current
+    for (let steps = 0; steps < successorsMax; steps++) {
+      const before = await this.#get(key, { revision: successor.revision - 1 })
+      if (before === undefined) break
+      if (before.revision === expectedRevision) {
+        const { revision } = successor
+        return isEqual(successor.value, value) ? { written: true, revision } : { written: false, current }
+      }
+      successor = before
+    }
+    throw unknownOutcome(key, doubt)
+  }
+
+  async #findCreation({ key, value }: Write, doubt: GrpcError): Promise<WriteResult> {
+    for (let looks = 0; looks < looksMax; looks++) {
+      const current = await this.#get(key)
+      if (current) {
+        const { createRevision } = current
+        const isFirst = current.revision === createRevision
+        const first = isFirst ? current : await this.#get(key, { revision: createRevision })
+        if (first && value && isEqual(first.value, value)) return { written: true, revision: createRevision }
+        break
+      }
+      await this.#client.pause(looks)
+    }
+    throw unknownOutcome(key, doubt)
+  }
+}
+
+/** How many writes of others over ours are gone back through. */
+const successorsMax = 8
+
+/** How often a creation is looked for that may be on its way. */
+const looksMax = 5
+
+function unknownOutcome(key: string, cause: GrpcError): StoreError {
+  const message = `etcd did not say whether it wrote ${key}: ${cause.message}`
+  return new StoreError('unavailable', message, { cause })
+}
+
+function isEqual(left: Uint8Array, right: Uint8Array): boolean {
+  return Buffer.compare(left, right) === 0
+}

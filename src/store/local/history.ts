@@ -1,0 +1,264 @@
+/**
+ * Every version of every key since the last compaction, in memory: which keys exist, which existed at an
+ * earlier revision, and in what order things happened. It holds no values of its own and does no I/O.
+ */
+import { assert } from '#/base/assert.ts'
+import { Deque } from '#/base/deque.ts'
+import { SortedMap } from '#/base/sorted-map.ts'
+import { StoreError } from '../store.ts'
+import { isDeletion, type Version } from './version.ts'
+
+export interface Page {
+  readonly versions: readonly Version[]
+  /** How many more keys follow. */
+  readonly remaining: number
+}
+
+export interface PageOptions {
+  readonly prefix: string
+  readonly after?: string
+  readonly limit?: number
+  readonly revision?: number
+}
+
+export interface Events {
+  readonly versions: readonly Version[]
+  /** Everything up to this revision has been looked at. */
+  readonly reached: number
+}
+
+export class History {
+  /** The newest version of each key that exists. */
+  readonly #live = new SortedMap<Version>()
+  /** The newest version, a deletion, of each key that is gone but not yet forgotten. */
+  readonly #deleted = new SortedMap<Version>()
+  /** Every version after `#trimmed`, in the order of revisions and without gaps. */
+  readonly #log = new Deque<Version>()
+  #revision: number
+  #compacted: number
+  /** How far forgetting has come; it follows `#compacted` in small steps. */
+  #trimmed: number
+
+  /** `compacted` is where an earlier life of the store had compacted to. */
+  constructor(compacted = 0) {
+    this.#compacted = compacted
+    this.#trimmed = Math.max(compacted, firstRevision)
+    this.#revision = this.#trimmed
+  }
+
+  get revision(): number {
+    return this.#revision
+  }
+
+  get compacted(): number {
+    return this.#compacted
+  }
+
+  get keyCount(): number {
+    return this.#live.size
+  }
+
+  /** The current version of a key that exists. */
+  newest(key: string): Version | undefined {
+    return this.#live.get(key)
+  }
+
+  /** A key's version as of a revision, when it existed then. */
+  at(key: string, revision: number): Version | undefined {
+    this.#assertReadable(revision)
+    const newest = this.#live.get(key) ?? this.#deleted.get(key)
+    return newest && versionAt(newest, revision)
+  }
+
+  list(options: PageOptions): Page {
+    const { prefix, limit = Infinity, revision = this.#revision } = options
+    this.#assertReadable(revision)
+    const start = options.after === undefined ? prefix : `${options.after}\0`
+    const end = prefixEnd(prefix)
+    const versions: Version[] = []
+    const candidates = revision === this.#revision ? this.#live.valuesFrom(start) : this.#merged(start, end)
+    let more = false
+    for (const newest of candidates) {
+      if (newest.key >= end) break
+      const version = versionAt(newest, revision)
+      if (version === undefined) continue
+      if (versions.length === limit) {
+        more = true
+        break
+      }
+      versions.push(version)
+    }
+    const last = versions.at(-1)
+    return { versions, remaining: more && last ? this.#countBetween(last.key, end, revision) : 0 }
+  }
+
+  /** Takes in the next write. */
+  append(version: Version): void {
+    assert(version.revision === this.#revision + 1, `revision ${version.revision} follows ${this.#revision}`)
+    this.#place(version)
+    this.#log.push(version)
+    this.#revision = version.revision
+  }
+
+  /**
+   * Takes in what an earlier life of the store left, in the order of revisions. Returns the revisions that
+   * were due to be forgotten when that life ended.
+   */
+  load(versions: Iterable<Version>): number[] {
+    const garbage: number[] = []
+    for (const version of versions) {
+      if (version.revision > this.#compacted) {
+        this.append(version)
+        continue
+      }
+      const before = this.#live.get(version.key)
+      if (before) garbage.push(before.revision)
+      if (isDeletion(version)) {
+        garbage.push(version.revision)
+        this.#live.delete(version.key)
+      } else {
+        this.#live.set(version.key, version)
+      }
+    }
+    return garbage
+  }
+
+  /** The versions of some keys after a revision, at most `limit` of them. */
+  eventsAfter(revision: number, matches: (key: string) => boolean, limit: number): Events {
+    if (revision < this.#compacted) throw compactedError(revision, this.#compacted)
+    const versions: Version[] = []
+    let index = Math.max(0, revision - this.#trimmed)
+    while (index < this.#log.length && versions.length < limit) {
+      const version = this.#log.at(index++)!
+      if (matches(version.key)) versions.push(version)
+    }
+    return { versions, reached: Math.max(revision, this.#trimmed + index) }
+  }
+
+  /** From now on states before this revision cannot be read. `trim` frees them. */
+  compact(revision: number): void {
+    if (revision > this.#revision) throw futureError(revision, this.#revision)
+    this.#compacted = Math.max(this.#compacted, revision)
+  }
+
+  /**
+   * Frees a few of the compacted versions and returns their revisions; none when there is nothing left to
+   * free.
+   */
+  trim(eventsMax: number): number[] | undefined {
+    const count = Math.min(this.#compacted - this.#trimmed, eventsMax)
+    if (count <= 0) return undefined
+    const until = this.#trimmed + count
+    const garbage: number[] = []
+    const keys = new Set(this.#log.take(count).map(version => version.key))
+    for (const key of keys) this.#trimKey(key, until, garbage)
+    this.#trimmed = until
+    return garbage
+  }
+
+  #trimKey(key: string, until: number, garbage: number[]): void {
+    const newest = this.#live.get(key) ?? this.#deleted.get(key)
+    if (newest === undefined) return
+    const { older } = newest
+    if (older) {
+      let count = 0
+      while (count < older.length && (older[count + 1] ?? newest).revision <= until) count++
+      for (const version of older.splice(0, count)) garbage.push(version.revision)
+      if (older[0] && isDeletion(older[0]) && older[0].revision <= until)
+        garbage.push(older.shift()!.revision)
+      if (older.length === 0) newest.older = undefined
+    }
+    if (isDeletion(newest) && newest.revision <= until) {
+      garbage.push(newest.revision)
+      this.#deleted.delete(key)
+    }
+  }
+
+  #place(version: Version): void {
+    const before = this.#live.get(version.key) ?? this.#deleted.get(version.key)
+    if (before) {
+      version.older = before.older ?? []
+      version.older.push(before)
+      before.older = undefined
+    }
+    if (isDeletion(version)) {
+      this.#live.delete(version.key)
+      this.#deleted.set(version.key, version)
+    } else {
+      if (before && isDeletion(before)) this.#deleted.delete(version.key)
+      this.#live.set(version.key, version)
+    }
+  }
+
+  /** Live and deleted keys together, in order. */
+  *#merged(start: string, end: string): Generator<Version, void, undefined> {
+    const live = this.#live.valuesFrom(start)
+    const deleted = this.#deleted.valuesFrom(start)
+    let left = live.next()
+    let right = deleted.next()
+    while (!left.done || !right.done) {
+      if (right.done || (!left.done && left.value.key < right.value.key)) {
+        if (left.value!.key >= end) return
+        yield left.value!
+        left = live.next()
+      } else {
+        if (right.value.key >= end) return
+        yield right.value
+        right = deleted.next()
+      }
+    }
+  }
+
+  /**
+   * Keys after one and before another that existed at a revision: those that exist now, corrected by what
+   * happened since.
+   */
+  #countBetween(after: string, end: string, revision: number): number {
+    let count = this.#live.rank(end) - this.#live.rank(`${after}\0`)
+    for (let index = Math.max(0, revision - this.#trimmed); index < this.#log.length; index++) {
+      const { key, createRevision, revision: at } = this.#log.at(index)!
+      if (createRevision !== at && createRevision !== 0) continue
+      if (key > after && key < end) count += createRevision === 0 ? 1 : -1
+    }
+    return count
+  }
+
+  #assertReadable(revision: number): void {
+    if (revision > this.#revision) throw futureError(revision, this.#revision)
+    if (revision < this.#compacted) throw compactedError(revision, this.#compacted)
+  }
+}
+
+/** An empty store is at revision 1, as etcd is, so that a list of nothing has a revision to watch from. */
+const firstRevision = 1
+
+/** The first string after every key below a prefix that ends with a slash. */
+function prefixEnd(prefix: string): string {
+  assert(prefix.endsWith('/'), `prefix ${prefix} ends with a slash`)
+  return `${prefix.slice(0, -1)}0`
+}
+
+function versionAt(newest: Version, revision: number): Version | undefined {
+  const version = newest.revision <= revision ? newest : lastAtOrBefore(newest.older, revision)
+  return version === undefined || isDeletion(version) ? undefined : version
+}
+
+function lastAtOrBefore(versions: readonly Version[] | undefined, revision: number): Version | undefined {
+  if (versions === undefined) return undefined
+  let low = 0
+  let high = versions.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (versions[middle]!.revision <= revision) low = middle + 1
+    else high = middle
+  }
+  return versions[low - 1]
+}
+
+function compactedError(revision: number, compacted: number): StoreError {
+  return new StoreError('compacted', `revision ${revision} is gone: history begins at ${compacted}`)
+}
+
+function futureError(revision: number, newest: number): StoreError {
+  return new StoreError('future-revision', `revision ${revision} is not written yet: the newest is ${newest}`)
+}

@@ -1,0 +1,173 @@
+/**
+ * Hands every committed write to the watchers it concerns. Watchers are found by the path of the key, so the
+ * cost of a write does not depend on watchers of other prefixes.
+ */
+import { StoreError, type StoreEvent, type Watch, type WatchBatch, type WatchOptions } from '../store.ts'
+import type { History } from './history.ts'
+import { toEvent, type ReadValue, type Version } from './version.ts'
+
+export class WatchHub {
+  readonly #history: History
+  readonly #readValue: ReadValue
+  readonly #watchers = new Map<string, Set<Watcher>>()
+  #closed = false
+
+  constructor(history: History, readValue: ReadValue) {
+    this.#history = history
+    this.#readValue = readValue
+  }
+
+  watch(options: WatchOptions): Watch {
+    return new Watcher(this, options)
+  }
+
+  /** The versions are in the history already. */
+  publish(versions: readonly Version[]): void {
+    const woken = new Set<Watcher>()
+    for (const version of versions) {
+      let event: StoreEvent | undefined
+      for (const prefix of pathPrefixes(version.key)) {
+        const watchers = this.#watchers.get(prefix)
+        if (watchers === undefined) continue
+        event ??= toEvent(version, this.#readValue)
+        for (const watcher of watchers) {
+          watcher.push(event)
+          woken.add(watcher)
+        }
+      }
+    }
+    for (const watcher of woken) watcher.wake()
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.wake()
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  get history(): History {
+    return this.#history
+  }
+
+  event(version: Version): StoreEvent {
+    return toEvent(version, this.#readValue)
+  }
+
+  add(watcher: Watcher): void {
+    const watchers = this.#watchers.get(watcher.prefix)
+    if (watchers) watchers.add(watcher)
+    else this.#watchers.set(watcher.prefix, new Set([watcher]))
+  }
+
+  remove(watcher: Watcher): void {
+    const watchers = this.#watchers.get(watcher.prefix)
+    watchers?.delete(watcher)
+    if (watchers?.size === 0) this.#watchers.delete(watcher.prefix)
+  }
+}
+
+/**
+ * Events a slow watcher may leave unread; past that they are dropped here and read from the history when it
+ * asks.
+ */
+const backlogMax = 1_000
+
+class Watcher implements Watch {
+  readonly prefix: string
+  readonly #hub: WatchHub
+  readonly #signal: AbortSignal | undefined
+  /** Everything up to this revision has been delivered. */
+  #cursor: number
+  /** What was published since `#cursor`, while `#behind` is false. */
+  #backlog: StoreEvent[] = []
+  /** The history, and not the backlog, has what comes next. */
+  #behind = true
+  #progressRequested = false
+  #wake: (() => void) | undefined
+
+  constructor(hub: WatchHub, options: WatchOptions) {
+    this.#hub = hub
+    this.prefix = options.prefix
+    this.#signal = options.signal
+    this.#cursor = options.afterRevision
+  }
+
+  push(event: StoreEvent): void {
+    if (this.#behind || event.revision <= this.#cursor) return
+    if (this.#backlog.length < backlogMax) {
+      this.#backlog.push(event)
+      return
+    }
+    this.#cursor = Math.max(this.#cursor, this.#backlog[0]!.revision - 1)
+    this.#backlog = []
+    this.#behind = true
+  }
+
+  wake(): void {
+    this.#wake?.()
+  }
+
+  requestProgress(): void {
+    this.#progressRequested = true
+    this.wake()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<WatchBatch, void, undefined> {
+    const wake = (): void => this.wake()
+    this.#signal?.addEventListener('abort', wake)
+    this.#hub.add(this)
+    try {
+      while (!this.#signal?.aborted) {
+        if (this.#hub.closed) throw new StoreError('closed', 'the store was closed')
+        const batch = this.#next()
+        if (batch) yield batch
+        else await this.#wait()
+      }
+    } finally {
+      this.#hub.remove(this)
+      this.#signal?.removeEventListener('abort', wake)
+    }
+  }
+
+  #next(): WatchBatch | undefined {
+    return this.#behind ? this.#nextFromHistory() : this.#nextFromBacklog()
+  }
+
+  #nextFromHistory(): WatchBatch | undefined {
+    const { history } = this.#hub
+    const matches = this.prefix.endsWith('/')
+      ? (key: string): boolean => key.startsWith(this.prefix)
+      : (key: string): boolean => key === this.prefix
+    const { versions, reached } = history.eventsAfter(this.#cursor, matches, backlogMax)
+    this.#cursor = reached
+    this.#behind = reached < history.revision
+    if (versions.length === 0) return this.#nextFromBacklog()
+    return { revision: reached, events: versions.map(version => this.#hub.event(version)) }
+  }
+
+  #nextFromBacklog(): WatchBatch | undefined {
+    if (this.#backlog.length === 0 && !this.#progressRequested) return undefined
+    const events = this.#backlog
+    this.#backlog = []
+    this.#progressRequested = false
+    this.#cursor = Math.max(this.#cursor, this.#hub.history.revision)
+    return { revision: this.#cursor, events }
+  }
+
+  async #wait(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#wake = resolve
+    await promise
+    this.#wake = undefined
+  }
+}
+
+/** Every prefix of a key that a watch may name: up to and including each slash, and the whole key. */
+function* pathPrefixes(key: string): Generator<string, void, undefined> {
+  for (let slash = key.indexOf('/'); slash !== -1; slash = key.indexOf('/', slash + 1))
+    yield key.slice(0, slash + 1)
+  if (!key.endsWith('/')) yield key
+}

@@ -1,0 +1,406 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test, type TestContext } from 'node:test'
+import { loadGrpc, nodePlatform } from '#/platform/node.ts'
+import { EtcdStore, type EtcdStoreOptions } from '#/store/etcd.ts'
+import {
+  StoreError,
+  type Store,
+  type StoreErrorReason,
+  type StoreEvent,
+  type WatchBatch,
+} from '#/store/store.ts'
+import { endpointsOf, EtcdCluster, etcdMissing } from './etcd/cluster.ts'
+import { Link } from './etcd/link.ts'
+
+const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
+const connectGrpc = await loadGrpc()
+const options = { skip: etcdMissing, timeout: 60_000 }
+
+test('while members fail one after the other, writes go on and each is seen once', options, async t => {
+  const cluster = await start(t, 3)
+  const store = open(t, cluster, { attemptTimeoutMs: 500 })
+  const elsewhere = open(t, cluster, { endpoints: cluster.endpoints.toReversed(), attemptTimeoutMs: 500 })
+  const link = await Link.to(cluster.endpoints[0]!)
+  t.after(() => link.close())
+  const distant = open(t, cluster, { endpoints: [link.endpoint] })
+  const before = await store.revision()
+  const watches = [store, elsewhere, distant].map(each => watchAll(t, each, before))
+  const writers = [0, 1, 2, 3].map(index => new CountingWriter(store, `/registry/counters/${index}`))
+  const goOn = async (): Promise<void> => {
+    await Promise.all(writers.map(writer => writer.untilMore(20)))
+  }
+  await goOn()
+  link.lose('everything')
+  await goOn()
+  link.renew()
+  const killed = (await cluster.roles()).leader
+  await killed.kill()
+  await goOn()
+  killed.start()
+  await goOn()
+  const cutOff = (await cluster.roles()).leader
+  cutOff.cutOff()
+  await goOn()
+  cutOff.reconnect()
+  await goOn()
+  await Promise.all(writers.map(writer => writer.stop()))
+  const revision = await store.revision()
+  for (const watch of watches) {
+    await until(() => watch.revision >= revision || watch.requestProgress())
+    const revisions = watch.events.map(event => event.revision)
+    const inOrder = [...new Set(revisions)].sort((left, right) => left - right)
+    assert.deepEqual(revisions, inOrder, 'each once and in order')
+    for (const writer of writers) writer.check(watch.events)
+  }
+  for (const watch of watches) assert.deepEqual(watch.events, watches[0]!.events)
+})
+
+test('a member that hangs is left by readers, writers and watchers', options, async t => {
+  const cluster = await start(t, 3)
+  const {
+    leader,
+    followers: [follower],
+  } = await cluster.roles()
+  assert.ok(follower)
+  const store = open(t, cluster, { endpoints: endpointsOf([follower, leader]), attemptTimeoutMs: 500 })
+  const watch = watchAll(t, store, await store.revision())
+  await write(store, '/registry/a', '1')
+  await until(() => watch.events.length === 1)
+  follower.halt()
+  const halted = performance.now()
+  assert.equal(await readText(store, '/registry/a'), '1')
+  await write(store, '/registry/b', '2')
+  await until(() => watch.events.length === 2)
+  const leftMs = performance.now() - halted
+  assert.ok(leftMs < 10_000, `it took ${leftMs} ms, as long as the keepalive of connections takes`)
+  follower.resume()
+  await write(store, '/registry/c', '3')
+  await until(() => watch.events.length === 3)
+})
+
+test('a member without a majority refuses reads and writes, cut off or left alone', options, async t => {
+  const cluster = await start(t, 3)
+  const {
+    leader,
+    followers: [alone, other],
+  } = await cluster.roles()
+  assert.ok(alone && other)
+  const majority = open(t, cluster, { endpoints: endpointsOf([leader, other]) })
+  const timeouts = { attemptTimeoutMs: 400, requestTimeoutMs: 1_000 }
+  const store = open(t, cluster, { endpoints: [alone.endpoint], ...timeouts })
+  const watch = watchAll(t, store, await store.revision())
+  const roaming = open(t, cluster, { endpoints: endpointsOf([alone, leader, other]) })
+  const movingWatch = watchAll(t, roaming, await roaming.revision())
+  await write(majority, '/registry/a', '1')
+  await until(() => watch.events.length === 1 && movingWatch.events.length === 1)
+  const refuses = async (): Promise<void> => {
+    await Promise.all([
+      assert.rejects(store.get('/registry/a'), failsWith('unavailable')),
+      assert.rejects(store.revision(), failsWith('unavailable')),
+      assert.rejects(store.create('/registry/b', Buffer.from('never')), failsWith('unavailable')),
+    ])
+  }
+  alone.cutOff()
+  await refuses()
+  await write(majority, '/registry/c', '3')
+  await until(() => movingWatch.events.length === 2)
+  alone.reconnect()
+  await until(() => store.get('/registry/c').then(Boolean, () => false))
+  assert.equal(await store.get('/registry/b'), undefined)
+  await until(() => watch.events.length === 2)
+  await Promise.all([leader.kill(), other.kill()])
+  await refuses()
+  assert.equal(watch.events.length, 2)
+})
+
+test('a watch that compaction overtook while it was disconnected says so', options, async t => {
+  const cluster = await start(t, 3)
+  const {
+    leader,
+    followers: [alone, other],
+  } = await cluster.roles()
+  assert.ok(alone && other)
+  const store = open(t, cluster, { endpoints: endpointsOf([leader, other]) })
+  const apart = open(t, cluster, { endpoints: [alone.endpoint] })
+  const watch = watchAll(t, apart, await apart.revision())
+  await write(store, '/registry/a', '1')
+  await until(() => watch.events.length === 1)
+  await alone.kill()
+  const revision = await write(store, '/registry/b', '2')
+  await write(store, '/registry/c', '3')
+  await store.compact(revision)
+  alone.start()
+  await until(() => watch.failure !== undefined)
+  assert.ok(failsWith('compacted')(watch.failure), String(watch.failure))
+  assert.equal(await apart.compactedRevision(), revision)
+  const again = watchAll(t, apart, revision)
+  await until(() => again.events.length === 1)
+})
+
+test('a write whose answer is lost is found out about', options, async t => {
+  const cluster = await start(t, 1)
+  const store = open(t, cluster)
+  const link = await Link.to(cluster.endpoints[0]!)
+  t.after(() => link.close())
+  const distant = open(t, cluster, { endpoints: [link.endpoint], attemptTimeoutMs: 1_000 })
+  const kept = await write(distant, '/registry/kept', '1')
+  const doomed = await write(distant, '/registry/doomed', '1')
+
+  link.lose('answers')
+  const created = distant.create('/registry/created', Buffer.from('mine'))
+  const updated = distant.update('/registry/kept', Buffer.from('mine'), { expectedRevision: kept })
+  const deleted = distant.delete('/registry/doomed', { expectedRevision: doomed })
+  const outcomes = Promise.allSettled([created, updated, deleted])
+  await until(async () => (await readText(store, '/registry/created')) === 'mine')
+  await until(async () => (await readText(store, '/registry/kept')) === 'mine')
+  await until(async () => (await store.get('/registry/doomed')) === undefined)
+  const ours = (await store.get('/registry/kept'))!.revision
+  const later = await store.update('/registry/kept', Buffer.from('theirs'), { expectedRevision: ours })
+  assert.ok(later.written)
+  link.renew()
+  const [creation, update, deletion] = await outcomes
+  const revision = (await store.get('/registry/created'))!.revision
+  assert.deepEqual(creation, { status: 'fulfilled', value: { written: true, revision } })
+  assert.deepEqual(update, { status: 'fulfilled', value: { written: true, revision: ours } })
+  assert.ok(deletion.status === 'rejected' && failsWith('unavailable')(deletion.reason))
+
+  link.lose('everything')
+  const lost = distant.update('/registry/kept', Buffer.from('lost'), { expectedRevision: later.revision })
+  const never = distant.create('/registry/never', Buffer.from('lost'))
+  const refused = assert.rejects(never, failsWith('unavailable'))
+  await sleep(50)
+  const won = await store.update('/registry/kept', Buffer.from('won'), { expectedRevision: later.revision })
+  link.renew()
+  assert.deepEqual(await lost, { written: false, current: await store.get('/registry/kept') })
+  assert.ok(won.written)
+  await refused
+  assert.equal(await store.get('/registry/never'), undefined)
+})
+
+test('a reader that is left behind reads etcd again, in parts, and misses nothing', options, async t => {
+  const cluster = await start(t, 1)
+  const store = open(t, cluster, { recentBytesMax: 100_000 })
+  const begin = await store.revision()
+  const iterator = store.watch({ prefix: '/registry/', afterRevision: begin })[Symbol.asyncIterator]()
+  const value = Buffer.alloc(300_000, 'x')
+  const expected: number[] = []
+  for (let index = 0; index < 20; index++) {
+    const result = await store.create(`/registry/${index}`, value)
+    expected.push(result.written ? result.revision : 0)
+  }
+  const seen: number[] = []
+  while (seen.length < 10) seen.push(...(await nextRevisions(iterator)))
+  for (let index = 0; index < 20; index++) {
+    const result = await store.create(`/registry/more${index}`, Buffer.alloc(10_000))
+    expected.push(result.written ? result.revision : 0)
+  }
+  while (seen.length < 40) seen.push(...(await nextRevisions(iterator)))
+  expected.push(await write(store, '/registry/last', 'x'))
+  seen.push(...(await nextRevisions(iterator)))
+  await iterator.return?.()
+  assert.deepEqual(seen, expected)
+})
+
+test('etcdctl shows the keys and their values, and a prefix keeps stores apart', options, async t => {
+  const cluster = await start(t, 1)
+  const store = open(t, cluster)
+  await write(store, '/registry/pods/default/web', '{"kind":"Pod"}')
+  const shown = cluster.etcdctl(['get', '/registry', '--prefix'])
+  assert.equal(shown, '/registry/pods/default/web\n{"kind":"Pod"}\n')
+  const other = open(t, cluster, { prefix: '/other' })
+  const watches = [watchAll(t, store, 0), watchAll(t, other, 0)]
+  await write(other, '/registry/pods/default/web', '{"kind":"Other"}')
+  await until(() => watches.every(watch => watch.events.length === 1))
+  assert.equal(await readText(store, '/registry/pods/default/web'), '{"kind":"Pod"}')
+  const otherKeys = cluster.etcdctl(['get', '/other', '--prefix', '--keys-only'])
+  assert.equal(otherKeys.trim(), '/other/registry/pods/default/web')
+  const { entries } = await other.list({ prefix: '/registry/' })
+  assert.deepEqual(
+    entries.map(entry => entry.key),
+    ['/registry/pods/default/web'],
+  )
+})
+
+test('keys with the same long time to live share a lease', options, async t => {
+  const cluster = await start(t, 1)
+  const store = open(t, cluster)
+  await Promise.all(
+    Array.from({ length: 50 }, (_, index) => {
+      return store.create(`/registry/events/${index}`, Buffer.from('{}'), { ttlMs: 3_600_000 })
+    }),
+  )
+  const leases = cluster
+    .etcdctl(['lease', 'list'])
+    .split('\n')
+    .filter(line => /^[0-9a-f]+$/.test(line))
+  assert.equal(leases.length, 1)
+  assert.match(cluster.etcdctl(['lease', 'timetolive', leases[0]!]), /granted with TTL\(3660s\)/)
+  cluster.etcdctl(['lease', 'revoke', leases[0]!])
+  const result = await store.create('/registry/events/after', Buffer.from('{}'), { ttlMs: 3_600_000 })
+  assert.ok(result.written, 'a lease that is gone is replaced')
+})
+
+test('a long list comes in pages that are one state', options, async t => {
+  const cluster = await start(t, 1)
+  const store = open(t, cluster)
+  for (let round = 0; round < 25; round++) {
+    const names = Array.from({ length: 100 }, (_, index) => round * 100 + index + 10_000)
+    await Promise.all(names.map(name => write(store, `/registry/k/${name}`, 'x')))
+  }
+  const all = await store.list({ prefix: '/registry/k/' })
+  assert.equal(all.entries.length, 2_500)
+  assert.equal(all.remaining, 0)
+  const some = await store.list({ prefix: '/registry/k/', limit: 1_500, after: all.entries[99]!.key })
+  assert.deepEqual([some.entries.length, some.remaining], [1_500, 900])
+  assert.equal(some.entries[0]!.key, all.entries[100]!.key)
+})
+
+test('a closed store refuses everything', options, async t => {
+  const cluster = await start(t, 1)
+  const store = open(t, cluster)
+  const watch = watchAll(t, store, await store.revision())
+  await write(store, '/registry/a', '1')
+  const reads = Array.from({ length: 20 }, () => store.get('/registry/a'))
+  const running = assert.rejects(Promise.all(reads), failsWith('closed'))
+  await store[Symbol.asyncDispose]()
+  await running
+  await until(() => watch.failure !== undefined)
+  assert.ok(failsWith('closed')(watch.failure))
+  await assert.rejects(store.revision(), failsWith('closed'))
+  await assert.rejects(store.create('/registry/b', Buffer.from('x')), failsWith('closed'))
+  await assert.rejects(store.compactedRevision(), failsWith('closed'))
+})
+
+/** Counts up in one key, from the value it last saw, as fast as it can. */
+class CountingWriter {
+  readonly #store: Store
+  readonly #key: string
+  /** The acknowledged values by their revisions. */
+  readonly #acknowledged = new Map<number, string>()
+  readonly #stopping = new AbortController()
+  readonly #running: Promise<void>
+
+  constructor(store: Store, key: string) {
+    this.#store = store
+    this.#key = key
+    this.#running = this.#run()
+  }
+
+  async untilMore(count: number): Promise<void> {
+    const goal = this.#acknowledged.size + count
+    await until(() => this.#acknowledged.size >= goal)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+  }
+
+  /** What was acknowledged is among the events, as it was written. */
+  check(events: readonly StoreEvent[]): void {
+    const seen = events.filter(event => event.key === this.#key)
+    const values = new Map(seen.map(event => [event.revision, event.type === 'put' ? text(event.value) : '']))
+    for (const [revision, value] of this.#acknowledged) assert.equal(values.get(revision), value)
+    const counts = Array.from(values.keys(), (_, index) => String(index))
+    assert.deepEqual([...values.values()], counts, 'no count is lost or repeated')
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      try {
+        const current = await this.#store.get(this.#key)
+        const value = current ? String(Number(text(current.value)) + 1) : '0'
+        const result = current
+          ? await this.#store.update(this.#key, Buffer.from(value), { expectedRevision: current.revision })
+          : await this.#store.create(this.#key, Buffer.from(value))
+        if (result.written) this.#acknowledged.set(result.revision, value)
+      } catch (error) {
+        assert.ok(failsWith('unavailable')(error), String(error))
+      }
+    }
+  }
+}
+
+interface RunningWatch {
+  readonly events: StoreEvent[]
+  revision: number
+  failure: unknown
+  /** Returns false, for waiting until it has come. */
+  requestProgress(): boolean
+}
+
+function watchAll(t: TestContext, store: Store, afterRevision: number): RunningWatch {
+  const controller = new AbortController()
+  const watch = store.watch({ prefix: '/registry/', afterRevision, signal: controller.signal })
+  const running: RunningWatch = {
+    events: [],
+    revision: afterRevision,
+    failure: undefined,
+    requestProgress: () => {
+      watch.requestProgress()
+      return false
+    },
+  }
+  const reading = (async () => {
+    for await (const batch of watch) {
+      assert.ok(batch.revision >= running.revision)
+      running.revision = batch.revision
+      running.events.push(...batch.events)
+    }
+  })().catch((error: unknown) => {
+    running.failure = error
+  })
+  t.after(async () => {
+    controller.abort()
+    await reading
+  })
+  return running
+}
+
+async function start(t: TestContext, size: number): Promise<EtcdCluster> {
+  const cluster = await EtcdCluster.start(size)
+  t.after(() => cluster[Symbol.asyncDispose]())
+  await open(t, cluster).revision()
+  return cluster
+}
+
+function open(t: TestContext, cluster: EtcdCluster, some: Partial<EtcdStoreOptions> = {}): EtcdStore {
+  const tls = cluster.certificates.client
+  const store = EtcdStore.open({ platform, connect: connectGrpc, endpoints: cluster.endpoints, tls, ...some })
+  t.after(() => store[Symbol.asyncDispose]())
+  return store
+}
+
+async function write(store: Store, key: string, value: string): Promise<number> {
+  const result = await store.create(key, Buffer.from(value))
+  assert.ok(result.written)
+  return result.revision
+}
+
+async function readText(store: Store, key: string): Promise<string | undefined> {
+  const entry = await store.get(key)
+  return entry && text(entry.value)
+}
+
+async function nextRevisions(iterator: AsyncIterator<WatchBatch>): Promise<number[]> {
+  const { value, done } = await iterator.next()
+  assert.ok(!done)
+  return value.events.map(event => event.revision)
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 20_000
+  while (!(await condition())) {
+    assert.ok(performance.now() < deadline, 'it comes true in time')
+    await sleep(10)
+  }
+}
+
+function failsWith(reason: StoreErrorReason): (error: unknown) => boolean {
+  return error => error instanceof StoreError && error.reason === reason
+}
+
+function text(value: Uint8Array): string {
+  return Buffer.from(value).toString()
+}

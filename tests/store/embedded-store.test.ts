@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test, type TestContext } from 'node:test'
+import { nodePlatform } from '#/platform/node.ts'
+import { Compactor } from '#/store/compactor.ts'
+import { EmbeddedStore } from '#/store/embedded.ts'
+import type { Entry, Store } from '#/store/store.ts'
+import { storeConformance } from '#/store/store.conformance.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
+
+const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
+
+storeConformance('embedded', async t => {
+  const folder = await temporaryFolder(t)
+  const store = await EmbeddedStore.open({ platform, folder, cacheBytesMax: 2_000 })
+  t.after(() => store[Symbol.asyncDispose]())
+  return store
+})
+
+test('a store opened again has the same state, history and revision', async t => {
+  const folder = await temporaryFolder(t)
+  const first = await EmbeddedStore.open({ platform, folder })
+  const created = await write(first, '/registry/a', '1', 0)
+  const updated = await write(first, '/registry/a', '2', created)
+  const other = await write(first, '/registry/b', 'gone', 0)
+  await first.delete('/registry/b', { expectedRevision: other })
+  const revision = await first.revision()
+  await first[Symbol.asyncDispose]()
+
+  const second = await openIn(t, folder)
+  assert.equal(await second.revision(), revision)
+  assert.deepEqual(await second.get('/registry/a'), entry('/registry/a', '2', updated, created))
+  assert.deepEqual(
+    await second.get('/registry/a', { revision: created }),
+    entry('/registry/a', '1', created, created),
+  )
+  assert.deepEqual(
+    await second.get('/registry/b', { revision: other }),
+    entry('/registry/b', 'gone', other, other),
+  )
+  assert.equal(await second.get('/registry/b'), undefined)
+  assert.equal(await write(second, '/registry/b', 'back', 0), revision + 1)
+})
+
+test('what was compacted stays compacted, and revisions go on, after everything was deleted', async t => {
+  const folder = await temporaryFolder(t)
+  const first = await EmbeddedStore.open({ platform, folder })
+  const created = await write(first, '/registry/a', '1', 0)
+  await first.delete('/registry/a', { expectedRevision: created })
+  const revision = await first.revision()
+  await first.compact(revision)
+  await first[Symbol.asyncDispose]()
+
+  const second = await openIn(t, folder)
+  assert.deepEqual([await second.revision(), await second.compactedRevision()], [revision, revision])
+  await assert.rejects(second.get('/registry/a', { revision: created }), { reason: 'compacted' })
+})
+
+test('a key whose time ran out while the store was closed goes when it is opened', async t => {
+  const folder = await temporaryFolder(t)
+  const first = await EmbeddedStore.open({ platform, folder })
+  await first.create('/registry/short', Buffer.from('x'), { ttlMs: 30 })
+  await first.create('/registry/long', Buffer.from('x'), { ttlMs: 3_600_000 })
+  const afterRevision = await first.revision()
+  await first[Symbol.asyncDispose]()
+  await platform.clock.sleep(40)
+
+  const second = await openIn(t, folder)
+  for await (const { events } of second.watch({ prefix: '/registry/', afterRevision })) {
+    assert.deepEqual(
+      events.map(event => `${event.type} ${event.key}`),
+      ['delete /registry/short'],
+    )
+    break
+  }
+  assert.deepEqual(
+    (await second.list({ prefix: '/registry/' })).entries.map(each => each.key),
+    ['/registry/long'],
+  )
+})
+
+test('a folder that another store has open, or that holds something else, is refused', async t => {
+  const folder = await temporaryFolder(t)
+  const first = await EmbeddedStore.open({ platform, folder })
+  await assert.rejects(EmbeddedStore.open({ platform, folder }), /another process has the store open/u)
+  await first[Symbol.asyncDispose]()
+  await platform.files.write(join(folder, 'store.db'), 'this is no database at all'.repeat(100))
+  await assert.rejects(EmbeddedStore.open({ platform, folder }), /cannot open the store .*not a database/u)
+})
+
+test(
+  'a snapshot taken while writes go on can be restored, and watchers of the lost future must list ' + 'again',
+  async t => {
+    const folder = await temporaryFolder(t)
+    const store = await openIn(t, join(folder, 'one'))
+    for (let index = 0; index < 2_000; index++) void store.create(`/registry/${index}`, Buffer.alloc(2_000))
+    const before = await write(store, '/registry/last', 'x', 0)
+    const writing = Array.from({ length: 500 }, (_, index) =>
+      store.create(`/registry/during${index}`, Buffer.alloc(2_000)),
+    )
+    await store.saveSnapshot(join(folder, 'snapshot'))
+    await Promise.all(writing)
+    const lost = await store.revision()
+
+    await EmbeddedStore.restoreSnapshot({
+      platform,
+      folder: join(folder, 'two'),
+      snapshot: join(folder, 'snapshot'),
+    })
+    const restored = await openIn(t, join(folder, 'two'))
+    assert.deepEqual((await restored.get('/registry/last'))?.revision, before)
+    assert.ok((await restored.list({ prefix: '/registry/' })).entries.length >= 2_001)
+    assert.ok((await restored.revision()) > lost)
+    await assert.rejects(
+      async () => {
+        for await (const _ of restored.watch({ prefix: '/registry/', afterRevision: lost }))
+          assert.fail('an event')
+      },
+      { reason: 'compacted' },
+    )
+    await write(restored, '/registry/new', 'x', 0)
+    await assert.rejects(
+      EmbeddedStore.restoreSnapshot({ platform, folder: join(folder, 'two'), snapshot: 'x' }),
+      /there is a store/u,
+    )
+  },
+)
+
+test('a slow disk holds up writes only: reads, watches and the event loop go on', async t => {
+  const folder = await temporaryFolder(t)
+  const store = await EmbeddedStore.open({ platform, folder, syncDelayMs: 20 })
+  t.after(() => store[Symbol.asyncDispose]())
+  await write(store, '/registry/a', '1', 0)
+  let pending = true
+  const writing = write(store, '/registry/b', '2', 0).finally(() => {
+    pending = false
+  })
+  let reads = 0
+  for (; pending; reads++) {
+    assert.equal((await store.list({ prefix: '/registry/' })).entries.length, pending ? 1 : 2)
+    await platform.clock.turn()
+  }
+  await writing
+  assert.ok(reads > 20, `${reads} reads while one write waited for the disk`)
+})
+
+test('when the disk fails the write is not acknowledged and the store says that it is closed', async t => {
+  const folder = await temporaryFolder(t)
+  const store = await openIn(t, folder)
+  await write(store, '/registry/a', '1', 0)
+  const intruder = new DatabaseSync(join(folder, 'store.db'))
+  intruder.exec('DROP TABLE value')
+  intruder.close()
+  await assert.rejects(store.create('/registry/b', Buffer.from('2')), { reason: 'closed' })
+  await assert.rejects(store.create('/registry/c', Buffer.from('3')), { reason: 'closed' })
+  await assert.rejects(store.revision(), { reason: 'closed' })
+})
+
+test('the file stays small when the same keys are written again and again', async t => {
+  const folder = await temporaryFolder(t)
+  const store = await openIn(t, folder)
+  const clock = { ...platform.clock, monotonicMs: () => virtualMs }
+  let virtualMs = 0
+  const compactor = new Compactor({ store, clock, log: platform.log, keepMs: 10_000 })
+  const latest = new Map<string, number>()
+  const updates = 60_000
+  for (let index = 0; index < updates; index += 100, virtualMs += 100) {
+    await Promise.all(
+      Array.from({ length: 100 }, async (_, offset) => {
+        const key = `/registry/k${(index + offset) % 500}`
+        latest.set(key, await write(store, key, 'v'.repeat(500), latest.get(key) ?? 0))
+      }),
+    )
+    if (virtualMs % 1_000 === 0) await compactor.step()
+  }
+  // One virtual millisecond saw one update: ten seconds of history are ten thousand versions.
+  const keptBytes = 10_500 * 550
+  const files = await Promise.all(
+    ['store.db', 'store.db-wal'].map(name => platform.files.stat(join(folder, name))),
+  )
+  const fileBytes = files.reduce((sum, file) => sum + (file?.sizeBytes ?? 0), 0)
+  assert.ok(fileBytes < 3 * keptBytes, `${fileBytes} bytes in files for ${keptBytes} bytes kept`)
+  assert.ok((await store.revision()) - (await store.compactedRevision()) < 11_500)
+})
+
+async function openIn(t: TestContext, folder: string): Promise<EmbeddedStore> {
+  const store = await EmbeddedStore.open({ platform, folder })
+  t.after(() => store[Symbol.asyncDispose]())
+  return store
+}
+
+/** Creates the key when the expected revision is 0. */
+async function write(store: Store, key: string, value: string, expectedRevision: number): Promise<number> {
+  const bytes = Buffer.from(value)
+  const result = await (expectedRevision === 0
+    ? store.create(key, bytes)
+    : store.update(key, bytes, { expectedRevision }))
+  assert.ok(result.written)
+  return result.revision
+}
+
+function entry(key: string, value: string, revision: number, createRevision: number): Entry {
+  return { key, value: new Uint8Array(Buffer.from(value)), revision, createRevision }
+}
