@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { runThreeLoops } from './three-loops.ts'
+
+const seeds = Array.from({ length: 100 }, (_, seed) => seed)
+
+test('a hundred seeds go a hundred ways, and on none of them is anything acknowledged lost', async () => {
+  const hashes = new Set<string>()
+  for (const seed of seeds) {
+    const { traceHash, violations } = await runThreeLoops(seed)
+    assert.deepEqual(violations, [], `seed ${seed}`)
+    hashes.add(traceHash)
+  }
+  assert.equal(hashes.size, seeds.length)
+})
+
+test('the faults that the simulation is about happen', async () => {
+  const lines: string[] = []
+  for (const seed of seeds.slice(0, 10)) lines.push(...(await runThreeLoops(seed)).trace)
+  const seen = (pattern: RegExp): number => lines.filter(line => pattern.test(line)).length
+  assert(seen(/store: crash/) >= 30)
+  for (const pattern of [
+    /dropped: lost/,
+    /dropped: partition/,
+    /nobody listens/,
+    /cut watcher>store/,
+    /disk sync .*interrupted$/,
+    /disk sync .*interrupted when done/,
+    /disk tore/,
+    /EIO/,
+    /lost a race/,
+    /opened the store revision=\d\d/,
+  ])
+    assert(seen(pattern) > 0, `never seen: ${pattern}`)
+})
+
+test('a disk that lies about its syncs is found out', async () => {
+  const found = new Set<string>()
+  for (const seed of seeds.slice(0, 10)) {
+    const { violations } = await runThreeLoops(seed, { disk: { ignoresSync: true } })
+    for (const violation of violations) found.add(violation.replaceAll(/[/\w"-]*\d[\w",:{}/-]*/g, '?'))
+  }
+  const kinds = [...found].join('\n')
+  for (const pattern of [
+    /acknowledged .* is not there/,
+    /have the same revision/,
+    /does not come after/,
+    /go back/,
+    /watcher saw/,
+  ])
+    assert.match(kinds, pattern)
+})

@@ -1,0 +1,96 @@
+/**
+ * The store's host: a store with a journal on the simulated disk, questions over datagrams, changes over
+ * streams.
+ */
+import type { Duplex } from 'node:stream'
+import type { Platform } from '#/platform/platform.ts'
+import { MemoryStore } from '#/store/memory.ts'
+import type { Entry, Store, StoreEvent } from '#/store/store.ts'
+import {
+  decodeNote,
+  decodeQuestion,
+  encode,
+  questionPort,
+  watchPort,
+  type Answer,
+  type NoteEvent,
+  type Progress,
+  type Question,
+  type StoredNote,
+} from './messages.ts'
+
+const journal = '/journal'
+
+/** Opens the store that the last life left behind, and serves it. */
+export async function bootStore(platform: Platform): Promise<Store> {
+  const store = await MemoryStore.open({ platform, journal })
+  platform.log.info('opened the store', { revision: await store.revision() })
+  const questions = { host: '0.0.0.0', port: questionPort }
+  const socket = await platform.network.bindDatagram(questions, (message, from) => {
+    const { id, content } = decodeQuestion(message)
+    answer(store, content).then(
+      answered => socket.send(encode({ id, content: answered }), from),
+      // No answer is the honest answer: whoever asked does not know whether it happened, and neither do we.
+      error => platform.log.warn('no answer', { error }),
+    )
+  })
+  await platform.network.listen({ host: '0.0.0.0', port: watchPort }, connection => {
+    streamEvents(store, connection).catch(error => {
+      platform.log.warn('watch ended', { error })
+      connection.destroy()
+    })
+  })
+  return store
+}
+
+export function toNoteEvent(event: StoreEvent): NoteEvent {
+  const { key, revision } = event
+  if (event.type === 'delete') return { kind: 'delete', key, revision }
+  const { writer, sequence } = decodeNote(event.value)
+  return { kind: 'put', key, revision, writer, sequence }
+}
+
+async function answer(store: Store, question: Question): Promise<Answer> {
+  if (question.ask === 'get') return { outcome: 'found', ...stored(await store.get(question.key)) }
+  const { key, expectedRevision } = question
+  const result = await (question.ask === 'delete'
+    ? store.delete(key, { expectedRevision })
+    : expectedRevision === 0
+      ? store.create(key, encode(question.note))
+      : store.update(key, encode(question.note), { expectedRevision }))
+  if (result.written) return { outcome: 'written', revision: result.revision }
+  return { outcome: 'lost-race', ...stored(result.current) }
+}
+
+function stored(entry: Entry | undefined): { stored?: StoredNote } {
+  return entry === undefined ? {} : { stored: { revision: entry.revision, note: decodeNote(entry.value) } }
+}
+
+/** The first line of the connection says after which revision; each line back is a `Progress`. */
+async function streamEvents(store: Store, connection: Duplex): Promise<void> {
+  const controller = new AbortController()
+  connection.once('close', () => controller.abort())
+  const afterRevision = Number(await firstLine(connection))
+  for await (const batch of store.watch({ prefix: '/', afterRevision, signal: controller.signal })) {
+    const progress: Progress = { revision: batch.revision, events: batch.events.map(toNoteEvent) }
+    if (!connection.write(`${JSON.stringify(progress)}\n`)) await drained(connection)
+  }
+}
+
+async function firstLine(connection: Duplex): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  let text = ''
+  connection.on('data', (piece: Buffer) => {
+    text += piece.toString()
+    if (text.includes('\n')) resolve(text.slice(0, text.indexOf('\n')))
+  })
+  connection.once('close', () => reject(new Error('closed before the first line')))
+  return promise
+}
+
+function drained(connection: Duplex): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  connection.once('drain', resolve)
+  connection.once('close', resolve)
+  return promise
+}

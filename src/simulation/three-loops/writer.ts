@@ -1,0 +1,96 @@
+/**
+ * A loop that writes: notes on keys that all writers share, each building on what it has read, and keys of
+ * its own that it makes and removes. It reports what it knows about each write: that it happened and at which
+ * revision, or that it did not and never will.
+ */
+import type { Platform } from '#/platform/platform.ts'
+import { Asker } from './asker.ts'
+import type { Observations } from './checkers.ts'
+import type { Ancestor, Answer, Note, StoredNote } from './messages.ts'
+
+export interface WriterOptions {
+  readonly platform: Platform
+  readonly name: string
+  readonly writes: number
+  /** No datagram is under way for longer than this. */
+  readonly datagramLifetimeMs: number
+  readonly observations: Observations
+}
+
+const sharedKeys = ['/shared/a', '/shared/b']
+
+export class Writer {
+  readonly #options: WriterOptions
+  readonly #asker: Asker
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+    this.#asker = new Asker(options.platform, options.name)
+  }
+
+  async run(): Promise<void> {
+    const { platform, writes } = this.#options
+    for (let sequence = 1; sequence <= writes; sequence++) {
+      if (platform.random.integer('kind of write', 4) === 0) await this.#makeAndRemove(sequence)
+      else await this.#replace(sequence)
+    }
+  }
+
+  async #replace(sequence: number): Promise<void> {
+    const { platform, name, observations } = this.#options
+    const key = sharedKeys[platform.random.integer('key', sharedKeys.length)] ?? ''
+    const found = await this.#asker.ask({ ask: 'get', key })
+    const before = found.outcome === 'found' ? found.stored : undefined
+    observations.read.push({ writer: name, key, revision: before?.revision ?? 0 })
+    const note = { writer: name, sequence, ancestors: ancestorsWith(before) }
+    this.#report({ key, sequence }, await this.#put(key, note, before?.revision ?? 0))
+  }
+
+  /** Each key is used once: made by one write and removed by another. */
+  async #makeAndRemove(sequence: number): Promise<void> {
+    const { platform, name, observations, datagramLifetimeMs } = this.#options
+    const key = `/private/${name}/${sequence}`
+    const revision = await this.#put(key, { writer: name, sequence, ancestors: [] }, 0)
+    this.#report({ key, sequence }, revision)
+    if (revision === undefined) return
+    // A copy of the creation that is still under way would make the key again after its removal.
+    await platform.clock.sleep(datagramLifetimeMs)
+    const removed = await this.#asker.ask({ ask: 'delete', key, expectedRevision: revision })
+    if (removed.outcome === 'written') {
+      observations.acknowledged.push({ kind: 'delete', writer: name, key, revision: removed.revision })
+    } else if (removed.stored === undefined) {
+      // Nobody else removes it, so it was us, and the answer was lost.
+      observations.acknowledged.push({ kind: 'delete', writer: name, key })
+    } else {
+      const { revision: actual } = removed.stored
+      observations.oddities.push(`${name} could not delete ${key}: it is at ${actual}, not ${revision}`)
+    }
+  }
+
+  /** The revision of the write, or undefined when it has not happened. */
+  async #put(key: string, note: Note, expectedRevision: number): Promise<number | undefined> {
+    return revisionOf(await this.#asker.ask({ ask: 'put', key, note, expectedRevision }), note)
+  }
+
+  #report(write: { key: string; sequence: number }, revision: number | undefined): void {
+    const { name: writer, observations, platform } = this.#options
+    platform.log.info(revision === undefined ? 'lost a race' : 'wrote', { ...write, revision })
+    if (revision === undefined) observations.rejected.push({ writer, ...write })
+    else observations.acknowledged.push({ kind: 'put', writer, ...write, revision })
+  }
+}
+
+/** What the answer says about a write: also when an earlier attempt of it was the one that happened. */
+export function revisionOf(answer: Answer, note: Note): number | undefined {
+  if (answer.outcome === 'written') return answer.revision
+  const ours = ancestorsWith(answer.stored).find(each => each.writer === note.writer)
+  return ours?.sequence === note.sequence ? ours.revision : undefined
+}
+
+/** The last write of each writer up to and including what is stored. */
+function ancestorsWith(stored: StoredNote | undefined): readonly Ancestor[] {
+  if (stored === undefined) return []
+  const { writer, sequence, ancestors } = stored.note
+  const others = ancestors.filter(each => each.writer !== writer)
+  return [...others, { writer, sequence, revision: stored.revision }]
+}
