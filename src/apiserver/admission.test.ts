@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import { Simulation, type SimulatedHost } from '#/platform/simulated.ts'
+import { enabledPlugins, readAdmission, type AdmissionOptions } from './admission.ts'
+import {
+  Admission,
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  type Reinvocation,
+} from './admission/admission.ts'
+import { ConfigurationError, type PluginFactory } from './admission/plugin-context.ts'
+import { startTestServer } from './test-server.ts'
+
+test('the plugins that are on by default, in order', () => {
+  assert.deepEqual(enabledPlugins({}), [
+    'NamespaceLifecycle',
+    'LimitRanger',
+    'ServiceAccount',
+    'TaintNodesByCondition',
+    'PodSecurity',
+    'Priority',
+    'DefaultTolerationSeconds',
+    'DefaultStorageClass',
+    'StorageObjectInUseProtection',
+    'PodGroupProtection',
+    'PersistentVolumeClaimResize',
+    'RuntimeClass',
+    'CertificateApproval',
+    'CertificateSigning',
+    'ClusterTrustBundleAttest',
+    'CertificateSubjectRestriction',
+    'DefaultIngressClass',
+    'PodTopologyLabels',
+    'PodGroupWorkloadExists',
+    'NodeDeclaredFeatureValidator',
+    'JobValidation',
+    'PodResizeValidator',
+    'MutatingAdmissionPolicy',
+    'MutatingAdmissionWebhook',
+    'ValidatingAdmissionPolicy',
+    'ValidatingAdmissionWebhook',
+    'ResourceQuota',
+  ])
+})
+
+test('plugins are turned on and off by name; their place stays, and a wrong name is an error', () => {
+  const on = enabledPlugins({
+    enable: ['NodeRestriction', 'AlwaysDeny', 'Priority'],
+    disable: ['PodSecurity', 'ServiceAccount', 'AlwaysAdmit'],
+  })
+  assert.deepEqual(on.slice(0, 5), [
+    'NamespaceLifecycle',
+    'LimitRanger',
+    'NodeRestriction',
+    'TaintNodesByCondition',
+    'Priority',
+  ])
+  assert.equal(on.at(-1), 'AlwaysDeny')
+  const check = (options: AdmissionOptions, message: string): void => {
+    assert.throws(
+      () => enabledPlugins(options),
+      (error: Error) => error instanceof ConfigurationError && error.message === message,
+    )
+  }
+  check(
+    { enable: ['Nonsense', '__proto__'] },
+    'enable-admission-plugins plugin "Nonsense" is unknown, enable-admission-plugins plugin "__proto__" is unknown',
+  )
+  check({ disable: ['PodSecurityPolicy'] }, 'disable-admission-plugins plugin "PodSecurityPolicy" is unknown')
+  check(
+    { enable: ['Priority'], disable: ['Priority'] },
+    '[Priority] in enable-admission-plugins and disable-admission-plugins overlapped',
+  )
+})
+
+async function withFiles(
+  files: Readonly<Record<string, string>>,
+  work: (host: SimulatedHost) => Promise<void>,
+): Promise<void> {
+  const simulation = new Simulation({ seed: 1 })
+  const host = simulation.host('server')
+  await simulation.run(
+    (async () => {
+      await host.files.makeFolder('/etc/k8ts')
+      for (const [path, content] of Object.entries(files)) await host.files.write(path, content)
+      await work(host)
+    })(),
+  )
+}
+
+const podSecurityFile = `
+apiVersion: pod-security.admission.config.k8s.io/v1
+kind: PodSecurityConfiguration
+defaults: {enforce: baseline}
+`
+
+const admissionFile = `
+apiVersion: apiserver.config.k8s.io/v1
+kind: AdmissionConfiguration
+plugins:
+- name: PodSecurity
+  path: pod-security.yaml
+- name: EventRateLimit
+  configuration:
+    apiVersion: eventratelimit.admission.k8s.io/v1alpha1
+    kind: Configuration
+    limits: [{type: Server, qps: 1, burst: 1}]
+`
+
+test('a file configures plugins, inline or in files of their own beside it', async t => {
+  const files = { '/etc/k8ts/admission.yaml': admissionFile, '/etc/k8ts/pod-security.yaml': podSecurityFile }
+  await withFiles(files, async platform => {
+    const admission = await readAdmission(platform.files, {
+      enable: ['EventRateLimit'],
+      disable: ['ServiceAccount'],
+      configurationFile: '/etc/k8ts/admission.yaml',
+    })
+    const { request } = await startTestServer(t, platform, { admission })
+    const event = (name: string): object => ({
+      kind: 'Event',
+      apiVersion: 'v1',
+      metadata: { name },
+      involvedObject: {
+        namespace: 'default',
+      },
+      reason: 'x',
+      type: 'Normal',
+    })
+    assert.equal((await request('POST', '/api/v1/namespaces/default/events', event('a'))).code, 201)
+    assert.equal((await request('POST', '/api/v1/namespaces/default/events', event('b'))).code, 429)
+    const privileged = { containers: [{ name: 'a', image: 'x', securityContext: { privileged: true } }] }
+    const refused = await request('POST', '/api/v1/namespaces/default/pods', {
+      kind: 'Pod',
+      apiVersion: 'v1',
+      metadata: { name: 'p' },
+      spec: privileged,
+    })
+    assert.match(refused.body.message ?? '', /violates PodSecurity "baseline:latest"/u)
+  })
+})
+
+test('the old form of the file configures the two plugins that had it', async () => {
+  await withFiles(
+    {
+      '/etc/k8ts/old.yaml': 'podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: "a=b"}',
+    },
+    async ({ files }) => {
+      await assert.doesNotReject(
+        readAdmission(files, { configurationFile: '/etc/k8ts/old.yaml', enable: ['PodNodeSelector'] }),
+      )
+    },
+  )
+})
+
+test('a file that cannot be read, or says something else, keeps the server from starting', async () => {
+  const check = async (content: string | undefined, expected: RegExp): Promise<void> => {
+    await withFiles(content === undefined ? {} : { '/etc/k8ts/a.yaml': content }, async ({ files }) => {
+      await assert.rejects(
+        readAdmission(files, { configurationFile: '/etc/k8ts/a.yaml' }),
+        (error: Error) => error instanceof ConfigurationError && expected.test(error.message),
+      )
+    })
+  }
+  await check(undefined, /cannot read the admission configuration \/etc\/k8ts\/a.yaml/u)
+  await check('{', /cannot read the admission configuration/u)
+  await check('kind: Pod', /is not a AdmissionConfiguration/u)
+  await check('{kind: AdmissionConfiguration, apiVersion: v1}', /has the version "v1"/u)
+  await check(
+    '{kind: AdmissionConfiguration, apiVersion: apiserver.config.k8s.io/v1, plugin: []}',
+    /unknown fields: plugin/u,
+  )
+  await check(admissionFile, /cannot read the admission configuration .*pod-security.yaml/u)
+})
+
+test('plugins that others make run in their place', async t => {
+  const names: string[] = []
+  const make =
+    (name: string): PluginFactory =>
+    () => ({ name, validate: () => void names.push(name) })
+  const platform = new Simulation({ seed: 1 }).host('unused')
+  const admission = await readAdmission(platform.files, {
+    disable: ['ServiceAccount'],
+    others: { ValidatingAdmissionWebhook: make('webhook'), ValidatingAdmissionPolicy: make('policy') },
+  })
+  const { request } = await startTestServer(t, undefined, { admission })
+  names.length = 0
+  await request('POST', '/api/v1/namespaces/default/configmaps', {
+    kind: 'ConfigMap',
+    apiVersion: 'v1',
+    metadata: { name: 'a' },
+  })
+  assert.deepEqual(names, ['policy', 'webhook'])
+})
+
+function request(object: KubernetesObject, fields: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  return {
+    operation: 'CREATE',
+    resource: pods,
+    subresource: '',
+    namespace: 'default',
+    name: 'p',
+    user: {
+      username: 'u',
+      groups: [],
+    },
+    dryRun: false,
+    object,
+    before: undefined,
+    options: {},
+    warn: () => undefined,
+    annotate: () => undefined,
+    ...fields,
+  }
+}
+
+/** Adds its name to the object's, and does what else it is told. */
+function marking(
+  name: string,
+  also: (reinvocation: Reinvocation) => void = () => undefined,
+): AdmissionPlugin {
+  return {
+    name,
+    mutate: ({ object }, reinvocation) => {
+      also(reinvocation)
+      return { ...object, kind: `${object?.kind ?? ''}${name}` }
+    },
+  }
+}
+
+test('each plugin sees what those before it made of the object', async () => {
+  assert.equal(
+    (await new Admission([marking('a'), marking('b')]).mutate(request({ kind: '-' })))?.kind,
+    '-ab',
+  )
+})
+
+test('a plugin may ask for a second pass, and there is no third', async () => {
+  const passes: boolean[] = []
+  const asking = marking('b', reinvocation => {
+    passes.push(reinvocation.isSecond)
+    reinvocation.want()
+  })
+  assert.equal((await new Admission([marking('a'), asking]).mutate(request({ kind: '-' })))?.kind, '-abab')
+  assert.deepEqual(passes, [false, true])
+})
+
+test('a plugin is asked once whether a kind of write concerns it', async () => {
+  let asked = 0
+  const seen: string[] = []
+  const picky: AdmissionPlugin = {
+    name: 'picky',
+    handles: ({ operation, subresource }) => {
+      asked++
+      return operation === 'CREATE' && subresource === ''
+    },
+    validate: ({ operation, subresource }) => void seen.push(`${operation}/${subresource}`),
+  }
+  const admission = new Admission([picky])
+  for (const operation of ['CREATE', 'UPDATE', 'CREATE', 'DELETE', 'CREATE'] as const)
+    await admission.validate(request({}, { operation }))
+  await admission.validate(request({}, { subresource: 'binding' }))
+  await admission.validate(request({}, { resource: { ...pods } }))
+  assert.deepEqual([asked, seen], [5, ['CREATE/', 'CREATE/', 'CREATE/', 'CREATE/']])
+})
+
+test('the first refusal ends it', async () => {
+  const refusing: AdmissionPlugin = {
+    name: 'refusing',
+    validate: () => {
+      throw new Error('no')
+    },
+  }
+  let isReached = false
+  const next: AdmissionPlugin = { name: 'next', validate: () => void (isReached = true) }
+  await assert.rejects(new Admission([refusing, next]).validate(request({})), /no/u)
+  assert.equal(isReached, false)
+})

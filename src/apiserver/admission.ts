@@ -1,0 +1,168 @@
+/**
+ * Which admission plugins there are, in what order they run, which of them are on, and how they are configured: as in
+ * Kubernetes 1.36. What each does is its own file's business. Those that need more than the cluster's objects, such as
+ * webhooks, are made by others and only have their place here.
+ * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
+ */
+import type { JsonValue } from '#/api/json-value.ts'
+import type { Files } from '#/platform/platform.ts'
+import type { AdmissionPlugin } from './admission/admission.ts'
+import { readAdmissionConfiguration } from './admission/admission-configuration.ts'
+import { alwaysAdmit } from './admission/always-admit.ts'
+import { alwaysDeny } from './admission/always-deny.ts'
+import { alwaysPullImages } from './admission/always-pull-images.ts'
+import { certificateApproval } from './admission/certificate-approval.ts'
+import { certificateSigning } from './admission/certificate-signing.ts'
+import { certificateSubjectRestriction } from './admission/certificate-subject-restriction.ts'
+import { clusterTrustBundleAttest } from './admission/cluster-trust-bundle-attest.ts'
+import { defaultIngressClass } from './admission/default-ingress-class.ts'
+import { defaultStorageClass } from './admission/default-storage-class.ts'
+import { defaultTolerationSeconds } from './admission/default-toleration-seconds.ts'
+import { denyServiceExternalIps } from './admission/deny-service-external-ips.ts'
+import { eventRateLimit } from './admission/event-rate-limit.ts'
+import { extendedResourceToleration } from './admission/extended-resource-toleration.ts'
+import { imagePolicyWebhook } from './admission/image-policy-webhook.ts'
+import { jobValidation } from './admission/job-validation.ts'
+import { limitPodHardAntiAffinityTopology } from './admission/limit-pod-hard-anti-affinity-topology.ts'
+import { limitRanger } from './admission/limit-ranger.ts'
+import { namespaceAutoProvision } from './admission/namespace-auto-provision.ts'
+import { namespaceExists } from './admission/namespace-exists.ts'
+import { namespaceLifecycle } from './admission/namespace-lifecycle.ts'
+import { nodeDeclaredFeatureValidator } from './admission/node-declared-feature-validator.ts'
+import { nodeRestriction } from './admission/node-restriction.ts'
+import { ownerReferencesPermissionEnforcement } from './admission/owner-references-permission-enforcement.ts'
+import { persistentVolumeClaimResize } from './admission/persistent-volume-claim-resize.ts'
+import { ConfigurationError, type PluginContext, type PluginFactory } from './admission/plugin-context.ts'
+import { podGroupProtection } from './admission/pod-group-protection.ts'
+import { podGroupWorkloadExists } from './admission/pod-group-workload-exists.ts'
+import { podNodeSelector } from './admission/pod-node-selector.ts'
+import { podPreset } from './admission/pod-preset.ts'
+import { podResizeValidator } from './admission/pod-resize-validator.ts'
+import { podSecurity } from './admission/pod-security.ts'
+import { podTolerationRestriction } from './admission/pod-toleration-restriction.ts'
+import { podTopologyLabels } from './admission/pod-topology-labels.ts'
+import { priority } from './admission/priority.ts'
+import { resourceQuota } from './admission/resource-quota.ts'
+import { runtimeClass } from './admission/runtime-class.ts'
+import { securityContextDeny } from './admission/security-context-deny.ts'
+import { serviceAccount } from './admission/service-account.ts'
+import { storageObjectInUseProtection } from './admission/storage-object-in-use-protection.ts'
+import { taintNodesByCondition } from './admission/taint-nodes-by-condition.ts'
+
+export interface AdmissionOptions {
+  /** Plugins that are on beside those that always are, and plugins that are off although they would be on. */
+  readonly enable?: readonly string[]
+  readonly disable?: readonly string[]
+  /** Where the configuration of plugins is. */
+  readonly configurationFile?: string
+  /** How the plugins are made that are not made here, by name. One that is missing is off. */
+  readonly others?: Readonly<Partial<Record<OtherPlugin, PluginFactory>>>
+}
+
+export type OtherPlugin =
+  | 'MutatingAdmissionPolicy'
+  | 'MutatingAdmissionWebhook'
+  | 'ValidatingAdmissionPolicy'
+  | 'ValidatingAdmissionWebhook'
+
+/** Makes the plugins of a server, in the order in which they run. */
+export type MakeAdmissionPlugins = (context: PluginContext) => readonly AdmissionPlugin[]
+
+/**
+ * Reads the whole configuration, so that what is wrong with it is known before anything starts. Throws
+ * ConfigurationError.
+ */
+export async function readAdmission(
+  files: Files,
+  options: AdmissionOptions = {},
+): Promise<MakeAdmissionPlugins> {
+  const { configurationFile, others = {} } = options
+  const names = enabledPlugins(options)
+  const configurations: ReadonlyMap<string, JsonValue> = configurationFile
+    ? await readAdmissionConfiguration(files, configurationFile)
+    : new Map()
+  return context =>
+    names.flatMap(name => {
+      const make = plugins.get(name)?.make ?? others[name as OtherPlugin]
+      return make ? [make(context, configurations.get(name))] : []
+    })
+}
+
+/** The names of plugins that are on, in order. Throws ConfigurationError for names that nothing has. */
+export function enabledPlugins({ enable = [], disable = [] }: AdmissionOptions): readonly string[] {
+  refuseUnknown('enable-admission-plugins', enable)
+  refuseUnknown('disable-admission-plugins', disable)
+  const both = enable.filter(name => disable.includes(name))
+  if (both.length > 0) {
+    throw new ConfigurationError(
+      `[${both.join(' ')}] in enable-admission-plugins and disable-admission-plugins overlapped`,
+    )
+  }
+  return [...plugins]
+    .filter(([name, { isOn }]) => enable.includes(name) || (isOn && !disable.includes(name)))
+    .map(([name]) => name)
+}
+
+function refuseUnknown(option: string, names: readonly string[]): void {
+  const unknown = names.filter(name => !plugins.has(name))
+  if (unknown.length > 0) {
+    throw new ConfigurationError(unknown.map(name => `${option} plugin "${name}" is unknown`).join(', '))
+  }
+}
+
+interface PluginEntry {
+  /** Whether it is on unless somebody turns it off. */
+  readonly isOn: boolean
+  /** Absent where others make it. */
+  readonly make?: PluginFactory
+}
+
+const on = (make?: PluginFactory): PluginEntry => ({ isOn: true, ...(make && { make }) })
+const off = (make: PluginFactory): PluginEntry => ({ isOn: false, make })
+
+/** In the order in which they run. */
+const plugins: ReadonlyMap<string, PluginEntry> = new Map([
+  ['AlwaysAdmit', off(alwaysAdmit)],
+  ['NamespaceAutoProvision', off(namespaceAutoProvision)],
+  ['NamespaceLifecycle', on(namespaceLifecycle)],
+  ['NamespaceExists', off(namespaceExists)],
+  ['SecurityContextDeny', off(securityContextDeny)],
+  ['LimitPodHardAntiAffinityTopology', off(limitPodHardAntiAffinityTopology)],
+  ['PodPreset', off(podPreset)],
+  ['LimitRanger', on(limitRanger)],
+  ['ServiceAccount', on(serviceAccount)],
+  ['NodeRestriction', off(nodeRestriction)],
+  ['TaintNodesByCondition', on(taintNodesByCondition)],
+  ['AlwaysPullImages', off(alwaysPullImages)],
+  ['ImagePolicyWebhook', off(imagePolicyWebhook)],
+  ['PodSecurity', on(podSecurity)],
+  ['PodNodeSelector', off(podNodeSelector)],
+  ['Priority', on(priority)],
+  ['DefaultTolerationSeconds', on(defaultTolerationSeconds)],
+  ['PodTolerationRestriction', off(podTolerationRestriction)],
+  ['EventRateLimit', off(eventRateLimit)],
+  ['ExtendedResourceToleration', off(extendedResourceToleration)],
+  ['DefaultStorageClass', on(defaultStorageClass)],
+  ['StorageObjectInUseProtection', on(storageObjectInUseProtection)],
+  ['PodGroupProtection', on(podGroupProtection)],
+  ['OwnerReferencesPermissionEnforcement', off(ownerReferencesPermissionEnforcement)],
+  ['PersistentVolumeClaimResize', on(persistentVolumeClaimResize)],
+  ['RuntimeClass', on(runtimeClass)],
+  ['CertificateApproval', on(certificateApproval)],
+  ['CertificateSigning', on(certificateSigning)],
+  ['ClusterTrustBundleAttest', on(clusterTrustBundleAttest)],
+  ['CertificateSubjectRestriction', on(certificateSubjectRestriction)],
+  ['DefaultIngressClass', on(defaultIngressClass)],
+  ['DenyServiceExternalIPs', off(denyServiceExternalIps)],
+  ['PodTopologyLabels', on(podTopologyLabels)],
+  ['PodGroupWorkloadExists', on(podGroupWorkloadExists)],
+  ['NodeDeclaredFeatureValidator', on(nodeDeclaredFeatureValidator)],
+  ['JobValidation', on(jobValidation)],
+  ['PodResizeValidator', on(podResizeValidator)],
+  ['MutatingAdmissionPolicy', on()],
+  ['MutatingAdmissionWebhook', on()],
+  ['ValidatingAdmissionPolicy', on()],
+  ['ValidatingAdmissionWebhook', on()],
+  ['ResourceQuota', on(resourceQuota)],
+  ['AlwaysDeny', off(alwaysDeny)],
+])

@@ -1,0 +1,72 @@
+/** The file in which administrators configure plugins: each inline, or in a file of its own. */
+import { dirname, resolve } from 'node:path'
+import type { JsonValue } from '#/api/json-value.ts'
+import { parseYaml } from '#/api/yaml.ts'
+import type { Files } from '#/platform/platform.ts'
+import {
+  listOf,
+  readConfiguration,
+  struct,
+  text,
+  topStruct,
+  type ConfigurationForm,
+} from './plugin-configuration.ts'
+import { ConfigurationError } from './plugin-context.ts'
+
+/** By plugin. Throws ConfigurationError. */
+export async function readAdmissionConfiguration(
+  files: Files,
+  path: string,
+): Promise<ReadonlyMap<string, JsonValue>> {
+  const value = await readFile(files, path)
+  if (isOldForm(value))
+    return new Map([
+      ['ImagePolicyWebhook', value],
+      ['PodNodeSelector', value],
+    ])
+  const { plugins = [] } = readConfiguration(value, form)
+  const configurations = new Map<string, JsonValue>()
+  for (const { name = '', path: own, configuration } of plugins) {
+    if (configurations.has(name)) continue
+    if (configuration !== undefined) configurations.set(name, configuration)
+    else if (own) configurations.set(name, await readFile(files, resolve(dirname(path), own)))
+  }
+  return configurations
+}
+
+interface PluginEntry {
+  readonly name?: string
+  /** Relative to the file that names it. */
+  readonly path?: string
+  /** Goes before the path. */
+  readonly configuration?: JsonValue
+}
+
+const form: ConfigurationForm<{ readonly plugins?: readonly PluginEntry[] }> = {
+  of: 'admission',
+  kind: 'AdmissionConfiguration',
+  versions: ['apiserver.config.k8s.io/v1', 'apiserver.k8s.io/v1alpha1'],
+  schema: topStruct('AdmissionConfiguration', {
+    plugins: listOf(
+      struct('AdmissionPluginConfiguration', { name: text, path: text, configuration: { type: 'any' } }),
+    ),
+  }),
+}
+
+/** Before there was a file for all plugins, two of them had one of their own. */
+function isOldForm(value: JsonValue): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.hasOwn(value, 'kind'))
+    return false
+  return Object.hasOwn(value, 'imagePolicy') || Object.hasOwn(value, 'podNodeSelectorPluginConfig')
+}
+
+async function readFile(files: Files, path: string): Promise<JsonValue> {
+  try {
+    return parseYaml(await files.read(path))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : ''
+    throw new ConfigurationError(`cannot read the admission configuration ${path}: ${reason}`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,32 @@
+/** Who may do what in the name of a signer of certificates. */
+import type { Authorizer } from '../authz/authorizer.ts'
+import type { UserInfo } from '../request.ts'
+
+export interface SignerQuestion {
+  readonly user: UserInfo
+  readonly verb: 'approve' | 'attest' | 'sign'
+  readonly signerName: string
+}
+
+/** For the signer itself, or for all of its domain. */
+export async function mayUseSigner(
+  authorizer: Authorizer,
+  { user, verb, signerName }: SignerQuestion,
+): Promise<boolean> {
+  const [domain = ''] = signerName.split('/')
+  for (const name of [signerName, `${domain}/*`]) {
+    const { decision } = await authorizer.authorize({
+      user,
+      isResource: true,
+      verb,
+      name,
+      group: 'certificates.k8s.io',
+      version: '*',
+      resource: 'signers',
+      subresource: '',
+      namespace: '',
+    })
+    if (decision === 'allow') return true
+  }
+  return false
+}

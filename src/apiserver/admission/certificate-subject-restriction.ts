@@ -1,0 +1,26 @@
+/**
+ * Nobody gets a certificate as a member of the administrators' group by asking for one.
+ * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#certificatesubjectrestriction
+ */
+import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
+import { isAbout, refused, type AdmissionPlugin } from './admission.ts'
+import { certificateRequestSubject } from './certificate-request-subject.ts'
+
+export function certificateSubjectRestriction(): AdmissionPlugin {
+  return {
+    name: 'CertificateSubjectRestriction',
+    handles: target =>
+      target.operation === 'CREATE' && isAbout(target, 'certificatesigningrequests.certificates.k8s.io'),
+    async validate(request) {
+      const { spec } = request.object as CertificateSigningRequest
+      if (spec?.signerName !== clientSigner) return
+      const subject = await certificateRequestSubject(spec.request).catch((error: Error) => {
+        throw refused(request, `failed to parse CSR: ${error.message}`)
+      })
+      if (!subject.organizations.includes('system:masters')) return
+      throw refused(request, `use of ${clientSigner} signer with system:masters group is not allowed`)
+    },
+  }
+}
+
+const clientSigner = 'kubernetes.io/kube-apiserver-client'

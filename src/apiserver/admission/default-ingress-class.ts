@@ -1,0 +1,32 @@
+/**
+ * An ingress that names no class gets the default one, if there is one.
+ * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#defaultingressclass
+ */
+import type { Ingress } from '#/api/generated/networking/v1.ts'
+import { ingressClasses } from '#/api/generated/networking/v1-resources.ts'
+import { isAbout, type AdmissionPlugin } from './admission.ts'
+import { defaultClass } from './default-class.ts'
+import { Derived } from './derived.ts'
+import type { PluginContext } from './plugin-context.ts'
+
+export function defaultIngressClass({ cache }: PluginContext): AdmissionPlugin {
+  const chosen = new Derived(cache, ingressClasses, classes => defaultClass(classes, [marker]))
+  return {
+    name: 'DefaultIngressClass',
+    handles: target => target.operation === 'CREATE' && isAbout(target, 'ingresses.networking.k8s.io'),
+    mutate: ({ object }) => {
+      const ingress = object as Ingress
+      const isChosen =
+        ingress.spec?.ingressClassName !== undefined ||
+        ingress.metadata?.annotations?.[oldAnnotation] !== undefined
+      if (isChosen) return ingress
+      const name = chosen.value?.metadata?.name
+      if (name === undefined) return ingress
+      const classed: Ingress = { ...ingress, spec: { ...ingress.spec, ingressClassName: name } }
+      return classed
+    },
+  }
+}
+
+const marker = 'ingressclass.kubernetes.io/is-default-class'
+const oldAnnotation = 'kubernetes.io/ingress.class'

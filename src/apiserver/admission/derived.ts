@@ -1,0 +1,33 @@
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { ObjectCache, Subscriber } from '../registry/object-cache.ts'
+import { prefixOf } from '../registry/store-keys.ts'
+import { findAll } from './lookup.ts'
+
+/** Something made of all objects of a resource, and made again only after one of them has changed. */
+export class Derived<T extends KubernetesObject, V> implements Subscriber {
+  readonly #cache: ObjectCache
+  readonly #resource: Resource<T>
+  readonly #derive: (objects: readonly T[]) => V
+  #value: { readonly made: V } | undefined
+
+  constructor(cache: ObjectCache, resource: Resource<T>, derive: (objects: readonly T[]) => V) {
+    this.#cache = cache
+    this.#resource = resource
+    this.#derive = derive
+    cache.subscribe(prefixOf(resource, ''), this)
+  }
+
+  get value(): V {
+    this.#value ??= { made: this.#derive(findAll({ cache: this.#cache }, this.#resource)) }
+    return this.#value.made
+  }
+
+  onEvents(): void {
+    this.#value = undefined
+  }
+
+  onReset(): void {
+    this.#value = undefined
+  }
+}

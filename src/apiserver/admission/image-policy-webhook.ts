@@ -1,0 +1,125 @@
+/**
+ * A backend decides which images may run. Its answers are kept for a while; what happens when it cannot be asked is for
+ * the administrator to say.
+ * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#imagepolicywebhook
+ */
+import type { Container, Pod } from '#/api/generated/core/v1.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import { refused, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
+import { readImagePolicy, type ImagePolicy } from './image-policy-webhook/configuration.ts'
+import { readVerdict, type Verdict } from './image-policy-webhook/verdict.ts'
+import { ConfigurationError, type PluginContext, type ReviewImages } from './plugin-context.ts'
+import { podWrites, specOf } from './pod-spec.ts'
+
+export function imagePolicyWebhook(
+  { platform, reviewImages }: PluginContext,
+  configuration?: JsonValue,
+): AdmissionPlugin {
+  if (configuration === undefined) {
+    throw new ConfigurationError('ImagePolicyWebhook needs a configuration that says whom to ask')
+  }
+  if (reviewImages === undefined) {
+    throw new ConfigurationError('ImagePolicyWebhook cannot be used: this server has no way to ask a backend')
+  }
+  return new ImagePolicyAdmission({
+    policy: readImagePolicy(configuration),
+    reviewImages,
+    clock: platform.clock,
+  })
+}
+
+interface Options {
+  readonly policy: ImagePolicy
+  readonly reviewImages: ReviewImages
+  readonly clock: PluginContext['platform']['clock']
+}
+
+class ImagePolicyAdmission implements AdmissionPlugin {
+  readonly name = 'ImagePolicyWebhook'
+  readonly handles = podWrites(['CREATE', 'UPDATE'], ['', 'ephemeralcontainers'])
+  readonly #options: Options
+  /** By what was asked. The oldest answer goes first. */
+  readonly #verdicts = new Map<string, { readonly verdict: Verdict; readonly untilMs: number }>()
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  async validate(request: AdmissionRequest): Promise<void> {
+    const verdict = await this.#judge(request)
+    for (const [key, value] of verdict.auditAnnotations) request.annotate(`${annotationPrefix}${key}`, value)
+    if (verdict.allowed) return
+    throw refused(
+      request,
+      verdict.reason === ''
+        ? 'one or more images rejected by webhook backend'
+        : `image policy webhook backend denied one or more images: ${verdict.reason}`,
+    )
+  }
+
+  async #judge(request: AdmissionRequest): Promise<Verdict> {
+    const { policy, clock } = this.#options
+    const spec = questionOf(request)
+    const key = JSON.stringify(spec)
+    const known = this.#verdicts.get(key)
+    if (known && known.untilMs > clock.monotonicMs()) return known.verdict
+    let verdict: Verdict
+    try {
+      verdict = await this.#ask({ apiVersion: 'imagepolicy.k8s.io/v1alpha1', kind: 'ImageReview', spec })
+    } catch (error) {
+      if (!policy.defaultAllow) {
+        throw refused(request, error instanceof Error ? error.message : 'the backend cannot be asked')
+      }
+      return { allowed: true, reason: '', auditAnnotations: new Map([['failed-open', 'true']]) }
+    }
+    this.#keep(key, verdict)
+    return verdict
+  }
+
+  async #ask(review: JsonValue): Promise<Verdict> {
+    const { policy, reviewImages, clock } = this.#options
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return readVerdict(await reviewImages(policy.kubeConfigFile, review))
+      } catch (error) {
+        if (attempt === attemptsMax) throw error
+        await clock.sleep(policy.retryBackoffMs * backoffFactor ** (attempt - 1))
+      }
+    }
+  }
+
+  #keep(key: string, verdict: Verdict): void {
+    const { policy, clock } = this.#options
+    const lifeMs = verdict.allowed ? policy.allowMs : policy.denyMs
+    if (lifeMs === 0) return
+    this.#verdicts.delete(key)
+    this.#verdicts.set(key, { verdict, untilMs: clock.monotonicMs() + lifeMs })
+    if (this.#verdicts.size > verdictsMax) this.#verdicts.delete(this.#verdicts.keys().next().value!)
+  }
+}
+
+const annotationPrefix = 'imagepolicywebhook.image-policy.k8s.io/'
+
+/** Answers kept; past that the oldest is forgotten, and the backend is asked again. */
+const verdictsMax = 1_024
+
+const attemptsMax = 5
+const backoffFactor = 1.5
+
+/** The images, and the annotations that are meant for the backend. */
+function questionOf({ object, subresource, namespace }: AdmissionRequest): {
+  readonly [key: string]: JsonValue
+} {
+  const pod = object as Pod
+  const { containers, initContainers = [], ephemeralContainers = [] } = specOf(pod)
+  const asked: readonly Container[] =
+    subresource === '' ? [...containers, ...initContainers] : ephemeralContainers
+  const annotations = Object.entries(pod.metadata?.annotations ?? {}).filter(([key]) =>
+    key.includes('.image-policy.k8s.io/'),
+  )
+  return {
+    containers: asked.map(({ image }) => ({ image: image ?? '' })),
+    annotations: Object.fromEntries(annotations),
+    namespace,
+  }
+}

@@ -1,0 +1,35 @@
+import type { JsonValue } from '#/api/json-value.ts'
+
+export interface Verdict {
+  readonly allowed: boolean
+  readonly reason: string
+  readonly auditAnnotations: ReadonlyMap<string, string>
+}
+
+/** What a backend answered. Throws an error when it is not an answer. */
+export function readVerdict(review: JsonValue): Verdict {
+  const status = memberOf(review, 'status')
+  const allowed = memberOf(status, 'allowed') ?? false
+  const reason = memberOf(status, 'reason') ?? ''
+  const annotations = memberOf(status, 'auditAnnotations') ?? {}
+  if (
+    typeof status !== 'object' ||
+    typeof allowed !== 'boolean' ||
+    typeof reason !== 'string' ||
+    typeof annotations !== 'object'
+  ) {
+    throw new Error('the image policy webhook backend did not answer with an ImageReview')
+  }
+  const texts = Object.entries(annotations ?? {}).map(
+    ([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)] as const,
+  )
+  return { allowed, reason, auditAnnotations: new Map(texts.slice(0, annotationsMax)) }
+}
+
+/** Annotations that one answer may add to the audit log. */
+const annotationsMax = 100
+
+function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return Object.hasOwn(value, name) ? value[name] : undefined
+}

@@ -1,0 +1,49 @@
+/** The objects that plugins ask for. */
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { Registry } from '../registry/registry.ts'
+import { keyOf, prefixOf } from '../registry/store-keys.ts'
+import { StoredObject } from '../registry/stored-object.ts'
+import { latest } from '../registry/write.ts'
+
+export interface ObjectName {
+  readonly name: string
+  readonly namespace?: string
+}
+
+/** As this server knows it. */
+export function find<T extends KubernetesObject>(
+  { cache }: Pick<Registry, 'cache'>,
+  resource: Resource<T>,
+  { name, namespace = '' }: ObjectName,
+): T | undefined {
+  return cache.get(keyOf(resource, namespace, name))?.object as T | undefined
+}
+
+/** Before saying that there is none the store is asked: the object may have just been made. */
+export async function findLatest<T extends KubernetesObject>(
+  objects: Pick<Registry, 'cache' | 'store'>,
+  resource: Resource<T>,
+  { name, namespace = '' }: ObjectName,
+): Promise<T | undefined> {
+  const stored = await latest(objects, keyOf(resource, namespace, name))
+  return stored?.object as T | undefined
+}
+
+export function findAll<T extends KubernetesObject>(
+  { cache }: Pick<Registry, 'cache'>,
+  resource: Resource<T>,
+  namespace = '',
+): readonly T[] {
+  return Array.from(cache.list(prefixOf(resource, namespace)), stored => stored.object as T)
+}
+
+/** As the store has it at this moment. */
+export async function findStored<T extends KubernetesObject>(
+  { store }: Pick<Registry, 'store'>,
+  resource: Resource<T>,
+  { name, namespace = '' }: ObjectName,
+): Promise<T | undefined> {
+  const entry = await store.get(keyOf(resource, namespace, name))
+  return entry && (new StoredObject(entry.key, entry.revision, entry.value).object as T)
+}

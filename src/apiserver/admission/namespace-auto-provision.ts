@@ -1,0 +1,44 @@
+/**
+ * A namespace that is written into comes into being.
+ * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#namespaceautoprovision
+ */
+import { isApiError } from '#/api/errors.ts'
+import { namespaces } from '#/api/generated/core/v1-resources.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { writeBySystem } from '../allocation/service-addresses.ts'
+import { createObject } from '../registry/create-object.ts'
+import {
+  everythingAdmitted,
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  type Admitted,
+} from './admission.ts'
+import { find } from './lookup.ts'
+import type { PluginContext } from './plugin-context.ts'
+
+export function namespaceAutoProvision(context: PluginContext): AdmissionPlugin {
+  const provide = async ({ namespace, object }: AdmissionRequest): Promise<Admitted> => {
+    const resource = context.scheme.byKind({ group: '', version: 'v1', kind: 'Namespace' })
+    const made: KubernetesObject = { kind: 'Namespace', apiVersion: 'v1', metadata: { name: namespace } }
+    try {
+      // Made by the server itself, not by whoever writes into it.
+      if (resource)
+        await createObject(
+          { ...context, admission: everythingAdmitted },
+          writeBySystem(resource, namespace),
+          made,
+        )
+    } catch (error) {
+      if (!isApiError(error, 'AlreadyExists')) throw error
+    }
+    return object
+  }
+  return {
+    name: 'NamespaceAutoProvision',
+    handles: ({ resource, operation }) => resource.scope === 'Namespaced' && operation === 'CREATE',
+    mutate(request) {
+      if (request.dryRun || find(context, namespaces, { name: request.namespace })) return request.object
+      return provide(request)
+    },
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Nothing is made in a namespace that does not exist or is going away, and some namespaces never go.
+ * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#namespacelifecycle
+ */
+import { forbidden, notFound } from '#/api/errors.ts'
+import type { Namespace } from '#/api/generated/core/v1.ts'
+import { namespaces } from '#/api/generated/core/v1-resources.ts'
+import {
+  isAbout,
+  refused,
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  type AdmissionTarget,
+  type Admitted,
+} from './admission.ts'
+import { find, findStored } from './lookup.ts'
+import type { PluginContext } from './plugin-context.ts'
+
+export function namespaceLifecycle(context: PluginContext): AdmissionPlugin {
+  const deletions = new RecentDeletions()
+  const askStore = async (request: AdmissionRequest): Promise<Admitted> =>
+    admitInto(request, await findStored(context, namespaces, { name: request.namespace }))
+  return {
+    name: 'NamespaceLifecycle',
+    handles: target => isDeletion(target) || isContent(target),
+    mutate(request) {
+      if (request.operation === 'DELETE') return request.object
+      const known = find(context, namespaces, { name: request.namespace })
+      const mayBeOutdated =
+        known === undefined ||
+        (!isEnding(known) && deletions.has(request.namespace, context.platform.clock.monotonicMs()))
+      return mayBeOutdated ? askStore(request) : admitInto(request, known)
+    },
+    validate({ operation, name }) {
+      if (operation !== 'DELETE') return
+      if (immortal.has(name)) {
+        throw forbidden({ group: '', kind: 'namespaces', name }, 'this namespace may not be deleted')
+      }
+      deletions.add(name, context.platform.clock.monotonicMs())
+    },
+  }
+}
+
+const immortal: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public'])
+
+function isDeletion(target: AdmissionTarget): boolean {
+  return target.operation === 'DELETE' && isAbout(target, 'namespaces')
+}
+
+function isContent(target: AdmissionTarget): boolean {
+  const { operation, resource } = target
+  return (
+    (operation === 'CREATE' || operation === 'UPDATE') &&
+    resource.scope === 'Namespaced' &&
+    !isAbout(target, 'localsubjectaccessreviews.authorization.k8s.io')
+  )
+}
+
+function admitInto(request: AdmissionRequest, found: Namespace | undefined): Admitted {
+  const { namespace, operation, object } = request
+  if (found === undefined) throw notFound({ group: '', kind: 'namespaces', name: namespace })
+  if (operation !== 'CREATE' || !isEnding(found)) return object
+  throw refused(
+    request,
+    `unable to create new content in namespace ${namespace} because it is being terminated`,
+    [
+      {
+        reason: 'NamespaceTerminating',
+        message: `namespace ${namespace} is being terminated`,
+        field: 'metadata.namespace',
+      },
+    ],
+  )
+}
+
+function isEnding({ status }: Namespace): boolean {
+  return status?.phase === 'Terminating'
+}
+
+/** Namespaces deleted a moment ago, which the cache may still show as they were. */
+class RecentDeletions {
+  readonly #atMs = new Map<string, number>()
+
+  add(name: string, nowMs: number): void {
+    this.#atMs.delete(name)
+    this.#atMs.set(name, nowMs)
+    if (this.#atMs.size > deletionsMax) this.#atMs.delete(this.#atMs.keys().next().value!)
+  }
+
+  has(name: string, nowMs: number): boolean {
+    const atMs = this.#atMs.get(name)
+    if (atMs === undefined) return false
+    if (nowMs - atMs < deletionMs) return true
+    this.#atMs.delete(name)
+    return false
+  }
+}
+
+/** Deletions remembered; past that the oldest is forgotten, and the cache is believed a little earlier. */
+const deletionsMax = 100
+const deletionMs = 30_000

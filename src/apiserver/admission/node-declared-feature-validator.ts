@@ -1,0 +1,50 @@
+/**
+ * A running pod may not be changed in a way that its node does not know how to follow. Nodes say what they know.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/node-declared-features/
+ */
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { nodes } from '#/api/generated/core/v1-resources.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { refused, type AdmissionPlugin } from './admission.ts'
+import { find } from './lookup.ts'
+import type { PluginContext } from './plugin-context.ts'
+import { podWrites, specOf } from './pod-spec.ts'
+
+export function nodeDeclaredFeatureValidator(context: PluginContext): AdmissionPlugin {
+  return {
+    name: 'NodeDeclaredFeatureValidator',
+    handles: podWrites(['UPDATE'], ['', 'resize']),
+    validate(request) {
+      const pod = request.object as Pod
+      const before = request.before as Pod
+      const name = pod.spec?.nodeName
+      if (!name || pod.metadata?.generation === before.metadata?.generation) return
+      const needed = neededFeatures(pod, before)
+      if (needed.length === 0) return
+      const node = find(context, nodes, { name })
+      if (node === undefined) throw refused(request, `node "${name}" not found`)
+      const missing = needed.filter(feature => !node.status?.declaredFeatures?.includes(feature))
+      if (missing.length === 0) return
+      throw refused(
+        request,
+        `pod update requires features ${missing.join(', ')} which are not available on node "${name}"`,
+      )
+    },
+  }
+}
+
+/** In the order of their names. */
+function neededFeatures(pod: Pod, before: Pod): readonly string[] {
+  const { resources, initContainers = [] } = specOf(pod)
+  const { resources: old, initContainers: oldContainers = [] } = specOf(before)
+  const resizesStarting = oldContainers.some((container, index) => {
+    return (
+      container.restartPolicy !== 'Always' &&
+      !equalJson(container.resources ?? {}, initContainers[index]?.resources ?? {})
+    )
+  })
+  return [
+    ...(equalJson(resources, old) ? [] : ['InPlacePodLevelResourcesVerticalScaling']),
+    ...(resizesStarting ? ['InPlacePodVerticalScalingInitContainers'] : []),
+  ]
+}

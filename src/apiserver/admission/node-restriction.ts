@@ -1,0 +1,76 @@
+/**
+ * A kubelet changes its own node and what belongs to the pods on it, and nothing else: who takes over a node must not
+ * take over the cluster. What it may read is the node authorizer's business.
+ * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
+ */
+import type { UserInfo } from '../request.ts'
+import { refused, type AdmissionPlugin, type AdmissionRequest, type AdmissionTarget } from './admission.ts'
+import { checkCertificateRequest, checkPodCertificateRequest } from './node-restriction/certificates.ts'
+import { checkNode } from './node-restriction/node.ts'
+import { checkCsiNode, checkLease, checkResourceSlice } from './node-restriction/own-objects.ts'
+import { checkEviction, checkPod, checkPodStatus } from './node-restriction/pods.ts'
+import { checkToken } from './node-restriction/tokens.ts'
+import { checkClaim } from './node-restriction/volume-claims.ts'
+import type { PluginContext } from './plugin-context.ts'
+
+export function nodeRestriction(context: PluginContext): AdmissionPlugin {
+  const check = (request: AdmissionRequest): void | Promise<void> => {
+    const nodeName = nodeNameOf(request.user)
+    if (nodeName === undefined) return
+    if (nodeName === '')
+      throw refused(request, `could not determine node from user "${request.user.username}"`)
+    return checkOf(request)?.(request, nodeName, context)
+  }
+  return {
+    name: 'NodeRestriction',
+    handles: target => target.operation !== 'CONNECT' && checkOf(target) !== undefined,
+    // Before others change the object: what they add to it is not the node's doing.
+    mutate(request) {
+      if (request.operation === 'DELETE') return request.object
+      const checked = check(request)
+      return checked ? checked.then(() => request.object) : request.object
+    },
+    validate: request => (request.operation === 'DELETE' ? check(request) : undefined),
+  }
+}
+
+/** Throws what refuses the request. */
+type NodeCheck = (request: AdmissionRequest, nodeName: string, context: PluginContext) => void | Promise<void>
+
+const prefix = 'system:node:'
+
+/** Undefined for who is no node; empty for a node without a name. */
+function nodeNameOf({ username, groups }: UserInfo): string | undefined {
+  return username.startsWith(prefix) && groups.includes('system:nodes')
+    ? username.slice(prefix.length)
+    : undefined
+}
+
+function checkOf({ resource: { group, plural }, subresource }: AdmissionTarget): NodeCheck | undefined {
+  const name = group === '' ? plural : `${plural}.${group}`
+  return name === 'pods' ? (podChecks[subresource] ?? otherPodPart) : checks[name]
+}
+
+const podChecks: Readonly<Record<string, NodeCheck>> = {
+  '': checkPod,
+  'status': checkPodStatus,
+  'eviction': checkEviction,
+}
+
+const otherPodPart: NodeCheck = request => {
+  throw refused(
+    request,
+    `unexpected pod subresource "${request.subresource}", only 'status' and 'eviction' are allowed`,
+  )
+}
+
+const checks: Readonly<Record<string, NodeCheck>> = {
+  'nodes': checkNode,
+  'persistentvolumeclaims': checkClaim,
+  'serviceaccounts': checkToken,
+  'leases.coordination.k8s.io': checkLease,
+  'csinodes.storage.k8s.io': checkCsiNode,
+  'resourceslices.resource.k8s.io': checkResourceSlice,
+  'certificatesigningrequests.certificates.k8s.io': checkCertificateRequest,
+  'podcertificaterequests.certificates.k8s.io': checkPodCertificateRequest,
+}

@@ -1,0 +1,91 @@
+/** What a kubelet may do to nodes: make and change its own, but not what decides which pods come to it. */
+import type { Node } from '#/api/generated/core/v1.ts'
+import { equalJson } from '#/api/json-value.ts'
+import type { Labels } from '#/api/labels.ts'
+import { refused, type AdmissionRequest } from '../admission.ts'
+
+export function checkNode(request: AdmissionRequest, nodeName: string): void {
+  if (request.name !== nodeName) {
+    throw refused(request, `node "${nodeName}" is not allowed to modify node "${request.name}"`)
+  }
+  if (request.operation === 'CREATE') checkNew(request, nodeName)
+  if (request.operation === 'UPDATE') checkChange(request, nodeName)
+}
+
+function checkNew(request: AdmissionRequest, nodeName: string): void {
+  const { spec, metadata } = request.object as Node
+  if (spec?.configSource !== undefined) {
+    throw refused(request, `node "${nodeName}" is not allowed to create pods with a non-nil configSource`)
+  }
+  const forbidden = Object.keys(metadata?.labels ?? {})
+    .filter(isForbidden)
+    .sort()
+  if (forbidden.length === 0) return
+  throw refused(
+    request,
+    `node "${nodeName}" is not allowed to set the following labels: ${forbidden.join(', ')}`,
+  )
+}
+
+function checkChange(request: AdmissionRequest, nodeName: string): void {
+  const node = request.object as Node
+  const before = request.before as Node
+  const { configSource } = node.spec ?? {}
+  if (configSource !== undefined && !equalJson(configSource, before.spec?.configSource)) {
+    throw refused(
+      request,
+      `node "${nodeName}" is not allowed to update configSource to a new non-nil configSource`,
+    )
+  }
+  if (!equalJson(node.spec?.taints ?? [], before.spec?.taints ?? [])) {
+    throw refused(request, `node "${nodeName}" is not allowed to modify taints`)
+  }
+  // A node that names an owner which does not exist is deleted by the garbage collector, and may then come back with
+  // other labels and taints.
+  if (!equalJson(node.metadata?.ownerReferences ?? [], before.metadata?.ownerReferences ?? [])) {
+    throw refused(request, `node "${nodeName}" is not allowed to modify ownerReferences`)
+  }
+  const forbidden = changedKeys(node.metadata?.labels ?? {}, before.metadata?.labels ?? {}).filter(
+    isForbidden,
+  )
+  if (forbidden.length > 0) throw refused(request, `is not allowed to modify labels: ${forbidden.join(', ')}`)
+}
+
+function changedKeys(labels: Labels, before: Labels): readonly string[] {
+  const keys = new Set([...Object.keys(labels), ...Object.keys(before)])
+  return [...keys].filter(key => labels[key] !== before[key]).sort()
+}
+
+/** Labels of Kubernetes that say where and what a machine is, which only the machine knows. */
+const kubeletLabels: ReadonlySet<string> = new Set([
+  'kubernetes.io/hostname',
+  'kubernetes.io/os',
+  'kubernetes.io/arch',
+  'beta.kubernetes.io/os',
+  'beta.kubernetes.io/arch',
+  'topology.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region',
+  'node.kubernetes.io/instance-type',
+  'beta.kubernetes.io/instance-type',
+])
+
+/**
+ * Labels by which administrators keep pods away from nodes that they do not trust, and Kubernetes' own but for those a
+ * kubelet has to do with.
+ */
+function isForbidden(label: string): boolean {
+  const domain = label.includes('/') ? label.slice(0, label.indexOf('/')) : ''
+  if (isWithin(domain, 'node-restriction.kubernetes.io')) return true
+  if (!isWithin(domain, 'kubernetes.io') && !isWithin(domain, 'k8s.io')) return false
+  return (
+    !kubeletLabels.has(label) &&
+    !isWithin(domain, 'kubelet.kubernetes.io') &&
+    !isWithin(domain, 'node.kubernetes.io')
+  )
+}
+
+function isWithin(domain: string, parent: string): boolean {
+  return domain === parent || domain.endsWith(`.${parent}`)
+}

@@ -1,0 +1,39 @@
+/** Objects of which a kubelet has one of its own. */
+import type { ResourceSlice } from '#/api/generated/resource/v1.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { refused, type AdmissionRequest } from '../admission.ts'
+
+const leaseNamespace = 'kube-node-lease'
+
+export function checkLease(request: AdmissionRequest, nodeName: string): void {
+  if (request.namespace !== leaseNamespace) {
+    throw refused(request, `can only access leases in the "${leaseNamespace}" system namespace`)
+  }
+  if (nameOf(request) === nodeName) return
+  throw refused(request, 'can only access node lease with the same name as the requesting node')
+}
+
+export function checkCsiNode(request: AdmissionRequest, nodeName: string): void {
+  if (nameOf(request) === nodeName) return
+  throw refused(request, 'can only access CSINode with the same name as the requesting node')
+}
+
+/** A new object is judged by the name it will have. */
+function nameOf({ operation, object, name }: AdmissionRequest): string | undefined {
+  return operation === 'CREATE' ? object?.metadata?.name : name
+}
+
+/** The node of a slice cannot change, so updates need no look; and only slices of its own can a node read. */
+export function checkResourceSlice(request: AdmissionRequest, nodeName: string): void {
+  const { operation, object, before } = request
+  if (operation === 'CREATE' && sliceNode(object) !== nodeName) {
+    throw refused(request, 'can only create ResourceSlice with the same NodeName as the requesting node')
+  }
+  if (operation === 'DELETE' && sliceNode(before) !== nodeName) {
+    throw refused(request, 'can only delete ResourceSlice with the same NodeName as the requesting node')
+  }
+}
+
+function sliceNode(object: KubernetesObject | undefined): string | undefined {
+  return (object as Partial<ResourceSlice> | undefined)?.spec?.nodeName
+}

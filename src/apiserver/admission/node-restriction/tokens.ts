@@ -1,0 +1,90 @@
+/** A kubelet gets tokens for the pods it runs, for the audiences that they or their volumes ask for. */
+import { notFound } from '#/api/errors.ts'
+import type { TokenRequest } from '#/api/generated/authentication/v1.ts'
+import type { Pod, Volume } from '#/api/generated/core/v1.ts'
+import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
+import { csiDrivers } from '#/api/generated/storage/v1-resources.ts'
+import { refused, type AdmissionRequest } from '../admission.ts'
+import { find } from '../lookup.ts'
+import type { PluginContext } from '../plugin-context.ts'
+
+export async function checkToken(
+  request: AdmissionRequest,
+  nodeName: string,
+  context: PluginContext,
+): Promise<void> {
+  const { operation, subresource, namespace } = request
+  if (operation !== 'CREATE' || subresource !== 'token') return
+  const { spec } = request.object as TokenRequest
+  const { apiVersion, kind, name, uid } = spec?.boundObjectRef ?? {}
+  if (apiVersion !== 'v1' || kind !== 'Pod' || !name)
+    throw refused(request, 'node requested token not bound to a pod')
+  if (!uid) throw refused(request, 'node requested token with a pod binding without a uid')
+  const pod = find(context, pods, { name, namespace })
+  if (pod === undefined) throw notFound({ group: '', kind: 'pods', name })
+  if (uid !== pod.metadata?.uid) {
+    throw refused(
+      request,
+      `the UID in the bound object reference (${uid}) does not match the UID in record. ` +
+        'The object might have been deleted and then recreated',
+    )
+  }
+  if (pod.spec?.nodeName !== nodeName) {
+    throw refused(request, 'node requested token bound to a pod scheduled on a different node')
+  }
+  await checkAudience(request, pod, context)
+}
+
+async function checkAudience(request: AdmissionRequest, pod: Pod, context: PluginContext): Promise<void> {
+  const { audiences = [] } = (request.object as TokenRequest).spec ?? {}
+  if (audiences.length > 1) throw refused(request, 'node may only request 0 or 1 audiences')
+  const [audience = ''] = audiences
+  const { user, namespace, name } = request
+  if ((pod.spec?.volumes ?? []).some(volume => asksFor(context, pod, volume, audience))) return
+  const { decision } = await context.authorizer.authorize({
+    user,
+    isResource: true,
+    verb: 'request-serviceaccounts-token-audience',
+    group: '',
+    version: 'v1',
+    resource: audience,
+    subresource: '',
+    namespace,
+    name,
+  })
+  if (decision === 'allow') return
+  throw refused(
+    request,
+    `audience "${audience}" not found in pod spec volume, ` +
+      `${user.username} is not authorized to request tokens for this audience`,
+  )
+}
+
+function asksFor(context: PluginContext, pod: Pod, volume: Volume, audience: string): boolean {
+  if (
+    volume.projected?.sources?.some(
+      ({ serviceAccountToken: token }) => token && (token.audience ?? '') === audience,
+    )
+  )
+    return true
+  const driver = driverOf(context, pod, volume)
+  if (driver === undefined) return false
+  const { tokenRequests = [] } = find(context, csiDrivers, { name: driver })?.spec ?? {}
+  return tokenRequests.some(wanted => wanted.audience === audience)
+}
+
+/** The driver that serves a volume, through its claim if need be. */
+function driverOf(
+  context: PluginContext,
+  { metadata }: Pod,
+  { name, csi, ephemeral, persistentVolumeClaim }: Volume,
+): string | undefined {
+  if (csi) return csi.driver
+  const claimName = ephemeral ? `${metadata?.name ?? ''}-${name}` : persistentVolumeClaim?.claimName
+  if (!claimName) return undefined
+  const claim = find(context, persistentVolumeClaims, {
+    name: claimName,
+    namespace: metadata?.namespace ?? '',
+  })
+  return find(context, persistentVolumes, { name: claim?.spec?.volumeName ?? '' })?.spec?.csi?.driver
+}

@@ -1,0 +1,32 @@
+/** A kubelet tells how far it has come with growing a volume, and no more. */
+import type { PersistentVolumeClaim, PersistentVolumeClaimStatus } from '#/api/generated/core/v1.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { refused, type AdmissionRequest } from '../admission.ts'
+
+export function checkClaim(request: AdmissionRequest, nodeName: string): void {
+  const { operation, subresource, object, before } = request
+  if (subresource !== 'status') throw refused(request, 'may only update PVC status')
+  if (operation !== 'UPDATE') throw refused(request, `unexpected operation "${operation}"`)
+  if (equalJson(fixedParts(object as PersistentVolumeClaim), fixedParts(before as PersistentVolumeClaim)))
+    return
+  throw refused(
+    request,
+    `node "${nodeName}" is not allowed to update fields other than status.quantity and status.conditions`,
+  )
+}
+
+function fixedParts({ metadata = {}, status = {}, ...rest }: PersistentVolumeClaim): object {
+  const { resourceVersion: _version, managedFields: _fields, ...kept } = metadata
+  return { ...rest, metadata: kept, status: fixedStatus(status) }
+}
+
+function fixedStatus(status: PersistentVolumeClaimStatus): object {
+  const {
+    capacity: _capacity,
+    conditions: _conditions,
+    allocatedResources: _allocated,
+    allocatedResourceStatuses: _statuses,
+    ...kept
+  } = status
+  return kept
+}

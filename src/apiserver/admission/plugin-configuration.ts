@@ -1,0 +1,88 @@
+/**
+ * What administrators write for a plugin, checked against what the plugin understands: an unknown field is an
+ * error.
+ */
+import { decode } from '#/api/decode.ts'
+import { DecodeError } from '#/api/decode-error.ts'
+import { formatFieldErrors, type FieldError } from '#/api/field-error.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import type { Schema, StructSchema } from '#/api/schema.ts'
+import { ConfigurationError } from './plugin-context.ts'
+
+export interface ConfigurationForm<T> {
+  /** The plugin, or what else is configured. */
+  readonly of: string
+  /** `apiVersion` and `kind` that are understood; a configuration without them is none of these. */
+  readonly kind?: string
+  readonly versions?: readonly string[]
+  /** Describes the type. */
+  readonly schema: StructSchema
+  /** Never there: it carries the type. */
+  readonly value?: T
+}
+
+/** Throws ConfigurationError. */
+export function readConfiguration<T>(value: JsonValue, form: ConfigurationForm<T>): T {
+  const { of, kind, versions, schema } = form
+  const { value: decoded, unknownFields } = decoding(value, of, schema)
+  if (unknownFields.length > 0) {
+    throw new ConfigurationError(`the configuration of ${of} has unknown fields: ${unknownFields.join(', ')}`)
+  }
+  if (kind !== undefined && decoded['kind'] !== kind) {
+    throw new ConfigurationError(
+      `the configuration of ${of} is not a ${kind} but ${JSON.stringify(decoded['kind'] ?? '')}`,
+    )
+  }
+  if (versions !== undefined && !versions.some(version => version === decoded['apiVersion'])) {
+    const known = versions.join(', ')
+    throw new ConfigurationError(
+      `the configuration of ${of} has the version ${JSON.stringify(decoded['apiVersion'] ?? '')}, not one of ${known}`,
+    )
+  }
+  return decoded as T
+}
+
+/** Throws when something is wrong with it beyond its form. */
+export function checkConfiguration(of: string, errors: readonly FieldError[]): void {
+  if (errors.length > 0) {
+    throw new ConfigurationError(`the configuration of ${of} is wrong: ${formatFieldErrors(errors)}`)
+  }
+}
+
+function decoding(value: JsonValue, of: string, schema: StructSchema): ReturnType<typeof decode> {
+  try {
+    return decode(value, schema)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw new ConfigurationError(`the configuration of ${of} cannot be read: ${error.message}`, {
+      cause: error,
+    })
+  }
+}
+
+export const text: Schema = { type: 'string' }
+export const flag: Schema = { type: 'boolean' }
+export const integer: Schema = { type: 'integer' }
+
+export function listOf(items: Schema): Schema {
+  return { type: 'list', items, listType: 'atomic', keys: [] }
+}
+
+export function mapOf(values: Schema): Schema {
+  return { type: 'map', values, atomic: false }
+}
+
+export function struct(name: string, fields: Readonly<Record<string, Schema>>): StructSchema {
+  return {
+    type: 'struct',
+    name,
+    fields: new Map(Object.entries(fields).map(([field, schema]) => [field, { schema, required: false }])),
+    atomic: false,
+    preserveUnknownFields: false,
+  }
+}
+
+/** With the fields that say what it is. */
+export function topStruct(name: string, fields: Readonly<Record<string, Schema>>): StructSchema {
+  return struct(name, { apiVersion: text, kind: text, ...fields })
+}

@@ -1,0 +1,28 @@
+/** A group of pods that is made from a workload needs the workload, and the template of it that it names. */
+import type { PodGroup } from '#/api/generated/scheduling/v1alpha2.ts'
+import { workloads } from '#/api/generated/scheduling/v1alpha2-resources.ts'
+import { isAbout, refused, type AdmissionPlugin } from './admission.ts'
+import { findLatest } from './lookup.ts'
+import type { PluginContext } from './plugin-context.ts'
+
+export function podGroupWorkloadExists(context: PluginContext): AdmissionPlugin {
+  return {
+    name: 'PodGroupWorkloadExists',
+    handles: target => target.operation === 'CREATE' && isAbout(target, 'podgroups.scheduling.k8s.io'),
+    async validate(request) {
+      const reference = (request.object as Partial<PodGroup>).spec?.podGroupTemplateRef?.workload
+      if (reference === undefined) return
+      const { workloadName: name, podGroupTemplateName: template } = reference
+      const workload = await findLatest(context, workloads, { name, namespace: request.namespace })
+      if (workload === undefined) throw refused(request, `PodGroup rejected: Workload "${name}" not found`)
+      if (workload.metadata?.deletionTimestamp !== undefined) {
+        throw refused(request, `PodGroup rejected: Workload "${name}" is being deleted`)
+      }
+      if (workload.spec.podGroupTemplates.some(each => each.name === template)) return
+      throw refused(
+        request,
+        `PodGroup rejected: PodGroupTemplate "${template}" not found in Workload "${name}"`,
+      )
+    },
+  }
+}

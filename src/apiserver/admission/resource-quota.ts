@@ -1,0 +1,168 @@
+/**
+ * ResourceQuota: no namespace uses more than its quotas allow. It comes last of all plugins, since what it
+ * enters into a quota is only right when nothing refuses the write any more.
+ * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#resourcequota
+ */
+import { conflict, objectModified } from '#/api/errors.ts'
+import { evaluatorFor, type Amounts, type QuotaEvaluator, type QuotaWrite } from '#/api/quota.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { Clock } from '#/platform/platform.ts'
+import { refused, type AdmissionPlugin, type AdmissionRequest, type AdmissionTarget } from './admission.ts'
+import type { PluginContext, PluginFactory } from './plugin-context.ts'
+import { parseQuotaConfiguration, type LimitedResource } from './resource-quota/configuration.ts'
+import { planCharge } from './resource-quota/plan-charge.ts'
+import { QuotaAccounts, type Account } from './resource-quota/quota-accounts.ts'
+
+export const resourceQuota: PluginFactory = (context, configuration) =>
+  new ResourceQuotaAdmission(
+    context,
+    configuration === undefined ? [] : parseQuotaConfiguration(configuration),
+  )
+
+type Objects = Pick<PluginContext, 'platform' | 'cache' | 'store'>
+
+class ResourceQuotaAdmission implements AdmissionPlugin {
+  readonly name = 'ResourceQuota'
+  readonly #clock: Clock
+  readonly #limited: readonly LimitedResource[]
+  readonly #accounts: QuotaAccounts
+  readonly #evaluators = new WeakMap<Resource, QuotaEvaluator>()
+  /** By namespace, there while somebody works on it: writes that wait are settled together. */
+  readonly #waiting = new Map<string, Waiting[]>()
+
+  constructor({ platform, cache, store }: Objects, limited: readonly LimitedResource[]) {
+    this.#clock = platform.clock
+    this.#limited = limited
+    this.#accounts = new QuotaAccounts({ cache, store })
+  }
+
+  handles({ operation, resource }: AdmissionTarget): boolean {
+    if (resource.scope !== 'Namespaced' || (operation !== 'CREATE' && operation !== 'UPDATE')) return false
+    return evaluatorFor(resource) !== undefined
+  }
+
+  validate(request: AdmissionRequest): Promise<void> | void {
+    const { namespace, operation, subresource, object, before } = request
+    if (object === undefined || (operation !== 'CREATE' && operation !== 'UPDATE')) return
+    const evaluator = this.#evaluatorOf(request.resource)
+    const write: QuotaWrite = { operation, subresource, object, before }
+    if (!evaluator.isCharged(write)) return
+    if (this.#limited.length === 0 && !this.#accounts.hasAny(namespace)) return
+    return this.#wait(namespace, { request, write, evaluator })
+  }
+
+  #evaluatorOf(resource: Resource): QuotaEvaluator {
+    const known = this.#evaluators.get(resource)
+    if (known) return known
+    const evaluator = evaluatorFor(resource)!
+    this.#evaluators.set(resource, evaluator)
+    return evaluator
+  }
+
+  #wait(namespace: string, waiter: Waiter): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const waiting = { ...waiter, resolve, reject }
+    const queue = this.#waiting.get(namespace)
+    if (queue) {
+      queue.push(waiting)
+    } else {
+      this.#waiting.set(namespace, [waiting])
+      void this.#work(namespace)
+    }
+    return promise
+  }
+
+  /** One namespace at a time: this server never races itself. */
+  async #work(namespace: string): Promise<void> {
+    for (;;) {
+      const batch = this.#waiting.get(namespace)?.splice(0) ?? []
+      if (batch.length === 0) break
+      try {
+        await this.#settle(namespace, batch)
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    this.#waiting.delete(namespace)
+  }
+
+  async #settle(namespace: string, batch: readonly Waiting[]): Promise<void> {
+    let accounts = this.#accounts.of(namespace)
+    let open = batch
+    for (let attempts = 1; open.length > 0; attempts++) {
+      // What the configuration demands was found to be so with all quotas: later there may be only some.
+      const { used, charged } = this.#plan(accounts, open, attempts === 1 ? this.#limited : [])
+      const changed: Account[] = []
+      for (const [index, account] of accounts.entries()) {
+        if (used[index] === account.used) continue
+        const entered = await this.#accounts.enter(account, used[index]!)
+        if (!entered.isDone && entered.current) changed.push(entered.current)
+      }
+      if (changed.length === 0) {
+        for (const { resolve } of charged) resolve()
+        return
+      }
+      if (attempts === attemptsMax) throw conflict(quotaSubject(changed[0]!), objectModified)
+      accounts = changed
+      open = charged
+    }
+  }
+
+  /** Tries one write after the other on what the ones before left. Those that it refuses hear of it at once. */
+  #plan(accounts: readonly Account[], writes: readonly Waiting[], limited: readonly LimitedResource[]): Plan {
+    const nowMs = this.#clock.now()
+    let used: readonly Amounts[] = accounts.map(account => account.used)
+    const charged: Waiting[] = []
+    for (const waiting of writes) {
+      const { request, write, evaluator, resolve, reject } = waiting
+      const { group, plural } = request.resource
+      const name = group === '' ? plural : `${plural}.${group}`
+      const running = accounts.map(({ name, scopes, hard }, index) => ({
+        name,
+        scopes,
+        hard,
+        used: used[index]!,
+      }))
+      const charge = planCharge(running, write, {
+        evaluator,
+        nowMs,
+        limitedResources: limited.filter(each => each.resource === name),
+        limitedScopes: limited.flatMap(each => each.matchScopes),
+      })
+      if ('refusal' in charge) {
+        reject(refused(request, charge.refusal))
+      } else if (request.dryRun || charge.used.every((amounts, index) => amounts === used[index])) {
+        resolve()
+      } else {
+        used = charge.used
+        charged.push(waiting)
+      }
+    }
+    return { used, charged }
+  }
+}
+
+/** Races that a batch may lose against other servers and the quota controller. */
+const attemptsMax = 50
+
+interface Waiter {
+  readonly request: AdmissionRequest
+  readonly write: QuotaWrite
+  readonly evaluator: QuotaEvaluator
+}
+
+interface Waiting extends Waiter {
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+interface Plan {
+  /** In the order of the accounts: the very same where nothing was charged. */
+  readonly used: readonly Amounts[]
+  /** The writes that wait until it is entered. */
+  readonly charged: readonly Waiting[]
+}
+
+function quotaSubject({ name }: Account) {
+  return { group: '', kind: 'resourcequotas', name }
+}

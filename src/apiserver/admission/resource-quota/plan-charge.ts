@@ -1,0 +1,150 @@
+/** Whether quotas have room for a write, and what of them is used once it is done. */
+import type { ScopedResourceSelectorRequirement } from '#/api/generated/core/v1.ts'
+import { compareQuantities, quantitySign, zeroQuantity } from '#/api/quantity.ts'
+import {
+  addAmounts,
+  growth,
+  isInAllScopes,
+  pick,
+  showAmounts,
+  withoutZeros,
+  type Amounts,
+  type QuotaEvaluator,
+  type QuotaWrite,
+} from '#/api/quota.ts'
+import type { LimitedResource } from './configuration.ts'
+
+/** A quota with what is used of it so far. */
+export interface RunningQuota {
+  readonly name: string
+  readonly scopes: readonly ScopedResourceSelectorRequirement[]
+  readonly hard: Amounts
+  readonly used: Amounts
+}
+
+export interface ChargeOptions {
+  readonly evaluator: QuotaEvaluator
+  /** Those of the write's kind. */
+  readonly limitedResources: readonly LimitedResource[]
+  /** Those of any kind. */
+  readonly limitedScopes: readonly ScopedResourceSelectorRequirement[]
+  readonly nowMs: number
+}
+
+/** What is used of each quota afterwards, in their order, or why there is no room. */
+export type Charge = { readonly used: readonly Amounts[] } | { readonly refusal: string }
+
+export function planCharge(
+  quotas: readonly RunningQuota[],
+  write: QuotaWrite,
+  options: ChargeOptions,
+): Charge {
+  const { evaluator, nowMs } = options
+  const { object, before, subresource } = write
+  const concerned = quotas.filter(quota => isConcerned(evaluator, quota, object))
+  for (const quota of concerned) {
+    const why = whyNotReady(evaluator, quota, object)
+    if (why !== undefined) return { refusal: why }
+  }
+  const usage = evaluator.usage(object, nowMs)
+  const negative = [...usage].filter(([, amount]) => quantitySign(amount) < 0).map(([name]) => name)
+  if (negative.length > 0)
+    return { refusal: `quota usage is negative for resource(s): ${negative.sort().join(',')}` }
+  const more = before ? growth(usage, evaluator.usage(before, nowMs)) : withoutZeros(usage)
+  // An object that comes into the scope of a quota counts there as a whole.
+  const chargeOf = (quota: RunningQuota): Amounts =>
+    before && !isConcerned(evaluator, quota, before) ? withoutZeros(usage) : more
+  const unchanged = { used: quotas.map(quota => quota.used) }
+  const isFree =
+    concerned.length === 0 ? more.size === 0 : concerned.every(quota => chargeOf(quota).size === 0)
+  if (isFree) return unchanged
+  const uncovered = whyUncovered({ quotas, concerned, write, usage }, options)
+  if (uncovered !== undefined) return { refusal: uncovered }
+  const used: Amounts[] = []
+  for (const quota of quotas) {
+    const requested = concerned.includes(quota) ? pick(chargeOf(quota), name => quota.hard.has(name)) : none
+    const total = addAmounts(quota.used, requested)
+    const refusal = subresource === 'status' ? undefined : whyExceeded(quota, requested, total)
+    if (refusal !== undefined) return { refusal }
+    used.push(requested.size === 0 ? quota.used : total)
+  }
+  return { used }
+}
+
+const none: Amounts = new Map()
+
+function isConcerned(
+  evaluator: QuotaEvaluator,
+  { hard, scopes }: RunningQuota,
+  object: QuotaWrite['object'],
+): boolean {
+  for (const name of hard.keys()) if (evaluator.counts(name)) return isInAllScopes(evaluator, object, scopes)
+  return false
+}
+
+function countedOf(evaluator: QuotaEvaluator, { hard }: RunningQuota): readonly string[] {
+  return [...hard.keys()].filter(name => evaluator.counts(name)).sort()
+}
+
+function whyNotReady(
+  evaluator: QuotaEvaluator,
+  quota: RunningQuota,
+  object: QuotaWrite['object'],
+): string | undefined {
+  const resources = countedOf(evaluator, quota)
+  const missing = evaluator.missing?.(object, resources)
+  if (missing !== undefined) return `failed quota: ${quota.name}: ${missing}`
+  if (resources.every(name => quota.used.has(name))) return undefined
+  return `status unknown for quota: ${quota.name}, resources: ${resources.join(',')}`
+}
+
+interface Coverage {
+  readonly quotas: readonly RunningQuota[]
+  readonly concerned: readonly RunningQuota[]
+  readonly write: QuotaWrite
+  readonly usage: Amounts
+}
+
+/** What the configuration limits can be used only where a quota allows it. */
+function whyUncovered(
+  { quotas, concerned, write, usage }: Coverage,
+  options: ChargeOptions,
+): string | undefined {
+  const { evaluator, limitedResources, limitedScopes } = options
+  if (limitedResources.length === 0 && limitedScopes.length === 0) return undefined
+  const covered = new Set(concerned.flatMap(quota => countedOf(evaluator, quota)))
+  const uncovered = [...usage].filter(
+    ([name, amount]) =>
+      quantitySign(amount) > 0 &&
+      !covered.has(name) &&
+      limitedResources.some(({ matchContains }) => matchContains.some(part => name.includes(part))),
+  )
+  if (uncovered.length > 0)
+    return `insufficient quota to consume: ${uncovered
+      .map(([name]) => name)
+      .sort()
+      .join(',')}`
+  const isIn = (scope: ScopedResourceSelectorRequirement): boolean => evaluator.isInScope(write.object, scope)
+  const allowed = new Set(quotas.flatMap(quota => quota.scopes.filter(isIn)).map(scope => scope.scopeName))
+  const scopes = limitedScopes.filter(scope => isIn(scope) && !allowed.has(scope.scopeName))
+  if (scopes.length === 0) return undefined
+  const shown = scopes.map(
+    ({ scopeName, operator, values = [] }) => `{${scopeName} ${operator} [${values.join(' ')}]}`,
+  )
+  return `insufficient quota to match these scopes: [${shown.join(' ')}]`
+}
+
+function whyExceeded(
+  { name, hard, used }: RunningQuota,
+  requested: Amounts,
+  total: Amounts,
+): string | undefined {
+  const exceeded = new Set(
+    [...requested.keys()].filter(resource => {
+      return compareQuantities(total.get(resource) ?? zeroQuantity, hard.get(resource) ?? zeroQuantity) > 0
+    }),
+  )
+  if (exceeded.size === 0) return undefined
+  const show = (amounts: Amounts): string => showAmounts(pick(amounts, resource => exceeded.has(resource)))
+  return `exceeded quota: ${name}, requested: ${show(requested)}, used: ${show(used)}, limited: ${show(hard)}`
+}

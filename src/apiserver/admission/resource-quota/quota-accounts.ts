@@ -1,0 +1,93 @@
+/**
+ * The quotas of a namespace and what is used of them. What a write will use is entered into the quota before
+ * the object is stored, in a write that only succeeds when the quota is still as it was read: two writes
+ * never take the same piece, be it through two API servers. An object that is not stored after all stays
+ * entered until the quota controller adds up anew.
+ */
+import { serviceUnavailable } from '#/api/errors.ts'
+import { resourceQuotas } from '#/api/generated/core/v1-resources.ts'
+import type { ResourceQuota } from '#/api/generated/core/v1.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { amountsOf, listOf, scopesOf, type Amounts } from '#/api/quota.ts'
+import { LruMap } from '#/base/lru-map.ts'
+import { StoreError } from '#/store/store.ts'
+import type { Registry } from '../../registry/registry.ts'
+import { prefixOf } from '../../registry/store-keys.ts'
+import { encodeForStore, StoredObject } from '../../registry/stored-object.ts'
+import type { RunningQuota } from './plan-charge.ts'
+
+export interface Account extends RunningQuota {
+  readonly stored: StoredObject
+}
+
+/** The account as it was when somebody else changed it; undefined when the quota is gone. */
+export type Entered =
+  | { readonly isDone: true }
+  | { readonly isDone: false; readonly current: Account | undefined }
+
+export class QuotaAccounts {
+  readonly #registry: Pick<Registry, 'cache' | 'store'>
+  /** Quotas as this server last wrote or saw them, which the cache may not have heard of yet. */
+  readonly #newest = new LruMap<string, StoredObject>(newestMax)
+
+  constructor(registry: Pick<Registry, 'cache' | 'store'>) {
+    this.#registry = registry
+  }
+
+  hasAny(namespace: string): boolean {
+    for (const _ of this.#registry.cache.list(quotasIn(namespace))) return true
+    return false
+  }
+
+  of(namespace: string): readonly Account[] {
+    return [...this.#registry.cache.list(quotasIn(namespace))].map(cached => {
+      const newest = this.#newest.get(cached.key)
+      return accountOf(newest && newest.revision > cached.revision ? newest : cached)
+    })
+  }
+
+  /** Enters what is used now. Throws ApiError when the store does not answer. */
+  async enter({ stored }: Account, used: Amounts): Promise<Entered> {
+    const { cache, store } = this.#registry
+    const { status, ...quota } = stored.object as ResourceQuota
+    const changed: KubernetesObject = { ...quota, status: { ...status, used: listOf(used) } } as ResourceQuota
+    const bytes = encodeForStore(changed)
+    cache.noteWrite(bytes, changed)
+    const result = await store
+      .update(stored.key, bytes, { expectedRevision: stored.revision })
+      .catch((cause: unknown) => {
+        if (!(cause instanceof StoreError)) throw cause
+        throw serviceUnavailable(`the store could not update the quota: ${cause.message}`)
+      })
+    if (result.written) {
+      this.#newest.set(stored.key, new StoredObject(stored.key, result.revision, bytes, changed))
+      return { isDone: true }
+    }
+    const { current } = result
+    if (current === undefined) return { isDone: false, current: undefined }
+    const seen = new StoredObject(current.key, current.revision, current.value)
+    this.#newest.set(seen.key, seen)
+    return { isDone: false, current: accountOf(seen) }
+  }
+}
+
+/** Past this the cache's version is used, and a write that this makes too old is tried again. */
+const newestMax = 1_000
+
+function quotasIn(namespace: string): string {
+  return prefixOf(resourceQuotas, namespace)
+}
+
+/** Read once for each version of the quota. */
+function accountOf(stored: StoredObject): Account {
+  return stored.form('quota account', object => {
+    const quota = object as ResourceQuota
+    return {
+      stored,
+      name: quota.metadata?.name ?? '',
+      scopes: scopesOf(quota),
+      hard: amountsOf(quota.status?.hard),
+      used: amountsOf(quota.status?.used),
+    }
+  })
+}

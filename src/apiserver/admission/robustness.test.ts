@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '#/base/seeded-random.ts'
+import { structDefinition } from '#/api/definitions.ts'
+import { isApiError } from '#/api/errors.ts'
+import { deepFreeze, type JsonValue } from '#/api/json-value.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Schema } from '#/api/schema.ts'
+import { readAdmission } from '../admission.ts'
+import type { ApiServer } from '../api-server.ts'
+import type { UserInfo } from '../request.ts'
+import { startTestServer } from '../test-server.ts'
+import { Admission, type AdmissionRequest } from './admission.ts'
+
+/** All plugins but those that need somebody else, or let nothing through. */
+const everything = [
+  'NamespaceExists',
+  'SecurityContextDeny',
+  'LimitPodHardAntiAffinityTopology',
+  'PodPreset',
+  'NodeRestriction',
+  'AlwaysPullImages',
+  'PodNodeSelector',
+  'PodTolerationRestriction',
+  'ExtendedResourceToleration',
+  'OwnerReferencesPermissionEnforcement',
+  'DenyServiceExternalIPs',
+]
+
+const kinds: readonly (readonly [name: string, definition: string, subresources?: readonly string[]])[] = [
+  ['pods', 'core.v1.Pod', ['', 'status', 'ephemeralcontainers', 'resize']],
+  ['pods', 'core.v1.Binding', ['binding']],
+  ['pods', 'policy.v1.Eviction', ['eviction']],
+  ['serviceaccounts', 'authentication.v1.TokenRequest', ['token']],
+  ['persistentvolumeclaims', 'core.v1.PersistentVolumeClaim', ['', 'status']],
+  ['services', 'core.v1.Service'],
+  ['namespaces', 'core.v1.Namespace'],
+  ['nodes', 'core.v1.Node', ['', 'status']],
+  ['deployments.apps', 'apps.v1.Deployment'],
+  ['cronjobs.batch', 'batch.v1.CronJob'],
+  ['jobs.batch', 'batch.v1.Job'],
+  ['ingresses.networking.k8s.io', 'networking.v1.Ingress'],
+  [
+    'certificatesigningrequests.certificates.k8s.io',
+    'certificates.v1.CertificateSigningRequest',
+    ['', 'approval', 'status'],
+  ],
+  ['resourceslices.resource.k8s.io', 'resource.v1.ResourceSlice'],
+  ['leases.coordination.k8s.io', 'coordination.v1.Lease'],
+  ['csinodes.storage.k8s.io', 'storage.v1.CSINode'],
+  ['priorityclasses.scheduling.k8s.io', 'scheduling.v1.PriorityClass'],
+]
+
+const users: readonly UserInfo[] = [
+  { username: 'u', groups: [] },
+  { username: 'system:node:n', groups: ['system:nodes'] },
+]
+
+test('whatever comes, plugins refuse it for a reason or let it through, and change nothing in place', async t => {
+  const make = await readAdmission(undefined as never, { enable: everything })
+  let admissions: readonly Admission[] = []
+  const { request, server } = await startTestServer(t, undefined, {
+    // Each plugin by itself, so that no refusal hides what others would do.
+    admission: context => {
+      admissions = make(context).map(plugin => new Admission([plugin]))
+      return []
+    },
+  })
+  const named = { kind: 'ServiceAccount', apiVersion: 'v1', metadata: { name: 'default' } }
+  await request('POST', '/api/v1/namespaces/default/serviceaccounts', named)
+  await request('POST', '/api/v1/nodes', { kind: 'Node', apiVersion: 'v1', metadata: { name: 'n' } })
+  const outcomes = new Map<string, number>()
+  for (const write of writes(server)) {
+    for (const admission of admissions) {
+      const outcome = await admit(admission, write)
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+    }
+  }
+  for (const outcome of ['let through', 'Forbidden']) assert.ok((outcomes.get(outcome) ?? 0) > 100, outcome)
+})
+
+async function admit(admission: Admission, write: AdmissionRequest): Promise<string> {
+  try {
+    const object = write.operation === 'DELETE' ? undefined : await admission.mutate(write)
+    await admission.validate({ ...write, object })
+    return 'let through'
+  } catch (error) {
+    if (isApiError(error)) return error.reason
+    throw new Error(`${write.operation} ${JSON.stringify(write.object)}`, { cause: error })
+  }
+}
+
+const seeds = 8
+
+function* writes({ scheme }: ApiServer): Generator<AdmissionRequest> {
+  for (const [name, definition, subresources = ['']] of kinds) {
+    const [resource] = scheme.named(name.split('.')[0]!)
+    assert.ok(resource, name)
+    for (let seed = 0; seed < seeds; seed++) {
+      const random = new SeededRandom(`${name} ${definition} ${seed}`)
+      const [object, before] = [0, 1].map(
+        () => deepFreeze(arbitrary(structDefinition(definition), random)) as KubernetesObject,
+      )
+      for (const operation of ['CREATE', 'UPDATE', 'DELETE'] as const) {
+        for (const subresource of subresources) {
+          for (const user of users) {
+            yield {
+              operation,
+              resource,
+              subresource,
+              user,
+              namespace: 'default',
+              name: 'n',
+              dryRun: true,
+              options: {},
+              object: operation === 'DELETE' ? undefined : object!,
+              before: operation === 'CREATE' ? undefined : before,
+              warn: () => undefined,
+              annotate: () => undefined,
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/** Levels below which fields are left out. */
+const depthMax = 8
+
+/** Something of the right types with nothing else right about it. */
+function arbitrary(schema: Schema, random: SeededRandom, depth = 0): JsonValue {
+  const draw = <T>(values: readonly T[]): T => values[random.integer(values.length)]!
+  switch (schema.type) {
+    case 'struct': {
+      const fields = [...schema.fields].filter(([, field]) => depth < depthMax || isScalar(field.schema))
+      return Object.fromEntries(
+        fields.flatMap(([name, field]) => {
+          return random.integer(3) > 0 ? [[name, arbitrary(field.schema, random, depth + 1)]] : []
+        }),
+      )
+    }
+    case 'list':
+      return Array.from({ length: random.integer(3) }, () => arbitrary(schema.items, random, depth + 1))
+    case 'map':
+      return Object.fromEntries(
+        Array.from({ length: random.integer(3) }, () => {
+          return [draw(texts), arbitrary(schema.values, random, depth + 1)]
+        }),
+      )
+    case 'string':
+      return schema.format === 'byte' ? Buffer.from(draw(texts)).toString('base64') : draw(texts)
+    case 'quantity':
+      return draw(['0', '-1', '1', '1500m', '1n', '1Gi', '9E'])
+    case 'boolean':
+      return draw([true, false])
+    case 'int-or-string':
+      return draw<number | string>([0, 80, -1, 'http', ''])
+    case 'integer':
+    case 'number':
+      return draw([0, 1, -1, 80, 70_000, 2 ** 31 - 1])
+    case 'any':
+      return draw<JsonValue>([null, {}, [], 'a'])
+  }
+}
+
+const texts = [
+  '',
+  'a',
+  'A b',
+  'default',
+  'n',
+  '__proto__',
+  'constructor',
+  'kubernetes.io/kube-apiserver-client',
+  'true',
+  '\0',
+  'kubernetes.io/config.mirror',
+  'pod-security.kubernetes.io/enforce',
+  'restricted',
+  'Exists',
+  'NoExecute',
+  'cpu',
+  'storage',
+  'example.com/gpu',
+  'Always',
+  'windows',
+  'system-node-critical',
+  `x${'.x'.repeat(200)}`,
+  '-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----',
+]
+
+function isScalar({ type }: Schema): boolean {
+  return type !== 'struct' && type !== 'list' && type !== 'map'
+}

@@ -1,0 +1,56 @@
+/** How the containers of a pod come to the token of its account. */
+import type { Container, Pod, Volume } from '#/api/generated/core/v1.ts'
+import { generateName } from '#/api/names.ts'
+import type { Random } from '#/platform/platform.ts'
+import { specOf, withSpec } from '../pod-spec.ts'
+
+/** Mounts it in every container that has nothing in its place. The very same pod when all of them have. */
+export function withTokenVolume(pod: Pod, random: Random): Pod {
+  const { volumes = [], initContainers = [], containers } = specOf(pod)
+  if (![...initContainers, ...containers].some(needsMount)) return pod
+  const existing = volumes.find(volume => volume.name?.startsWith(volumePrefix))
+  const name = existing?.name ?? generateName(volumePrefix, random)
+  const mount = <C extends Container>(container: C): C =>
+    needsMount(container)
+      ? {
+          ...container,
+          volumeMounts: [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath }],
+        }
+      : container
+  return withSpec(pod, {
+    containers: containers.map(mount),
+    ...(initContainers.length > 0 && { initContainers: initContainers.map(mount) }),
+    ...(!existing && { volumes: [...volumes, tokenVolume(name)] }),
+  })
+}
+
+const volumePrefix = 'kube-api-access-'
+
+const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+function needsMount({ volumeMounts = [] }: Container): boolean {
+  return !volumeMounts.some(mount => mount.mountPath === mountPath)
+}
+
+/** An odd number: tokens that this volume asks for are known by it, and live longer than they say. */
+const expirationSeconds = 3_607
+
+const readableMode = 0o644
+
+function tokenVolume(name: string): Volume {
+  return {
+    name,
+    projected: {
+      defaultMode: readableMode,
+      sources: [
+        { serviceAccountToken: { path: 'token', expirationSeconds } },
+        { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        {
+          downwardAPI: {
+            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+          },
+        },
+      ],
+    },
+  }
+}

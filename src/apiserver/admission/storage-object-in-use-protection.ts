@@ -1,0 +1,25 @@
+/**
+ * Volumes and claims, and classes of volume attributes, do not go while something uses them.
+ * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#storageobjectinuseprotection
+ */
+import type { AdmissionPlugin, AdmissionTarget } from './admission.ts'
+import { withFinalizer } from './protection-finalizer.ts'
+
+export function storageObjectInUseProtection(): AdmissionPlugin {
+  return {
+    name: 'StorageObjectInUseProtection',
+    handles: target =>
+      target.operation === 'CREATE' && target.subresource === '' && finalizerOf(target) !== undefined,
+    mutate: request => request.object && withFinalizer(request.object, finalizerOf(request)!),
+  }
+}
+
+function finalizerOf({ resource: { group, plural } }: AdmissionTarget): string | undefined {
+  return finalizers.get(group === '' ? plural : `${plural}.${group}`)
+}
+
+const finalizers: ReadonlyMap<string, string> = new Map([
+  ['persistentvolumes', 'kubernetes.io/pv-protection'],
+  ['persistentvolumeclaims', 'kubernetes.io/pvc-protection'],
+  ['volumeattributesclasses.storage.k8s.io', 'kubernetes.io/vac-protection'],
+])

@@ -1,0 +1,172 @@
+/**
+ * Cluster addresses of services. Each address that is taken is an `IPAddress` object, whose creation is what makes
+ * taking it exclusive, among several API servers too. Addresses come from the ranges of the `ServiceCIDR` objects.
+ */
+import { cidrContains, cidrSize, nthAddress, parseCidr, type Cidr } from '#/api/cidr.ts'
+import { isApiError } from '#/api/errors.ts'
+import type { IPAddress, ServiceCIDR } from '#/api/generated/networking/v1.ts'
+import { ipAddresses, serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
+import { formatIp, parseIp, type IpFamily } from '#/api/ip.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { UserInfo } from '../request.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { StoredObject } from '../registry/stored-object.ts'
+import { keyOf, prefixOf } from '../registry/store-keys.ts'
+import { createObject } from '../registry/create-object.ts'
+import { removeObject } from '../registry/update-object.ts'
+import { latest, type WriteRequest } from '../registry/write.ts'
+
+export interface ServiceName {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Why an address cannot be had, in the words of the API. */
+export class AddressError extends Error {}
+
+/** The families that services may have, the preferred one first. */
+export function serviceFamilies(registry: Registry): readonly IpFamily[] {
+  const families = ranges(registry).map(range => range.family)
+  return families.length === 0 ? [4] : [...new Set(families)]
+}
+
+/** Takes an address of a family; any free one when none is asked for. Throws AddressError. */
+export async function takeAddress(
+  registry: Registry,
+  service: ServiceName,
+  { family, asked }: { readonly family: IpFamily; readonly asked: string | undefined },
+): Promise<string> {
+  if (asked !== undefined) return takeAsked(registry, service, asked)
+  for (const range of await rangesThat(registry, range => range.family === family)) {
+    for (const address of randomAddresses(registry, range)) {
+      if (
+        registry.cache.get(addressKey(address)) === undefined &&
+        (await tryTake(registry, service, address))
+      )
+        return address
+    }
+  }
+  throw new AddressError('failed to allocate a serviceIP: range is full')
+}
+
+export async function returnAddress(
+  registry: Registry,
+  service: ServiceName,
+  address: string,
+): Promise<void> {
+  const stored = await latest(registry, addressKey(address))
+  const parent = parentOf(stored)
+  // An address that has gone to another service meanwhile is not ours to give back.
+  if (stored && parent?.name === service.name && parent.namespace === service.namespace) {
+    await removeObject(registry, { resource: ipAddresses }, stored)
+  }
+}
+
+async function takeAsked(registry: Registry, service: ServiceName, asked: string): Promise<string> {
+  const ip = parseIp(asked)
+  const around = ip === undefined ? [] : await rangesThat(registry, range => cidrContains(range, ip))
+  const address = ip && formatIp(ip)
+  if (address === undefined || around.length === 0) {
+    const valid = ranges(registry)
+      .map(range => `${formatIp(nthAddress(range, 0)!)}/${range.prefixLength}`)
+      .join(', ')
+    throw new AddressError(
+      `failed to allocate IP ${asked}: the provided IP (${asked}) is not in the valid range.` +
+        ` The range of valid IPs is ${valid}`,
+    )
+  }
+  if (await tryTake(registry, service, address)) return address
+  throw new AddressError(`failed to allocate IP ${asked}: provided IP is already allocated`)
+}
+
+async function tryTake(registry: Registry, service: ServiceName, address: string): Promise<boolean> {
+  const object: IPAddress = {
+    kind: 'IPAddress',
+    apiVersion: 'networking.k8s.io/v1',
+    metadata: {
+      name: address,
+      labels: {
+        'ipaddress.kubernetes.io/ip-family': address.includes(':') ? 'IPv6' : 'IPv4',
+        'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io',
+      },
+    },
+    spec: { parentRef: { group: '', resource: 'services', ...service } },
+  }
+  try {
+    await createObject(registry, writeBySystem(ipAddresses, address), object)
+    return true
+  } catch (error) {
+    if (!isApiError(error, 'AlreadyExists')) throw error
+    // Left by a creation of this very service that did not come to its end.
+    const parent = parentOf(await latest(registry, addressKey(address)))
+    return parent?.name === service.name && parent.namespace === service.namespace
+  }
+}
+
+function parentOf(stored: StoredObject | undefined) {
+  return (stored?.object as IPAddress | undefined)?.spec?.parentRef
+}
+
+/** The server itself, for what it writes in the course of somebody's request. */
+const system: UserInfo = { username: 'system:apiserver', groups: ['system:masters'] }
+
+export function writeBySystem(resource: Resource, name: string, namespace = ''): WriteRequest {
+  return {
+    resource,
+    name,
+    namespace,
+    subresource: '',
+    user: system,
+    dryRun: false,
+    fieldManager: 'k8ts-apiserver',
+    options: {},
+    warn: () => undefined,
+    annotate: () => undefined,
+  }
+}
+
+function addressKey(address: string): string {
+  return keyOf(ipAddresses, '', address)
+}
+
+/** A range that somebody has just made, here or at another server, need not be in the cache yet. */
+async function rangesThat(registry: Registry, suits: (range: Cidr) => boolean): Promise<readonly Cidr[]> {
+  const known = ranges(registry).filter(suits)
+  if (known.length > 0) return known
+  await registry.cache.catchUp()
+  return ranges(registry).filter(suits)
+}
+
+function ranges(registry: Registry): readonly Cidr[] {
+  return [...registry.cache.list(prefixOf(serviceCIDRs as Resource, ''))]
+    .map(stored => stored.object as ServiceCIDR)
+    .filter(object => object.metadata?.deletionTimestamp === undefined)
+    .flatMap(object => object.spec?.cidrs ?? [])
+    .map(parseCidr)
+    .filter(range => range !== undefined)
+}
+
+/**
+ * Free addresses are tried from the upper part of the range first: people who choose addresses themselves choose low
+ * ones. After a few draws, which nearly always find one, the range is walked from end to end.
+ */
+function* randomAddresses(
+  { platform: { random } }: Registry,
+  range: Cidr,
+): Generator<string, void, undefined> {
+  const size = Number(
+    cidrSize(range) > BigInt(rangeAddressesMax) ? BigInt(rangeAddressesMax) : cidrSize(range),
+  )
+  // The network's own address and, in IPv4, the broadcast address are never used.
+  const last = range.family === 4 ? size - 2 : size - 1
+  const low = Math.min(Math.max(16, Math.floor(size / 16)), 256, Math.floor(last / 2))
+  for (let draw = 0; draw < drawsMax && last > low; draw++) {
+    yield formatIp(nthAddress(range, low + random.integer('service address', last - low) + 1)!)
+  }
+  for (let index = last; index >= 1; index--) yield formatIp(nthAddress(range, index)!)
+}
+
+const drawsMax = 16
+
+/** Addresses of a range that are looked at. */
+const rangeAddressesMax = 2 ** 20

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestServer, type AnyObject, type TestServer } from '../test-server.ts'
+
+const services = '/api/v1/namespaces/default/services'
+
+test('a service gets an address of its own, which is free again when the service is gone', async t => {
+  const { request } = await startTestServer(t)
+  const first = await create(request, 'a', {})
+  const second = await create(request, 'b', {})
+  const addresses = [first, second].map(service => String(service['spec']!['clusterIP']))
+  assert.match(addresses[0]!, /^10\.96\.\d+\.\d+$/u)
+  assert.notEqual(addresses[0], addresses[1])
+  assert.deepEqual(first['spec']!['clusterIPs'], [addresses[0]])
+  assert.deepEqual(
+    [first['spec']!['ipFamilies'], first['spec']!['ipFamilyPolicy']],
+    [['IPv4'], 'SingleStack'],
+  )
+  assert.equal((await request('GET', `/apis/networking.k8s.io/v1/ipaddresses/${addresses[0]}`)).code, 200)
+  await request('DELETE', `${services}/a`)
+  assert.equal((await request('GET', `/apis/networking.k8s.io/v1/ipaddresses/${addresses[0]}`)).code, 404)
+  assert.equal(
+    String((await create(request, 'c', { clusterIP: addresses[0] }))['spec']!['clusterIP']),
+    addresses[0],
+  )
+})
+
+test('an address that is taken, or out of range, is refused and nothing is stored', async t => {
+  const { request } = await startTestServer(t)
+  await create(request, 'a', { clusterIP: '10.96.0.77' })
+  const check = async (clusterIP: string, message: RegExp): Promise<void> => {
+    const refused = await request('POST', services, service('b', { clusterIP }))
+    assert.deepEqual(
+      [refused.code, refused.body.details?.causes?.[0]?.field],
+      [422, 'spec.clusterIPs'],
+      refused.text,
+    )
+    assert.match(refused.body.message ?? '', message)
+    assert.equal((await request('GET', `${services}/b`)).code, 404)
+  }
+  await check('10.96.0.77', /provided IP is already allocated/u)
+  await check('192.168.0.1', /not in the valid range/u)
+})
+
+test('headless and external services take no address', async t => {
+  const { request } = await startTestServer(t)
+  const headless = await create(request, 'a', { clusterIP: 'None' })
+  assert.deepEqual(headless['spec']!['clusterIPs'], ['None'])
+  const external = await create(request, 'b', {
+    type: 'ExternalName',
+    externalName: 'example.com',
+    ports: undefined,
+  })
+  assert.equal(external['spec']!['clusterIP'], undefined)
+  assert.deepEqual(await addressNames(request), ['10.96.0.1'])
+})
+
+test('node ports are allotted, kept over updates, and refused when they are taken or out of range', async t => {
+  const { request } = await startTestServer(t)
+  const first = await create(request, 'a', { type: 'NodePort' })
+  const port = nodePortOf(first)
+  assert.ok(port >= 30_000 && port <= 32_767)
+  const updated = await request('PUT', `${services}/a`, {
+    ...first,
+    metadata: { ...first.metadata, labels: { x: 'y' } },
+  })
+  assert.equal(nodePortOf(updated.body), port, updated.text)
+  const taken = await request(
+    'POST',
+    services,
+    service('b', { type: 'NodePort', ports: [{ port: 80, nodePort: port }] }),
+  )
+  assert.match(taken.body.message ?? '', /provided port is already allocated/u)
+  const outside = await request(
+    'POST',
+    services,
+    service('b', { type: 'NodePort', ports: [{ port: 80, nodePort: 80 }] }),
+  )
+  assert.match(outside.body.message ?? '', /valid ports is 30000-32767/u)
+  assert.deepEqual((await addressNames(request)).length, 2)
+  await request('DELETE', `${services}/a`)
+  assert.equal(
+    nodePortOf(await create(request, 'b', { type: 'NodePort', ports: [{ port: 80, nodePort: port }] })),
+    port,
+  )
+})
+
+test('a dry run takes nothing', async t => {
+  const { request } = await startTestServer(t)
+  assert.equal(
+    (await request('POST', `${services}?dryRun=All`, service('a', { type: 'NodePort' }))).code,
+    201,
+  )
+  assert.deepEqual(await addressNames(request), ['10.96.0.1'])
+})
+
+function service(name: string, spec: Readonly<Record<string, unknown>>) {
+  return {
+    kind: 'Service',
+    apiVersion: 'v1',
+    metadata: { name },
+    spec: { ports: [{ port: 80 }], selector: { app: 'web' }, ...spec },
+  }
+}
+
+async function create(
+  request: TestServer['request'],
+  name: string,
+  spec: Readonly<Record<string, unknown>>,
+): Promise<AnyObject> {
+  const created = await request('POST', services, service(name, spec))
+  assert.equal(created.code, 201, created.text)
+  return created.body
+}
+
+function nodePortOf(body: AnyObject): number {
+  const { ports } = body['spec'] as unknown as { readonly ports: readonly { readonly nodePort: number }[] }
+  return ports[0]?.nodePort ?? 0
+}
+
+async function addressNames(request: TestServer['request']): Promise<readonly string[]> {
+  const { body } = await request('GET', '/apis/networking.k8s.io/v1/ipaddresses')
+  return (body['items'] as unknown as { metadata: { name: string } }[]).map(item => item.metadata.name)
+}

@@ -1,0 +1,140 @@
+/** What the log says of one request, stage by stage. */
+import { ApiError } from '#/api/errors.ts'
+import { stringifyJson } from '#/api/json.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import { formatMicroTime } from '#/api/time.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { ApiRequest, ApiResponse, RequestContext, UserInfo, ValueBody } from '../request.ts'
+import type { AuditDecision } from './decide.ts'
+import {
+  agentOf,
+  givenId,
+  nameIn,
+  objectReference,
+  sourcesOf,
+  statusIn,
+  statusOf,
+  uriOf,
+} from './event-parts.ts'
+import type { AuditStage } from './policy.ts'
+import { withoutManagedFields, type RecordedBody } from './recorded-body.ts'
+
+export interface AuditEntryOptions {
+  readonly decision: AuditDecision
+  readonly platform: Platform
+  readonly record: (line: string) => void
+}
+
+export class AuditEntry {
+  readonly id: string
+  readonly #context: RequestContext
+  readonly #options: AuditEntryOptions
+  /** Both as they came: a later stage may put somebody else in the place of the user. */
+  readonly #request: ApiRequest
+  readonly #user: UserInfo
+  #name: string
+  #status: object | undefined
+  /** As JSON, in one line. */
+  #requestObject: string | undefined
+  #responseObject: string | undefined
+  #isOver = false
+
+  constructor(context: RequestContext, options: AuditEntryOptions) {
+    const { request, info, user } = context
+    this.#context = context
+    this.#options = options
+    this.#request = request
+    this.#user = user
+    this.#name = info.isResource ? info.name : ''
+    this.id = givenId(request) ?? options.platform.random.uuid('audit id')
+  }
+
+  get wantsRequest(): boolean {
+    const { level } = this.#options.decision
+    return this.#context.info.isResource && (level === 'Request' || level === 'RequestResponse')
+  }
+
+  get #wantsResponse(): boolean {
+    return this.wantsRequest && this.#options.decision.level === 'RequestResponse'
+  }
+
+  answered({ status, body }: ApiResponse, sent: RecordedBody | undefined): void {
+    this.#takeRequest(sent)
+    this.#status = { metadata: {}, code: status }
+    if (body?.type !== 'value') return
+    // Answers of other kinds are large, and not looked into.
+    if (status >= 400 || answering.has(this.#context.info.verb)) this.#lookInto(body.value, status)
+    if (this.#wantsResponse) this.#responseObject = this.#jsonOf(body)
+  }
+
+  #lookInto(value: unknown, code: number): void {
+    const status = statusIn(value)
+    if (status) this.#status = { ...status, code }
+    this.#name ||= status?.details?.name ?? nameIn(value)
+  }
+
+  failed(error: unknown, sent: RecordedBody | undefined): void {
+    this.#takeRequest(sent)
+    const status = statusOf(error)
+    this.#status = status
+    this.#name ||= status.details?.name ?? ''
+    if (this.#wantsResponse && error instanceof ApiError) this.#responseObject = JSON.stringify(error.status)
+  }
+
+  /** The last stage is recorded once, whoever ends the request first. */
+  record(stage: AuditStage): void {
+    if (this.#isOver) return
+    this.#isOver = stage === 'ResponseComplete' || stage === 'Panic'
+    const { decision, record } = this.#options
+    if (decision.omitStages.has(stage)) return
+    const event = JSON.stringify(this.#event(stage)).slice(0, -1)
+    const sent = this.#requestObject === undefined ? '' : `,"requestObject":${this.#requestObject}`
+    const answered = this.#responseObject === undefined ? '' : `,"responseObject":${this.#responseObject}`
+    record(`${event}${sent}${answered}}`)
+  }
+
+  #event(stage: AuditStage): object {
+    const { info, impersonation, user, annotations, receivedMs } = this.#context
+    const constraint = impersonation?.constraint
+    return {
+      kind: 'Event',
+      apiVersion: 'audit.k8s.io/v1',
+      level: this.#options.decision.level,
+      auditID: this.id,
+      stage,
+      requestURI: uriOf(this.#request),
+      verb: info.verb,
+      user: this.#user,
+      ...(impersonation && { impersonatedUser: user }),
+      ...(constraint && { authenticationMetadata: { impersonationConstraint: constraint } }),
+      sourceIPs: sourcesOf(this.#request),
+      ...agentOf(this.#request),
+      ...(info.isResource && { objectRef: objectReference(info, this.#name) }),
+      ...(this.#status && { responseStatus: this.#status }),
+      requestReceivedTimestamp: formatMicroTime(receivedMs),
+      stageTimestamp: formatMicroTime(this.#options.platform.clock.now()),
+      ...(annotations.size > 0 && { annotations: Object.fromEntries(annotations) }),
+    }
+  }
+
+  #takeRequest(body: RecordedBody | undefined): void {
+    const value = body?.read()
+    if (value !== undefined) this.#requestObject = stringifyJson(this.#shown(value))
+  }
+
+  /** Bytes that are sent anyway are taken as they are, unless something must be left out, or they are pretty. */
+  #jsonOf(body: ValueBody): string {
+    if (body.mediaType.startsWith('application/json') && !this.#options.decision.omitManagedFields) {
+      const text = Buffer.concat(body.bytes()).toString().trim()
+      if (!text.includes('\n')) return text
+    }
+    return stringifyJson(this.#shown(body.value as JsonValue))
+  }
+
+  #shown(value: JsonValue): JsonValue {
+    return this.#options.decision.omitManagedFields ? withoutManagedFields(value) : value
+  }
+}
+
+/** Verbs whose answers name an object, or say how it went. */
+const answering: ReadonlySet<string> = new Set(['create', 'delete'])

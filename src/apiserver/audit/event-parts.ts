@@ -1,0 +1,74 @@
+/** The parts of an event, each from what is known of the request. */
+import { ApiError, type Status } from '#/api/errors.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { ResourceRequestInfo } from '../request-info.ts'
+import type { ApiRequest } from '../request.ts'
+
+/** A proxy in front of us may have given the request an id already. */
+export function givenId({ headers }: ApiRequest): string | undefined {
+  const given = headers['audit-id']
+  return given !== undefined && /^[\x21-\x7e]{1,64}$/.test(given) ? given : undefined
+}
+
+export function uriOf({ path, query }: ApiRequest): string {
+  return query.size === 0 ? path : `${path}?${query.toString()}`
+}
+
+/** Those who passed the request on say who sent it; nobody vouches for them. */
+export function sourcesOf({ headers, peer }: ApiRequest): readonly string[] {
+  const forwarded = (headers['x-forwarded-for'] ?? '').split(',').map(each => each.trim())
+  const named = [...forwarded, headers['x-real-ip'] ?? '']
+    .filter(each => address.test(each))
+    .slice(0, sourcesMax)
+  return [...new Set([...named, peer.address])]
+}
+
+const address = /^[0-9a-fA-F.:]{2,45}$/
+const sourcesMax = 20
+
+export function agentOf({ headers }: ApiRequest): { readonly userAgent?: string } {
+  const agent = headers['user-agent']
+  if (!agent) return {}
+  return {
+    userAgent:
+      agent.length > agentCharactersMax ? `${agent.slice(0, agentCharactersMax)}...TRUNCATED` : agent,
+  }
+}
+
+const agentCharactersMax = 1_024
+
+export function objectReference(info: ResourceRequestInfo, name: string): object {
+  const { resource, namespace, group, version, subresource } = info
+  return {
+    resource,
+    ...(namespace && { namespace }),
+    ...(name && { name }),
+    ...(group && { apiGroup: group }),
+    apiVersion: version,
+    ...(subresource && { subresource }),
+  }
+}
+
+/** The name of an object that was made, if it is one. */
+export function nameIn(value: unknown): string {
+  return (value as KubernetesObject | undefined)?.metadata?.name ?? ''
+}
+
+export type ResponseStatus = Omit<Status, 'kind' | 'apiVersion'>
+
+/** What the client is told; of our own mistakes no more than that there was one. */
+export function statusOf(error: unknown): ResponseStatus {
+  if (error instanceof ApiError) return withoutKind(error.status)
+  const message = 'the server failed unexpectedly'
+  return { metadata: {}, status: 'Failure', message, reason: 'InternalError', code: 500 }
+}
+
+/** What an answer says of how it went, if that is all it is. */
+export function statusIn(value: unknown): ResponseStatus | undefined {
+  const status = value as Partial<Status> | undefined
+  return status?.kind === 'Status' ? withoutKind(status as Status) : undefined
+}
+
+function withoutKind({ kind: _kind, apiVersion: _version, ...status }: Status): ResponseStatus {
+  return status
+}

@@ -1,0 +1,129 @@
+/**
+ * Events in a file, one to a line. A file that has grown large is put aside under the time at which that
+ * happened, and those put aside go when there are too many, or when they are too old.
+ */
+import { basename, dirname, extname, join } from 'node:path'
+import type { AppendFile, Platform } from '#/platform/platform.ts'
+import type { AuditBackend } from '../audit.ts'
+import { LineQueue } from './line-queue.ts'
+
+export interface AuditLogOptions {
+  readonly platform: Platform
+  readonly path: string
+  /** 100 MiB when absent. */
+  readonly sizeBytesMax?: number
+  /** How long a file that was put aside is kept; for ever when absent. */
+  readonly keptMsMax?: number
+  /** How many files that were put aside are kept; all when absent. */
+  readonly keptFilesMax?: number
+}
+
+export class AuditLog implements AuditBackend {
+  readonly #options: AuditLogOptions
+  readonly #queue = new LineQueue(bounds)
+  #file: AppendFile | undefined
+  #sizeBytes = 0
+
+  constructor(options: AuditLogOptions) {
+    this.#options = options
+  }
+
+  record(line: string): void {
+    this.#queue.push(line)
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options.platform
+    while (!signal.aborted || this.#queue.length > 0) {
+      await this.#queue.waitForLine(signal)
+      const dropped = this.#queue.takeDropped()
+      if (dropped > 0) log.error('the audit log is too slow: events were dropped', { dropped })
+      const lines = this.#queue.take(linesAtOnce)
+      if (lines.length === 0) continue
+      try {
+        await this.#write(Buffer.from(`${lines.join('\n')}\n`))
+      } catch (error) {
+        log.error('events cannot be written to the audit log', { lost: lines.length, error })
+        await this.#close()
+        if (!signal.aborted) await clock.sleep(failureDelayMs, signal).catch(() => undefined)
+      }
+    }
+    await this.#close()
+  }
+
+  async #write(bytes: Uint8Array): Promise<void> {
+    const {
+      platform: { files },
+      path,
+      sizeBytesMax = defaultSizeBytesMax,
+    } = this.#options
+    if (this.#file === undefined) {
+      await files.makeFolder(dirname(path), { mode: 0o700 })
+      this.#sizeBytes = (await files.stat(path))?.sizeBytes ?? 0
+    }
+    if (this.#sizeBytes > 0 && this.#sizeBytes + bytes.length > sizeBytesMax) await this.#putAside()
+    this.#file ??= await files.openAppend(path, { mode: 0o600 })
+    await this.#file.append(bytes)
+    this.#sizeBytes += bytes.length
+  }
+
+  async #putAside(): Promise<void> {
+    const {
+      platform: { files, clock },
+      path,
+    } = this.#options
+    await this.#close()
+    const stamp = new Date(clock.now()).toISOString().replaceAll(':', '-').replace('Z', '')
+    await files.rename(path, join(dirname(path), `${nameOf(path)}-${stamp}${extname(path)}`))
+    this.#sizeBytes = 0
+    await this.#forgetOld()
+  }
+
+  async #forgetOld(): Promise<void> {
+    const {
+      platform: { files, clock },
+      path,
+      keptMsMax = Infinity,
+      keptFilesMax = Infinity,
+    } = this.#options
+    const folder = dirname(path)
+    const aside = (await files.list(folder))
+      .flatMap(name => {
+        const ms = putAsideMs(name, path)
+        return ms === undefined ? [] : [{ name, ms }]
+      })
+      .sort((left, right) => right.ms - left.ms)
+    const oldestMs = clock.now() - keptMsMax
+    for (const [index, { name, ms }] of aside.entries()) {
+      if (index >= keptFilesMax || ms < oldestMs) await files.remove(join(folder, name))
+    }
+  }
+
+  async #close(): Promise<void> {
+    const file = this.#file
+    this.#file = undefined
+    await file?.[Symbol.asyncDispose]()
+  }
+}
+
+const defaultSizeBytesMax = 100 * 1024 * 1024
+
+/** Lines that wait for the disk. Past this events are dropped, and the server's own log says how many. */
+const bounds = { linesMax: 10_000, bytesMax: 64 * 1024 * 1024 }
+
+const linesAtOnce = 400
+const failureDelayMs = 1_000
+
+function nameOf(path: string): string {
+  return basename(path, extname(path))
+}
+
+/** When a file was put aside, if it is one of ours. */
+function putAsideMs(name: string, path: string): number | undefined {
+  const [head, tail] = [`${nameOf(path)}-`, extname(path)]
+  if (!name.startsWith(head) || !name.endsWith(tail)) return undefined
+  const stamp = name.slice(head.length, name.length - tail.length)
+  const [, date, hour, minute, second] = /^(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d\.\d{3})$/.exec(stamp) ?? []
+  const ms = Date.parse(`${date}T${hour}:${minute}:${second}Z`)
+  return Number.isNaN(ms) ? undefined : ms
+}

@@ -1,0 +1,89 @@
+/** The body of a request, as the handlers read it, kept for the audit log. Nothing is read that they do not read. */
+import { DecodeError } from '#/api/decode-error.ts'
+import { parseJson } from '#/api/json.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import { decodeProtobuf } from '#/api/protobuf.ts'
+import { parseYaml } from '#/api/yaml.ts'
+import type { ApiRequest, RequestBody } from '../request.ts'
+
+export class RecordedBody implements RequestBody {
+  readonly #body: RequestBody
+  readonly #mediaType: string
+  #bytes: Uint8Array | undefined
+
+  constructor({ body, headers }: ApiRequest) {
+    this.#body = body
+    this.#mediaType = headers['content-type'] ?? 'application/json'
+  }
+
+  get value(): unknown {
+    return this.#body.value
+  }
+
+  async bytes(limitBytes: number): Promise<Uint8Array> {
+    this.#bytes = await this.#body.bytes(limitBytes)
+    return this.#bytes
+  }
+
+  /** As an object, if it is one. */
+  read(): JsonValue | undefined {
+    if (this.#body.value !== undefined) return this.#body.value as JsonValue
+    if (this.#bytes === undefined || this.#bytes.length === 0) return undefined
+    try {
+      if (this.#mediaType.includes('protobuf')) return decodeProtobuf(this.#bytes)
+      return this.#mediaType.includes('yaml') ? parseYaml(this.#bytes) : parseJson(this.#bytes)
+    } catch (error) {
+      if (error instanceof DecodeError) return undefined
+      throw error
+    }
+  }
+}
+
+/** The same request with another body. */
+export function withBody(request: ApiRequest, body: RequestBody): ApiRequest {
+  const { method, path, headers, peer, headerValues } = request
+  return {
+    method,
+    path,
+    headers,
+    peer,
+    body,
+    ...(headerValues && { headerValues: name => request.headerValues?.(name) ?? [] }),
+    // Made when somebody asks for them.
+    get query() {
+      return request.query
+    },
+    get signal() {
+      return request.signal
+    },
+  }
+}
+
+/** What the log shows of an object, without the fields that only servers care for. */
+export function withoutManagedFields(value: JsonValue): JsonValue {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const { metadata, items, rows } = value
+  return {
+    ...value,
+    ...(isObject(metadata) && { metadata: withoutField(metadata, 'managedFields') }),
+    ...(Array.isArray(items) && { items: items.map(withoutManagedFields) }),
+    ...(Array.isArray(rows) && {
+      rows: rows.map(row =>
+        isObject(row) && isObject(row['object'])
+          ? { ...row, object: withoutManagedFields(row['object']) }
+          : row,
+      ),
+    }),
+  }
+}
+
+type JsonObject = Readonly<Record<string, JsonValue>>
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function withoutField(object: JsonObject, name: string): JsonObject {
+  if (!Object.hasOwn(object, name)) return object
+  return Object.fromEntries(Object.entries(object).filter(([key]) => key !== name))
+}

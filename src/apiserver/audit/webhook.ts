@@ -1,0 +1,107 @@
+/** Events sent to somebody else, several at once. What cannot be sent after some tries is lost. */
+import { backoffMs, type Backoff } from '#/base/backoff.ts'
+import { TokenBucket } from '#/base/token-bucket.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { AuditBackend } from '../audit.ts'
+import { LineQueue } from './line-queue.ts'
+
+export interface AuditWebhookOptions {
+  readonly platform: Platform
+  /** Sends an `EventList` as JSON. Rejects when it was not taken. */
+  readonly post: (body: string) => Promise<void>
+  readonly bufferEventsMax?: number
+  readonly batchEventsMax?: number
+  /** How long the first event of a batch waits for others. */
+  readonly batchMsMax?: number
+  /** How often batches are sent. */
+  readonly batches?: { readonly perSecond: number; readonly burst: number }
+  /** The wait after the first failure. */
+  readonly initialBackoffMs?: number
+}
+
+export class AuditWebhook implements AuditBackend {
+  readonly #options: Required<AuditWebhookOptions>
+  readonly #queue: LineQueue
+  readonly #bucket: TokenBucket
+
+  constructor(options: AuditWebhookOptions) {
+    this.#options = { ...defaults, ...options }
+    this.#queue = new LineQueue({ linesMax: this.#options.bufferEventsMax, bytesMax: bufferBytesMax })
+    this.#bucket = new TokenBucket(this.#options.batches, options.platform.clock.monotonicMs())
+  }
+
+  record(line: string): void {
+    this.#queue.push(line)
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const {
+      platform: { clock, log },
+    } = this.#options
+    while (!signal.aborted || this.#queue.length > 0) {
+      await this.#queue.waitForLine(signal)
+      await this.#fill(signal)
+      const dropped = this.#queue.takeDropped()
+      if (dropped > 0) log.error('the audit webhook is too slow: events were dropped', { dropped })
+      const lines = this.#queue.take(this.#options.batchEventsMax)
+      if (lines.length === 0) continue
+      const delayMs = this.#bucket.reserve(clock.monotonicMs())
+      if (delayMs > 0 && !signal.aborted) await clock.sleep(delayMs, signal).catch(() => undefined)
+      await this.#send(lines, signal)
+    }
+  }
+
+  /** Gives a batch time to fill. */
+  async #fill(signal: AbortSignal): Promise<void> {
+    const {
+      platform: { clock },
+      batchEventsMax,
+      batchMsMax,
+    } = this.#options
+    const untilMs = clock.monotonicMs() + batchMsMax
+    while (!signal.aborted && this.#queue.length > 0 && this.#queue.length < batchEventsMax) {
+      const leftMs = untilMs - clock.monotonicMs()
+      if (leftMs <= 0) return
+      await clock.sleep(Math.min(leftMs, fillCheckMs), signal).catch(() => undefined)
+    }
+  }
+
+  async #send(lines: readonly string[], signal: AbortSignal): Promise<void> {
+    const {
+      platform: { clock, log, random },
+      post,
+      initialBackoffMs,
+    } = this.#options
+    const body = `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[${lines.join(',')}]}`
+    const backoff: Backoff = { ...backoffShape, initialMs: initialBackoffMs }
+    for (let failures = 1; ; failures++) {
+      try {
+        await post(body)
+        return
+      } catch (error) {
+        if (failures >= attemptsMax || signal.aborted) {
+          log.error('events cannot be sent to the audit webhook', { lost: lines.length, error })
+          return
+        }
+        await clock
+          .sleep(backoffMs(failures, backoff, random.fraction('audit webhook backoff')), signal)
+          .catch(() => undefined)
+      }
+    }
+  }
+}
+
+const defaults = {
+  bufferEventsMax: 10_000,
+  batchEventsMax: 400,
+  batchMsMax: 30_000,
+  batches: { perSecond: 10, burst: 15 },
+  initialBackoffMs: 10_000,
+} as const
+
+/** However few events there are, they take no more room than this. */
+const bufferBytesMax = 64 * 1024 * 1024
+
+const fillCheckMs = 1_000
+const attemptsMax = 5
+const backoffShape = { maxMs: 60_000, factor: 1.5, jitter: 0.2 }

@@ -1,0 +1,198 @@
+/**
+ * Who sends a request: authenticators in order, of which the first that knows its sender wins. Credentials
+ * that are there and are not good are an error, whatever else the request may have; who has none is
+ * anonymous, if that is allowed. What was shown as proof goes no further than this. What somebody may do is
+ * not decided here.
+ */
+import type { HttpConnect } from '#/platform/http-client.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { Anonymous, type AnonymousOptions } from './authn/anonymous.ts'
+import {
+  firstSuccess,
+  forAudiences,
+  isAuthenticated,
+  withEverybody,
+  type MaybeLater,
+  type Outcome,
+  type RequestAuthenticator,
+  type TokenAuthenticator,
+} from './authn/authenticator.ts'
+import { BearerToken, BearerTokens } from './authn/bearer-token.ts'
+import { BootstrapTokens } from './authn/bootstrap-tokens.ts'
+import { ClientCertificates, type ClientCertificatesOptions } from './authn/client-certificates.ts'
+import { ClusterObjects } from './authn/cluster-objects.ts'
+import { CredentialHeaders } from './authn/credential-headers.ts'
+import { FrontProxy, type FrontProxyOptions } from './authn/front-proxy.ts'
+import { IssuerTokens, type IssuerConfiguration } from './authn/issuer-tokens.ts'
+import { LegacyTokenUse } from './authn/legacy-token-use.ts'
+import { ServiceAccountIssuer, type ServiceAccountIssuerOptions } from './authn/service-account-issuer.ts'
+import { ServiceAccountTokens } from './authn/service-account-tokens.ts'
+import { BasicCredentials, StaticTokens } from './authn/static-credentials.ts'
+import { TokenWebhook, type TokenWebhookSettings } from './authn/token-webhook.ts'
+import type { Registry } from './registry/registry.ts'
+import type { ApiRequest } from './request.ts'
+
+export { readAuthenticationConfiguration } from './authn/authentication-configuration.ts'
+export { issuerOfFlags } from './authn/issuer-flags.ts'
+
+/** Which credentials are taken. Without any of it: certificates, and nobody in particular. */
+export interface AuthenticationSettings {
+  readonly certificates?: ClientCertificatesOptions
+  readonly frontProxy?: FrontProxyOptions
+  /** The content of a file of tokens. */
+  readonly tokenFile?: string
+  /** The content of a file of passwords, as clusters had them before v1.19. */
+  readonly passwordFile?: string
+  readonly bootstrapTokens?: boolean
+  readonly serviceAccounts?: ServiceAccountSettings
+  /** Of tokens from elsewhere. They and the webhook need `connectHttp`. */
+  readonly issuers?: readonly IssuerConfiguration[]
+  readonly webhook?: TokenWebhookSettings
+  readonly connectHttp?: HttpConnect
+  /** Allowed everywhere when absent. */
+  readonly anonymous?: AnonymousOptions
+}
+
+export interface ServiceAccountSettings extends ServiceAccountIssuerOptions {
+  /** Whose tokens are taken beside our own: what the issuer was called before. */
+  readonly acceptedIssuers?: readonly string[]
+}
+
+export interface AuthenticationOptions extends AuthenticationSettings {
+  readonly platform: Platform
+  readonly registry: Registry
+}
+
+/** What the pipeline needs to know. */
+export interface RequestAuthentication extends RequestAuthenticator {
+  withoutCredentials(request: ApiRequest): ApiRequest
+}
+
+export class Authentication implements RequestAuthentication {
+  /** Who gives out tokens of service accounts, if anybody does. */
+  readonly issuer: ServiceAccountIssuer | undefined
+  /** Who this server is, for those who give out tokens. */
+  readonly audiences: readonly string[]
+  readonly #platform: Platform
+  readonly #authenticators: readonly RequestAuthenticator[]
+  readonly #tokens: BearerTokens
+  readonly #anonymous: Anonymous
+  readonly #credentials: CredentialHeaders
+
+  /** Throws when a key, a certificate or a file cannot be read. */
+  constructor(options: AuthenticationOptions) {
+    const {
+      platform,
+      certificates = {},
+      frontProxy,
+      passwordFile,
+      serviceAccounts,
+      anonymous = { enabled: true },
+    } = options
+    this.#platform = platform
+    this.issuer = serviceAccounts && new ServiceAccountIssuer(serviceAccounts)
+    this.audiences = this.issuer?.audiences ?? defaultAudiences
+    this.#tokens = new BearerTokens({
+      authenticators: [...this.#tokenAuthenticators(options)],
+      audiences: this.audiences,
+    })
+    this.#authenticators = [
+      ownComponents,
+      ...(frontProxy ? [new FrontProxy(frontProxy)] : []),
+      new ClientCertificates(certificates),
+      ...(passwordFile === undefined ? [] : [new BasicCredentials(passwordFile)]),
+      this.#tokens,
+    ]
+    this.#anonymous = new Anonymous(anonymous)
+    this.#credentials = new CredentialHeaders(frontProxy)
+  }
+
+  authenticate(request: ApiRequest): MaybeLater<Outcome> {
+    const outcome = firstSuccess(this.#authenticators, each => each.authenticate(request))
+    return outcome instanceof Promise
+      ? outcome.then(settled => this.#conclude(request, settled))
+      : this.#conclude(request, outcome)
+  }
+
+  /** Whose token it is, and for which of these audiences; never undefined. */
+  reviewToken(text: string, audiences: readonly string[]): MaybeLater<NonNullable<Outcome>> {
+    return this.#tokens.review(new BearerToken(text), audiences)
+  }
+
+  withoutCredentials(request: ApiRequest): ApiRequest {
+    return this.#credentials.removeFrom(request)
+  }
+
+  #conclude(request: ApiRequest, outcome: Outcome): Outcome {
+    if (outcome === undefined) return this.#anonymous.authenticate(request)
+    if (isAuthenticated(outcome)) return withEverybody(outcome)
+    const {
+      method,
+      path,
+      peer: { address },
+    } = request
+    const fields = { method, path, address, why: outcome.refused }
+    this.#platform.log.info('a request shows credentials that are not good', fields)
+    return outcome
+  }
+
+  /** What is known here comes first: others have to be asked. */
+  *#tokenAuthenticators(options: AuthenticationOptions): Generator<TokenAuthenticator, void, undefined> {
+    const {
+      platform,
+      registry,
+      tokenFile,
+      bootstrapTokens = false,
+      serviceAccounts,
+      issuers = [],
+      webhook,
+      connectHttp,
+    } = options
+    const { clock, log } = platform
+    const { audiences, issuer } = this
+    const objects = new ClusterObjects(registry)
+    if (tokenFile !== undefined) yield forAudiences(audiences, new StaticTokens(tokenFile))
+    if (issuer) {
+      const legacyUse = new LegacyTokenUse(registry)
+      yield new ServiceAccountTokens({
+        clock,
+        objects,
+        audiences,
+        issuers: [issuer.url, ...(serviceAccounts?.acceptedIssuers ?? [])],
+        keys: issuer.keys,
+        onLegacyUse: secret => legacyUse.note(secret),
+      })
+    }
+    if (bootstrapTokens) yield forAudiences(audiences, new BootstrapTokens({ clock, objects }))
+    if (connectHttp === undefined) return
+    for (const configuration of issuers) {
+      yield forAudiences(audiences, new IssuerTokens({ clock, log, connectHttp, configuration }))
+    }
+    if (webhook) yield new TokenWebhook({ ...webhook, platform, connectHttp, audiences })
+  }
+}
+
+const defaultAudiences = ['https://kubernetes.default.svc']
+
+/** A component in our own process was given its identity when it was made. */
+const ownComponents: RequestAuthenticator = {
+  authenticate: ({ peer: { user } }) => user && { user },
+}
+
+/**
+ * For a server that has no objects to know anybody by: components, certificates, and nobody in particular.
+ */
+export function authenticationByCertificate(
+  certificates: ClientCertificatesOptions = {},
+): RequestAuthentication {
+  const tokens = new BearerTokens({ authenticators: [], audiences: defaultAudiences })
+  const chain = [ownComponents, new ClientCertificates(certificates), tokens]
+  const anonymous = new Anonymous({ enabled: true })
+  const credentials = new CredentialHeaders()
+  return {
+    authenticate: request => {
+      return firstSuccess(chain, each => each.authenticate(request)) ?? anonymous.authenticate(request)
+    },
+    withoutCredentials: request => credentials.removeFrom(request),
+  }
+}

@@ -1,0 +1,41 @@
+import type { ApiRequest, UserInfo } from '../request.ts'
+import {
+  anonymousName,
+  nobody,
+  type Authenticated,
+  type Outcome,
+  type RequestAuthenticator,
+} from './authenticator.ts'
+
+export interface AnonymousOptions {
+  readonly enabled: boolean
+  /** Only these, exactly; every path when absent or empty. */
+  readonly paths?: readonly string[]
+}
+
+/** Whoever shows no credentials is let in under a name that says so, and may do what that name may. */
+export class Anonymous implements RequestAuthenticator {
+  readonly #isEnabled: boolean
+  readonly #paths: ReadonlySet<string>
+
+  constructor({ enabled, paths = [] }: AnonymousOptions) {
+    this.#isEnabled = enabled
+    this.#paths = new Set(paths)
+  }
+
+  authenticate({ path, headers }: ApiRequest): Outcome {
+    if (!this.#isEnabled || (this.#paths.size > 0 && !this.#paths.has(path))) return undefined
+    return /^\s*bearer\s/i.test(headers['authorization'] ?? '') ? ignoredToken : anonymous
+  }
+}
+
+const user: UserInfo = { username: anonymousName, groups: [nobody] }
+
+const anonymous: Authenticated = { user }
+
+const ignoredToken: Authenticated = {
+  user,
+  warnings: [
+    'the provided Authorization header contains extra space before the bearer token, and is ignored',
+  ],
+}

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isApiError } from '#/api/errors.ts'
+import { readAuthenticationConfiguration } from '../authn.ts'
+
+function file(content: object, apiVersion = 'apiserver.config.k8s.io/v1'): string {
+  return JSON.stringify({ apiVersion, kind: 'AuthenticationConfiguration', ...content })
+}
+
+const issuer = { url: 'https://a.example.com', audiences: ['k8s'] }
+const claimMappings = { username: { claim: 'sub', prefix: 'a:' } }
+
+test('a file describes issuers and who may come without a token', () => {
+  const { issuers, anonymous } = readAuthenticationConfiguration(`
+apiVersion: apiserver.config.k8s.io/v1beta1
+kind: AuthenticationConfiguration
+jwt:
+- issuer:
+    url: https://a.example.com
+    discoveryURL: https://b.example.com/x
+    audiences: [one, two]
+    audienceMatchPolicy: MatchAny
+  claimValidationRules:
+  - claim: hd
+    requiredValue: example.com
+  - claim: empty
+  claimMappings:
+    username: {claim: email, prefix: ""}
+    groups: {claim: roles, prefix: "x:"}
+    uid: {claim: sub}
+anonymous:
+  enabled: true
+  conditions:
+  - path: /livez
+  - path: /readyz
+`)
+  assert.deepEqual(anonymous, { enabled: true, paths: ['/livez', '/readyz'] })
+  const [{ algorithms, ...rest } = assert.fail(), ...others] = issuers
+  assert.equal(algorithms.length, 9)
+  assert.deepEqual(others, [])
+  assert.deepEqual(rest, {
+    url: 'https://a.example.com',
+    discoveryUrl: 'https://b.example.com/x',
+    audiences: ['one', 'two'],
+    mapping: {
+      username: { claim: 'email', prefix: '' },
+      groups: {
+        claim: 'roles',
+        prefix: 'x:',
+      },
+      uid: { claim: 'sub' },
+      required: new Map([
+        ['hd', 'example.com'],
+        ['empty', ''],
+      ]),
+    },
+  })
+})
+
+test('an empty file takes nothing and changes nothing', () => {
+  assert.deepEqual(readAuthenticationConfiguration(file({})), { issuers: [] })
+  assert.deepEqual(readAuthenticationConfiguration(file({ anonymous: {} })), {
+    issuers: [],
+    anonymous: { enabled: false, paths: [] },
+  })
+})
+
+function check(content: object | string, expected: RegExp): void {
+  const text = typeof content === 'string' ? content : file(content)
+  assert.throws(
+    () => readAuthenticationConfiguration(text, ['https://own']),
+    error => {
+      assert.ok(isApiError(error, 'BadRequest'), String(error))
+      assert.match(error.message, expected)
+      return true
+    },
+  )
+}
+
+function jwt(changes: object): object {
+  return { jwt: [{ issuer, claimMappings, ...changes }] }
+}
+
+test('what is wrong with a file is said', () => {
+  check(file({}, 'v1'), /the apiVersion must be one of apiserver\.config\.k8s\.io\/v1,/)
+  check('kind: AuthenticationConfiguration', /the apiVersion must be/)
+  check('{{{', /the file cannot be read/)
+  check('[]', /the file cannot be read/)
+  check({ kind: 'Other' }, /Other in version "v1" cannot be handled/)
+  check({ jwd: [] }, /unknown field "jwd"/)
+  check({ jwt: [{}] }, /jwt\[0\]\.issuer\.url: Required value.*audiences: Required.*username: Required/)
+  check({ jwt: [null] }, /jwt\[0\]\.issuer\.url: Required value/)
+  const many = (length: number): object => {
+    return { jwt: Array.from({ length }, () => ({ issuer, claimMappings })) }
+  }
+  check(many(2), /jwt\[1\]\.issuer\.url: Duplicate value/)
+  check(many(65), /jwt: Too many: 65: must have at most 64 items/)
+  const hidden = { enabled: false, conditions: [{ path: '/x' }] }
+  check({ anonymous: hidden }, /enabled should be set to true when conditions are defined/)
+})
+
+test('an issuer is reached safely, and means its tokens for us', () => {
+  const refuse = (changes: object, expected: RegExp): void => {
+    check(jwt({ issuer: { ...issuer, ...changes } }), expected)
+  }
+  refuse({ url: 'http://a' }, /URL scheme must be https/)
+  refuse({ url: 'https://u:p@a' }, /URL must not contain a username or password/)
+  refuse({ url: 'https://a?x' }, /URL must not contain a query/)
+  refuse({ url: 'https://a#x' }, /URL must not contain a fragment/)
+  refuse({ url: ':' }, /URL cannot be parsed/)
+  refuse({ url: 'https://own' }, /URL must not overlap with disallowed issuers: \[https:\/\/own\]/)
+  refuse({ discoveryURL: 'https://a.example.com/' }, /discoveryURL must be different from URL/)
+  refuse({ audiences: ['a', 'b'] }, /audienceMatchPolicy must be MatchAny for multiple audiences/)
+  refuse({ audienceMatchPolicy: 'All' }, /must be empty or MatchAny for single audience/)
+  refuse({ audiences: ['a', 'a', ''] }, /audiences\[1\]: Duplicate.*audiences\[2\]: Required/)
+  refuse({ certificateAuthority: 'x' }, /certificateAuthority: Invalid value: "<omitted>"/)
+  refuse({ egressSelectorType: 'cluster' }, /egress selectors are not supported/)
+})
+
+test('claims are named, and expressions are not ignored', () => {
+  const refuse = (changes: object, expected: RegExp): void => check(jwt(changes), expected)
+  const expressions = [
+    { claimMappings: { username: { expression: 'claims.sub' } } },
+    { claimMappings: { ...claimMappings, groups: { expression: 'claims.g' } } },
+    { claimMappings: { ...claimMappings, uid: { expression: 'claims.u' } } },
+    { claimMappings: { ...claimMappings, extra: [{ key: 'a.com/b', valueExpression: 'claims.x' }] } },
+    { claimValidationRules: [{ expression: 'true' }] },
+    { userValidationRules: [{ expression: '!user.username.startsWith("system:")' }] },
+  ]
+  for (const each of expressions) refuse(each, /expressions are not supported yet/)
+  refuse({ claimMappings: { username: { claim: 'sub' } } }, /username\.prefix: Required value/)
+  refuse({ claimMappings: { username: { claim: 'a', expression: 'x' } } }, /can't both be set/)
+  const refuseRules = (rules: readonly object[], expected: RegExp): void => {
+    refuse({ claimValidationRules: rules }, expected)
+  }
+  refuseRules([{}], /claim or expression is required/)
+  refuseRules([{ claim: 'a' }, { claim: 'a' }], /claimValidationRules\[1\]\.claim: Duplicate value: "a"/)
+  refuseRules([{ claim: 'a', message: 'm' }], /may not be specified when claim is set/)
+})

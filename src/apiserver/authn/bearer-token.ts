@@ -1,0 +1,89 @@
+/** Tokens by which whoever bears them is known: where a request has them, and whose they are. */
+import { hash } from 'node:crypto'
+import type { ApiRequest } from '../request.ts'
+import {
+  firstSuccess,
+  type MaybeLater,
+  type Outcome,
+  type RequestAuthenticator,
+  type TokenAuthenticator,
+} from './authenticator.ts'
+
+export class BearerToken {
+  readonly text: string
+  #digest: string | undefined
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  /** What caches know the token by: they must not hold the token itself. */
+  get digest(): string {
+    this.#digest ??= hash('sha256', this.text, 'base64url')
+    return this.#digest
+  }
+}
+
+export interface BearerTokensOptions {
+  readonly authenticators: readonly TokenAuthenticator[]
+  /** Who this server is, for those who give out tokens. */
+  readonly audiences: readonly string[]
+}
+
+export class BearerTokens implements RequestAuthenticator {
+  readonly #authenticators: readonly TokenAuthenticator[]
+  readonly #audiences: readonly string[]
+
+  constructor({ authenticators, audiences }: BearerTokensOptions) {
+    this.#authenticators = authenticators
+    this.#audiences = audiences
+  }
+
+  authenticate(request: ApiRequest): MaybeLater<Outcome> {
+    const found = tokenIn(request)
+    return found instanceof BearerToken ? this.review(found, this.#audiences) : found
+  }
+
+  /** Never undefined: a token that nobody knows is a bad one. */
+  review(token: BearerToken, audiences: readonly string[]): MaybeLater<NonNullable<Outcome>> {
+    const outcome = firstSuccess(this.#authenticators, each => each.authenticate(token, audiences))
+    return outcome instanceof Promise ? outcome.then(settled => settled ?? unknown) : (outcome ?? unknown)
+  }
+}
+
+const unknown = { refused: 'invalid bearer token' }
+
+function tokenIn({ headers }: ApiRequest): BearerToken | Outcome {
+  const authorization = headers['authorization']?.trim()
+  const [scheme = '', text = ''] = authorization?.split(' ', 2) ?? []
+  if (text !== '' && scheme.toLowerCase() === 'bearer') return new BearerToken(text)
+  return isWebSocket(headers) ? tokenInProtocols(headers[protocolHeader]) : undefined
+}
+
+export const protocolHeader = 'sec-websocket-protocol'
+
+/** A browser can send no header with a web socket but the names of protocols, so the token is one of them. */
+export const tokenProtocolPrefix = 'base64url.bearer.authorization.k8s.io.'
+
+function isWebSocket({ connection = '', upgrade = '' }: ApiRequest['headers']): boolean {
+  return upgrade.toLowerCase() === 'websocket' && /(?:^|[ ,])upgrade(?:$|[ ,])/i.test(connection)
+}
+
+function tokenInProtocols(header = ''): BearerToken | Outcome {
+  const protocols = header.split(',').map(protocol => protocol.trim())
+  const [encoded, another] = protocols.filter(protocol => protocol.startsWith(tokenProtocolPrefix))
+  if (encoded === undefined) return undefined
+  if (another !== undefined) return { refused: 'multiple base64.bearer.authorization tokens specified' }
+  const code = encoded.slice(tokenProtocolPrefix.length)
+  const bytes = Buffer.from(code, 'base64url')
+  if (bytes.toString('base64url') !== code) {
+    return { refused: 'invalid base64.bearer.authorization token encoding' }
+  }
+  const text = bytes.toString()
+  if (Buffer.compare(Buffer.from(text), bytes) !== 0) {
+    return { refused: 'invalid base64.bearer.authorization token' }
+  }
+  if (text === '') return undefined
+  // The server answers with a protocol that it has chosen, and must not choose the token.
+  return protocols.length === 1 ? { refused: 'missing additional subprotocol' } : new BearerToken(text)
+}

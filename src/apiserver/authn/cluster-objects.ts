@@ -1,0 +1,47 @@
+/** The objects that credentials stand or fall with, as the cache has them at this moment. */
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Scheme } from '#/api/scheme.ts'
+import { assert } from '#/base/assert.ts'
+import type { ObjectCache } from '../registry/object-cache.ts'
+import { prefixOf } from '../registry/store-keys.ts'
+
+type ObjectKind = 'ServiceAccount' | 'Secret' | 'Pod' | 'Node'
+
+export interface ClusterObjectsOptions {
+  readonly scheme: Scheme
+  readonly cache: ObjectCache
+}
+
+export class ClusterObjects {
+  readonly #scheme: Scheme
+  readonly #cache: ObjectCache
+  readonly #prefixes = new Map<ObjectKind, string>()
+
+  constructor({ scheme, cache }: ClusterObjectsOptions) {
+    this.#scheme = scheme
+    this.#cache = cache
+  }
+
+  find(kind: ObjectKind, namespace: string, name: string): KubernetesObject | undefined {
+    return this.get(this.keyOf(kind, namespace, name))
+  }
+
+  /** Faster for those who look for the same object again and again: with its key from `keyOf`. */
+  get(key: string): KubernetesObject | undefined {
+    return this.#cache.get(key)?.object
+  }
+
+  keyOf(kind: ObjectKind, namespace: string, name: string): string {
+    return `${this.#prefix(kind)}${namespace === '' ? '' : `${namespace}/`}${name}`
+  }
+
+  #prefix(kind: ObjectKind): string {
+    const known = this.#prefixes.get(kind)
+    if (known !== undefined) return known
+    const resource = this.#scheme.byKind({ group: '', version: 'v1', kind })
+    assert(resource !== undefined, `a server without ${kind} authenticates nobody`)
+    const prefix = prefixOf(resource, '')
+    this.#prefixes.set(kind, prefix)
+    return prefix
+  }
+}

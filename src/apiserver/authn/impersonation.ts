@@ -1,0 +1,247 @@
+/**
+ * Doing a request as somebody else. There are narrow ways to be allowed that, each for one sort of user and
+ * for what is done as him (KEP-5284), and an old wide one; they are tried in order and the first that is
+ * allowed decides. https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/
+ */
+import { validateDomainPrefixedPath, checkDns1123Subdomain } from '#/api/names.ts'
+import type { ApiError } from '#/api/errors.ts'
+import {
+  attributesOf,
+  type Attributes,
+  type Authorizer,
+  type ResourceAttributes,
+} from '../authz/authorizer.ts'
+import type { RequestInfo } from '../request-info.ts'
+import type { UserInfo } from '../request.ts'
+import { refusal } from '../stages.ts'
+import { anonymousName, everybody, nobody } from './authenticator.ts'
+import { nodeName } from './extra-keys.ts'
+import { readServiceAccountUsername, serviceAccountGroups } from './service-account-names.ts'
+
+export interface ImpersonationRequest {
+  readonly requester: UserInfo
+  readonly wanted: UserInfo
+  readonly info: RequestInfo
+}
+
+export interface Impersonated {
+  readonly user: UserInfo
+  /** The verb that allowed it; empty for the old way. */
+  readonly constraint: string
+}
+
+/** Throws ApiError 403, with what was missing for the first way that could have been taken. */
+export async function checkImpersonation(
+  authorizer: Authorizer,
+  request: ImpersonationRequest,
+): Promise<Impersonated> {
+  let refused: ApiError | undefined
+  for (const way of ways) {
+    if (!way.isFor(request)) continue
+    const outcome = await tryWay(authorizer, way, request)
+    if ('user' in outcome) return outcome
+    refused ??= outcome.refused
+  }
+  throw refused!
+}
+
+interface Way {
+  /** Absent for the old one, which has no name. */
+  readonly name?: string
+  isFor(request: ImpersonationRequest): boolean
+}
+
+const ways: readonly Way[] = [
+  {
+    name: 'associated-node',
+    isFor: ({ wanted, requester }) => isNameAlone(wanted) && isOnNode(requester, wanted.username),
+  },
+  {
+    name: 'arbitrary-node',
+    isFor: ({ wanted }) => isNameAlone(wanted) && nodeOf(wanted.username) !== undefined,
+  },
+  {
+    name: 'serviceaccount',
+    isFor: ({ wanted }) => isNameAlone(wanted) && readServiceAccountUsername(wanted.username) !== undefined,
+  },
+  {
+    name: 'user-info',
+    isFor: ({ wanted: { username } }) => {
+      return nodeOf(username) === undefined && readServiceAccountUsername(username) === undefined
+    },
+  },
+  { isFor: () => true },
+]
+
+type WayOutcome = Impersonated | { readonly refused: ApiError }
+
+async function tryWay(
+  authorizer: Authorizer,
+  { name }: Way,
+  request: ImpersonationRequest,
+): Promise<WayOutcome> {
+  const { wanted, info } = request
+  const requester = name === 'associated-node' ? withoutExtra(request.requester) : request.requester
+  const verb = name === undefined ? 'impersonate' : `impersonate:${name}`
+  if (name !== undefined) {
+    const unsafe = whyUnsafe(wanted, attributes(requester, { verb, resource: 'groups' }))
+    const doing = attributesOf(requester, info)
+    const verbOn = `impersonate-on:${name}:${info.verb}`
+    const refused = (await whyNot(authorizer, { ...doing, verb: verbOn })) ?? unsafe
+    if (refused) return { refused }
+  }
+  const isOld = name === undefined
+  const subject = subjectAttributes(requester, wanted.username, { verb, name })
+  const checks: Attributes[][] = [
+    [subject],
+    wanted.uid ? [attributes(requester, { verb, resource: 'uids', name: wanted.uid })] : [],
+    wanted.groups.map(group => attributes(requester, { verb, resource: 'groups', name: group, isOld })),
+    Object.entries(wanted.extra ?? {}).flatMap(([key, values]) =>
+      values.map(value => {
+        return attributes(requester, { verb, resource: 'userextras', subresource: key, name: value })
+      }),
+    ),
+  ]
+  for (const group of checks) {
+    const refused = await whyNotAll(authorizer, group, name !== undefined)
+    if (refused) return { refused }
+  }
+  return { user: withGroups(wanted, name), constraint: name === undefined ? '' : verb }
+}
+
+/** From so many checks on it is worth asking first whether everything of the sort is allowed. */
+const manyChecks = 4
+
+async function whyNotAll(
+  authorizer: Authorizer,
+  all: readonly Attributes[],
+  asksForAll: boolean,
+): Promise<ApiError | undefined> {
+  const [first] = all
+  if (first === undefined) return undefined
+  if (asksForAll && all.length >= manyChecks && first.isResource) {
+    const everything = { ...first, name: '*', ...(first.subresource !== '' && { subresource: '*' }) }
+    if ((await whyNot(authorizer, everything)) === undefined) return undefined
+  }
+  for (const each of all) {
+    const refused = await whyNot(authorizer, each)
+    if (refused) return refused
+  }
+  return undefined
+}
+
+async function whyNot(authorizer: Authorizer, asked: Attributes): Promise<ApiError | undefined> {
+  const { decision, reason } = await authorizer.authorize(asked)
+  return decision === 'allow' ? undefined : refusal(asked, reason)
+}
+
+interface Asked {
+  readonly verb: string
+  readonly resource: string
+  readonly subresource?: string
+  readonly name?: string
+  /** Users and groups have moved to the group of authentication, but not for the old way. */
+  readonly isOld?: boolean
+}
+
+function attributes(
+  user: UserInfo,
+  { verb, resource, subresource = '', name = '', isOld = false }: Asked,
+): Attributes & ResourceAttributes {
+  const group = isOld ? '' : 'authentication.k8s.io'
+  return { user, isResource: true, verb, group, version: 'v1', resource, subresource, namespace: '', name }
+}
+
+function subjectAttributes(
+  requester: UserInfo,
+  username: string,
+  way: { readonly verb: string; readonly name?: string },
+): Attributes {
+  const { verb, name: wayName } = way
+  const isOld = wayName === undefined
+  const node = isOld ? undefined : nodeOf(username)
+  if (node !== undefined) {
+    // Whichever node it is, it is the requester's own.
+    const name = wayName === 'associated-node' ? '*' : node
+    return attributes(requester, { verb, resource: 'nodes', name })
+  }
+  const account = readServiceAccountUsername(username)
+  if (account === undefined) return attributes(requester, { verb, resource: 'users', name: username, isOld })
+  return {
+    ...attributes(requester, { verb, resource: 'serviceaccounts', name: account.name, isOld }),
+    namespace: account.namespace,
+  }
+}
+
+/** What the narrow ways never allow, whatever the rules say. */
+function whyUnsafe(
+  { groups, extra = {} }: UserInfo,
+  asked: Attributes & ResourceAttributes,
+): ApiError | undefined {
+  if (groups.includes('')) return refusal(asked, 'impersonating the empty string group is not allowed')
+  if (groups.includes('system:masters')) {
+    const about = { ...asked, name: 'system:masters' }
+    return refusal(about, 'impersonating the system:masters group is not allowed')
+  }
+  const about = { ...asked, resource: 'userextras' }
+  for (const [key, values] of Object.entries(extra)) {
+    if (key === '') return refusal(about, 'impersonating the empty string key in extra is not allowed')
+    const [wrong] = validateDomainPrefixedPath('extra.key', key)
+    if (wrong) {
+      const why = `${wrong.field}: ${wrong.detail}`
+      return refusal(about, `impersonating an invalid key in extra is not allowed: ${why}`)
+    }
+    if (key !== key.toLowerCase()) {
+      return refusal(about, `impersonating a non-lowercase key in extra is not allowed: "${key}"`)
+    }
+    if (values.includes('')) {
+      return refusal(about, 'impersonating the empty string value in extra is not allowed')
+    }
+  }
+  return undefined
+}
+
+function withGroups(wanted: UserInfo, way: string | undefined): UserInfo {
+  const { username } = wanted
+  const account = readServiceAccountUsername(username)
+  const isNode = way !== undefined && nodeOf(username) !== undefined
+  const given =
+    wanted.groups.length > 0
+      ? wanted.groups
+      : account
+        ? serviceAccountGroups(account.namespace)
+        : isNode
+          ? ['system:nodes']
+          : []
+  const wide = username === anonymousName ? nobody : everybody
+  const isPlaced = given.includes(wide) || given.includes(nobody)
+  return { ...wanted, groups: isPlaced ? given : [...given, wide] }
+}
+
+/**
+ * What the requester is is enough: where it runs has been looked at, and would only make rules differ by
+ * node.
+ */
+function withoutExtra(requester: UserInfo): UserInfo {
+  const keys = Object.keys(requester.extra ?? {}).sort()
+  return { ...requester, extra: { 'authentication.kubernetes.io/associated-node-keys': keys } }
+}
+
+function isNameAlone({ uid, groups, extra }: UserInfo): boolean {
+  return uid === undefined && groups.length === 0 && extra === undefined
+}
+
+function isOnNode(requester: UserInfo, username: string): boolean {
+  const names = requester.extra?.[nodeName] ?? []
+  return (
+    names.length === 1 &&
+    names[0] === nodeOf(username) &&
+    readServiceAccountUsername(requester.username) !== undefined
+  )
+}
+
+/** Undefined when the user cannot be a node. */
+function nodeOf(username: string): string | undefined {
+  const name = /^system:node:(.*)$/s.exec(username)?.[1]
+  return name === undefined || checkDns1123Subdomain(name).length > 0 ? undefined : name
+}

@@ -1,0 +1,187 @@
+/**
+ * Tokens of service accounts. The signature of a token is verified once; whether it is still good is looked
+ * up at each use, so that a token ends with the account, pod, secret or node that it is bound to, and not a
+ * moment later.
+ */
+import { LruMap } from '#/base/lru-map.ts'
+import type { PublicKey } from '#/base/json-web-key.ts'
+import { decodeToken, verifyToken, type Claims } from '#/base/json-web-token.ts'
+import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
+import { parseTime } from '#/api/time.ts'
+import type { Clock } from '#/platform/platform.ts'
+import {
+  commonAudiences,
+  type Authenticated,
+  type Outcome,
+  type TokenAuthenticator,
+} from './authenticator.ts'
+import type { BearerToken } from './bearer-token.ts'
+import type { ClusterObjects } from './cluster-objects.ts'
+import { checkLegacyToken } from './legacy-tokens.ts'
+import {
+  legacyIssuer,
+  readLegacyClaims,
+  readServiceAccountClaims,
+  type LegacyClaims,
+  type ObjectClaim,
+  type ServiceAccountClaims,
+} from './service-account-claims.ts'
+import { credentialId, nodeName, nodeUid, podName, podUid } from './extra-keys.ts'
+import { serviceAccountGroups, serviceAccountUsername } from './service-account-names.ts'
+
+export interface ServiceAccountTokensOptions {
+  readonly clock: Clock
+  readonly objects: ClusterObjects
+  /** Whose tokens are taken; the first is who gives them out now. */
+  readonly issuers: readonly string[]
+  readonly keys: readonly PublicKey[]
+  /** Who this server is. Tokens that name nobody are meant for it. */
+  readonly audiences: readonly string[]
+  /** Hears of tokens in use that secrets keep. */
+  readonly onLegacyUse?: (secret: Secret) => void
+}
+
+/** Tokens whose signatures are remembered. One that is forgotten is verified again. */
+const verifiedMax = 20_000
+
+/** Clocks differ: what is over, or gone, has been so for this long before it counts. */
+const leewayMs = 60_000
+
+export class ServiceAccountTokens implements TokenAuthenticator {
+  readonly #options: ServiceAccountTokensOptions
+  readonly #issuers: ReadonlySet<unknown>
+  /** By the digest of the token. Signatures do not turn bad, so nothing here gets old. */
+  readonly #verified = new LruMap<string, VerifiedToken>(verifiedMax)
+
+  constructor(options: ServiceAccountTokensOptions) {
+    this.#options = options
+    this.#issuers = new Set([...options.issuers, legacyIssuer])
+  }
+
+  authenticate(token: BearerToken, audiences: readonly string[]): Outcome {
+    const known = this.#verified.get(token.digest)
+    if (known !== undefined) return this.#check(known, token, audiences)
+    const decoded = decodeToken(token.text)
+    if (decoded === undefined || !this.#issuers.has(decoded.claims['iss'])) return undefined
+    const keys = this.#options.keys.filter(({ keyId }) => decoded.keyId === '' || keyId === decoded.keyId)
+    if (keys.length === 0) return { refused: 'invalid signature, no keys found' }
+    if (!keys.some(({ key }) => verifyToken(decoded, key))) return { refused: 'invalid signature' }
+    const verified = this.#understand(decoded.claims)
+    if (verified === undefined) {
+      return { refused: 'the claims of the service account token cannot be understood' }
+    }
+    this.#verified.set(token.digest, verified)
+    return this.#check(verified, token, audiences)
+  }
+
+  #understand(claims: Claims): VerifiedToken | undefined {
+    if (claims['iss'] === legacyIssuer) {
+      const legacy = readLegacyClaims(claims)
+      return legacy && { legacy }
+    }
+    const read = readServiceAccountClaims(claims)
+    return read && { claims: read, outcome: authenticatedBy(read), bonds: this.#bondsOf(read) }
+  }
+
+  #check(verified: VerifiedToken, token: BearerToken, asked: readonly string[]): Outcome {
+    const { audiences: serverAudiences, objects, onLegacyUse } = this.#options
+    const meant =
+      'legacy' in verified || verified.claims.audiences.length === 0
+        ? serverAudiences
+        : verified.claims.audiences
+    const audiences = commonAudiences(asked, meant)
+    if (audiences.length === 0) return { refused: 'the service account token is for another audience' }
+    if ('legacy' in verified) {
+      return checkLegacyToken({ claims: verified.legacy, token, objects, audiences, onLegacyUse })
+    }
+    const nowMs = this.#options.clock.now()
+    const refused = whyNotNow(verified.claims, nowMs) ?? this.#whyGone(verified.bonds, nowMs)
+    if (refused !== undefined) return { refused }
+    return withStaleness({ ...verified.outcome, audiences }, verified.claims, nowMs)
+  }
+
+  #bondsOf({ namespace, serviceAccount, pod, secret, node }: ServiceAccountClaims): readonly Bond[] {
+    const { objects } = this.#options
+    const bond = (kind: 'ServiceAccount' | 'Pod' | 'Secret' | 'Node', { name, uid }: ObjectClaim): Bond => {
+      return { kind, name, uid, key: objects.keyOf(kind, kind === 'Node' ? '' : namespace, name) }
+    }
+    return [
+      bond('ServiceAccount', serviceAccount),
+      ...(secret ? [bond('Secret', secret)] : []),
+      ...(pod ? [bond('Pod', pod)] : []),
+      // Where a pod is, is told by its token, but the token does not end with the node.
+      ...(node && !pod ? [bond('Node', node)] : []),
+    ]
+  }
+
+  #whyGone(bonds: readonly Bond[], nowMs: number): string | undefined {
+    for (const { kind, name, uid, key } of bonds) {
+      const metadata = (this.#options.objects.get(key) as ServiceAccount | undefined)?.metadata
+      if (metadata === undefined) return `${kind} ${name} of the service account token is gone`
+      if (metadata.uid !== uid) return `${kind} ${name} of the service account token is another one by now`
+      const { deletionTimestamp } = metadata
+      const deletedMs = deletionTimestamp === undefined ? undefined : parseTime(deletionTimestamp)
+      if (deletedMs !== undefined && deletedMs < nowMs - leewayMs) {
+        return `${kind} ${name} of the service account token is deleted`
+      }
+    }
+    return undefined
+  }
+}
+
+type VerifiedToken = { readonly legacy: LegacyClaims } | BoundToken
+
+interface BoundToken {
+  readonly claims: ServiceAccountClaims
+  readonly outcome: Authenticated
+  readonly bonds: readonly Bond[]
+}
+
+/** An object without which the token is worth nothing. */
+interface Bond extends ObjectClaim {
+  readonly kind: string
+  /** In the cache. */
+  readonly key: string
+}
+
+function whyNotNow({ expires, issued, notBefore }: ServiceAccountClaims, nowMs: number): string | undefined {
+  if (notBefore * 1_000 > nowMs + leewayMs) return 'service account token is not valid yet'
+  if (issued * 1_000 > nowMs + leewayMs) return 'service account token is issued in the future'
+  if (expires * 1_000 < nowMs - leewayMs) return 'service account token has expired'
+  return undefined
+}
+
+/** Somebody goes on using a token that it should have renewed; one day that will not work any more. */
+function withStaleness(
+  outcome: Authenticated,
+  { warnAfter, subject }: ServiceAccountClaims,
+  nowMs: number,
+): Authenticated {
+  if (warnAfter === undefined || nowMs <= warnAfter * 1_000) return outcome
+  const seconds = Math.floor(nowMs / 1_000) - warnAfter
+  const text = `subject: ${subject}, seconds after warning threshold: ${seconds}`
+  return { ...outcome, annotations: { 'authentication.k8s.io/stale-token': text } }
+}
+
+function authenticatedBy({
+  namespace,
+  serviceAccount,
+  pod,
+  node,
+  tokenId,
+}: ServiceAccountClaims): Authenticated {
+  const extra = {
+    ...(tokenId !== '' && { [credentialId]: [`JTI=${tokenId}`] }),
+    ...(pod && pod.name !== '' && pod.uid !== '' && { [podName]: [pod.name], [podUid]: [pod.uid] }),
+    ...(node && node.name !== '' && { [nodeName]: [node.name] }),
+    ...(node && node.name !== '' && node.uid !== '' && { [nodeUid]: [node.uid] }),
+  }
+  return {
+    user: {
+      username: serviceAccountUsername(namespace, serviceAccount.name),
+      uid: serviceAccount.uid,
+      groups: [...serviceAccountGroups(namespace), 'system:authenticated'],
+      ...(Object.keys(extra).length > 0 && { extra }),
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { BearerToken } from './bearer-token.ts'
+import { readCommaSeparated } from './comma-separated.ts'
+import { BasicCredentials, StaticTokens } from './static-credentials.ts'
+
+test('comma-separated values are read as spreadsheets write them', () => {
+  const check = (text: string, expected: string[][]): void =>
+    assert.deepEqual(readCommaSeparated(text), expected)
+  check('', [])
+  check('\n\r\n', [])
+  check('a,b\nc', [['a', 'b'], ['c']])
+  check('a,b,\r\n', [['a', 'b', '']])
+  check('a,,b', [['a', '', 'b']])
+  check('"a,b","c\nd","e ""f"""', [['a,b', 'c\nd', 'e "f"']])
+  check('""', [['']])
+  check(' a , b ', [[' a ', ' b ']])
+  assert.throws(() => readCommaSeparated('a,b\nc,d"e'), /^Error: line 2: a quote that does not belong there$/)
+  assert.throws(() => readCommaSeparated('a,"b" c'), /line 1/)
+  assert.throws(() => readCommaSeparated('"a'), /line 1/)
+})
+
+test('whatever is written is read again', () => {
+  const record = fc.array(fc.string(), { minLength: 2, maxLength: 4 })
+  fc.assert(
+    fc.property(fc.array(record), records => {
+      const text = records
+        .map(each => each.map(value => `"${value.replaceAll('"', '""')}"`).join(','))
+        .join('\n')
+      assert.deepEqual(readCommaSeparated(text), records)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('a file of tokens names users', () => {
+  const tokens = new StaticTokens('t1,alice,1,"a,b"\nt2,bob,,\n,nobody,3\nt1b,,4\n')
+  const check = (token: string, expected: object | undefined): void => {
+    assert.deepEqual(tokens.authenticate(new BearerToken(token)), expected && { user: expected })
+  }
+  check('t1', { username: 'alice', uid: '1', groups: ['a', 'b'] })
+  check('t2', { username: 'bob', groups: [] })
+  check('', undefined)
+  check('t3', undefined)
+  check('__proto__', undefined)
+  assert.throws(
+    () => new StaticTokens('t1,alice,1\nsecret,bob\n'),
+    (error: Error) => {
+      assert.match(error.message, /^record 2 must have at least 3 columns \(token, user name, user uid\)$/)
+      return true
+    },
+  )
+})
+
+test('an empty password lets nobody in', () => {
+  const passwords = new BasicCredentials('secret,alice,1\n,bob,2\n')
+  const request = (text: string) =>
+    ({
+      headers: { authorization: `Basic ${Buffer.from(text).toString('base64')}` },
+    }) as never
+  assert.deepEqual(passwords.authenticate(request('alice:secret')), {
+    user: { username: 'alice', uid: '1', groups: [] },
+  })
+  for (const text of ['bob:', 'bob', ':', '', 'carol:', 'alice:secret2', '__proto__:', 'constructor:']) {
+    assert.deepEqual(
+      passwords.authenticate(request(text)),
+      { refused: 'invalid username/password combination' },
+      text,
+    )
+  }
+})

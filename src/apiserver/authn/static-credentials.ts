@@ -1,0 +1,71 @@
+/** Users that a file lists: by tokens, or, as it was once done, by passwords. The files are read once. */
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { ApiRequest, UserInfo } from '../request.ts'
+import type { Authenticated, Outcome, RequestAuthenticator, TokenAuthenticator } from './authenticator.ts'
+import type { BearerToken } from './bearer-token.ts'
+import { readCommaSeparated } from './comma-separated.ts'
+
+/** `token,user,uid,"group1,group2"`, the groups optional. */
+export class StaticTokens implements TokenAuthenticator {
+  /** By the digests of the tokens: to look one up takes the same time whatever is like it. */
+  readonly #users = new Map<string, Authenticated>()
+
+  /** Throws when the file is not one of tokens. */
+  constructor(file: string) {
+    for (const { secret, user } of readUsers(file, 'token')) {
+      this.#users.set(hash('sha256', secret, 'base64url'), { user })
+    }
+  }
+
+  authenticate(token: BearerToken): Outcome {
+    return this.#users.get(token.digest)
+  }
+}
+
+/** `password,user,uid,"group1,group2"`, the groups optional. */
+export class BasicCredentials implements RequestAuthenticator {
+  readonly #users = new Map<string, { readonly password: string; readonly outcome: Authenticated }>()
+
+  /** Throws when the file is not one of passwords. */
+  constructor(file: string) {
+    for (const { secret, user } of readUsers(file, 'password')) {
+      this.#users.set(user.username, { password: secret, outcome: { user } })
+    }
+  }
+
+  authenticate({ headers }: ApiRequest): Outcome {
+    const code = /^\s*basic +([A-Za-z0-9+/_=-]*)\s*$/i.exec(headers['authorization'] ?? '')?.[1]
+    if (code === undefined) return undefined
+    const text = Buffer.from(code, 'base64').toString()
+    const colon = text.indexOf(':')
+    const known = colon === -1 ? undefined : this.#users.get(text.slice(0, colon))
+    // A name that is not known takes as long as a wrong password.
+    const isRight = isSame(text.slice(colon + 1), known?.password ?? '')
+    return known !== undefined && isRight
+      ? known.outcome
+      : { refused: 'invalid username/password combination' }
+  }
+}
+
+/** Takes the same time wherever the texts differ. */
+export function isSame(one: string, other: string): boolean {
+  return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'))
+}
+
+interface ListedUser {
+  readonly secret: string
+  readonly user: UserInfo
+}
+
+function readUsers(file: string, what: 'token' | 'password'): ListedUser[] {
+  return readCommaSeparated(file).flatMap(([secret = '', username, uid, groups], index) => {
+    if (username === undefined || uid === undefined) {
+      throw new Error(`record ${index + 1} must have at least 3 columns (${what}, user name, user uid)`)
+    }
+    // An empty one would let in everybody who has none.
+    if (secret === '') return []
+    return [
+      { secret, user: { username, ...(uid !== '' && { uid }), groups: groups ? groups.split(',') : [] } },
+    ]
+  })
+}

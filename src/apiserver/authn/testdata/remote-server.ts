@@ -1,0 +1,49 @@
+/**
+ * Somebody else's server, as the authenticators that ask it see it: no sockets, and every request counted.
+ */
+import { HttpClientError, type HttpConnect } from '#/platform/http-client.ts'
+
+export interface RemoteRequest {
+  readonly url: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly body: unknown
+}
+
+/** A value is answered with status 200, a number is a status without a value, a text is sent as it is, and
+ * nobody answers when it is `unreachable`. */
+export type RemoteAnswer = object | number | string
+
+export interface RemoteServer {
+  readonly connect: HttpConnect
+  readonly requests: readonly RemoteRequest[]
+}
+
+export function remoteServer(answer: (request: RemoteRequest) => RemoteAnswer): RemoteServer {
+  const requests: RemoteRequest[] = []
+  const connect: HttpConnect = ({ origin }) => ({
+    request: async ({ method, path, headers = {}, body }) => {
+      const request = {
+        url: `${origin}${path}`,
+        method,
+        headers,
+        body: body && (JSON.parse(Buffer.from(body).toString()) as unknown),
+      }
+      requests.push(request)
+      const given = answer(request)
+      if (given === 'unreachable') throw new HttpClientError('unreachable', 'nobody listens', { sent: false })
+      const text = typeof given === 'string' ? given : typeof given === 'number' ? '' : JSON.stringify(given)
+      return {
+        status: typeof given === 'number' ? given : 200,
+        headers: {},
+        body: (async function* () {
+          yield Buffer.from(text)
+        })(),
+        discard: () => undefined,
+      }
+    },
+    close: () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
+  })
+  return { connect, requests }
+}

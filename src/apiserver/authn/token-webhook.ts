@@ -1,0 +1,152 @@
+/**
+ * Asks a server of somebody else whose token it is. Answers are kept for a while; a server that does not
+ * answer is asked again a few times, and the token is refused if it never does.
+ */
+import type { TokenReview, TokenReviewStatus } from '#/api/generated/authentication/v1.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import { HttpClientError, type HttpClientTls, type HttpConnect } from '#/platform/http-client.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { UserInfo } from '../request.ts'
+import {
+  commonAudiences,
+  withEverybody,
+  type MaybeLater,
+  type Outcome,
+  type TokenAuthenticator,
+} from './authenticator.ts'
+import type { BearerToken } from './bearer-token.ts'
+import { OutcomeCache, type TimedOutcome } from './outcome-cache.ts'
+import { askRemote, RemoteAnswerError } from './remote-json.ts'
+
+export interface TokenWebhookSettings {
+  readonly url: string
+  readonly tls?: HttpClientTls
+  /** How this server shows who it is. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Of the API: v1 when absent. */
+  readonly version?: 'v1' | 'v1beta1'
+  readonly cacheMs?: number
+}
+
+export interface TokenWebhookOptions extends TokenWebhookSettings {
+  readonly platform: Pick<Platform, 'clock' | 'random' | 'log'>
+  readonly connectHttp: HttpConnect
+  /** Whom tokens are for of which the answer does not say it. */
+  readonly audiences: readonly string[]
+}
+
+const cacheMsDefault = 120_000
+
+/** Answers that are kept; the one that was not used for longest goes. */
+const answersMax = 10_000
+
+/** How often one token is asked about, how long it takes at most, and what is waited first in between. */
+const triesMax = 5
+const deadlineMs = 30_000
+const firstDelayMs = 500
+
+export class TokenWebhook implements TokenAuthenticator {
+  readonly #options: TokenWebhookOptions
+  readonly #known: OutcomeCache
+
+  constructor(options: TokenWebhookOptions) {
+    this.#options = options
+    this.#known = new OutcomeCache({ clock: options.platform.clock, sizeMax: answersMax })
+  }
+
+  authenticate(token: BearerToken, audiences: readonly string[]): MaybeLater<Outcome> {
+    const key = JSON.stringify([token.digest, ...audiences])
+    return this.#known.get(key, () => this.#ask(token, audiences))
+  }
+
+  async #ask(token: BearerToken, asked: readonly string[]): Promise<TimedOutcome> {
+    const { cacheMs = cacheMsDefault, platform, audiences, url } = this.#options
+    try {
+      return { outcome: read(await this.#review(token, asked), asked, audiences), keepMs: cacheMs }
+    } catch (error) {
+      platform.log.error('cannot ask the webhook about a token', { url, error })
+      return { outcome: { refused: 'the webhook cannot be asked about the token' }, keepMs: 0 }
+    }
+  }
+
+  async #review(token: BearerToken, audiences: readonly string[]): Promise<JsonValue> {
+    const {
+      platform: { clock, random },
+      connectHttp,
+      url,
+      tls,
+      headers,
+      version = 'v1',
+    } = this.#options
+    const spec = { token: token.text, ...(audiences.length > 0 && { audiences }) }
+    const review = {
+      kind: 'TokenReview',
+      apiVersion: `authentication.k8s.io/${version}`,
+      metadata: {},
+      spec,
+      status: { user: {} },
+    }
+    const startedMs = clock.monotonicMs()
+    for (let tries = 1; ; tries++) {
+      const timeoutMs = deadlineMs - (clock.monotonicMs() - startedMs)
+      try {
+        return await askRemote({
+          clock,
+          connectHttp,
+          url,
+          body: review,
+          timeoutMs,
+          ...(tls && { tls }),
+          ...(headers && { headers }),
+        })
+      } catch (error) {
+        const jitter = 1 + 0.2 * random.fraction('token-webhook-backoff')
+        const delayMs = firstDelayMs * 1.5 ** (tries - 1) * jitter
+        const leftMs = deadlineMs - (clock.monotonicMs() - startedMs)
+        if (tries === triesMax || leftMs <= delayMs || !isPassing(error)) throw error
+        await clock.sleep(delayMs)
+      }
+    }
+  }
+}
+
+/** Whether another try may go better. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof RemoteAnswerError) return error.status >= 500 || error.status === 429
+  return error instanceof HttpClientError
+}
+
+/** What came back may be anything. */
+function read(answer: JsonValue, asked: readonly string[], serverAudiences: readonly string[]): Outcome {
+  const { status = {} } = objectOf(answer) as Partial<TokenReview>
+  const { authenticated, audiences: named, error, user } = objectOf(status as JsonValue) as TokenReviewStatus
+  const audiences = commonAudiences(asked, isTexts(named) && named.length > 0 ? named : serverAudiences)
+  if (audiences.length === 0) return undefined
+  if (authenticated !== true) {
+    return typeof error === 'string' && error !== ''
+      ? { refused: 'the webhook refuses the token' }
+      : undefined
+  }
+  const { username, uid, groups, extra } = objectOf(user as JsonValue) as Partial<UserInfo>
+  if (typeof username !== 'string' || username === '') {
+    return { refused: 'the webhook does not say whose token it is' }
+  }
+  const more = Object.entries(objectOf(extra as JsonValue)).filter(([, values]) => isTexts(values))
+  return withEverybody({
+    user: {
+      username,
+      ...(typeof uid === 'string' && uid !== '' && { uid }),
+      groups: isTexts(groups) ? groups : [],
+      ...(more.length > 0 && { extra: Object.fromEntries(more) }),
+    },
+    audiences,
+  })
+}
+
+function objectOf(value: JsonValue | undefined): object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(each => typeof each === 'string')
+}

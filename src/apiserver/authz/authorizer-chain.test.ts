@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { UserInfo } from '../request.ts'
+import { administrators, alwaysAllow, alwaysDeny } from './always.ts'
+import { authorizerChain } from './authorizer-chain.ts'
+import type { Attributes, Authorization, Authorizer } from './authorizer.ts'
+import { defaultModes, parseModes } from './modes.ts'
+
+const eve: UserInfo = { username: 'eve', groups: [] }
+const question: Attributes = { user: eve, isResource: false, verb: 'get', path: '/' }
+
+const says = (decision: Authorization['decision'], reason = '', error?: string): Authorizer => {
+  return { authorize: () => ({ decision, reason, ...(error && { error }) }) }
+}
+const later = (authorizer: Authorizer): Authorizer => {
+  return { authorize: async attributes => authorizer.authorize(attributes) }
+}
+const fails: Authorizer = {
+  authorize: () => {
+    throw new Error('must not be asked')
+  },
+}
+
+test('the first that has an opinion decides, and the rest is not asked', async () => {
+  const check = async (authorizers: readonly Authorizer[], expected: Authorization): Promise<void> => {
+    assert.deepEqual(await authorizerChain(authorizers).authorize(question), expected)
+    assert.deepEqual(await authorizerChain(authorizers.map(later)).authorize(question), expected)
+  }
+  await check([], { decision: 'no opinion', reason: '' })
+  await check([says('allow', 'a'), fails], { decision: 'allow', reason: 'a' })
+  await check([says('deny', 'a'), fails], { decision: 'deny', reason: 'a' })
+  await check([says('no opinion', 'a'), says('allow', 'b'), fails], { decision: 'allow', reason: 'b' })
+  await check([says('no opinion', 'a'), says('no opinion'), says('no opinion', 'b')], {
+    decision: 'no opinion',
+    reason: 'a\nb',
+  })
+  await check([says('no opinion', '', 'x'), says('no opinion', 'b', 'y'), says('no opinion', '', 'x')], {
+    decision: 'no opinion',
+    reason: 'b',
+    error: '[x, y]',
+  })
+  await check([says('no opinion', '', 'x'), says('allow')], { decision: 'allow', reason: '' })
+})
+
+test('a chain answers at once while its authorizers do', () => {
+  assert.ok(!(authorizerChain([says('no opinion'), says('allow')]).authorize(question) instanceof Promise))
+  assert.ok(
+    authorizerChain([later(says('no opinion')), says('allow')]).authorize(question) instanceof Promise,
+  )
+})
+
+test('rules are those of all; who cannot list them makes them incomplete', () => {
+  const all = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] }
+  assert.deepEqual(authorizerChain([administrators, alwaysDeny, alwaysAllow]).rulesFor(eve, 'n'), {
+    resourceRules: [all],
+    nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
+    incomplete: false,
+    errors: [],
+  })
+  assert.equal(authorizerChain([alwaysAllow, says('allow')]).rulesFor(eve, 'n').incomplete, true)
+})
+
+test('administrators are a group, and what is always denied may be allowed by another', async () => {
+  const chain = authorizerChain([administrators, alwaysDeny])
+  assert.deepEqual(await chain.authorize(question), {
+    decision: 'no opinion',
+    reason: 'Everything is forbidden.',
+  })
+  const root: UserInfo = { username: 'x', groups: ['system:masters'] }
+  assert.equal((await chain.authorize({ ...question, user: root })).decision, 'allow')
+  assert.equal((await authorizerChain([alwaysDeny, alwaysAllow]).authorize(question)).decision, 'allow')
+})
+
+test('modes are named once each', () => {
+  assert.deepEqual(parseModes('Node,RBAC'), defaultModes)
+  assert.deepEqual(parseModes('Webhook, ABAC'), ['Webhook', 'ABAC'])
+  assert.throws(
+    () => parseModes('RBAC,rbac'),
+    /authorization-mode "rbac" is not a valid mode: use AlwaysAllow/,
+  )
+  assert.throws(() => parseModes(''), /authorization-mode "" is not a valid mode/)
+  assert.throws(() => parseModes('RBAC,RBAC'), /more than once/)
+})

@@ -1,0 +1,133 @@
+/**
+ * The roles and bindings that every cluster has, those of Kubernetes v1.36 with its default features. Names and
+ * rules are facts that administrators, charts and controllers rely on.
+ */
+import type {
+  ClusterRole,
+  ClusterRoleBinding,
+  PolicyRule,
+  Role,
+  RoleBinding,
+} from '#/api/generated/rbac/v1.ts'
+import type { ObjectMeta } from '#/api/generated/meta/v1.ts'
+import { clusterRoleBindings, namespaceRoleBindings } from './bootstrap-roles/bindings.ts'
+import { componentRoles } from './bootstrap-roles/component-roles.ts'
+import { controllerRoles } from './bootstrap-roles/controller-roles.ts'
+import { namespaceRoles } from './bootstrap-roles/namespace-roles.ts'
+import { parseBinding, parseRules } from './bootstrap-roles/notation.ts'
+import { userRoles } from './bootstrap-roles/user-roles.ts'
+
+/** What somebody sets to `false` who wants a bootstrap role or binding to stay as it is. */
+export const autoUpdateAnnotation = 'rbac.authorization.kubernetes.io/autoupdate'
+
+export interface BootstrapRoles {
+  readonly clusterRoles: readonly ClusterRole[]
+  readonly clusterRoleBindings: readonly ClusterRoleBinding[]
+  readonly roles: readonly Role[]
+  readonly roleBindings: readonly RoleBinding[]
+}
+
+export function bootstrapRoles(): BootstrapRoles {
+  return {
+    clusterRoles: [
+      ...Object.entries({ ...userRoles, ...componentRoles }).map(([name, rules]) => clusterRole(name, rules)),
+      ...aggregatedRoles.map(aggregatedRole),
+      ...Object.entries(controllerRoles).map(([name, rules]) =>
+        clusterRole(`system:controller:${name}`, rules),
+      ),
+    ],
+    clusterRoleBindings: [
+      ...Object.entries(clusterRoleBindings).map(([name, subjects]) => clusterRoleBinding(name, subjects)),
+      ...Object.keys(controllerRoles).map(name => {
+        return clusterRoleBinding(`system:controller:${name}`, `account=kube-system/${name}`)
+      }),
+    ],
+    roles: Object.entries(namespaceRoles).map(([path, rules]) => role(path, rules)),
+    roleBindings: Object.entries(namespaceRoleBindings).map(([path, subjects]) =>
+      roleBinding(path, subjects),
+    ),
+  }
+}
+
+/** What nodes may do where nothing more exact is decided. */
+export function nodeRules(): readonly PolicyRule[] {
+  return parseRules(componentRoles['system:node'] ?? '')
+}
+
+const apiGroup = 'rbac.authorization.k8s.io'
+const apiVersion = 'rbac.authorization.k8s.io/v1'
+
+/** Roles made of others; each is also part of the next. */
+const aggregatedRoles: readonly AggregatedRole[] = [
+  { name: 'admin' },
+  { name: 'edit', partOf: 'admin' },
+  { name: 'view', partOf: 'edit' },
+]
+
+interface AggregatedRole {
+  readonly name: string
+  readonly partOf?: string
+}
+
+function aggregatedRole({ name, partOf }: AggregatedRole): ClusterRole {
+  return {
+    kind: 'ClusterRole',
+    apiVersion,
+    metadata: metadataOf({ name }, partOf === undefined ? {} : aggregationLabel(partOf)),
+    aggregationRule: { clusterRoleSelectors: [{ matchLabels: aggregationLabel(name) }] },
+    rules: [],
+  }
+}
+
+function aggregationLabel(role: string): Readonly<Record<string, string>> {
+  return { [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' }
+}
+
+function clusterRole(name: string, rules: string): ClusterRole {
+  const [, aggregate] = /^system:aggregate-to-(\w+)$/.exec(name) ?? []
+  const labels = aggregate === undefined ? {} : aggregationLabel(aggregate)
+  return { kind: 'ClusterRole', apiVersion, metadata: metadataOf({ name }, labels), rules: parseRules(rules) }
+}
+
+function clusterRoleBinding(name: string, text: string): ClusterRoleBinding {
+  const { subjects } = parseBinding(text)
+  return {
+    kind: 'ClusterRoleBinding',
+    apiVersion,
+    metadata: metadataOf({ name }),
+    ...(subjects.length > 0 && { subjects }),
+    roleRef: { apiGroup, kind: 'ClusterRole', name },
+  }
+}
+
+function role(path: string, rules: string): Role {
+  return { kind: 'Role', apiVersion, metadata: metadataOf(namesOf(path)), rules: parseRules(rules) }
+}
+
+function roleBinding(path: string, text: string): RoleBinding {
+  const { namespace, name } = namesOf(path)
+  const { name: bindingName = name, subjects } = parseBinding(text)
+  return {
+    kind: 'RoleBinding',
+    apiVersion,
+    metadata: metadataOf({ namespace, name: bindingName }),
+    subjects,
+    roleRef: { apiGroup, kind: 'Role', name },
+  }
+}
+
+function namesOf(path: string): { readonly namespace: string; readonly name: string } {
+  const slash = path.indexOf('/')
+  return { namespace: path.slice(0, slash), name: path.slice(slash + 1) }
+}
+
+function metadataOf(
+  names: Pick<ObjectMeta, 'name' | 'namespace'>,
+  labels: Readonly<Record<string, string>> = {},
+): ObjectMeta {
+  return {
+    ...names,
+    annotations: { [autoUpdateAnnotation]: 'true' },
+    labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', ...labels },
+  }
+}

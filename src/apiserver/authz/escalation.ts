@@ -1,0 +1,165 @@
+/**
+ * Nobody can give more than they have. Whoever writes a role must have all that it allows, and whoever binds one
+ * must have all that it allows, unless they may `escalate` or `bind` such roles. This is checked on every write of
+ * a role or a binding, whatever authorizers there are.
+ * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
+ */
+import { forbidden, notFound, type ApiError, type ErrorSubject } from '#/api/errors.ts'
+import type {
+  ClusterRole,
+  ClusterRoleBinding,
+  PolicyRule,
+  RoleBinding,
+  RoleRef,
+} from '#/api/generated/rbac/v1.ts'
+import { equalJson } from '#/api/json-value.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { quote } from '#/api/quote.ts'
+import type { AdmissionRequest } from '../admission/admission.ts'
+import type { UserInfo } from '../request.ts'
+import { administratorsGroup } from './always.ts'
+import { aggregateErrors } from './authorizer-chain.ts'
+import type { Authorizer } from './authorizer.ts'
+import { describeRules, quoteList } from './rbac/describe-rules.ts'
+import { missingRules, TooManyRulesError } from './rbac/missing-rules.ts'
+import type { Rule } from './rbac/rule-set.ts'
+import type { RbacAuthorizer, ResolvedRules } from './rbac-authorizer.ts'
+
+export interface EscalationOptions {
+  readonly rbac: RbacAuthorizer
+  /** Everything that decides on requests: who may `escalate` and `bind` is not RBAC's alone to say. */
+  readonly authorizer: Authorizer
+  /** Resolves when everything is known that was written before: a role may be bound when it is just created. */
+  readonly catchUp: () => Promise<void>
+}
+
+/** Throws ApiError when the write would give somebody more than its author has. Other writes than of roles pass. */
+export async function checkEscalation(options: EscalationOptions, request: AdmissionRequest): Promise<void> {
+  const { resource, operation, subresource, object, before, user } = request
+  if (resource.group !== rbacGroup || subresource !== '' || object === undefined) return
+  if (operation !== 'CREATE' && operation !== 'UPDATE') return
+  if (user.groups.includes(administratorsGroup)) return
+  if (before !== undefined && isOnlyForCollection(object, before)) return
+  await options.catchUp()
+  const { kind } = resource
+  if (kind === 'Role' || kind === 'ClusterRole') await checkRole(options, request)
+  else if (kind === 'RoleBinding' || kind === 'ClusterRoleBinding') await checkBinding(options, request)
+}
+
+const rbacGroup = 'rbac.authorization.k8s.io'
+
+const fullAuthority: readonly PolicyRule[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+]
+
+async function checkRole({ rbac, authorizer }: EscalationOptions, request: AdmissionRequest): Promise<void> {
+  const { user, namespace, resource, operation, name, before } = request
+  const { decision } = await authorizer.authorize({
+    user,
+    isResource: true,
+    verb: 'escalate',
+    group: rbacGroup,
+    version: '*',
+    namespace,
+    resource: resource.plural,
+    subresource: '',
+    // A permission for one name is not one to create roles.
+    name: operation === 'CREATE' ? '' : name,
+  })
+  if (decision === 'allow') return
+  const role = request.object as ClusterRole
+  const held = rbac.resolve(user, namespace)
+  requireRules(request, held, role.rules ?? [])
+  // A role that gathers others can come to allow anything.
+  const gathers = [role, before as ClusterRole | undefined].some(each => {
+    return each?.aggregationRule?.clusterRoleSelectors?.length
+  })
+  if (gathers && missingRules(held.rules, fullAuthority).length > 0) {
+    throw forbidden(subjectOf(request), 'must have cluster-admin privileges to use the aggregationRule')
+  }
+}
+
+async function checkBinding(
+  { rbac, authorizer }: EscalationOptions,
+  request: AdmissionRequest,
+): Promise<void> {
+  const { user, namespace } = request
+  const { roleRef } = request.object as Partial<RoleBinding | ClusterRoleBinding>
+  // Validation refuses references to nothing and to anything but roles.
+  if (!roleRef?.name) return
+  const plural = pluralOf(roleRef)
+  if (plural === undefined) return
+  const { apiGroup = rbacGroup, name } = roleRef
+  const { decision } = await authorizer.authorize({
+    user,
+    isResource: true,
+    verb: 'bind',
+    group: apiGroup,
+    version: '*',
+    namespace,
+    name,
+    resource: plural,
+    subresource: '',
+  })
+  if (decision === 'allow') return
+  const rules = rbac.rulesOfRole(roleRef, namespace)
+  if (rules === undefined) throw notFound({ group: rbacGroup, kind: plural, name })
+  requireRules(request, rbac.resolve(user, namespace), rules)
+}
+
+function requireRules(request: AdmissionRequest, held: ResolvedRules, wanted: readonly Rule[]): void {
+  let missing: readonly PolicyRule[]
+  try {
+    missing = missingRules(held.rules, wanted)
+  } catch (error) {
+    if (!(error instanceof TooManyRulesError)) throw error
+    throw forbidden(subjectOf(request), error.message)
+  }
+  if (missing.length > 0) throw escalation(request, held, missing)
+}
+
+function escalation(
+  request: AdmissionRequest,
+  { missing: lost }: ResolvedRules,
+  rules: readonly PolicyRule[],
+): ApiError {
+  const problems = lost.map(roleRef => {
+    return notFound({ group: rbacGroup, kind: pluralOf(roleRef) ?? roleRef.kind, name: roleRef.name }).message
+  })
+  return forbidden(
+    subjectOf(request),
+    `${describeUser(request.user)} is attempting to grant RBAC permissions not currently held:\n` +
+      describeRules(rules) +
+      (problems.length === 0 ? '' : `; resolution errors: [${aggregateErrors(problems)}]`),
+  )
+}
+
+function describeUser({ username, groups }: UserInfo): string {
+  return `user ${quote(username)} (groups=${quoteList(groups)})`
+}
+
+function pluralOf({ kind }: RoleRef): 'roles' | 'clusterroles' | undefined {
+  if (kind === 'Role') return 'roles'
+  return kind === 'ClusterRole' ? 'clusterroles' : undefined
+}
+
+function subjectOf({ resource, name }: AdmissionRequest): ErrorSubject {
+  return { group: rbacGroup, kind: resource.plural, ...(name && { name }) }
+}
+
+/** The garbage collector may tidy up a role that allows more than the collector may do itself. */
+function isOnlyForCollection(object: KubernetesObject, before: KubernetesObject): boolean {
+  return equalJson(withoutOwnership(object), withoutOwnership(before))
+}
+
+function withoutOwnership({ metadata = {}, ...rest }: KubernetesObject): object {
+  const {
+    ownerReferences: _owners,
+    finalizers: _holds,
+    selfLink: _link,
+    managedFields: _fields,
+    ...kept
+  } = metadata
+  return { ...rest, metadata: kept }
+}

@@ -1,0 +1,238 @@
+/**
+ * The Node authorizer: a kubelet may read what the pods on its node need, and change what is its node's own. What
+ * it may change of its own objects is the business of the NodeRestriction admission plugin, which sees them.
+ * https://kubernetes.io/docs/reference/access-authn-authz/node/
+ */
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import { resourceSlices } from '#/api/generated/resource/v1-resources.ts'
+import { volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { quote } from '#/api/quote.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { ObjectCache } from '../registry/object-cache.ts'
+import { keyOf } from '../registry/store-keys.ts'
+import type { UserInfo } from '../request.ts'
+import {
+  allowed,
+  noOpinion,
+  noRules,
+  type Attributes,
+  type Authorization,
+  type Authorizer,
+  type ResourceAttributes,
+  type UserRules,
+} from './authorizer.ts'
+import { nodeRules } from './bootstrap-roles.ts'
+import { NodeGraph } from './node/node-graph.ts'
+import type { ReferencedResource } from './node/pod-references.ts'
+import { RuleSet } from './rbac/rule-set.ts'
+import { fieldRequirements } from './selector-attributes.ts'
+
+/** The name of the node that a user is; empty for a node without a name, undefined for somebody else. */
+export function nodeNameOf({ username, groups }: UserInfo): string | undefined {
+  if (!username.startsWith(usernamePrefix) || !groups.includes('system:nodes')) return undefined
+  return username.slice(usernamePrefix.length)
+}
+
+const usernamePrefix = 'system:node:'
+
+export class NodeAuthorizer implements Required<Authorizer> {
+  readonly #cache: ObjectCache
+  readonly #graph: NodeGraph
+  readonly #rules = new RuleSet(nodeRules())
+
+  constructor(cache: ObjectCache) {
+    this.#cache = cache
+    this.#graph = new NodeGraph(cache)
+  }
+
+  authorize(attributes: Attributes): Authorization {
+    const { user } = attributes
+    const node = nodeNameOf(user)
+    if (node === undefined) return noOpinion
+    if (node === '') return refused(`unknown node for user ${quote(user.username)}`)
+    const decided = attributes.isResource ? this.#decide(node, attributes) : undefined
+    return decided ?? (this.#rules.allows(attributes) ? allowed : noOpinion)
+  }
+
+  rulesFor(user: UserInfo): UserRules {
+    if (nodeNameOf(user) === undefined) return noRules
+    return { ...noRules, incomplete: true, errors: ['node authorizer does not support user rule resolution'] }
+  }
+
+  /** Undefined for resources that all nodes may use alike. */
+  #decide(node: string, attributes: ResourceAttributes): Authorization | undefined {
+    const { group, resource } = attributes
+    switch (group === '' ? resource : `${resource}.${group}`) {
+      case 'secrets':
+      case 'configmaps':
+        return this.#decideRead(node, attributes, resource as ReferencedResource)
+      case 'persistentvolumeclaims':
+        return this.#decideClaim(node, attributes)
+      case 'resourceclaims.resource.k8s.io':
+        return this.#decideGet(node, attributes, () => this.#graph.needs(node, 'resourceclaims', attributes))
+      case 'persistentvolumes':
+        return this.#decideGet(node, attributes, () => this.#graph.needsVolume(node, attributes.name))
+      case 'volumeattachments.storage.k8s.io':
+        return this.#decideGet(node, attributes, () => this.#isAttachedTo(node, attributes.name))
+      case 'serviceaccounts':
+        return this.#decideAccount(node, attributes)
+      case 'leases.coordination.k8s.io':
+        return decideLease(node, attributes)
+      case 'csinodes.storage.k8s.io':
+        return decideCsiNode(node, attributes)
+      case 'resourceslices.resource.k8s.io':
+        return this.#decideSlice(node, attributes)
+      case 'nodes':
+        return decideNode(node, attributes)
+      case 'pods':
+        return this.#decidePod(node, attributes)
+      case 'podcertificaterequests.certificates.k8s.io':
+        return noOpinion
+      default:
+        return undefined
+    }
+  }
+
+  #decideRead(node: string, attributes: ResourceAttributes, resource: ReferencedResource): Authorization {
+    const { verb, subresource, namespace } = attributes
+    if (verb !== 'get' && verb !== 'list' && verb !== 'watch')
+      return refused('can only read resources of this type')
+    if (subresource !== '') return refused('cannot read subresource')
+    if (namespace === '') return refused('can only read namespaced object of this type')
+    return related(node, attributes, () => this.#graph.needs(node, resource, attributes))
+  }
+
+  #decideGet(node: string, attributes: ResourceAttributes, isNeeded: () => boolean): Authorization {
+    if (attributes.verb !== 'get') return refused('can only get individual resources of this type')
+    if (attributes.subresource !== '') return refused('cannot get subresource')
+    return related(node, attributes, isNeeded)
+  }
+
+  #decideClaim(node: string, attributes: ResourceAttributes): Authorization {
+    const isNeeded = (): boolean => this.#graph.needs(node, 'persistentvolumeclaims', attributes)
+    if (attributes.subresource !== 'status') return this.#decideGet(node, attributes, isNeeded)
+    const { verb } = attributes
+    if (verb !== 'update' && verb !== 'patch') return refused('can only get/update/patch this type')
+    return related(node, attributes, isNeeded)
+  }
+
+  #decideAccount(node: string, attributes: ResourceAttributes): Authorization {
+    const { verb, subresource, name } = attributes
+    if (verb === 'get' && subresource === '') return this.#decideRead(node, attributes, 'serviceaccounts')
+    if (verb !== 'create' || name === '')
+      return refused('can only create tokens for individual service accounts')
+    if (subresource !== 'token') return refused('can only create token subresource of serviceaccount')
+    return related(node, attributes, () => this.#graph.needs(node, 'serviceaccounts', attributes))
+  }
+
+  #decideSlice(node: string, attributes: ResourceAttributes): Authorization {
+    const { verb, subresource } = attributes
+    if (subresource !== '') return refused('cannot authorize ResourceSlice subresources')
+    switch (verb) {
+      case 'create':
+        return allowed
+      case 'get':
+      case 'update':
+      case 'patch':
+      case 'delete':
+        return related(node, attributes, () => this.#isSliceOf(node, attributes.name))
+      case 'list':
+      case 'watch':
+      case 'deletecollection':
+        if (selectsNode(node, attributes)) return allowed
+        return refused('can only list/watch/deletecollection resourceslices with nodeName field selector')
+      default:
+        return refused(
+          'only the following verbs are allowed for a ResourceSlice: ' +
+            'get, watch, list, create, update, patch, delete, deletecollection',
+        )
+    }
+  }
+
+  #decidePod(node: string, attributes: ResourceAttributes): Authorization {
+    const { verb, subresource, name } = attributes
+    const isChange = verb === 'update' || verb === 'patch'
+    if ((subresource === 'status' && isChange) || (subresource === 'eviction' && verb === 'create'))
+      return allowed
+    if (subresource !== '') return noOpinion
+    const isOurs = (): boolean => this.#runsOn(node, attributes)
+    switch (verb) {
+      case 'create':
+      case 'delete':
+        return allowed
+      case 'get':
+        return related(node, attributes, isOurs)
+      case 'list':
+      case 'watch':
+        if (selectsNode(node, attributes)) return allowed
+        if (name !== '') return related(node, attributes, isOurs)
+        return refused('can only list/watch pods with spec.nodeName field selector')
+      default:
+        return noOpinion
+    }
+  }
+
+  #runsOn(node: string, { namespace, name }: ResourceAttributes): boolean {
+    return this.#get(pods, name, namespace)?.spec?.nodeName === node
+  }
+
+  #isAttachedTo(node: string, name: string): boolean {
+    return this.#get(volumeAttachments, name)?.spec?.nodeName === node
+  }
+
+  #isSliceOf(node: string, name: string): boolean {
+    return this.#get(resourceSlices, name)?.spec?.nodeName === node
+  }
+
+  #get<T extends KubernetesObject>(resource: Resource<T>, name: string, namespace = ''): T | undefined {
+    return this.#cache.get(keyOf(resource, namespace, name))?.object as T | undefined
+  }
+}
+
+function refused(reason: string): Authorization {
+  return { decision: 'no opinion', reason }
+}
+
+function related(node: string, { name }: ResourceAttributes, isNeeded: () => boolean): Authorization {
+  if (name === '') return refused('No Object name found')
+  return isNeeded() ? allowed : refused(`no relationship found between node '${node}' and this object`)
+}
+
+const ownVerbs: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch', 'delete'])
+
+const leaseNamespace = 'kube-node-lease'
+
+/** Which lease a node creates is seen by admission. */
+function decideLease(node: string, { verb, namespace, name }: ResourceAttributes): Authorization {
+  if (!ownVerbs.has(verb)) return refused('can only get, create, update, patch, or delete a node lease')
+  if (namespace !== leaseNamespace)
+    return refused(`can only access leases in the "${leaseNamespace}" system namespace`)
+  if (verb === 'create' || name === node) return allowed
+  return refused('can only access node lease with the same name as the requesting node')
+}
+
+function decideCsiNode(node: string, { verb, subresource, name }: ResourceAttributes): Authorization {
+  if (!ownVerbs.has(verb)) return refused('can only get, create, update, patch, or delete a CSINode')
+  if (subresource !== '') return refused('cannot authorize CSINode subresources')
+  if (verb === 'create' || name === node) return allowed
+  return refused('can only access CSINode with the same name as the requesting node')
+}
+
+/** By name and not by what exists: a kubelet looks for its node before it creates it. */
+function decideNode(node: string, { verb, subresource, name }: ResourceAttributes): Authorization {
+  const isChange = verb === 'update' || verb === 'patch'
+  if (subresource === 'status') return isChange ? allowed : noOpinion
+  if (subresource !== '') return noOpinion
+  if (verb === 'create' || isChange) return allowed
+  if (verb !== 'get' && verb !== 'list' && verb !== 'watch') return noOpinion
+  if (name === node) return allowed
+  if (name === '') return refused(`node '${node}' cannot read all nodes, only its own Node object`)
+  return refused(`node '${node}' cannot read '${name}', only its own Node object`)
+}
+
+function selectsNode(node: string, { fieldSelector }: ResourceAttributes): boolean {
+  return fieldRequirements(fieldSelector).requirements.some(({ key, operator, values }) => {
+    return key === 'spec.nodeName' && operator === 'In' && values?.[0] === node
+  })
+}

@@ -1,0 +1,97 @@
+/**
+ * Which nodes need which objects: a node needs what the pods on it refer to, the volumes of their claims, and the
+ * secrets of those volumes. Kept as fresh as the cache of objects, and built when it is first asked.
+ */
+import type { PersistentVolume, Pod } from '#/api/generated/core/v1.ts'
+import { persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
+import type { ObjectCache } from '../../registry/object-cache.ts'
+import { keyOf, prefixOf } from '../../registry/store-keys.ts'
+import { CacheIndex } from '../cache-index.ts'
+import {
+  hasSameReferences,
+  podReferences,
+  referenceKey,
+  type ReferencedResource,
+  type ReferenceKey,
+} from './pod-references.ts'
+import { volumeSecrets } from './volume-secrets.ts'
+
+export class NodeGraph {
+  readonly #cache: ObjectCache
+  readonly #pods: CacheIndex<PodsByReference>
+  readonly #volumes: CacheIndex<VolumesBySecret>
+
+  constructor(cache: ObjectCache) {
+    this.#cache = cache
+    this.#pods = new CacheIndex<PodsByReference>({
+      cache,
+      prefixes: [prefixOf(pods, '')],
+      empty: () => new Map(),
+      add: (index, stored) => countPod(index, stored.object as Pod, 1),
+      remove: (index, stored) => countPod(index, stored.object as Pod, -1),
+      isSame: (before, after) => hasSameReferences(before.object as Pod, after.object as Pod),
+    })
+    this.#volumes = new CacheIndex<VolumesBySecret>({
+      cache,
+      prefixes: [prefixOf(persistentVolumes, '')],
+      empty: () => new Map(),
+      add: (index, stored) => addVolume(index, stored.object as PersistentVolume),
+      remove: (index, stored) => removeVolume(index, stored.object as PersistentVolume),
+    })
+  }
+
+  /** Whether a pod on the node refers to the object, directly or through the volume of its claim. */
+  needs(node: string, resource: ReferencedResource, { namespace, name }: ObjectName): boolean {
+    const key = referenceKey(resource, namespace, name)
+    if (this.#pods.current.get(key)?.has(node)) return true
+    if (resource !== 'secrets') return false
+    for (const volume of this.#volumes.current.get(key) ?? []) if (this.needsVolume(node, volume)) return true
+    return false
+  }
+
+  needsVolume(node: string, name: string): boolean {
+    const volume = this.#cache.get(keyOf(persistentVolumes, '', name))?.object as PersistentVolume | undefined
+    const claim = volume?.spec?.claimRef
+    if (!claim?.name) return false
+    return this.needs(node, 'persistentvolumeclaims', { namespace: claim.namespace ?? '', name: claim.name })
+  }
+}
+
+interface ObjectName {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** How many pods of each node refer to an object. */
+type PodsByReference = Map<ReferenceKey, Map<string, number>>
+
+/** Names of the persistent volumes for which a node needs a secret. */
+type VolumesBySecret = Map<ReferenceKey, Set<string>>
+
+function countPod(index: PodsByReference, pod: Pod, by: 1 | -1): void {
+  const node = pod.spec?.nodeName
+  if (!node) return
+  for (const key of podReferences(pod)) {
+    const nodes = index.get(key) ?? new Map<string, number>()
+    const count = (nodes.get(node) ?? 0) + by
+    if (count > 0) nodes.set(node, count)
+    else nodes.delete(node)
+    if (nodes.size > 0) index.set(key, nodes)
+    else index.delete(key)
+  }
+}
+
+function addVolume(index: VolumesBySecret, volume: PersistentVolume): void {
+  for (const key of volumeSecrets(volume)) {
+    const volumes = index.get(key) ?? new Set<string>()
+    index.set(key, volumes.add(volume.metadata?.name ?? ''))
+  }
+}
+
+function removeVolume(index: VolumesBySecret, volume: PersistentVolume): void {
+  for (const key of volumeSecrets(volume)) {
+    const volumes = index.get(key)
+    volumes?.delete(volume.metadata?.name ?? '')
+    if (volumes?.size === 0) index.delete(key)
+  }
+}

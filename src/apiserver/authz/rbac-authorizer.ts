@@ -1,0 +1,86 @@
+/**
+ * RBAC: what the roles allow that bindings give to a user and to the groups of a user. Roles only allow; what no role
+ * allows is left to whoever is asked next.
+ * https://kubernetes.io/docs/reference/access-authn-authz/rbac/
+ */
+import type { RoleRef } from '#/api/generated/rbac/v1.ts'
+import { quote } from '#/api/quote.ts'
+import type { ObjectCache } from '../registry/object-cache.ts'
+import type { UserInfo } from '../request.ts'
+import { aggregateErrors } from './authorizer-chain.ts'
+import {
+  noOpinion,
+  type Attributes,
+  type Authorization,
+  type Authorizer,
+  type UserRules,
+} from './authorizer.ts'
+import { PolicyIndex, roleKeyOf } from './rbac/policy-index.ts'
+import type { Rule } from './rbac/rule-set.ts'
+
+/** The rules that a user has, and the roles that bindings give to the user but that are not there. */
+export interface ResolvedRules {
+  readonly rules: readonly Rule[]
+  readonly missing: readonly RoleRef[]
+}
+
+export class RbacAuthorizer implements Required<Authorizer> {
+  readonly #index: PolicyIndex
+
+  constructor(cache: ObjectCache) {
+    this.#index = new PolicyIndex(cache)
+  }
+
+  authorize(attributes: Attributes): Authorization {
+    const { user } = attributes
+    const namespace = attributes.isResource ? attributes.namespace : ''
+    const grant = this.#index.find(user, namespace, attributes)
+    return grant ? grant.allowed : this.#refusal(user, namespace)
+  }
+
+  rulesFor(user: UserInfo, namespace: string): UserRules {
+    const { rules, missing } = this.resolve(user, namespace)
+    return {
+      resourceRules: rules.flatMap(({ verbs = [], apiGroups, resources = [], resourceNames }) => {
+        if (resources.length === 0) return []
+        return [
+          { verbs, ...(apiGroups && { apiGroups }), resources, ...(resourceNames && { resourceNames }) },
+        ]
+      }),
+      nonResourceRules: rules.flatMap(({ verbs = [], nonResourceURLs = [] }) => {
+        return nonResourceURLs.length === 0 ? [] : [{ verbs, nonResourceURLs }]
+      }),
+      incomplete: false,
+      errors: missing.map(describeMissing),
+    }
+  }
+
+  resolve(user: UserInfo, namespace: string): ResolvedRules {
+    const rules: Rule[] = []
+    const missing: RoleRef[] = []
+    for (const grant of this.#index.grantsOf(user, namespace)) {
+      const found = this.#index.rulesOf(grant)
+      if (found === undefined) missing.push(grant.roleRef)
+      else for (const rule of found) rules.push(rule)
+    }
+    return { rules, missing }
+  }
+
+  /** The rules of the role that a binding in this namespace refers to; undefined when there is no such role. */
+  rulesOfRole(roleRef: RoleRef, bindingNamespace: string): readonly Rule[] | undefined {
+    return this.#index.rulesOf({ roleKey: roleKeyOf(roleRef, bindingNamespace) })
+  }
+
+  #refusal(user: UserInfo, namespace: string): Authorization {
+    const grants = this.#index.grantsOf(user, namespace)
+    const missing = grants.filter(grant => this.#index.rulesOf(grant) === undefined)
+    if (missing.length === 0) return noOpinion
+    const problems = missing.map(({ roleRef }) => describeMissing(roleRef))
+    return { decision: 'no opinion', reason: `RBAC: ${aggregateErrors(problems)}` }
+  }
+}
+
+function describeMissing({ kind, name }: RoleRef): string {
+  if (kind !== 'Role' && kind !== 'ClusterRole') return `unsupported role reference kind: ${quote(kind)}`
+  return `${kind.toLowerCase()}.rbac.authorization.k8s.io ${quote(name)} not found`
+}

@@ -1,0 +1,66 @@
+/** The rules of a role that gathers others: those of all roles that its selectors choose, by their names. */
+import type { ClusterRole, PolicyRule } from '#/api/generated/rbac/v1.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { compileLabelSelector, nothing, type LabelSelector, type Selector } from '#/api/selector.ts'
+import { SelectorError } from '#/api/selector-error.ts'
+
+function aggregatedRules(role: ClusterRole, all: Iterable<ClusterRole>): readonly PolicyRule[] {
+  const others = [...all].filter(each => nameOf(each) !== nameOf(role))
+  const byName = others.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+  const rules = new Map<string, PolicyRule>()
+  for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
+    const chosen = compile(selector)
+    for (const { metadata, rules: theirs = [] } of byName) {
+      if (!chosen.matches(metadata?.labels)) continue
+      for (const rule of theirs) rules.set(JSON.stringify(inOrder(rule)), rule)
+    }
+  }
+  return [...rules.values()]
+}
+
+/** A selector that is not valid, which validation refuses, must not keep a server from starting. */
+function compile(selector: LabelSelector): Selector {
+  try {
+    return compileLabelSelector(selector)
+  } catch (error) {
+    if (error instanceof SelectorError) return nothing
+    throw error
+  }
+}
+
+/**
+ * The roles with the rules that they gather. One may gather from another that gathers itself: as many rounds as
+ * there are such roles are enough, also where two gather from each other.
+ */
+export function withAggregatedRules(
+  roles: ReadonlyMap<string, ClusterRole>,
+): ReadonlyMap<string, ClusterRole> {
+  const current = new Map(roles)
+  const gathering = [...roles].filter(([, role]) => role.aggregationRule !== undefined).map(([key]) => key)
+  for (let round = 0; round <= gathering.length; round++) {
+    let isSettled = true
+    for (const key of gathering) {
+      const role = current.get(key)!
+      const rules = aggregatedRules(role, current.values())
+      if (equalJson(rules, role.rules ?? [])) continue
+      isSettled = false
+      current.set(key, { ...role, rules })
+    }
+    if (isSettled) break
+  }
+  return current
+}
+
+function nameOf({ metadata }: ClusterRole): string {
+  return metadata?.name ?? ''
+}
+
+function inOrder({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): PolicyRule {
+  return {
+    verbs,
+    ...(apiGroups && { apiGroups }),
+    ...(resources && { resources }),
+    ...(resourceNames && { resourceNames }),
+    ...(nonResourceURLs && { nonResourceURLs }),
+  }
+}

@@ -1,0 +1,90 @@
+/** Sees to it that the cluster has the bootstrap roles and bindings, before the server takes its first request. */
+import { isApiError } from '#/api/errors.ts'
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#/api/generated/rbac/v1-resources.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import { writeBySystem } from '../allocation/service-addresses.ts'
+import type { Registry } from '../registry/registry.ts'
+import { keyOf, prefixOf } from '../registry/store-keys.ts'
+import { createObject } from '../registry/create-object.ts'
+import { removeObject, updateObject } from '../registry/update-object.ts'
+import { latest } from '../registry/write.ts'
+import { bootstrapRoles } from './bootstrap-roles.ts'
+import {
+  nameKey,
+  planBootstrap,
+  type BootstrapStep,
+  type ExistingRoles,
+  type RbacObject,
+} from './rbac/plan-bootstrap.ts'
+
+export async function reconcileRoles(registry: Registry): Promise<void> {
+  const wanted = bootstrapRoles()
+  for (let attempts = 1; attempts <= attemptsMax; attempts++) {
+    const plan = planBootstrap(wanted, readExisting(registry))
+    if (plan.length === 0) return
+    await perform(registry, plan)
+    await registry.cache.catchUp()
+  }
+  throw new Error('cannot create the bootstrap roles: others keep changing them')
+}
+
+/** How often another server that does the same may come in between. */
+const attemptsMax = 10
+
+function readExisting({ cache }: Registry): ExistingRoles {
+  const read = <T extends RbacObject>(resource: Resource<T>): ReadonlyMap<string, T> => {
+    return new Map(
+      [...cache.list(prefixOf(resource as Resource, ''))].map(stored => {
+        const object = stored.object as T
+        return [nameKey(object), object]
+      }),
+    )
+  }
+  return {
+    clusterRoles: read(clusterRoles),
+    clusterRoleBindings: read(clusterRoleBindings),
+    roles: read(roles),
+    roleBindings: read(roleBindings),
+  }
+}
+
+/** All at once: the store writes them together. */
+async function perform(registry: Registry, plan: readonly BootstrapStep[]): Promise<void> {
+  await Promise.all(
+    plan.map(async step => {
+      try {
+        await performStep(registry, step)
+      } catch (error) {
+        // Somebody was faster; the next plan knows what is still missing.
+        const isRace = races.some(reason => isApiError(error, reason))
+        if (!isRace) throw error
+      }
+    }),
+  )
+}
+
+const races = ['AlreadyExists', 'Conflict', 'NotFound'] as const
+
+const resources: ReadonlyMap<string, Resource> = new Map<string, Resource>([
+  ['ClusterRole', clusterRoles],
+  ['ClusterRoleBinding', clusterRoleBindings],
+  ['Role', roles],
+  ['RoleBinding', roleBindings],
+])
+
+async function performStep(registry: Registry, { action, object: planned }: BootstrapStep): Promise<void> {
+  const object = planned as KubernetesObject
+  const resource = resources.get(object.kind ?? '')!
+  const { name = '', namespace = '' } = object.metadata ?? {}
+  const request = writeBySystem(resource, name, namespace)
+  if (action === 'update') {
+    await updateObject(registry, request, { change: () => object })
+    return
+  }
+  if (action === 'replace') {
+    const stored = await latest(registry, keyOf(resource, namespace, name))
+    if (stored) await removeObject(registry, request, stored)
+  }
+  await createObject(registry, request, object)
+}

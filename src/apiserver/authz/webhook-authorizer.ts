@@ -1,0 +1,228 @@
+/**
+ * Asks a service outside whether somebody may do something, with a SubjectAccessReview, and remembers its answers
+ * for a while. A service that gives none is asked again a few times; then it has no opinion, or all is denied.
+ * https://kubernetes.io/docs/reference/access-authn-authz/webhook/
+ */
+import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '#/api/generated/authorization/v1.ts'
+import { backoffMs, type Backoff } from '#/base/backoff.ts'
+import { LruMap } from '#/base/lru-map.ts'
+import { HttpClientError, type HttpClientTls, type HttpConnect } from '#/platform/http-client.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { askRemote, RemoteAnswerError } from '../authn/remote-json.ts'
+import type {
+  Attributes,
+  Authorization,
+  Authorizer,
+  Decision,
+  ResourceAttributes,
+  UserRules,
+} from './authorizer.ts'
+import { fieldRequirements, labelRequirements } from './selector-attributes.ts'
+
+/** Where the service is and how it is asked. */
+export interface AuthorizationWebhookSettings {
+  readonly url: string
+  readonly tls?: HttpClientTls
+  /** How this server shows who it is. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Of SubjectAccessReview, as the service understands it: v1beta1 when absent, as the flag has it. */
+  readonly version?: 'v1' | 'v1beta1'
+  readonly authorizedTtlMs?: number
+  readonly unauthorizedTtlMs?: number
+  /** What is decided when there is no answer: nothing, when absent. */
+  readonly onFailure?: Extract<Decision, 'deny' | 'no opinion'>
+}
+
+export interface WebhookAuthorizerOptions extends AuthorizationWebhookSettings {
+  readonly platform: Pick<Platform, 'clock' | 'random' | 'log'>
+  readonly connectHttp: HttpConnect
+}
+
+const authorizedTtlMsDefault = 300_000
+const unauthorizedTtlMsDefault = 30_000
+
+export class WebhookAuthorizer implements Required<Authorizer> {
+  readonly #options: WebhookAuthorizerOptions
+  readonly #known = new LruMap<string, Known>(answersMax)
+
+  constructor(options: WebhookAuthorizerOptions) {
+    this.#options = options
+  }
+
+  authorize(attributes: Attributes): Authorization | Promise<Authorization> {
+    const spec = specOf(attributes)
+    const key = JSON.stringify(spec)
+    const known = this.#known.get(key)
+    if (known && known.untilMs > this.#options.platform.clock.monotonicMs()) return decisionOf(known.status)
+    return this.#ask(spec, sizeOf(attributes) < rememberedCharactersMax ? key : undefined)
+  }
+
+  rulesFor(): UserRules {
+    return {
+      resourceRules: [],
+      nonResourceRules: [],
+      incomplete: true,
+      errors: ['webhook authorizer does not support user rule resolution'],
+    }
+  }
+
+  async #ask(spec: SubjectAccessReviewSpec, key: string | undefined): Promise<Authorization> {
+    const {
+      platform: { log },
+      url,
+      onFailure = 'no opinion',
+    } = this.#options
+    try {
+      const status = readStatus(await this.#review(spec))
+      if (key !== undefined) this.#remember(key, status)
+      return decisionOf(status)
+    } catch (error) {
+      log.error('cannot ask the webhook whether somebody may do something', { url, error })
+      const message = error instanceof Error ? error.message : 'unknown'
+      return {
+        decision: onFailure,
+        reason: '',
+        error: `the authorization webhook cannot be asked: ${message}`,
+      }
+    }
+  }
+
+  #remember(key: string, status: SubjectAccessReviewStatus): void {
+    const {
+      platform: { clock },
+      authorizedTtlMs,
+      unauthorizedTtlMs,
+    } = this.#options
+    const ttlMs = status.allowed
+      ? (authorizedTtlMs ?? authorizedTtlMsDefault)
+      : (unauthorizedTtlMs ?? unauthorizedTtlMsDefault)
+    if (ttlMs > 0) this.#known.set(key, { status, untilMs: clock.monotonicMs() + ttlMs })
+  }
+
+  async #review(spec: SubjectAccessReviewSpec): Promise<unknown> {
+    const {
+      platform: { clock, random },
+      connectHttp,
+      url,
+      tls,
+      headers,
+      version = 'v1beta1',
+    } = this.#options
+    const startedMs = clock.monotonicMs()
+    for (let attempts = 1; ; attempts++) {
+      const timeoutMs = deadlineMs - (clock.monotonicMs() - startedMs)
+      try {
+        return await askRemote({
+          clock,
+          connectHttp,
+          url,
+          timeoutMs,
+          body: reviewOf(spec, version),
+          ...(tls && { tls }),
+          ...(headers && { headers }),
+        })
+      } catch (error) {
+        const delayMs = backoffMs(attempts, backoff, random.fraction('authorization webhook retry'))
+        const leftMs = deadlineMs - (clock.monotonicMs() - startedMs)
+        if (attempts === attemptsMax || leftMs <= delayMs || !isPassing(error)) throw error
+        await clock.sleep(delayMs)
+      }
+    }
+  }
+}
+
+/** Whether another try may go better. */
+function isPassing(error: unknown): boolean {
+  return error instanceof RemoteAnswerError
+    ? [429, 500, 504].includes(error.status)
+    : error instanceof HttpClientError && error.reason === 'interrupted'
+}
+
+interface Known {
+  readonly status: SubjectAccessReviewStatus
+  readonly untilMs: number
+}
+
+/** Answers that are remembered; the one that was asked for longest ago is forgotten first. */
+const answersMax = 8_192
+
+/** Answers to questions longer than this are not remembered, lest somebody fill the memory with them. */
+const rememberedCharactersMax = 10_000
+
+/** How often one question is asked, and how long that may take. */
+const attemptsMax = 5
+const deadlineMs = 30_000
+
+const backoff: Backoff = { initialMs: 500, maxMs: 10_000, factor: 1.5, jitter: 0.2 }
+
+function specOf(attributes: Attributes): SubjectAccessReviewSpec {
+  const {
+    user: { username: user, uid, groups, extra },
+  } = attributes
+  return {
+    ...(attributes.isResource
+      ? { resourceAttributes: resourceAttributesOf(attributes) }
+      : { nonResourceAttributes: { path: attributes.path, verb: attributes.verb } }),
+    user,
+    ...(groups.length > 0 && { groups }),
+    ...(extra && { extra }),
+    ...(uid && { uid }),
+  }
+}
+
+type AskedAttributes = NonNullable<SubjectAccessReviewSpec['resourceAttributes']>
+
+function resourceAttributesOf(attributes: ResourceAttributes): AskedAttributes {
+  const { verb, group, version, resource, subresource, namespace, name } = attributes
+  const all = { namespace, verb, group, version, resource, subresource, name }
+  const given = Object.entries(all).filter(([, value]) => value !== '')
+  const fields = fieldRequirements(attributes.fieldSelector).requirements
+  const labels = labelRequirements(attributes.labelSelector).requirements
+  return {
+    ...Object.fromEntries(given),
+    ...(fields.length > 0 && { fieldSelector: { requirements: fields } }),
+    ...(labels.length > 0 && { labelSelector: { requirements: labels } }),
+  }
+}
+
+/** The first version called the groups `group`. */
+function reviewOf({ groups, ...spec }: SubjectAccessReviewSpec, version: 'v1' | 'v1beta1'): object {
+  return {
+    kind: 'SubjectAccessReview',
+    apiVersion: `authorization.k8s.io/${version}`,
+    metadata: {},
+    spec: { ...spec, ...(groups && (version === 'v1' ? { groups } : { group: groups })) },
+    status: { allowed: false },
+  }
+}
+
+function sizeOf(attributes: Attributes): number {
+  if (!attributes.isResource) return attributes.verb.length + attributes.path.length
+  const { verb, group, version, resource, subresource, namespace, name } = attributes
+  return [verb, group, version, resource, subresource, namespace, name].reduce(
+    (sum, { length }) => sum + length,
+    0,
+  )
+}
+
+function readStatus(value: unknown): SubjectAccessReviewStatus {
+  const { status } = (typeof value === 'object' ? (value ?? {}) : {}) as { readonly status?: unknown }
+  if (typeof status !== 'object' || status === null) throw new Error('its answer is no SubjectAccessReview')
+  const { allowed, denied, reason } = status as Readonly<Record<string, unknown>>
+  return {
+    allowed: allowed === true,
+    ...(denied === true && { denied: true }),
+    ...(typeof reason === 'string' && reason !== '' && { reason }),
+  }
+}
+
+function decisionOf({ allowed, denied, reason = '' }: SubjectAccessReviewStatus): Authorization {
+  if (denied && allowed) {
+    return {
+      decision: 'deny',
+      reason,
+      error: 'webhook subject access review returned both allow and deny response',
+    }
+  }
+  return { decision: denied ? 'deny' : allowed ? 'allow' : 'no opinion', reason }
+}

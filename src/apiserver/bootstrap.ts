@@ -1,0 +1,81 @@
+/**
+ * The objects that every cluster has from its first moment. What is there already stays as its owner left it; what
+ * somebody deleted comes back with the next start.
+ */
+import { isApiError } from '#/api/errors.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import { writeBySystem } from './allocation/service-addresses.ts'
+import { flowControlObjects } from './bootstrap/flow-control.ts'
+import { kubernetesService, type ServiceOptions } from './bootstrap/kubernetes-service.ts'
+import type { Registry } from './registry/registry.ts'
+import { createObject } from './registry/create-object.ts'
+
+export type BootstrapOptions = ServiceOptions
+
+export async function bootstrap(registry: Registry, options: BootstrapOptions): Promise<void> {
+  for (const object of objects(options)) await ensure(registry, object)
+}
+
+function objects(options: BootstrapOptions): readonly KubernetesObject[] {
+  return [
+    ...['kube-system', 'kube-public', 'kube-node-lease', 'default'].map(namespace),
+    serviceCidr(options.serviceCidr),
+    ...kubernetesService(options),
+    priorityClass(
+      'system-cluster-critical',
+      2_000_000_000,
+      'For pods the cluster cannot do without, on whichever node they run.',
+    ),
+    priorityClass('system-node-critical', 2_000_001_000, 'For pods that their node cannot do without.'),
+    ...flowControlObjects(),
+  ]
+}
+
+async function ensure(registry: Registry, object: KubernetesObject): Promise<void> {
+  const { name = '', namespace = '' } = object.metadata ?? {}
+  const resource = resourceOf(registry, object)
+  if (resource === undefined) return
+  try {
+    await createObject(registry, writeBySystem(resource, name, namespace), object)
+  } catch (error) {
+    if (!isApiError(error, 'AlreadyExists')) throw error
+  }
+}
+
+function resourceOf(
+  { scheme }: Registry,
+  { apiVersion = '', kind = '' }: KubernetesObject,
+): Resource | undefined {
+  const slash = apiVersion.indexOf('/')
+  return scheme.byKind({
+    group: apiVersion.slice(0, Math.max(0, slash)),
+    version: apiVersion.slice(slash + 1),
+    kind,
+  })
+}
+
+function namespace(name: string): KubernetesObject {
+  return { kind: 'Namespace', apiVersion: 'v1', metadata: { name } }
+}
+
+function serviceCidr(cidr: string): KubernetesObject {
+  const object = {
+    kind: 'ServiceCIDR',
+    apiVersion: 'networking.k8s.io/v1',
+    metadata: { name: 'kubernetes' },
+    spec: { cidrs: [cidr] },
+  }
+  return object
+}
+
+function priorityClass(name: string, value: number, description: string): KubernetesObject {
+  const object = {
+    kind: 'PriorityClass',
+    apiVersion: 'scheduling.k8s.io/v1',
+    metadata: { name },
+    value,
+    description,
+  }
+  return object
+}

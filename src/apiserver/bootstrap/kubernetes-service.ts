@@ -1,0 +1,62 @@
+/** The service through which pods reach the API server, and the addresses behind it. */
+import { formatIp } from '#/api/ip.ts'
+import { nthAddress, parseCidr } from '#/api/cidr.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+
+export interface ServiceOptions {
+  /** The range that services get their addresses from. */
+  readonly serviceCidr: string
+  /** Where this API server can be reached by pods. */
+  readonly advertiseAddress: string
+  readonly port: number
+}
+
+export function kubernetesService({
+  serviceCidr,
+  advertiseAddress,
+  port,
+}: ServiceOptions): readonly KubernetesObject[] {
+  const range = parseCidr(serviceCidr)
+  const clusterIP = range && formatIp(nthAddress(range, 1)!)
+  const labels = { component: 'apiserver', provider: 'kubernetes' }
+  const service = {
+    kind: 'Service',
+    apiVersion: 'v1',
+    metadata: { name: 'kubernetes', namespace: 'default', labels },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP,
+      clusterIPs: [clusterIP],
+      ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: port }],
+      sessionAffinity: 'None',
+    },
+  }
+  const endpoints = {
+    kind: 'Endpoints',
+    apiVersion: 'v1',
+    metadata: {
+      name: 'kubernetes',
+      namespace: 'default',
+      labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' },
+    },
+    subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [{ name: 'https', port, protocol: 'TCP' }] }],
+  }
+  const slice = {
+    kind: 'EndpointSlice',
+    apiVersion: 'discovery.k8s.io/v1',
+    metadata: {
+      name: 'kubernetes',
+      namespace: 'default',
+      labels: { 'kubernetes.io/service-name': 'kubernetes' },
+    },
+    addressType: advertiseAddress.includes(':') ? 'IPv6' : 'IPv4',
+    endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
+    ports: [{ name: 'https', port, protocol: 'TCP' }],
+  }
+  // Endpoints must not be loopback addresses: pods could not reach them anyway.
+  return isLoopback(advertiseAddress) ? [service] : [service, endpoints, slice]
+}
+
+function isLoopback(address: string): boolean {
+  return address.startsWith('127.') || address === '::1'
+}

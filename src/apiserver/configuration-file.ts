@@ -1,0 +1,50 @@
+/** Files with which an administrator configures the server, in the form of API objects, and strict as those are. */
+import { strictDecode } from '#/api/strict-decode.ts'
+import type { ListSchema, MapSchema, Schema, StructSchema } from '#/api/schema.ts'
+import { readTypeMeta } from '#/api/type-meta.ts'
+import { parseYaml } from '#/api/yaml.ts'
+
+export interface ConfigurationKind<T> {
+  readonly group: string
+  /** The newest first. They all have the same fields. */
+  readonly versions: readonly string[]
+  readonly kind: string
+  readonly schema: StructSchema
+  /** Never there: it carries the type that the schema stands for. */
+  readonly file?: T
+}
+
+/** Throws Error that says what is wrong. */
+export function readConfigurationFile<T>(text: string, configurationKind: ConfigurationKind<T>): T {
+  const { group, versions, kind, schema } = configurationKind
+  const { apiVersion } = readTypeMeta(parseYaml(text))
+  const version = versions.find(each => apiVersion === `${group}/${each}`)
+  if (version === undefined) {
+    throw new Error(`the apiVersion must be one of ${versions.map(each => `${group}/${each}`).join(', ')}`)
+  }
+  const options = { expected: { group, version, kind }, fieldValidation: 'Strict' } as const
+  return strictDecode(Buffer.from(text), 'application/yaml', schema, options).value as unknown as T
+}
+
+export const string: Schema = { type: 'string' }
+export const boolean: Schema = { type: 'boolean' }
+export const integer: Schema = { type: 'integer', format: 'int32' }
+
+export function struct(fields: Readonly<Record<string, Schema>>): StructSchema {
+  return {
+    type: 'struct',
+    // Only what has a name is checked in depth.
+    name: 'apiserver.Configuration',
+    fields: new Map(Object.entries(fields).map(([name, schema]) => [name, { schema, required: false }])),
+    atomic: false,
+    preserveUnknownFields: false,
+  }
+}
+
+export function map(values: Schema): MapSchema {
+  return { type: 'map', values, atomic: false }
+}
+
+export function list(items: Schema): ListSchema {
+  return { type: 'list', items, listType: 'atomic', keys: [] }
+}

@@ -1,0 +1,113 @@
+/**
+ * All groups, versions and resources in one document. See
+ * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
+ */
+import type { GroupVersionKind, Resource } from '#/api/resource.ts'
+import { acceptedRanges } from '../negotiation.ts'
+import { versionsOf } from './groups.ts'
+
+export type AggregatedVersion = 'v2' | 'v2beta1'
+
+export interface ApiGroupDiscoveryList {
+  readonly kind: 'APIGroupDiscoveryList'
+  readonly apiVersion: `apidiscovery.k8s.io/${AggregatedVersion}`
+  readonly metadata: object
+  readonly items: readonly GroupDiscovery[]
+}
+
+interface GroupDiscovery {
+  readonly metadata: { readonly name?: string }
+  readonly versions: readonly VersionDiscovery[]
+}
+
+interface VersionDiscovery {
+  readonly version: string
+  readonly resources: readonly ResourceDiscovery[]
+  readonly freshness: 'Current'
+}
+
+interface ResourceDiscovery {
+  readonly resource: string
+  readonly responseKind: GroupVersionKind
+  readonly scope: string
+  readonly singularResource: string
+  readonly verbs: readonly string[]
+  readonly shortNames?: readonly string[]
+  readonly categories?: readonly string[]
+  readonly subresources?: readonly SubresourceDiscovery[]
+}
+
+interface SubresourceDiscovery {
+  readonly subresource: string
+  readonly responseKind: GroupVersionKind
+  readonly verbs: readonly string[]
+}
+
+/** The core group is told at `/api`, the others at `/apis`. */
+export type Root = 'api' | 'apis'
+
+export function aggregatedDiscovery(
+  resources: readonly Resource[],
+  root: Root,
+  version: AggregatedVersion,
+): ApiGroupDiscoveryList {
+  const groups = [...versionsOf(resources)].filter(([name]) => (name === '') === (root === 'api'))
+  return {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: `apidiscovery.k8s.io/${version}`,
+    metadata: {},
+    items: groups.map(([name, versions]) => ({
+      metadata: name === '' ? {} : { name },
+      versions: versions.map(each => ({
+        version: each,
+        resources: resources.filter(({ group, version }) => group === name && version === each).map(describe),
+        freshness: 'Current',
+      })),
+    })),
+  }
+}
+
+export function aggregatedMediaType(version: AggregatedVersion): string {
+  return `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`
+}
+
+/** The version of the aggregated document a client prefers to the plain ones; undefined when it does not. */
+export function aggregatedVersion(accept: string | undefined): AggregatedVersion | undefined {
+  for (const { name, parameters } of acceptedRanges(accept ?? '')) {
+    const kind = parameters.get('as')
+    if (kind === undefined) return undefined
+    const version = parameters.get('v')
+    const isAsked =
+      name === 'application/json' &&
+      kind === 'APIGroupDiscoveryList' &&
+      parameters.get('g') === 'apidiscovery.k8s.io'
+    if (isAsked && (version === 'v2' || version === 'v2beta1')) return version
+  }
+  return undefined
+}
+
+function describe(resource: Resource): ResourceDiscovery {
+  const { plural, singular, scope, kind, verbs, shortNames, categories, subresources } = resource
+  return {
+    resource: plural,
+    responseKind: responseKind(resource, { group: resource.group, version: resource.version, kind }),
+    scope,
+    singularResource: singular,
+    verbs,
+    ...(shortNames.length > 0 && { shortNames }),
+    ...(categories.length > 0 && { categories }),
+    ...(subresources.size > 0 && {
+      subresources: [...subresources.values()].map(({ name, verbs, ...spoken }) => ({
+        subresource: name,
+        responseKind: responseKind(resource, spoken),
+        verbs,
+      })),
+    }),
+  }
+}
+
+/** A kind of the resource's own group and version is told without them. */
+function responseKind(home: Resource, { group, version, kind }: GroupVersionKind): GroupVersionKind {
+  const isHome = group === home.group && version === home.version
+  return isHome ? { group: '', version: '', kind } : { group, version, kind }
+}

@@ -1,0 +1,64 @@
+/**
+ * A document that is the same for everybody: made once, sent as the same bytes, and known by their hash, so
+ * that a client that has it already is told so instead of getting it again.
+ */
+import { createHash } from 'node:crypto'
+import type { ApiRequest, ApiResponse } from '../request.ts'
+
+export interface Document {
+  readonly mediaType: string
+  readonly bytes: Uint8Array
+  /** SHA-512 of the bytes in upper case, as Kubernetes writes entity tags. */
+  readonly hash: string
+  /** What a caller in the same process gets. */
+  value(): unknown
+}
+
+export function documentOf({ mediaType, bytes, value }: Omit<Document, 'hash'>): Document {
+  return { mediaType, bytes, hash: hashOf(bytes), value }
+}
+
+/** A large one, of which only the bytes are kept. */
+export function jsonDocument(content: unknown): Document {
+  const bytes = Buffer.from(JSON.stringify(content))
+  return documentOf({
+    mediaType: 'application/json',
+    bytes,
+    value: () => JSON.parse(bytes.toString()) as unknown,
+  })
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash('sha512').update(bytes).digest('hex').toUpperCase()
+}
+
+export function answerDocument(
+  { headers }: Pick<ApiRequest, 'headers'>,
+  document: Document,
+  more: ApiResponse['headers'] = {},
+): ApiResponse {
+  const tag = `"${document.hash}"`
+  const common = { etag: tag, vary: 'Accept', ...more }
+  if (isKnown(headers['if-none-match'], tag)) return { status: 304, headers: common }
+  return {
+    status: 200,
+    headers: common,
+    body: {
+      type: 'value',
+      mediaType: document.mediaType,
+      get value() {
+        return document.value()
+      },
+      bytes: () => [document.bytes],
+    },
+  }
+}
+
+/** Whether a client has the document already. Compression makes tags weak; they mean the same document. */
+function isKnown(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false
+  return header.split(',').some(each => {
+    const known = each.trim()
+    return known === '*' || known === tag || known === `W/${tag}`
+  })
+}

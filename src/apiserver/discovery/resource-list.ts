@@ -1,0 +1,79 @@
+/** The resources of a group and version one by one, as clients without aggregated discovery read them. */
+import { createHash } from 'node:crypto'
+import { apiVersionOf, type GroupVersion, type Resource, type Subresource } from '#/api/resource.ts'
+
+export interface ApiResourceList {
+  readonly kind: 'APIResourceList'
+  readonly apiVersion?: 'v1'
+  readonly groupVersion: string
+  readonly resources: readonly ApiResource[]
+}
+
+export interface ApiResource {
+  readonly name: string
+  readonly singularName: string
+  readonly namespaced: boolean
+  readonly group?: string
+  readonly version?: string
+  readonly kind: string
+  readonly verbs: readonly string[]
+  readonly shortNames?: readonly string[]
+  readonly categories?: readonly string[]
+  readonly storageVersionHash?: string
+}
+
+/** Undefined when nothing is served there. */
+export function resourceList(
+  resources: readonly Resource[],
+  home: GroupVersion,
+): ApiResourceList | undefined {
+  const members = resources.filter(each => each.group === home.group && each.version === home.version)
+  if (members.length === 0) return undefined
+  return {
+    kind: 'APIResourceList',
+    // The list of the core group has never carried a version.
+    ...(home.group !== '' && { apiVersion: 'v1' }),
+    groupVersion: apiVersionOf(home),
+    resources: members.flatMap(member => [
+      describeResource(member),
+      ...[...member.subresources.values()].map(part => describeSubresource(member, part)),
+    ]),
+  }
+}
+
+function describeResource(resource: Resource): ApiResource {
+  const { plural, singular, scope, kind, verbs, shortNames, categories } = resource
+  return {
+    name: plural,
+    singularName: singular,
+    namespaced: scope === 'Namespaced',
+    kind,
+    verbs,
+    ...(shortNames.length > 0 && { shortNames }),
+    ...(categories.length > 0 && { categories }),
+    ...(isStored(resource) && { storageVersionHash: storageVersionHash(resource) }),
+  }
+}
+
+function describeSubresource(parent: Resource, { name, verbs, ...spoken }: Subresource): ApiResource {
+  const isElsewhere = spoken.group !== parent.group || spoken.version !== parent.version
+  return {
+    name: `${parent.plural}/${name}`,
+    singularName: '',
+    namespaced: parent.scope === 'Namespaced',
+    ...(isElsewhere && { group: spoken.group, version: spoken.version }),
+    kind: spoken.kind,
+    verbs,
+  }
+}
+
+/** Reviews and the like are answered and forgotten; what can be watched is stored. */
+function isStored({ verbs }: Resource): boolean {
+  return verbs.includes('watch')
+}
+
+/** Tells clients that objects are stored in another form since they last looked. */
+function storageVersionHash({ storage, kind }: Resource): string {
+  const name = `${storage.group}/${storage.version}/${kind}`
+  return createHash('sha256').update(name).digest().subarray(0, 8).toString('base64')
+}

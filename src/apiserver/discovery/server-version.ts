@@ -1,0 +1,58 @@
+/** What `/version` answers. */
+
+/** How the program was built and what it runs on, as far as the caller knows. */
+export interface Build {
+  /** Of k8ts itself, `0.1.0`. */
+  readonly version: string
+  readonly commit?: string
+  /** RFC 3339. */
+  readonly date?: string
+  /** The language runtime, `node26.10.0`. */
+  readonly runtime?: string
+  /** `linux/arm64`. */
+  readonly platform?: string
+}
+
+export interface VersionInfo {
+  readonly major: string
+  readonly minor: string
+  readonly emulationMajor: string
+  readonly emulationMinor: string
+  readonly minCompatibilityMajor: string
+  readonly minCompatibilityMinor: string
+  readonly gitVersion: string
+  readonly gitCommit: string
+  readonly gitTreeState: string
+  readonly buildDate: string
+  readonly goVersion: string
+  readonly compiler: string
+  readonly platform: string
+}
+
+/** The release of Kubernetes whose API is served. */
+const release = { major: 1, minor: 36, patch: 4 }
+
+export function gitVersion({ version }: Pick<Build, 'version'>): string {
+  return `v${release.major}.${release.minor}.${release.patch}+k8ts.${version}`
+}
+
+export function versionInfo(build: Build): VersionInfo {
+  const { commit = '', date = '1970-01-01T00:00:00Z', runtime = 'node', platform = 'linux/amd64' } = build
+  const [major, minor] = [String(release.major), String(release.minor)]
+  return {
+    major,
+    minor,
+    emulationMajor: major,
+    emulationMinor: minor,
+    minCompatibilityMajor: major,
+    minCompatibilityMinor: String(release.minor - 1),
+    gitVersion: gitVersion(build),
+    gitCommit: commit,
+    gitTreeState: commit === '' ? '' : 'clean',
+    buildDate: date,
+    // The field is called so; what it holds is the language runtime.
+    goVersion: runtime,
+    compiler: 'v8',
+    platform,
+  }
+}

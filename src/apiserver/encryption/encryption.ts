@@ -1,0 +1,163 @@
+/** Which cipher each key of the store has, as the configuration says, and the key services behind them. */
+import type { GrpcConnect } from '#/platform/grpc.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { HealthCheck } from '../health.ts'
+import { aesCbc, aesGcm } from './aes.ts'
+import type { Cipher, RandomBytes } from './cipher.ts'
+import { parseEncryptionConfiguration, type ProviderConfiguration } from './configuration.ts'
+import { Envelope } from './envelope.ts'
+import { KeyService } from './key-service.ts'
+import { encryptedPrefix, identity, ProviderChain, type Provider } from './provider-chain.ts'
+import { folderOf, includesResource, resourceOfFolder } from './resource-names.ts'
+import { secretbox } from './secretbox.ts'
+
+export interface EncryptionOptions {
+  readonly platform: Platform
+  readonly connect: GrpcConnect
+  /** The content of an `EncryptionConfiguration` file. */
+  readonly configuration: string
+  /** Gives up waiting for a key service. */
+  readonly signal?: AbortSignal
+}
+
+export class Encryption implements AsyncDisposable {
+  readonly #platform: Platform
+  readonly #connect: GrpcConnect
+  #active: Active = { lists: [], envelopes: [], services: [] }
+  /** By folder, found out once. */
+  readonly #ciphers = new Map<string, Cipher | undefined>()
+
+  private constructor({ platform, connect }: EncryptionOptions) {
+    this.#platform = platform
+    this.#connect = connect
+  }
+
+  /**
+   * Waits until every key service answers, since without it nothing can be read. Rejects when the
+   * configuration is wrong.
+   */
+  static async open(options: EncryptionOptions): Promise<Encryption> {
+    const encryption = new Encryption(options)
+    await encryption.change(options.configuration, options.signal)
+    return encryption
+  }
+
+  /** Another configuration from now on. Rejects, and leaves all as it is, when that is wrong. */
+  async change(configuration: string, signal?: AbortSignal): Promise<void> {
+    const next = this.#build(configuration)
+    try {
+      for (const envelope of next.envelopes) await this.#waitFor(envelope, signal)
+    } catch (error) {
+      await close(next)
+      throw error
+    }
+    const before = this.#active
+    this.#active = next
+    this.#ciphers.clear()
+    await close(before)
+  }
+
+  /** Undefined for what is not encrypted, and never was. */
+  cipherFor(key: string): Cipher | undefined {
+    const folder = folderOf(key)
+    if (folder === undefined) return undefined
+    if (this.#ciphers.has(folder)) return this.#ciphers.get(folder)
+    const resource = resourceOfFolder(folder)
+    const { lists } = this.#active
+    const found =
+      resource && lists.find(list => list.resources.some(name => includesResource(name, resource)))
+    if (this.#ciphers.size >= foldersMax) this.#ciphers.clear()
+    this.#ciphers.set(folder, found?.chain)
+    return found?.chain
+  }
+
+  /** Whether the key services are well, as `/healthz` asks. */
+  get healthChecks(): readonly HealthCheck[] {
+    if (this.#active.envelopes.length === 0) return []
+    const check = (): void => {
+      for (const envelope of this.#active.envelopes) envelope.check()
+    }
+    return [{ name: 'kms-providers', endpoints: ['healthz', 'readyz'], check }]
+  }
+
+  /** Asks the key services again and again whether their keys have changed. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#platform
+    let delayMs = healthyDelayMs
+    while (!signal.aborted) {
+      await clock.sleep(delayMs, signal).catch(() => undefined)
+      if (signal.aborted) return
+      delayMs = healthyDelayMs
+      for (const envelope of this.#active.envelopes) {
+        try {
+          await envelope.refresh()
+        } catch (error) {
+          delayMs = unhealthyDelayMs
+          log.warn('a key service is not well', { error })
+        }
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await close(this.#active)
+  }
+
+  #build(configuration: string): Active {
+    const envelopes: Envelope[] = []
+    const services: KeyService[] = []
+    const random: RandomBytes = length => this.#platform.random.bytes('encryption at rest', length)
+    const providersOf = (provider: ProviderConfiguration): readonly Provider[] => {
+      if (provider.type === 'identity') return [{ prefix: '', cipher: identity }]
+      if (provider.type === 'kms') {
+        const service = new KeyService({ platform: this.#platform, connect: this.#connect, ...provider })
+        const envelope = new Envelope(this.#platform, service)
+        services.push(service)
+        envelopes.push(envelope)
+        return [{ prefix: `${encryptedPrefix}kms:v2:${provider.name}:`, cipher: envelope }]
+      }
+      return provider.keys.map(({ name, key }) => ({
+        prefix: `${encryptedPrefix}${provider.type}:v1:${name}:`,
+        cipher: ciphers[provider.type](key, random),
+      }))
+    }
+    const lists = parseEncryptionConfiguration(configuration).map(({ resources, providers }) => ({
+      resources,
+      chain: new ProviderChain(providers.flatMap(providersOf)),
+    }))
+    return { lists, envelopes, services }
+  }
+
+  async #waitFor(envelope: Envelope, signal: AbortSignal | undefined): Promise<void> {
+    const { clock, log } = this.#platform
+    for (;;) {
+      try {
+        await envelope.refresh()
+        return
+      } catch (error) {
+        signal?.throwIfAborted()
+        log.warn('waiting for a key service', { error })
+        await clock.sleep(waitingDelayMs, signal)
+      }
+    }
+  }
+}
+
+const healthyDelayMs = 60_000
+const unhealthyDelayMs = 10_000
+const waitingDelayMs = 1_000
+
+/** Folders whose cipher is remembered; there are as many as the server has kinds. */
+const foldersMax = 10_000
+
+const ciphers = { aesgcm: aesGcm, aescbc: aesCbc, secretbox } as const
+
+interface Active {
+  readonly lists: readonly { readonly resources: readonly string[]; readonly chain: Cipher }[]
+  readonly envelopes: readonly Envelope[]
+  readonly services: readonly KeyService[]
+}
+
+async function close({ services }: Active): Promise<void> {
+  for (const service of services) await service[Symbol.asyncDispose]()
+}

@@ -1,0 +1,168 @@
+/**
+ * Envelope encryption: values are encrypted with a seed of ours, and the seed is stored beside them, encrypted
+ * by a key service. The service is asked when the server starts, when its key changes, and for seeds of
+ * earlier times.
+ * https://kubernetes.io/docs/tasks/administer-cluster/kms-provider/
+ */
+import { createHash, createSecretKey } from 'node:crypto'
+import { LruMap } from '#/base/lru-map.ts'
+import { ProtobufError } from '#/base/protobuf.ts'
+import { GrpcError, type GrpcCode } from '#/platform/grpc.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { aesGcm } from './aes.ts'
+import { DecryptionError, type Cipher, type Decrypted, type Place, type RandomBytes } from './cipher.ts'
+import type { KeyService, Wrapped } from './key-service.ts'
+import { dekSourceTypes, EncryptedObject } from './kms-messages.ts'
+import { seedBytes, seededGcm } from './seeded-gcm.ts'
+
+export class Envelope implements Cipher {
+  readonly #platform: Platform
+  readonly #service: KeyService
+  readonly #random: RandomBytes
+  #current: CurrentSeed | undefined
+  /** Why the service could not be asked last time. */
+  #failure: unknown = new Error('the key service has not been asked yet')
+  /** By what is stored of them. */
+  readonly #opened = new LruMap<string, Cipher>(openedMax)
+  readonly #opening = new Map<string, Promise<Cipher>>()
+
+  constructor(platform: Platform, service: KeyService) {
+    this.#platform = platform
+    this.#service = service
+    this.#random = length => platform.random.bytes('envelope encryption', length)
+  }
+
+  /** Throws when the service is not well. */
+  check(): void {
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  /** Asks the service whether its key is still the same, and takes a new seed when it is not. */
+  async refresh(): Promise<void> {
+    try {
+      const keyId = await this.#service.status()
+      const expiresMs = this.#platform.clock.monotonicMs() + seedMsMax
+      if (this.#current?.wrapped.keyId === keyId) this.#current = { ...this.#current, expiresMs }
+      else this.#current = await this.#newSeed(expiresMs)
+      this.#failure = undefined
+    } catch (error) {
+      this.#failure = error
+      throw error
+    }
+  }
+
+  async #newSeed(expiresMs: number): Promise<CurrentSeed> {
+    const seed = this.#random(seedBytes)
+    const wrapped = await this.#service.wrap(seed)
+    const cipher = seededGcm(createSecretKey(seed), this.#random)
+    this.#opened.set(nameOf(wrapped, dekSourceTypes.seed), cipher)
+    return { wrapped, cipher, expiresMs }
+  }
+
+  encrypt(value: Uint8Array, place: Place): Uint8Array {
+    const current = this.#current
+    if (current === undefined || current.expiresMs < this.#platform.clock.monotonicMs()) {
+      const text = 'the key service has not answered for too long: nothing is encrypted any more'
+      throw new Error(text, { cause: this.#failure })
+    }
+    return EncryptedObject.encode({
+      encryptedData: current.cipher.encrypt(value, place),
+      keyId: current.wrapped.keyId,
+      encryptedDekSource: current.wrapped.ciphertext,
+      annotations: current.wrapped.annotations,
+      encryptedDekSourceType: dekSourceTypes.seed,
+    })
+  }
+
+  decrypt(stored: Uint8Array, place: Place): Decrypted | Promise<Decrypted> {
+    const object = decode(stored)
+    const { keyId, annotations, encryptedDekSource: ciphertext, encryptedDekSourceType: type } = object
+    const open = (cipher: Cipher): Decrypted | Promise<Decrypted> =>
+      cipher.decrypt(object.encryptedData, place)
+    const aged = (decrypted: Decrypted): Decrypted => {
+      const isStale = keyId !== this.#current?.wrapped.keyId || type !== dekSourceTypes.seed
+      return isStale ? { ...decrypted, isStale } : decrypted
+    }
+    const name = nameOf({ ciphertext, keyId, annotations }, type)
+    const known = this.#opened.get(name)
+    if (known === undefined) {
+      return this.#unwrap(name, { ciphertext, keyId, annotations }, type).then(open).then(aged)
+    }
+    const decrypted = open(known)
+    return decrypted instanceof Promise ? decrypted.then(aged) : aged(decrypted)
+  }
+
+  /** The many values of one seed ask the service once. */
+  #unwrap(name: string, wrapped: Wrapped, type: number): Promise<Cipher> {
+    const opening = this.#opening.get(name)
+    if (opening) return opening
+    const opened = this.#service
+      .unwrap(wrapped)
+      .then(
+        bytes => {
+          const cipher = cipherOf(bytes, type, this.#random)
+          this.#opened.set(name, cipher)
+          return cipher
+        },
+        (error: unknown) => {
+          if (error instanceof GrpcError && passing.has(error.code)) throw error
+          throw new DecryptionError('the key service does not decrypt the key of the value', { cause: error })
+        },
+      )
+      .finally(() => this.#opening.delete(name))
+    this.#opening.set(name, opened)
+    return opened
+  }
+}
+
+interface CurrentSeed {
+  readonly wrapped: Wrapped
+  readonly cipher: Cipher
+  /** Nothing is written with it later, unless the service has said again that it is well. */
+  readonly expiresMs: number
+}
+
+const seedMsMax = 180_000
+
+/** Seeds kept in the open; past that the service is asked again. There is one for each start of a server. */
+const openedMax = 1_000
+
+/** Failures that say nothing of the value. */
+const passing: ReadonlySet<GrpcCode> = new Set([
+  'unavailable',
+  'deadline-exceeded',
+  'cancelled',
+  'resource-exhausted',
+  'aborted',
+])
+
+function cipherOf(bytes: Uint8Array, type: number, random: RandomBytes): Cipher {
+  if (type === dekSourceTypes.seed && bytes.length >= seedBytes)
+    return seededGcm(createSecretKey(bytes), random)
+  if (type === dekSourceTypes.key && [16, 24, 32].includes(bytes.length))
+    return aesGcm(createSecretKey(bytes), random)
+  throw new DecryptionError('the key service gives a key of a length that no key has')
+}
+
+function decode(stored: Uint8Array): EncryptedObject {
+  try {
+    return EncryptedObject.decode(stored)
+  } catch (cause) {
+    if (!(cause instanceof ProtobufError)) throw cause
+    throw new DecryptionError('the value was damaged', { cause })
+  }
+}
+
+function nameOf({ ciphertext, keyId, annotations }: Wrapped, type: number): string {
+  const sorted = Object.fromEntries(
+    Object.entries(annotations).sort(([left], [right]) => (left < right ? -1 : 1)),
+  )
+  const bytes = EncryptedObject.encode({
+    encryptedData: new Uint8Array(),
+    keyId,
+    encryptedDekSource: ciphertext,
+    annotations: sorted,
+    encryptedDekSourceType: type,
+  })
+  return createHash('sha256').update(bytes).digest('base64')
+}

@@ -1,0 +1,101 @@
+/** A key service: a process beside ours that keeps a key which it never gives out. */
+import type { GrpcChannel, GrpcConnect } from '#/platform/grpc.ts'
+import type { Platform } from '#/platform/platform.ts'
+import {
+  DecryptRequest,
+  DecryptResponse,
+  EncryptRequest,
+  EncryptResponse,
+  StatusRequest,
+  StatusResponse,
+} from './kms-messages.ts'
+
+export interface KeyServiceOptions {
+  readonly platform: Platform
+  readonly connect: GrpcConnect
+  readonly name: string
+  /** `unix:///run/kms.sock`. */
+  readonly endpoint: string
+  readonly timeoutMs: number
+}
+
+export interface Wrapped {
+  readonly ciphertext: Uint8Array
+  readonly keyId: string
+  readonly annotations: Readonly<Record<string, Uint8Array>>
+}
+
+const service = '/v2.KeyManagementService'
+
+/** Rejects with GrpcError where the service does, and Error where what it answers makes no sense. */
+export class KeyService implements AsyncDisposable {
+  readonly #options: KeyServiceOptions
+  readonly #channel: GrpcChannel
+
+  constructor(options: KeyServiceOptions) {
+    this.#options = options
+    const target = `unix:${options.endpoint.slice('unix://'.length)}`
+    this.#channel = options.connect({ targets: [target], receivedBytesMax: answerBytesMax })
+  }
+
+  /** The id of the key with which the service encrypts now. Rejects when the service is not well. */
+  async status(): Promise<string> {
+    const { version, healthz, keyId } = StatusResponse.decode(
+      await this.#call('Status', StatusRequest.encode({})),
+    )
+    if (version !== 'v2' && version !== 'v2beta1')
+      throw new Error(`the key service speaks version ${show(version)}`)
+    if (healthz !== 'ok') throw new Error(`the key service is not well: ${show(healthz)}`)
+    checkKeyId(keyId)
+    return keyId
+  }
+
+  async wrap(plaintext: Uint8Array): Promise<Wrapped> {
+    const request = EncryptRequest.encode({ plaintext, uid: this.#uid() })
+    const { ciphertext, keyId, annotations } = EncryptResponse.decode(await this.#call('Encrypt', request))
+    checkKeyId(keyId)
+    if (ciphertext.length === 0 || ciphertext.length > wrappedBytesMax) {
+      throw new Error(`the key service made ${ciphertext.length} bytes of a key`)
+    }
+    const sizes = Object.entries(annotations).map(([name, value]) => name.length + value.length)
+    if (sizes.reduce((sum, size) => sum + size, 0) > annotationBytesMax) {
+      throw new Error('the key service has added too much to a key')
+    }
+    return { ciphertext, keyId, annotations }
+  }
+
+  async unwrap({ ciphertext, keyId, annotations }: Wrapped): Promise<Uint8Array> {
+    const request = DecryptRequest.encode({ ciphertext, keyId, annotations, uid: this.#uid() })
+    return DecryptResponse.decode(await this.#call('Decrypt', request)).plaintext
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#channel[Symbol.asyncDispose]()
+  }
+
+  #call(method: string, request: Uint8Array): Promise<Uint8Array> {
+    return this.#channel.unary(`${service}/${method}`, request, { timeoutMs: this.#options.timeoutMs })
+  }
+
+  #uid(): string {
+    return this.#options.platform.random.uuid('key service request')
+  }
+}
+
+/** What the API of key services allows. */
+const keyIdBytesMax = 1_024
+const wrappedBytesMax = 1_024
+const annotationBytesMax = 32 * 1_024
+
+/** No answer is nearly as long. */
+const answerBytesMax = 128 * 1_024
+
+function checkKeyId(keyId: string): void {
+  const length = Buffer.byteLength(keyId)
+  if (length === 0 || length > keyIdBytesMax)
+    throw new Error(`the key service gives an id of ${length} bytes`)
+}
+
+function show(text: string): string {
+  return JSON.stringify(text.slice(0, 200))
+}

@@ -1,0 +1,81 @@
+/**
+ * Several ciphers, told apart by what a stored value begins with. The first writes; each may read, so that a
+ * key can be replaced while values are still encrypted with the old one.
+ */
+import { DecryptionError, type Cipher, type Decrypted, type Place } from './cipher.ts'
+
+export interface Provider {
+  /** `k8s:enc:aescbc:v1:key1:`; empty for values that are stored as they are. */
+  readonly prefix: string
+  readonly cipher: Cipher
+}
+
+/** What every encrypted value begins with, however it is encrypted. */
+export const encryptedPrefix = 'k8s:enc:'
+
+export class ProviderChain implements Cipher {
+  readonly #links: readonly Link[]
+
+  constructor(providers: readonly Provider[]) {
+    this.#links = providers.map(({ prefix, cipher }) => ({ prefix: Buffer.from(prefix), cipher }))
+  }
+
+  encrypt(value: Uint8Array, place: Place): Uint8Array {
+    const { prefix, cipher } = this.#links[0]!
+    return prefix.length === 0
+      ? cipher.encrypt(value, place)
+      : Buffer.concat([prefix, cipher.encrypt(value, place)])
+  }
+
+  decrypt(stored: Uint8Array, place: Place): Decrypted | Promise<Decrypted> {
+    const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.length)
+    return this.#tryFrom(0, { bytes, place })
+  }
+
+  /** The same provider may be there several times with different keys of one name: a failure is not the end. */
+  #tryFrom(start: number, stored: Stored, failure?: DecryptionError): Decrypted | Promise<Decrypted> {
+    const { bytes, place } = stored
+    for (let index = start; index < this.#links.length; index++) {
+      const { prefix, cipher } = this.#links[index]!
+      if (!bytes.subarray(0, prefix.length).equals(prefix)) continue
+      const next = (error: unknown): Decrypted | Promise<Decrypted> => {
+        if (!(error instanceof DecryptionError)) throw error
+        return this.#tryFrom(index + 1, stored, error)
+      }
+      try {
+        const decrypted = cipher.decrypt(bytes.subarray(prefix.length), place)
+        if (decrypted instanceof Promise) return decrypted.then(each => withAge(each, index), next)
+        return withAge(decrypted, index)
+      } catch (error) {
+        return next(error)
+      }
+    }
+    throw failure ?? new DecryptionError('no matching prefix found')
+  }
+}
+
+interface Stored {
+  readonly bytes: Buffer
+  readonly place: Place
+}
+
+interface Link {
+  readonly prefix: Buffer
+  readonly cipher: Cipher
+}
+
+/** What any but the first provider has written would be written differently today. */
+function withAge(decrypted: Decrypted, index: number): Decrypted {
+  return index === 0 || decrypted.isStale ? decrypted : { ...decrypted, isStale: true }
+}
+
+/** Values as they are. One that somebody encrypted is not such a value. */
+export const identity: Cipher = {
+  encrypt: value => value,
+  decrypt: stored => {
+    if (Buffer.from(stored.subarray(0, encryptedPrefix.length)).equals(Buffer.from(encryptedPrefix))) {
+      throw new DecryptionError('the value is encrypted, and no key for it is configured')
+    }
+    return { value: stored, isStale: false }
+  },
+}

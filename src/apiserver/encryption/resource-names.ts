@@ -1,0 +1,108 @@
+/** The names of resources in an encryption configuration, and which resource a key of the store belongs to. */
+import { builtinResources } from '#/api/builtin.ts'
+import { invalid, type FieldError } from '#/api/field-error.ts'
+import { prefixOf, storeRoot } from '../registry/store-keys.ts'
+
+export interface GroupResource {
+  readonly group: string
+  readonly plural: string
+}
+
+/** `deployments.apps`; without a point it is one of the core group. */
+function parseGroupResource(name: string): GroupResource {
+  const point = name.indexOf('.')
+  return point === -1
+    ? { plural: name, group: '' }
+    : { plural: name.slice(0, point), group: name.slice(point + 1) }
+}
+
+/** Whether a name, which may be `*.*`, `*.` or `*.apps`, means a resource. */
+export function includesResource(name: string, { group, plural }: GroupResource): boolean {
+  const named = parseGroupResource(name)
+  if (named.plural === '*') return named.group === '*' || named.group === group
+  return named.plural === plural && named.group === group
+}
+
+/** The part of a key that all objects of a resource have in common; undefined for what is no object. */
+export function folderOf(key: string): string | undefined {
+  if (!key.startsWith(storeRoot)) return undefined
+  const first = key.indexOf('/', storeRoot.length)
+  if (first === -1) return undefined
+  const name = key.slice(storeRoot.length, first)
+  if (name !== 'services' && !name.includes('.')) return name
+  const second = key.indexOf('/', first + 1)
+  return second === -1 ? undefined : key.slice(storeRoot.length, second)
+}
+
+/** The resource whose objects are in a folder; undefined when they are none that the API serves. */
+export function resourceOfFolder(folder: string): GroupResource | undefined {
+  builtin ??= builtinFolders()
+  const known = builtin.get(folder)
+  if (known) return known
+  const [group = '', plural] = folder.split('/')
+  return plural === undefined ? undefined : { group, plural }
+}
+
+let builtin: ReadonlyMap<string, GroupResource> | undefined
+
+function builtinFolders(): ReadonlyMap<string, GroupResource> {
+  const folders = new Map<string, GroupResource>()
+  for (const resource of builtinResources()) {
+    const folder = prefixOf(resource, '').slice(storeRoot.length, -1)
+    // Events have two groups, and are stored as those of the core group.
+    const { group, plural } = resource
+    if (!folders.has(folder) || group === '') folders.set(folder, { group, plural })
+  }
+  return folders
+}
+
+export function validateResourceNames(field: string, names: readonly string[]): FieldError[] {
+  return [
+    ...validateOverlap(field, names),
+    ...names.flatMap((name, index) => {
+      const detail = whyNotName(name)
+      return detail === undefined ? [] : [invalid(`${field}[${index}]`, name, detail)]
+    }),
+  ]
+}
+
+const notServed: ReadonlySet<string> = new Set([
+  'apiserveripinfo',
+  'serviceipallocations',
+  'servicenodeportallocations',
+])
+
+function whyNotName(name: string): string | undefined {
+  if (/[A-Z]/.test(name)) return 'resource name should not contain capital letters'
+  if (name === '*')
+    return "use '*.' to encrypt all the resources from core API group or *.* to encrypt all resources"
+  if (notServed.has(name)) return 'resources which do not have REST API/s cannot be encrypted'
+  const { group, plural } = parseGroupResource(name)
+  if (group === 'events.k8s.io') {
+    const advice = "Use 'events' instead in the config file"
+    return `'*.events.k8s.io' objects are stored using the 'events' API group in etcd. ${advice}`
+  }
+  if (group === 'extensions') return "'extensions' group has been removed and cannot be used for encryption"
+  if (group === '*' && plural !== '*') return 'encrypting the same resource across groups is not supported'
+  return undefined
+}
+
+/** What is named twice in one list would be there in vain. */
+function validateOverlap(field: string, names: readonly string[]): FieldError[] {
+  const resources = names.map(parseGroupResource)
+  const isTwice = new Set(resources.map(({ group, plural }) => `${plural}.${group}`)).size < names.length
+  const hasOverlap = resources.some((left, index) =>
+    resources.some((right, other) => {
+      if (index === other || (left.group === right.group && left.plural === right.plural)) return false
+      if (left.group === '*' && left.plural === '*') return true
+      return left.group === right.group && left.plural === '*'
+    }),
+  )
+  const masked =
+    "using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed " +
+    'as they will be masked'
+  return [
+    ...(isTwice ? [invalid(field, names, 'the same resource cannot be specified multiple times')] : []),
+    ...(hasOverlap ? [invalid(field, names, masked)] : []),
+  ]
+}

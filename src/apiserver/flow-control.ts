@@ -1,0 +1,220 @@
+/**
+ * Priority and fairness: which requests get the server's attention when there are more than it can serve at
+ * once. Flow schemas sort requests into priority levels, which do not take seats from each other beyond what
+ * they lend; within a level flows take turns, so that a flood of one does not slow the others. A request for
+ * which there is a seat is not slowed at all.
+ * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/
+ */
+import type { FlowSchema, PolicyRulesWithSubjects } from '#/api/generated/flowcontrol/v1.ts'
+import type { Clock } from '#/platform/platform.ts'
+import {
+  levelConfigurationOf,
+  levelsPrefix,
+  mandatoryLevels,
+  readLevels,
+  readSchemas,
+  schemasPrefix,
+} from './flow-control/configuration.ts'
+import { estimateSeats } from './flow-control/estimate-seats.ts'
+import { isLongRunning } from './flow-control/long-running.ts'
+import { byPrecedence, distinguisherOf, includesRequest, rulesFor } from './flow-control/match-flow.ts'
+import { tooMany } from './flow-control/max-in-flight.ts'
+import { boundsOf, planLimits } from './flow-control/plan-limits.ts'
+import { PriorityLevel, type Seat } from './flow-control/priority-level.ts'
+import type { Stage } from './pipeline.ts'
+import type { Registry } from './registry/registry.ts'
+import type { ApiResponse, RequestContext, UserInfo } from './request.ts'
+
+export { maxInFlight } from './flow-control/max-in-flight.ts'
+
+export interface FlowControlOptions {
+  readonly registry: Pick<Registry, 'platform' | 'cache' | 'scheme'>
+  /** Seats of the whole server: `--max-requests-inflight` and `--max-mutating-requests-inflight` together. */
+  readonly seats: number
+}
+
+export class FlowControl {
+  readonly #registry: FlowControlOptions['registry']
+  readonly #clock: Clock
+  readonly #seats: number
+  /** By name; those that are gone from the configuration are gone from here once nothing of theirs runs. */
+  readonly #levels = new Map<string, PriorityLevel>()
+  #routes: readonly Route[] | undefined
+  /** What is left of the routes for a user. Made anew whenever the routes are. */
+  #routesOfUsers = new WeakMap<UserInfo, readonly UserRoute[]>()
+  #plannedMs: number
+
+  constructor({ registry, seats }: FlowControlOptions) {
+    this.#registry = registry
+    this.#clock = registry.platform.clock
+    this.#seats = seats
+    this.#plannedMs = this.#clock.monotonicMs()
+    const forget = (): void => {
+      this.#routes = undefined
+    }
+    for (const prefix of [schemasPrefix, levelsPrefix]) {
+      registry.cache.subscribe(prefix, { onEvents: forget, onReset: forget })
+    }
+  }
+
+  /** Comes after it is known who asks, and before anything is done for him. */
+  readonly stage: Stage = (context, next) => {
+    if (isLongRunning(context.info)) return next()
+    const { level, headers, schema } = this.#routeOf(context)
+    if (headers)
+      context.responseHeaders = context.responseHeaders ? { ...context.responseHeaders, ...headers } : headers
+    const seats = level.isExempt ? 1 : estimateSeats(this.#registry, context, level.bounds.nominal)
+    const seat = level.tryStart(seats)
+    if (seat) return serve(level, seat, next)
+    const distinguisher = distinguisherOf(schema?.spec, context.user, context.info)
+    return this.#wait(context, next, { level, seats, flow: `${schema?.metadata?.name}/${distinguisher}` })
+  }
+
+  /** Seats that each level has and that are taken, for those who look after the server. */
+  get levels(): readonly LevelSummary[] {
+    this.#currentRoutes()
+    return [...this.#levels.values()].map(({ name, limit, running, bounds }) => ({
+      name,
+      limit,
+      running,
+      ...bounds,
+    }))
+  }
+
+  async #wait(
+    context: RequestContext,
+    next: () => Promise<ApiResponse>,
+    wanted: Wanted,
+  ): Promise<ApiResponse> {
+    const { level, seats, flow } = wanted
+    const outcome = await level.wait(flow, seats, context.request.signal)
+    if (typeof outcome === 'string') throw tooMany()
+    return serve(level, outcome, next)
+  }
+
+  #routeOf({ user, info }: RequestContext): Route {
+    const routes = this.#currentRoutes()
+    let ofUser = this.#routesOfUsers.get(user)
+    if (ofUser === undefined) {
+      ofUser = routes.flatMap(route => {
+        const rules = route.schema ? rulesFor(user, route.schema) : []
+        return rules.length > 0 ? [{ route, rules }] : []
+      })
+      this.#routesOfUsers.set(user, ofUser)
+    }
+    for (const { route, rules } of ofUser) if (includesRequest(rules, info)) return route
+    return routes.at(-1)!
+  }
+
+  #currentRoutes(): readonly Route[] {
+    const nowMs = this.#clock.monotonicMs()
+    if (this.#routes === undefined) {
+      this.#adopt()
+      this.#plannedMs = nowMs
+    } else if (nowMs - this.#plannedMs >= planMs) {
+      this.#plan(nowMs)
+    }
+    const routes = this.#routes ?? this.#makeRoutes()
+    // A cache that has not been filled yet does not say when it is.
+    this.#routes = this.#registry.cache.revision > 0 ? routes : undefined
+    return routes
+  }
+
+  #adopt(): void {
+    const objects = readLevels(this.#registry)
+    const wanted = new Map(mandatoryLevels)
+    for (const object of objects) wanted.set(object.metadata?.name ?? '', levelConfigurationOf(object))
+    for (const [name, configuration] of wanted) {
+      const known = this.#levels.get(name)
+      if (known) known.configure(configuration)
+      else this.#levels.set(name, new PriorityLevel(name, configuration, this.#clock))
+    }
+    for (const name of this.#levels.keys()) if (!wanted.has(name)) this.#levels.delete(name)
+    const totalShares = [...wanted.values()].reduce((sum, { nominalShares }) => sum + nominalShares, 0)
+    for (const level of this.#levels.values()) {
+      level.setBounds(boundsOf(level.configuration, totalShares, this.#seats))
+    }
+    this.#routesOfUsers = new WeakMap()
+  }
+
+  /** In the order in which they are tried; the last takes whatever is left. */
+  #makeRoutes(): readonly Route[] {
+    const uids = new Map(
+      readLevels(this.#registry).map(({ metadata }) => [metadata?.name ?? '', metadata?.uid ?? '']),
+    )
+    const routes = readSchemas(this.#registry)
+      .toSorted(byPrecedence)
+      .flatMap(schema => {
+        const name = schema.spec?.priorityLevelConfiguration.name ?? ''
+        const level = this.#levels.get(name)
+        // A schema whose level does not exist is as if it were not there.
+        if (level === undefined) return []
+        const headers = {
+          'x-kubernetes-pf-flowschema-uid': schema.metadata?.uid ?? '',
+          'x-kubernetes-pf-prioritylevel-uid': uids.get(name) ?? '',
+        }
+        return [{ schema, level, headers }]
+      })
+    return [...routes, { schema: undefined, level: this.#levels.get('catch-all')!, headers: undefined }]
+  }
+
+  #plan(nowMs: number): void {
+    this.#plannedMs = nowMs
+    const levels = [...this.#levels.values()]
+    const plans = planLimits(
+      levels.map(level => ({
+        ...level.bounds,
+        isExempt: level.isExempt,
+        demand: level.demand.takePeriod(nowMs),
+        smoothed: level.smoothed,
+      })),
+      this.#seats,
+    )
+    for (const [index, level] of levels.entries()) {
+      const { limit, smoothed } = plans[index]!
+      level.smoothed = smoothed
+      level.setLimit(limit)
+    }
+  }
+}
+
+/** How often seats are lent anew; only while somebody asks for any. */
+const planMs = 10_000
+
+export interface LevelSummary {
+  readonly name: string
+  readonly limit: number
+  readonly running: number
+  readonly nominal: number
+  readonly min: number
+  readonly max: number
+}
+
+interface Route {
+  readonly schema: FlowSchema | undefined
+  readonly level: PriorityLevel
+  readonly headers: Readonly<Record<string, string>> | undefined
+}
+
+interface UserRoute {
+  readonly route: Route
+  readonly rules: readonly PolicyRulesWithSubjects[]
+}
+
+interface Wanted {
+  readonly level: PriorityLevel
+  readonly seats: number
+  readonly flow: string
+}
+
+async function serve(
+  level: PriorityLevel,
+  seat: Seat,
+  next: () => Promise<ApiResponse>,
+): Promise<ApiResponse> {
+  try {
+    return await next()
+  } finally {
+    level.finish(seat)
+  }
+}

@@ -1,0 +1,43 @@
+/** Flow schemas and priority levels, as they are at the moment. */
+import type { FlowSchema, PriorityLevelConfiguration } from '#/api/generated/flowcontrol/v1.ts'
+import { flowSchemas, priorityLevelConfigurations } from '#/api/generated/flowcontrol/v1-resources.ts'
+import type { Registry } from '../registry/registry.ts'
+import { prefixOf } from '../registry/store-keys.ts'
+import type { LevelConfiguration } from './priority-level.ts'
+
+export const schemasPrefix = prefixOf(flowSchemas, '')
+export const levelsPrefix = prefixOf(priorityLevelConfigurations, '')
+
+export function readSchemas({ cache }: Pick<Registry, 'cache'>): readonly FlowSchema[] {
+  return Array.from(cache.list(schemasPrefix), stored => stored.object as FlowSchema)
+}
+
+export function readLevels({ cache }: Pick<Registry, 'cache'>): readonly PriorityLevelConfiguration[] {
+  return Array.from(cache.list(levelsPrefix), stored => stored.object as PriorityLevelConfiguration)
+}
+
+export function levelConfigurationOf({ spec }: PriorityLevelConfiguration): LevelConfiguration {
+  if (spec?.type === 'Exempt') {
+    const { nominalConcurrencyShares: nominalShares = 0, lendablePercent = 0 } = spec.exempt ?? {}
+    return { isExempt: true, nominalShares, lendablePercent, borrowingPercent: undefined, queuing: undefined }
+  }
+  const { limited = {} } = spec ?? {}
+  const { nominalConcurrencyShares: nominalShares = 30, lendablePercent = 0, limitResponse } = limited
+  const { queues = 64, handSize = 8, queueLengthLimit = 50 } = limitResponse?.queuing ?? {}
+  return {
+    isExempt: false,
+    nominalShares,
+    lendablePercent,
+    borrowingPercent: limited.borrowingLimitPercent,
+    queuing:
+      limitResponse?.type === 'Queue' ? { queues, handSize, queueLengthMax: queueLengthLimit } : undefined,
+  }
+}
+
+const plain = { lendablePercent: 0, borrowingPercent: undefined, queuing: undefined }
+
+/** What there is even when somebody has deleted it. */
+export const mandatoryLevels: ReadonlyMap<string, LevelConfiguration> = new Map([
+  ['exempt', { ...plain, isExempt: true, nominalShares: 0 }],
+  ['catch-all', { ...plain, isExempt: false, nominalShares: 5 }],
+])

@@ -1,0 +1,8 @@
+import type { RequestInfo } from '../request-info.ts'
+
+/** Requests that last and do little: they are not counted. A watch is, until it has begun. */
+export function isLongRunning(info: RequestInfo): boolean {
+  return info.isResource && lasting.has(info.subresource)
+}
+
+const lasting: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])

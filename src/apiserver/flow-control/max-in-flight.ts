@@ -1,0 +1,34 @@
+/** The simple alternative: so many requests at once that read, and so many that write, whoever sends them. */
+import { tooManyRequests } from '#/api/errors.ts'
+import type { Stage } from '../pipeline.ts'
+import { isLongRunning } from './long-running.ts'
+
+export interface InFlightLimits {
+  /** 0 is no limit. */
+  readonly readOnly: number
+  readonly mutating: number
+}
+
+export function maxInFlight(limits: InFlightLimits): Stage {
+  const running = { readOnly: 0, mutating: 0 }
+  return async (context, next) => {
+    const { info, user } = context
+    if (isLongRunning(info) || user.groups.includes('system:masters')) return next()
+    const kind = reading.has(info.verb) ? 'readOnly' : 'mutating'
+    if (limits[kind] > 0 && running[kind] >= limits[kind]) throw tooMany()
+    running[kind]++
+    try {
+      return await next()
+    } finally {
+      running[kind]--
+    }
+  }
+}
+
+const reading: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head'])
+
+export function tooMany() {
+  return tooManyRequests('Too many requests, please try again later.', retryAfterSeconds)
+}
+
+const retryAfterSeconds = 1

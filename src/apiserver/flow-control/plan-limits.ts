@@ -1,0 +1,105 @@
+/**
+ * How the seats of the server are divided among priority levels. Each has its part; what it does not use it
+ * lends, within bounds, to those that ask for more.
+ * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/#seats-occupied-by-a-request
+ */
+export interface Shares {
+  readonly isExempt: boolean
+  readonly nominalShares: number
+  readonly lendablePercent: number
+  /** No bound when undefined. */
+  readonly borrowingPercent: number | undefined
+}
+
+/** In seats. */
+export interface Bounds {
+  readonly nominal: number
+  /** What is left when everything is lent that may be. */
+  readonly min: number
+  /** What it comes to when everything is borrowed that may be. */
+  readonly max: number
+}
+
+export function boundsOf(shares: Shares, totalShares: number, serverSeats: number): Bounds {
+  const { nominalShares, lendablePercent, borrowingPercent } = shares
+  const nominal = totalShares === 0 ? 0 : Math.ceil((serverSeats * nominalShares) / totalShares)
+  const lendable = Math.round((nominal * lendablePercent) / 100)
+  const borrowable =
+    borrowingPercent === undefined ? serverSeats : Math.round((nominal * borrowingPercent) / 100)
+  return {
+    nominal,
+    min: nominal - lendable,
+    max: Math.min(Math.max(serverSeats, nominal), nominal + borrowable),
+  }
+}
+
+/** Of the last period: seats that were taken or waited for. */
+export interface Demand {
+  readonly high: number
+  readonly average: number
+  readonly deviation: number
+}
+
+export interface LevelState extends Bounds {
+  readonly isExempt: boolean
+  readonly demand: Demand
+  /** What the plan before this one made of the demand. */
+  readonly smoothed: number
+}
+
+export interface LevelPlan {
+  /** Seats that the level may use until the next plan. */
+  readonly limit: number
+  readonly smoothed: number
+}
+
+/** What is remembered of earlier demand, so that who needs seats again has not lost them all at once. */
+const memory = 0.977
+
+export function planLimits(levels: readonly LevelState[], serverSeats: number): readonly LevelPlan[] {
+  const wanted = levels.map(level => {
+    const { min, nominal, demand, smoothed } = level
+    const envelope = Math.min(demand.high, demand.average + demand.deviation)
+    const smooth = Math.max(envelope, memory * smoothed + (1 - memory) * envelope)
+    const low = Math.max(min, Math.min(nominal, demand.high))
+    return { level, smooth, low, target: Math.max(low, smooth) }
+  })
+  const taken = wanted.filter(({ level }) => level.isExempt).reduce((sum, { low }) => sum + low, 0)
+  const wishes = wanted
+    .filter(({ level }) => !level.isExempt)
+    .map(({ level, ...wish }) => ({ ...wish, high: level.max }))
+  const fraction = fairFraction(wishes, serverSeats - taken)
+  return wanted.map(({ level, smooth, low, target }) => ({
+    limit: level.isExempt ? low : Math.round(clamp(fraction * target, low, level.max)),
+    smoothed: smooth,
+  }))
+}
+
+interface Wish {
+  readonly target: number
+  readonly low: number
+  readonly high: number
+}
+
+/** The fraction of their targets that all levels get, but for their bounds, such that all seats are given out. */
+function fairFraction(wishes: readonly Wish[], seats: number): number {
+  const given = (fraction: number): number =>
+    wishes.reduce((sum, { target, low, high }) => sum + clamp(fraction * target, low, high), 0)
+  const most = Math.max(1, ...wishes.map(({ target, high }) => (target > 0 ? high / target : 0)))
+  if (given(0) >= seats) return 0
+  if (given(most) <= seats) return most
+  let [low, high] = [0, most]
+  for (let step = 0; step < bisections; step++) {
+    const middle = (low + high) / 2
+    if (given(middle) < seats) low = middle
+    else high = middle
+  }
+  return low
+}
+
+/** Enough for every digit that a number has. */
+const bisections = 60
+
+function clamp(value: number, low: number, high: number): number {
+  return Math.min(Math.max(value, low), Math.max(low, high))
+}

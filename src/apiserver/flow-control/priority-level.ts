@@ -1,0 +1,164 @@
+/** The seats of one priority level, and what becomes of requests for which there are none. */
+import type { Clock } from '#/platform/platform.ts'
+import { FairQueues, type Charge, type QueuingLimits, type Waiting } from './fair-queues.ts'
+import type { Bounds, Shares } from './plan-limits.ts'
+import { SeatDemand } from './seat-demand.ts'
+
+export interface LevelConfiguration extends Shares {
+  /** Without it requests for which there is no seat are refused. */
+  readonly queuing: QueuingLimits | undefined
+}
+
+/** A request that has its seats. They are given back with `finish`. */
+export interface Seat {
+  readonly seats: number
+  /** Undefined when it did not have to wait. */
+  readonly charge: Charge | undefined
+  readonly startedMs: number
+}
+
+/** Why a request did not get a seat. */
+export type Refusal = 'concurrency-limit' | 'queue-full' | 'time-out' | 'cancelled'
+
+export class PriorityLevel {
+  readonly name: string
+  readonly demand: SeatDemand
+  readonly #clock: Clock
+  #configuration: LevelConfiguration
+  #queues: FairQueues | undefined
+  #running = 0
+  #limit = 0
+  #bounds: Bounds = { nominal: 0, min: 0, max: 0 }
+  /** What the last plan made of the demand. */
+  smoothed = 0
+
+  constructor(name: string, configuration: LevelConfiguration, clock: Clock) {
+    this.name = name
+    this.#clock = clock
+    this.#configuration = configuration
+    this.demand = new SeatDemand(clock.monotonicMs())
+    this.#adoptQueuing()
+  }
+
+  get isExempt(): boolean {
+    return this.#configuration.isExempt
+  }
+
+  get configuration(): LevelConfiguration {
+    return this.#configuration
+  }
+
+  get bounds(): Bounds {
+    return this.#bounds
+  }
+
+  get limit(): number {
+    return this.#limit
+  }
+
+  /** Seats that are taken. */
+  get running(): number {
+    return this.#running
+  }
+
+  configure(configuration: LevelConfiguration): void {
+    this.#configuration = configuration
+    this.#adoptQueuing()
+  }
+
+  setBounds(bounds: Bounds): void {
+    const isNew = this.#bounds.nominal !== bounds.nominal
+    this.#bounds = bounds
+    if (isNew) this.setLimit(bounds.nominal)
+  }
+
+  setLimit(seats: number): void {
+    this.#limit = seats
+    this.#startWaiting()
+  }
+
+  /** Takes seats at once; undefined when there are none, or when others wait for them already. */
+  tryStart(seats: number): Seat | undefined {
+    const isFree =
+      this.isExempt || (this.#fits(seats) && (this.#queues === undefined || this.#queues.isEmpty))
+    if (!isFree) return undefined
+    const nowMs = this.#clock.monotonicMs()
+    this.#running += seats
+    this.demand.add(seats, nowMs)
+    return { seats, charge: undefined, startedMs: nowMs }
+  }
+
+  /** Waits for seats. */
+  wait(flow: string, seats: number, signal: AbortSignal): Promise<Seat | Refusal> | Refusal {
+    const queues = this.#queues
+    if (queues === undefined || this.#configuration.queuing === undefined) return 'concurrency-limit'
+    const { promise, resolve } = Promise.withResolvers<Seat | Refusal>()
+    const leave = (refusal: Refusal): void => {
+      stopWaiting()
+      queues.leave(queue!, waiting)
+      this.demand.add(-seats, this.#clock.monotonicMs())
+      resolve(refusal)
+      this.#startWaiting()
+    }
+    const waiting: Waiting = {
+      seats,
+      isGone: false,
+      start: charge => {
+        stopWaiting()
+        resolve({ seats, charge, startedMs: this.#clock.monotonicMs() })
+      },
+    }
+    const queue = queues.add(flow, waiting)
+    if (queue === undefined) return 'queue-full'
+    const cancel = (): void => leave('cancelled')
+    const timer = this.#clock.setTimer(waitMsMax, () => leave('time-out'))
+    const stopWaiting = (): void => {
+      timer.cancel()
+      signal.removeEventListener('abort', cancel)
+    }
+    this.demand.add(seats, this.#clock.monotonicMs())
+    if (signal.aborted) cancel()
+    else signal.addEventListener('abort', cancel, { once: true })
+    return promise
+  }
+
+  finish({ seats, charge, startedMs }: Seat): void {
+    const nowMs = this.#clock.monotonicMs()
+    this.#running -= seats
+    this.demand.add(-seats, nowMs)
+    if (charge) this.#queues?.finish(charge, nowMs - startedMs)
+    if (this.#queues?.isEmpty === false) this.#startWaiting()
+  }
+
+  /** One that wants more seats than there are gets them all. */
+  #fits(seats: number): boolean {
+    if (this.#limit === 0) return false
+    return this.#running === 0 || this.#running + seats <= this.#limit
+  }
+
+  #startWaiting(): void {
+    const queues = this.#queues
+    for (let first = queues?.peek(); queues && first; first = queues.peek()) {
+      const { request, queue } = first
+      if (!this.isExempt && !this.#fits(request.seats)) return
+      const charge = queues.start(queue)
+      this.#running += request.seats
+      request.start(charge)
+    }
+  }
+
+  /** Queues stay as long as somebody waits in them, even if nobody else may. */
+  #adoptQueuing(): void {
+    const { queuing } = this.#configuration
+    if (queuing === undefined) {
+      if (this.#queues?.isEmpty !== false) this.#queues = undefined
+    } else if (this.#queues) {
+      this.#queues.setLimits(queuing)
+    } else {
+      this.#queues = new FairQueues(queuing)
+    }
+  }
+}
+
+/** A quarter of the time that a request may take. */
+const waitMsMax = 15_000

@@ -1,0 +1,59 @@
+/** The object in the body of a request: read strictly, in the kind the path stands for. */
+import { DecodeError } from '#/api/decode-error.ts'
+import { badRequest } from '#/api/errors.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { decodeProtobuf } from '#/api/protobuf.ts'
+import type { GroupVersionKind } from '#/api/resource.ts'
+import type { StructSchema } from '#/api/schema.ts'
+import { requestBytesMax, strictDecode, type FieldValidation } from '#/api/strict-decode.ts'
+import { bodyFormat, mediaTypes } from '../negotiation.ts'
+import type { Call } from './call.ts'
+
+export interface Expected {
+  readonly kind: GroupVersionKind
+  readonly schema: StructSchema
+  readonly fieldValidation: FieldValidation
+}
+
+export async function decodeBody(call: Call, expected: Expected): Promise<KubernetesObject> {
+  const { request } = call.context
+  if (request.body.value !== undefined) return request.body.value as KubernetesObject
+  const format = bodyFormat(request.headers['content-type'])
+  return decodeBytes(call, await request.body.bytes(requestBytesMax), { ...expected, format })
+}
+
+function decodeBytes(
+  call: Call,
+  bytes: Uint8Array,
+  { kind, schema, fieldValidation, format }: Expected & { readonly format: keyof typeof mediaTypes },
+): KubernetesObject {
+  if (format === 'protobuf') {
+    const object: KubernetesObject = readProtobuf(bytes, kind)
+    if (object.kind !== kind.kind) {
+      throw badRequest(`${object.kind} in version "${object.apiVersion}" cannot be handled as a ${kind.kind}`)
+    }
+    return object
+  }
+  const { value, warnings } = strictDecode(bytes, mediaTypes[format], schema, {
+    expected: kind,
+    fieldValidation,
+  })
+  for (const warning of warnings) call.context.warnings.add(warning)
+  return value
+}
+
+function readProtobuf(bytes: Uint8Array, kind: GroupVersionKind): KubernetesObject {
+  try {
+    return decodeProtobuf(bytes, kind)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw badRequest(`the object provided is unrecognized: ${error.message}`)
+  }
+}
+
+/** The whole body of a request whose content the caller reads itself. */
+export async function bodyBytes(call: Call): Promise<Uint8Array> {
+  const { body } = call.context.request
+  if (body.value !== undefined) return Buffer.from(JSON.stringify(body.value))
+  return body.bytes(requestBytesMax)
+}

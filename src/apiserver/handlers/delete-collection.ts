@@ -1,0 +1,30 @@
+/** DELETE of a whole list: every object that the selectors match, each as if it were deleted alone. */
+import { isApiError } from '#/api/errors.ts'
+import type { ApiResponse } from '../request.ts'
+import { listBody } from '../list-body.ts'
+import type { Call } from './call.ts'
+import { deleteObject } from './delete.ts'
+import { readDeleteOptions } from './delete-options.ts'
+import { readPage } from './list.ts'
+import { readListOptions } from './list-options.ts'
+
+export async function removeCollection(call: Call): Promise<ApiResponse> {
+  const listOptions = readListOptions(call)
+  const options = await readDeleteOptions(call)
+  const { objects, meta } = await readPage(call, listOptions)
+  for (let start = 0; start < objects.length; start += deletionsAtOnce) {
+    await Promise.all(
+      objects.slice(start, start + deletionsAtOnce).map(async ({ key }) => {
+        try {
+          await deleteObject(call, key, options)
+        } catch (error) {
+          // Somebody else deleted it first: what was asked for is so.
+          if (!isApiError(error, 'NotFound')) throw error
+        }
+      }),
+    )
+  }
+  return { status: 200, body: listBody(call.view, objects, meta, call) }
+}
+
+const deletionsAtOnce = 32

@@ -1,0 +1,110 @@
+/** How a deletion is to be done, from the body or the query. */
+import { decode } from '#/api/decode.ts'
+import { DecodeError } from '#/api/decode-error.ts'
+import { structDefinition } from '#/api/definitions.ts'
+import { badRequest } from '#/api/errors.ts'
+import { forbiddenField, invalid, invalidObject, notSupported, type FieldError } from '#/api/field-error.ts'
+import type { DeleteOptions as DeleteOptionsObject } from '#/api/generated/meta/v1.ts'
+import { parseJson } from '#/api/json.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { decodeProtobuf } from '#/api/protobuf.ts'
+import { requestBytesMax } from '#/api/strict-decode.ts'
+import { parseYaml } from '#/api/yaml.ts'
+import { bodyFormat, type Format } from '../negotiation.ts'
+import { isTrue } from '../request-info.ts'
+import { integerParameter, type Call } from './call.ts'
+
+export interface DeleteOptions {
+  readonly dryRun: boolean
+  /** Undefined for what the kind does by itself. */
+  readonly gracePeriodSeconds: number | undefined
+  readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined
+  readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string }
+  /** As admission sees them. */
+  readonly sent: Readonly<Record<string, unknown>>
+}
+
+const policies: readonly string[] = ['Orphan', 'Background', 'Foreground']
+
+export async function readDeleteOptions(call: Call): Promise<DeleteOptions> {
+  return deleteOptionsOf({ ...queryOptions(call), ...(await bodyOptions(call)) }, false)
+}
+
+/** Options that came inside another object. Throws ApiError 422. */
+export function deleteOptionsOf(sent: DeleteOptionsObject, isDryRun: boolean): DeleteOptions {
+  const errors = check(sent)
+  if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, errors)
+  const { dryRun = [], gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions = {} } = sent
+  const orphans = orphanDependents === undefined ? undefined : orphanDependents ? 'Orphan' : 'Background'
+  return {
+    dryRun: isDryRun || dryRun.length > 0,
+    gracePeriodSeconds: gracePeriodSeconds === undefined ? undefined : Number(gracePeriodSeconds),
+    propagationPolicy: (propagationPolicy || orphans) as DeleteOptions['propagationPolicy'],
+    preconditions,
+    sent: { kind: 'DeleteOptions', apiVersion: 'meta.k8s.io/v1', ...sent },
+  }
+}
+
+function queryOptions({ context }: Call): DeleteOptionsObject {
+  const { query } = context.request
+  const grace = integerParameter(query, 'gracePeriodSeconds')
+  const dryRun = query.getAll('dryRun').filter(value => value !== '')
+  const policy = query.get('propagationPolicy')
+  const orphan = query.get('orphanDependents')
+  return {
+    ...(grace !== undefined && { gracePeriodSeconds: grace }),
+    ...(dryRun.length > 0 && { dryRun }),
+    ...(policy && { propagationPolicy: policy }),
+    ...(orphan !== null && { orphanDependents: isTrue(orphan) }),
+  }
+}
+
+async function bodyOptions(call: Call): Promise<DeleteOptionsObject> {
+  const { request } = call.context
+  if (request.body.value !== undefined) return request.body.value as DeleteOptionsObject
+  const bytes = await request.body.bytes(requestBytesMax)
+  if (bytes.length === 0) return {}
+  const format = bodyFormat(request.headers['content-type'])
+  const value = read(bytes, format)
+  const { kind = 'DeleteOptions', apiVersion } = value as KubernetesObject
+  // Every group knows the options under its own name; what they say is the same.
+  if (kind !== 'DeleteOptions')
+    throw badRequest(`${kind} in version "${apiVersion ?? ''}" cannot be handled as DeleteOptions`)
+  return value
+}
+
+function read(bytes: Uint8Array, format: Format): object {
+  try {
+    if (format === 'protobuf') return decodeProtobuf(bytes)
+    const value = format === 'yaml' ? parseYaml(bytes) : parseJson(bytes)
+    return decode(value, structDefinition('meta.v1.DeleteOptions')).value
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw badRequest(`the deletion's options cannot be read: ${error.message}`)
+  }
+}
+
+function check({
+  dryRun = [],
+  gracePeriodSeconds,
+  propagationPolicy,
+  orphanDependents,
+}: DeleteOptionsObject): FieldError[] {
+  const errors = dryRun.filter(value => value !== 'All').map(value => notSupported('dryRun', value, ['All']))
+  if (propagationPolicy !== undefined && orphanDependents !== undefined) {
+    errors.push(
+      invalid(
+        'propagationPolicy',
+        propagationPolicy,
+        'orphanDependents and deletionPropagation cannot be both set',
+      ),
+    )
+  }
+  if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) {
+    errors.push(notSupported('propagationPolicy', propagationPolicy, ['Foreground', 'Background', 'Orphan']))
+  }
+  if (gracePeriodSeconds !== undefined && gracePeriodSeconds < 0) {
+    errors.push(forbiddenField('gracePeriodSeconds', 'must be greater than or equal to 0'))
+  }
+  return errors
+}

@@ -1,0 +1,184 @@
+/**
+ * DELETE: at once when nothing holds the object, otherwise it is marked and stays until its grace period is
+ * over and the last finalizer is gone. See https://kubernetes.io/docs/concepts/architecture/garbage-
+ * collection/
+ */
+import { conflict, notFound, objectModified } from '#/api/errors.ts'
+import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
+import { foregroundFinalizer, orphanFinalizer } from '#/api/names.ts'
+import { formatTime } from '#/api/time.ts'
+import type { AdmissionRequest } from '../admission/admission.ts'
+import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
+import { removeObject } from '../registry/update-object.ts'
+import { latest, rulesOf } from '../registry/write.ts'
+import { annotate, type ApiResponse } from '../request.ts'
+import { valueBody } from '../view.ts'
+import { keyOfCall, subjectOf, type Call } from './call.ts'
+import { readDeleteOptions, type DeleteOptions } from './delete-options.ts'
+
+export async function remove(call: Call): Promise<ApiResponse> {
+  const key = keyOfCall(call)
+  const outcome = await deleteObject(call, key, await readDeleteOptions(call))
+  if (outcome.isGone && !returnsObject(call))
+    return { status: 200, body: valueBody(goneStatus(call, outcome.stored), call.view.negotiated) }
+  return { status: 200, body: call.view.body(outcome.stored) }
+}
+
+export interface Deletion {
+  /** As it was deleted, or as it is marked now. */
+  readonly stored: StoredObject
+  readonly isGone: boolean
+}
+
+export async function deleteObject(call: Call, key: string, options: DeleteOptions): Promise<Deletion> {
+  const { registry } = call
+  let current = await latest(registry, key)
+  for (let attempts = 1; ; attempts++) {
+    if (current === undefined) throw notFound(nameSubject(call, key))
+    checkPreconditions(call, current, options)
+    await registry.admission.validate(admissionOf(call, current, options))
+    const outcome = await tryDelete(call, current, options)
+    if ('stored' in outcome) return outcome
+    if (attempts === attemptsMax) throw conflict(nameSubject(call, key), objectModified)
+    current = outcome.current
+  }
+}
+
+/** Races that one deletion may lose before its client hears of it. */
+const attemptsMax = 50
+
+type Outcome = Deletion | { readonly current: StoredObject | undefined }
+
+async function tryDelete(call: Call, current: StoredObject, options: DeleteOptions): Promise<Outcome> {
+  const { registry, resource } = call
+  const graceSeconds = graceOf(call, current.object, options)
+  const finalizers = finalizersOf(current.object, options)
+  const rules = rulesOf(resource)
+  const isPending = graceSeconds > 0 || finalizers.length > 0 || (rules.isHeld?.(current.object) ?? false)
+  if (!isPending) {
+    if (options.dryRun) return { stored: current, isGone: true }
+    const result = await removeObject(registry, { resource }, current)
+    return 'current' in result ? result : { stored: current, isGone: true }
+  }
+  const begun = rules.beginDeletion?.(current.object) ?? current.object
+  const marked = mark(registry.platform.clock.now(), begun, { graceSeconds, finalizers })
+  const bytes = encodeForStore(marked)
+  if (marked === current.object) return { stored: current, isGone: false }
+  if (options.dryRun)
+    return { stored: new StoredObject(current.key, current.revision, bytes, marked), isGone: false }
+  registry.cache.noteWrite(bytes, marked)
+  const result = await registry.store.update(current.key, bytes, { expectedRevision: current.revision })
+  if (result.written)
+    return { stored: new StoredObject(current.key, result.revision, bytes, marked), isGone: false }
+  return {
+    current: result.current && new StoredObject(current.key, result.current.revision, result.current.value),
+  }
+}
+
+/**
+ * A pod is given time to stop; what the kind says is the longest, and a second deletion may only shorten it.
+ */
+function graceOf({ resource }: Call, object: KubernetesObject, options: DeleteOptions): number {
+  const wanted = rulesOf(resource).gracePeriodSeconds?.(object, options.gracePeriodSeconds) ?? 0
+  const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata ?? {}
+  if (deletionTimestamp === undefined) return wanted
+  return Math.min(wanted, Number(deletionGracePeriodSeconds ?? 0))
+}
+
+/** What must be done before the object may go, the propagation policy's own finalizers included. */
+function finalizersOf(
+  { metadata = {} }: KubernetesObject,
+  { propagationPolicy }: DeleteOptions,
+): readonly string[] {
+  const before = metadata.finalizers ?? []
+  if (propagationPolicy === undefined) return before
+  const others = before.filter(each => each !== orphanFinalizer && each !== foregroundFinalizer)
+  if (propagationPolicy === 'Orphan') return [...others, orphanFinalizer]
+  if (propagationPolicy === 'Foreground') return [...others, foregroundFinalizer]
+  return others
+}
+
+interface Mark {
+  readonly graceSeconds: number
+  readonly finalizers: readonly string[]
+}
+
+function mark(nowMs: number, object: KubernetesObject, { graceSeconds, finalizers }: Mark): KubernetesObject {
+  const { metadata = {} } = object
+  const isFirst = metadata.deletionTimestamp === undefined
+  const isShorter = graceSeconds < Number(metadata.deletionGracePeriodSeconds ?? 0)
+  const isSame =
+    finalizers.length === (metadata.finalizers?.length ?? 0) &&
+    finalizers.every(each => metadata.finalizers?.includes(each))
+  if (!isFirst && !isShorter && isSame) return object
+  const { finalizers: _, ...rest } = metadata
+  const marked: ObjectMeta = {
+    ...rest,
+    ...(finalizers.length > 0 && { finalizers }),
+    ...((isFirst || isShorter) && {
+      deletionTimestamp: formatTime(nowMs + graceSeconds * 1_000),
+      deletionGracePeriodSeconds: graceSeconds,
+    }),
+    ...(isFirst && metadata.generation !== undefined && { generation: Number(metadata.generation) + 1 }),
+  }
+  return { ...object, metadata: marked }
+}
+
+function checkPreconditions(call: Call, current: StoredObject, { preconditions }: DeleteOptions): void {
+  const { uid, resourceVersion } = preconditions
+  const is = current.object.metadata?.uid
+  if (uid !== undefined && uid !== is) {
+    throw conflict(
+      nameSubject(call, current.key),
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${is}`,
+    )
+  }
+  if (resourceVersion !== undefined && resourceVersion !== String(current.revision)) {
+    const text =
+      `Precondition failed: ResourceVersion in precondition: ${resourceVersion},` +
+      ` ResourceVersion in object meta: ${current.revision}`
+    throw conflict(nameSubject(call, current.key), text)
+  }
+}
+
+function admissionOf(
+  { context, resource, info }: Call,
+  current: StoredObject,
+  options: DeleteOptions,
+): AdmissionRequest {
+  const { name = '', namespace = '' } = current.object.metadata ?? {}
+  return {
+    operation: 'DELETE',
+    resource,
+    subresource: info.subresource,
+    namespace,
+    name,
+    user: context.user,
+    dryRun: options.dryRun,
+    object: undefined,
+    before: current.object,
+    options: options.sent,
+    warn: text => context.warnings.add(text),
+    annotate: (key, value) => annotate(context, key, value),
+  }
+}
+
+/** Deleting a pod answers with the pod; most kinds answer with a status once the object is gone. */
+function returnsObject({ resource }: Call): boolean {
+  return rulesOf(resource).returnsDeleted === true
+}
+
+function goneStatus({ resource }: Call, stored: StoredObject): object {
+  const { name, uid } = stored.object.metadata ?? {}
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: { name, ...(resource.group && { group: resource.group }), kind: resource.plural, uid },
+  }
+}
+
+function nameSubject(call: Call, key: string) {
+  return { ...subjectOf(call), name: key.slice(key.lastIndexOf('/') + 1) }
+}

@@ -1,0 +1,22 @@
+/** One object, from the cache. */
+import { notFound } from '#/api/errors.ts'
+import type { ApiResponse } from '../request.ts'
+import { tableBody } from '../table.ts'
+import { keyOfCall, subjectOf, type Call } from './call.ts'
+import { freshen } from './list.ts'
+import { parseResourceVersion } from './list-options.ts'
+
+export async function get(call: Call): Promise<ApiResponse> {
+  const { registry, view, context } = call
+  const key = keyOfCall(call)
+  await freshen(call, parseResourceVersion(context.request.query.get('resourceVersion') ?? ''))
+  const stored = registry.cache.get(key)
+  if (stored === undefined) throw notFound(subjectOf(call))
+  if (view.negotiated.transform?.kind === 'Table') {
+    return {
+      status: 200,
+      body: tableBody(view, [stored], { resourceVersion: String(stored.revision) }, call),
+    }
+  }
+  return { status: 200, body: view.body(stored) }
+}

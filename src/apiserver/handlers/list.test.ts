@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { startTestServer, type Answer, type TestServer } from '../test-server.ts'
+
+const maps = '/api/v1/namespaces/default/configmaps'
+
+test('pages of a list show one state, and say how much is left', async t => {
+  const { request } = await serverWith(t, 7)
+  const first = await request('GET', `${maps}?limit=3`)
+  assert.deepEqual([names(first), meta(first)['remainingItemCount']], [['m0', 'm1', 'm2'], 4])
+  await request('DELETE', `${maps}/m4`)
+  await request('POST', maps, configMap('m2a'))
+  const second = await request('GET', `${maps}?limit=3&continue=${String(meta(first)['continue'])}`)
+  assert.deepEqual([names(second), meta(second)['remainingItemCount']], [['m3', 'm4', 'm5'], 1])
+  assert.equal(meta(second)['resourceVersion'], meta(first)['resourceVersion'])
+  const third = await request('GET', `${maps}?limit=3&continue=${String(meta(second)['continue'])}`)
+  assert.deepEqual([names(third), meta(third)['continue']], [['m6'], undefined])
+})
+
+test('a page that ends with the list has no continue token', async t => {
+  const { request } = await serverWith(t, 4)
+  assert.equal(meta(await request('GET', `${maps}?limit=4`))['continue'], undefined)
+  assert.notEqual(meta(await request('GET', `${maps}?limit=3`))['continue'], undefined)
+})
+
+test('selectors choose by labels and by fields', async t => {
+  const { request } = await serverWith(t, 4)
+  const check = async (query: string, expected: readonly string[]): Promise<void> => {
+    assert.deepEqual(names(await request('GET', `${maps}?${query}`)), expected)
+  }
+  await check('labelSelector=parity=even', ['m0', 'm2'])
+  await check('labelSelector=parity!%3Deven', ['m1', 'm3'])
+  await check('labelSelector=parity%20in%20(even,odd),number%20notin%20(1)', ['m0', 'm2', 'm3'])
+  await check('fieldSelector=metadata.name=m2', ['m2'])
+  await check('fieldSelector=metadata.name!%3Dm2', ['m0', 'm1', 'm3'])
+  await check('fieldSelector=metadata.namespace=other', [])
+  await check('labelSelector=parity=odd&limit=1', ['m1'])
+})
+
+test('a list of a state that was asked for shows that state', async t => {
+  const { request } = await serverWith(t, 2)
+  const before = String(meta(await request('GET', maps))['resourceVersion'])
+  await request('POST', maps, configMap('new'))
+  const exact = await request('GET', `${maps}?resourceVersion=${before}&resourceVersionMatch=Exact`)
+  assert.deepEqual([names(exact), meta(exact)['resourceVersion']], [['m0', 'm1'], before])
+  const notOlder = await request('GET', `${maps}?resourceVersion=${before}&resourceVersionMatch=NotOlderThan`)
+  assert.deepEqual(names(notOlder), ['m0', 'm1', 'new'])
+  assert.deepEqual(names(await request('GET', `${maps}?resourceVersion=0&limit=1`)), ['m0', 'm1', 'new'])
+})
+
+test('lists across namespaces hold objects of all of them', async t => {
+  const { request } = await serverWith(t, 1)
+  await request('POST', '/api/v1/namespaces', {
+    kind: 'Namespace',
+    apiVersion: 'v1',
+    metadata: { name: 'other' },
+  })
+  await request('POST', '/api/v1/namespaces/other/configmaps', configMap('elsewhere'))
+  assert.deepEqual(names(await request('GET', '/api/v1/configmaps')), ['m0', 'elsewhere'])
+})
+
+test('a list is also a table, bare metadata, YAML and protobuf', async t => {
+  const { request, raw } = await serverWith(t, 1)
+  const as = (kind: string): Promise<Answer> =>
+    request('GET', maps, undefined, { accept: `application/json;as=${kind};g=meta.k8s.io;v=v1` })
+  const table = await as('Table')
+  assert.equal(table.body['kind'], 'Table')
+  assert.equal((table.body as unknown as { rows: { cells: string[] }[] }).rows[0]?.cells[0], 'm0')
+  const partial = await as('PartialObjectMetadataList')
+  assert.deepEqual(
+    [partial.body['kind'], Object.keys(partial.body['items']![0] ?? {})],
+    ['PartialObjectMetadataList', ['kind', 'apiVersion', 'metadata']],
+  )
+  assert.match(
+    (await request('GET', maps, undefined, { accept: 'application/yaml' })).text,
+    /^apiVersion: v1\nitems:\n- /u,
+  )
+  const protobuf = await raw('GET', maps, { headers: { accept: 'application/vnd.kubernetes.protobuf' } })
+  assert.ok(protobuf.body?.type === 'value')
+  assert.equal(Buffer.from(protobuf.body.bytes()[0]!).subarray(0, 4).toString(), 'k8s\0')
+})
+
+async function serverWith(t: TestContext, count: number): Promise<TestServer> {
+  const server = await startTestServer(t)
+  for (let index = 0; index < count; index++) {
+    const labels = { parity: index % 2 === 0 ? 'even' : 'odd', number: String(index) }
+    const created = await server.request('POST', maps, configMap(`m${index}`, labels))
+    assert.equal(created.code, 201, created.text)
+  }
+  return server
+}
+
+function configMap(name: string, labels: Readonly<Record<string, string>> = {}) {
+  return { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name, labels } }
+}
+
+function meta({ body }: Answer): Readonly<Record<string, unknown>> {
+  return body.metadata
+}
+
+function names({ body }: Answer): readonly string[] {
+  const items = body['items'] as unknown as readonly { readonly metadata: { readonly name: string } }[]
+  return items.map(item => item.metadata.name)
+}

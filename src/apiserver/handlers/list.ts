@@ -1,0 +1,250 @@
+/**
+ * Lists: from the cache when it can show the state asked for, from the store when the state is an older one.
+ */
+import { ApiError, badRequest, expired, isApiError, tooLargeResourceVersion } from '#/api/errors.ts'
+import { StoreError } from '#/store/store.ts'
+import { StoredObject } from '../registry/stored-object.ts'
+import { keyOf, prefixOf } from '../registry/store-keys.ts'
+import type { ApiResponse } from '../request.ts'
+import { listBody, type ListMeta, type WholeList } from '../list-body.ts'
+import { readContinueToken, writeContinueToken } from './continue-token.ts'
+import { readListOptions, type ListOptions } from './list-options.ts'
+import type { Call } from './call.ts'
+
+export async function list(call: Call): Promise<ApiResponse> {
+  const options = readListOptions(call)
+  const page = await readPage(call, options)
+  return { status: 200, body: listBody(call.view, page.objects, page.meta, { ...call, whole: page.whole }) }
+}
+
+export interface ListPage {
+  readonly objects: readonly StoredObject[]
+  readonly meta: ListMeta
+  /** There when the page is everything below a prefix, as it is now. */
+  readonly whole?: WholeList
+}
+
+export async function readPage(call: Call, options: ListOptions): Promise<ListPage> {
+  const { resource, info } = call
+  const prefix = prefixOf(resource, info.namespace)
+  if (options.continueToken !== '') return continued(call, options, prefix)
+  const { resourceVersion, resourceVersionMatch } = options
+  if (resourceVersionMatch === 'Exact' || isLegacyExact(options)) {
+    return pageAt(call, options, { prefix, revision: resourceVersion!, after: undefined })
+  }
+  await freshen(call, resourceVersion)
+  // Any state will do: the client gets all of it at once, as it does from Kubernetes.
+  const limit = resourceVersion === 0 ? 0 : options.limit
+  return cachedPage(call, { ...options, limit }, { prefix, after: undefined })
+}
+
+/** A limit with a version but no rule for matching asks for that very state. */
+function isLegacyExact({ resourceVersion, resourceVersionMatch, limit }: ListOptions): boolean {
+  return resourceVersionMatch === '' && limit > 0 && (resourceVersion ?? 0) > 0
+}
+
+/** Waits until the cache is as new as the client needs it. */
+export async function freshen(call: Call, resourceVersion: number | undefined): Promise<void> {
+  const {
+    registry: { cache, platform },
+    context: { request },
+  } = call
+  if (resourceVersion === 0) return
+  if (resourceVersion === undefined) {
+    const latest = await cache.latestRevision()
+    // Asking for the signal is not free, and nearly always the cache is as new as the store.
+    if (cache.revision < latest) await cache.waitFor(latest, request.signal)
+    return
+  }
+  if (cache.revision >= resourceVersion) return
+  const tooLate = new AbortController()
+  const timer = platform.clock.setTimer(freshMsMax, () => tooLate.abort())
+  try {
+    await cache.waitFor(resourceVersion, AbortSignal.any([tooLate.signal, request.signal]))
+  } catch (error) {
+    if (tooLate.signal.aborted) throw tooLargeResourceVersion(resourceVersion, cache.revision, 1)
+    throw error
+  } finally {
+    timer.cancel()
+  }
+}
+
+/** How long a client may wait for a state that this server has not seen. */
+const freshMsMax = 3_000
+
+async function continued(call: Call, options: ListOptions, prefix: string): Promise<ListPage> {
+  if (options.resourceVersion !== undefined && options.resourceVersion !== 0) {
+    throw badRequest('specifying resource version is not allowed when using continue')
+  }
+  const token = readContinueToken(options.continueToken)
+  const after = `${prefix}${token.after}`
+  if (token.revision === undefined) {
+    await freshen(call, undefined)
+    return cachedPage(call, options, { prefix, after })
+  }
+  try {
+    return await pageAt(call, options, { prefix, after, revision: token.revision })
+  } catch (error) {
+    if (!isApiError(error, 'Expired')) throw error
+    throw withContinue(
+      expired(tooOldToContinue),
+      writeContinueToken({ revision: undefined, after: token.after }),
+    )
+  }
+}
+
+const tooOldToContinue =
+  'The provided continue parameter is too old to display a consistent list result. You can start' +
+  ' a new list without the continue parameter, or use the continue token in this response to retrieve the ' +
+  'remainder of' +
+  ' the results. Continuing with the provided token results in an inconsistent list - objects that were created,' +
+  ' modified, or deleted between the time the first chunk was returned and now may show up in the list.'
+
+function withContinue(error: ApiError, token: string): ApiError {
+  return new ApiError({ ...error.status, metadata: { continue: token } })
+}
+
+interface Position {
+  readonly prefix: string
+  /** The last key of the page before. */
+  readonly after: string | undefined
+}
+
+/** A page of the state that the cache has. */
+function cachedPage(call: Call, options: ListOptions, { prefix, after }: Position): ListPage {
+  const { cache } = call.registry
+  const { selection } = options
+  const limit = options.limit || Infinity
+  const objects: StoredObject[] = []
+  let more = false
+  for (const stored of candidates(call, options, { prefix, after })) {
+    if (!selection.isAll && !selection.matches(stored)) continue
+    if (objects.length === limit) {
+      more = true
+      break
+    }
+    objects.push(stored)
+  }
+  const last = objects.at(-1)
+  const remaining = more && selection.isAll && last ? cache.countAfter(prefix, last.key) : undefined
+  const isWhole = selection.isAll && !more && after === undefined
+  return {
+    objects,
+    meta: metaOf({ revision: cache.revision, prefix, last: more ? last : undefined, remaining }),
+    ...(isWhole && { whole: { prefix, changedRevision: cache.lastChange(prefix) } }),
+  }
+}
+
+/** A selector that names the object makes a list a lookup. */
+function candidates(
+  call: Call,
+  { selection }: ListOptions,
+  { prefix, after }: Position,
+): Iterable<StoredObject> {
+  const {
+    registry: { cache },
+    resource,
+    info,
+  } = call
+  const namespace = info.namespace || selection.namespace || ''
+  if (selection.name === undefined || (resource.scope === 'Namespaced' && namespace === '')) {
+    return cache.list(namespace === info.namespace ? prefix : prefixOf(resource, namespace), after)
+  }
+  const stored = cache.get(keyOf(resource, namespace, selection.name))
+  return stored === undefined || (after !== undefined && stored.key <= after) ? [] : [stored]
+}
+
+/** A page of the state at one revision. */
+async function pageAt(
+  call: Call,
+  options: ListOptions,
+  position: Position & { readonly revision: number },
+): Promise<ListPage> {
+  const {
+    registry: { cache, store },
+  } = call
+  const { prefix, revision } = position
+  await freshen(call, revision)
+  if (cache.eventsAfter(prefix, revision)?.length === 0) {
+    const page = cachedPage(call, options, position)
+    return { objects: page.objects, meta: withRevision(page.meta, revision, prefix, page.objects.at(-1)) }
+  }
+  try {
+    return await storedPage(store, options, position)
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.reason !== 'compacted') throw error
+    throw expired(`The resourceVersion for the provided list is too old.`)
+  }
+}
+
+async function storedPage(
+  store: Call['registry']['store'],
+  { selection, limit }: ListOptions,
+  { prefix, after, revision }: Position & { readonly revision: number },
+): Promise<ListPage> {
+  const objects: StoredObject[] = []
+  let position = after
+  for (;;) {
+    const pageLimit = limit > 0 ? limit : storePageKeys
+    const { entries, remaining } = await store.list({
+      prefix,
+      revision,
+      limit: pageLimit,
+      ...(position && { after: position }),
+    })
+    for (const entry of entries) {
+      const stored = new StoredObject(entry.key, entry.revision, entry.value)
+      if (!selection.isAll && !selection.matches(stored)) continue
+      objects.push(stored)
+      if (objects.length !== limit) continue
+      const isLast = remaining === 0 && entry === entries.at(-1)
+      const left = remaining + entries.length - entries.indexOf(entry) - 1
+      return {
+        objects,
+        meta: metaOf({
+          revision,
+          prefix,
+          last: isLast ? undefined : stored,
+          remaining: selection.isAll ? left : undefined,
+        }),
+      }
+    }
+    if (remaining === 0)
+      return { objects, meta: metaOf({ revision, prefix, last: undefined, remaining: undefined }) }
+    position = entries.at(-1)!.key
+  }
+}
+
+/** Keys read from the store at once. */
+const storePageKeys = 500
+
+interface PageEnd {
+  readonly revision: number
+  readonly prefix: string
+  /** The last object of the page when more follow. */
+  readonly last: StoredObject | undefined
+  readonly remaining: number | undefined
+}
+
+function metaOf({ revision, prefix, last, remaining }: PageEnd): ListMeta {
+  return {
+    resourceVersion: String(revision),
+    ...(last && { continue: writeContinueToken({ revision, after: last.key.slice(prefix.length) }) }),
+    ...(remaining && { remainingItemCount: remaining }),
+  }
+}
+
+/** The same page under the name of an earlier revision at which it was the same. */
+function withRevision(
+  meta: ListMeta,
+  revision: number,
+  prefix: string,
+  last: StoredObject | undefined,
+): ListMeta {
+  return metaOf({
+    revision,
+    prefix,
+    last: meta.continue ? last : undefined,
+    remaining: meta.remainingItemCount,
+  })
+}

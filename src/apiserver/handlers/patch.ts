@@ -1,0 +1,141 @@
+/** PATCH: four ways to say what should be different. Server-side apply also creates. */
+import {
+  applyConfiguration,
+  checkConfiguration,
+  conflictError,
+  type ApplyOptions,
+  type JsonObject,
+} from '#/api/apply.ts'
+import { DecodeError } from '#/api/decode-error.ts'
+import { badRequest } from '#/api/errors.ts'
+import { invalidObject, required } from '#/api/field-error.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { quote } from '#/api/quote.ts'
+import { apiVersionOf } from '#/api/resource.ts'
+import { formatTime } from '#/api/time.ts'
+import { parseYaml } from '#/api/yaml.ts'
+import { resetFieldsOf } from '../registry/reset-fields.ts'
+import { updateObject } from '../registry/update-object.ts'
+import { conversionIn } from '../registry/write.ts'
+import { isTrue } from '../request-info.ts'
+import type { ApiResponse } from '../request.ts'
+import { keyOfCall, type Call } from './call.ts'
+import { bodyBytes } from './decode-body.ts'
+import { decodePatched, patchKindOf, readPatch } from './read-patch.ts'
+import { checkNames } from './update.ts'
+import { readWriteOptions, type WriteOptions } from './write-options.ts'
+import { writeRequest } from './write-request.ts'
+
+export async function patch(call: Call): Promise<ApiResponse> {
+  keyOfCall(call)
+  const options = readWriteOptions(call, 'PatchOptions')
+  return patchKindOf(call) === 'apply' ? apply(call, options) : change(call, options)
+}
+
+async function change(call: Call, options: WriteOptions): Promise<ApiResponse> {
+  const { registry, resource, view } = call
+  const applyTo = await readPatch(call, resource.schema, options)
+  const { stored } = await updateObject(registry, writeRequest(call, options), {
+    change: before => checkObject(call, applyTo(before as unknown as JsonValue)),
+    ...(call.part && { part: call.part }),
+  })
+  return { status: 200, body: view.body(stored) }
+}
+
+/** A patch may not make another object of the one it is applied to. */
+function checkObject(call: Call, object: KubernetesObject): KubernetesObject {
+  const { resource, info } = call
+  if (object.kind !== resource.kind || object.apiVersion !== apiVersionOf(resource)) {
+    throw badRequest(
+      `${object.kind} in version ${quote(object.apiVersion ?? '')} cannot be handled as a ${resource.kind}`,
+    )
+  }
+  checkNames(object, { info, resource })
+  return object
+}
+
+async function apply(call: Call, options: WriteOptions): Promise<ApiResponse> {
+  const { registry, resource, view, context, info } = call
+  const { query } = context.request
+  if (!query.get('fieldManager')) {
+    throw invalidObject({ group: 'meta.k8s.io', kind: 'PatchOptions' }, [
+      required('fieldManager', 'is required for apply patch'),
+    ])
+  }
+  const applied = readApplied(call, await bodyBytes(call), options)
+  const outcome = (live: KubernetesObject | undefined): KubernetesObject =>
+    applyTo(call, options, {
+      live,
+      applied,
+      schema: resource.schema,
+      apiVersion: apiVersionOf(resource),
+      convert: conversionIn(registry, resource),
+      resetFields: resetFieldsOf(resource, info.subresource),
+    })
+  const { stored, created } = await updateObject(registry, writeRequest(call, options), {
+    change: before => outcome(before),
+    ...(info.subresource === '' && { create: async () => outcome(undefined) }),
+    ownership: 'given',
+    ...(call.part && { part: call.part }),
+  })
+  return { status: created ? 201 : 200, body: view.body(stored) }
+}
+
+export interface Applying extends Pick<ApplyOptions, 'schema' | 'apiVersion' | 'convert' | 'resetFields'> {
+  readonly live: KubernetesObject | undefined
+  readonly applied: KubernetesObject
+}
+
+/** What becomes of a live object when a configuration is applied to it. Throws ApiError for conflicts. */
+export function applyTo(
+  { registry, context, info }: Call,
+  options: WriteOptions,
+  applying: Applying,
+): KubernetesObject {
+  const { query } = context.request
+  const { object, conflicts } = applyConfiguration({
+    ...applying,
+    live: applying.live as JsonObject | undefined,
+    applied: applying.applied as JsonObject,
+    manager: options.fieldManager,
+    force: query.has('force') && isTrue(query.get('force')),
+    now: formatTime(registry.platform.clock.now()),
+    ...(info.subresource && { subresource: info.subresource }),
+  })
+  if (conflicts) throw conflictError(conflicts)
+  return object
+}
+
+function readApplied(call: Call, bytes: Uint8Array, options: WriteOptions): KubernetesObject {
+  const { resource, info } = call
+  const named = withName(parseApplied(bytes), info.name)
+  // What decoding would only drop or turn into something else is refused: nobody could come to own it.
+  checkConfiguration(named, resource.schema)
+  const decoded = decodePatched(call, { patch: named, patched: named, schema: resource.schema, options })
+  const object = checkObject(call, decoded)
+  const namespaced = resource.scope === 'Namespaced'
+  return {
+    ...object,
+    metadata: { ...object.metadata, name: info.name, ...(namespaced && { namespace: info.namespace }) },
+  }
+}
+
+export function parseApplied(bytes: Uint8Array): JsonValue {
+  try {
+    return parseYaml(bytes)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw badRequest(`error decoding YAML: ${error.message}`)
+  }
+}
+
+/** The path says the name; the configuration need not. */
+function withName(value: JsonValue, name: string): JsonObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw badRequest('error decoding YAML: expected an object')
+  const metadata = value['metadata']
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
+    return { ...value, metadata: { name } }
+  return metadata['name'] === undefined ? { ...value, metadata: { ...metadata, name } } : value
+}

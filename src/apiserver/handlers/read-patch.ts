@@ -1,0 +1,96 @@
+/** The patch in a request, as a function of what it is applied to. */
+import { decode } from '#/api/decode.ts'
+import { DecodeError } from '#/api/decode-error.ts'
+import { badRequest, unsupportedMediaType, type ApiError } from '#/api/errors.ts'
+import { invalid, invalidObject } from '#/api/field-error.ts'
+import { parseJson, stringifyJson } from '#/api/json.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { applyPatch, type PatchKind } from '#/api/patch.ts'
+import { quote } from '#/api/quote.ts'
+import type { StructSchema } from '#/api/schema.ts'
+import type { Call } from './call.ts'
+import { bodyBytes } from './decode-body.ts'
+import type { WriteOptions } from './write-options.ts'
+
+const patchMediaTypes: ReadonlyMap<string, PatchKind | 'apply'> = new Map([
+  ['application/json-patch+json', 'json'],
+  ['application/merge-patch+json', 'merge'],
+  ['application/strategic-merge-patch+json', 'strategic'],
+  ['application/apply-patch+yaml', 'apply'],
+])
+
+/** Throws ApiError 415 for a media type that the resource does not take. */
+export function patchKindOf({ context, resource }: Call): PatchKind | 'apply' {
+  const contentType = (context.request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
+  const kind = patchMediaTypes.get(contentType)
+  // Which lists to merge is not known of custom kinds.
+  const isCustom = resource.schema.name === ''
+  if (kind !== undefined && !(kind === 'strategic' && isCustom)) return kind
+  throw unsupportedMediaType(
+    [...patchMediaTypes.keys()].filter(each => !isCustom || !each.includes('strategic')),
+  )
+}
+
+/** Gives a function, since a patch is applied again when a race was lost. */
+export async function readPatch(
+  call: Call,
+  schema: StructSchema,
+  options: WriteOptions,
+): Promise<(before: JsonValue) => KubernetesObject> {
+  const kind = patchKindOf(call)
+  if (kind === 'apply')
+    throw unsupportedMediaType([...patchMediaTypes.keys()].filter(each => !each.includes('apply')))
+  const patch = parseOrRefuse(await bodyBytes(call))
+  return before =>
+    decodePatched(call, { patch, patched: applyPatch(kind, before, patch, schema), schema, options })
+}
+
+function parseOrRefuse(bytes: Uint8Array): JsonValue {
+  try {
+    return parseJson(bytes)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw badRequest(`error decoding patch: ${error.message}`)
+  }
+}
+
+export interface Patched {
+  readonly patch: JsonValue
+  /** What the patch made. */
+  readonly patched: JsonValue
+  readonly schema: StructSchema
+  readonly options: WriteOptions
+}
+
+/** What a patch made must still fit the schema. */
+export function decodePatched(
+  { context }: Call,
+  { patch, patched, schema, options }: Patched,
+): KubernetesObject {
+  const { value, unknownFields } = decodeOrRefuse(patch, patched, schema)
+  const problems = unknownFields.map(field => `unknown field ${quote(field)}`)
+  if (problems.length > 0 && options.fieldValidation === 'Strict') {
+    throw refusal(patch, `strict decoding error: ${problems.join(', ')}`)
+  }
+  if (options.fieldValidation === 'Warn') for (const problem of problems) context.warnings.add(problem)
+  return value
+}
+
+function decodeOrRefuse(
+  patch: JsonValue,
+  patched: JsonValue,
+  schema: StructSchema,
+): ReturnType<typeof decode> {
+  try {
+    return decode(patched, schema)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw refusal(patch, error.message)
+  }
+}
+
+/** It is the request that is wrong, not an object: what the answer is about has no kind and no name. */
+function refusal(patch: JsonValue, problem: string): ApiError {
+  return invalidObject({ group: '', kind: '', name: '' }, [invalid('patch', stringifyJson(patch), problem)])
+}

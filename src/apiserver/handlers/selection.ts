@@ -1,0 +1,71 @@
+/** Which objects a request selects, by labels and by fields. */
+import { badRequest } from '#/api/errors.ts'
+import { everyField, parseFieldSelector, type FieldSelector } from '#/api/field-selector.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { parseSelector } from '#/api/parse-selector.ts'
+import { everything, type Selector } from '#/api/selector.ts'
+import { SelectorError } from '#/api/selector-error.ts'
+import type { StoredObject } from '../registry/stored-object.ts'
+import type { Call } from './call.ts'
+
+export interface Selection {
+  /** Every object of the resource. */
+  readonly isAll: boolean
+  /** The name of the one object that can be selected. */
+  readonly name: string | undefined
+  readonly namespace: string | undefined
+  matches(object: StoredObject): boolean
+}
+
+export function readSelection({ context, resource }: Call): Selection {
+  const { query } = context.request
+  const labels = parse(query.get('labelSelector') ?? '', parseSelector, everything)
+  const fields = parse(query.get('fieldSelector') ?? '', parseFieldSelector, everyField)
+  const selectable = (resource.rules?.selectableFields ?? {}) as Readonly<Record<string, FieldGetter>>
+  for (const { field } of fields.requirements) checkField(field, selectable, resource.scope === 'Namespaced')
+  return {
+    isAll: labels.isEmpty && fields.isEmpty,
+    name: fields.requiresExact('metadata.name'),
+    namespace: fields.requiresExact('metadata.namespace'),
+    matches: stored => matchesBoth(stored.object, labels, fields, selectable),
+  }
+}
+
+type FieldGetter = (object: KubernetesObject) => string
+
+function matchesBoth(
+  object: KubernetesObject,
+  labels: Selector,
+  fields: FieldSelector,
+  selectable: Readonly<Record<string, FieldGetter>>,
+): boolean {
+  if (!labels.matches(object.metadata?.labels)) return false
+  return (
+    fields.isEmpty ||
+    fields.matches(field => {
+      if (field === 'metadata.name') return object.metadata?.name
+      if (field === 'metadata.namespace') return object.metadata?.namespace
+      return selectable[field]?.(object)
+    })
+  )
+}
+
+function checkField(
+  field: string,
+  selectable: Readonly<Record<string, FieldGetter>>,
+  isNamespaced: boolean,
+): void {
+  if (field === 'metadata.name' || (field === 'metadata.namespace' && isNamespaced)) return
+  if (Object.hasOwn(selectable, field)) return
+  throw badRequest(`field label not supported: ${field.slice(0, 200)}`)
+}
+
+function parse<T>(text: string, parser: (text: string) => T, empty: T): T {
+  if (text === '') return empty
+  try {
+    return parser(text)
+  } catch (error) {
+    if (!(error instanceof SelectorError)) throw error
+    throw badRequest(error.message)
+  }
+}

@@ -1,0 +1,45 @@
+/** PUT: the object as a whole, or its status. */
+import { badRequest } from '#/api/errors.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { updateObject } from '../registry/update-object.ts'
+import { rulesOf } from '../registry/write.ts'
+import type { ApiResponse } from '../request.ts'
+import { keyOfCall, type Call } from './call.ts'
+import { decodeBody } from './decode-body.ts'
+import { readWriteOptions } from './write-options.ts'
+import { writeRequest } from './write-request.ts'
+
+export async function update(call: Call): Promise<ApiResponse> {
+  const { registry, resource, view, info } = call
+  keyOfCall(call)
+  const options = readWriteOptions(call, 'UpdateOptions')
+  const sent = await decodeBody(call, {
+    kind: resource,
+    schema: resource.schema,
+    fieldValidation: options.fieldValidation,
+  })
+  checkNames(sent, call)
+  const mayCreate = rulesOf(resource).createOnUpdate === true && info.subresource === ''
+  const { stored, created } = await updateObject(registry, writeRequest(call, options), {
+    change: () => sent,
+    ...(call.part && { part: call.part }),
+    ...(mayCreate && { create: async () => sent }),
+  })
+  return { status: created ? 201 : 200, body: view.body(stored) }
+}
+
+/** The body must be about the object that the path names. */
+export function checkNames(
+  { metadata = {} }: KubernetesObject,
+  { info, resource }: Pick<Call, 'info' | 'resource'>,
+): void {
+  if (!metadata.name) throw badRequest('name must be provided')
+  if (metadata.name !== info.name) {
+    throw badRequest(
+      `the name of the object (${metadata.name}) does not match the name on the URL (${info.name})`,
+    )
+  }
+  if (resource.scope === 'Namespaced' && metadata.namespace && metadata.namespace !== info.namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+  }
+}

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestServer, type TestServer } from '../test-server.ts'
+
+const maps = '/api/v1/namespaces/default/configmaps'
+
+test('an object is created, read, replaced and deleted', async t => {
+  const { request } = await startTestServer(t)
+  const created = await request('POST', maps, configMap('a', { k: '1' }))
+  assert.equal(created.code, 201)
+  const { uid, creationTimestamp, resourceVersion, namespace } = created.body['metadata']
+  assert.ok(uid && creationTimestamp && resourceVersion)
+  assert.equal(String(namespace), 'default')
+  assert.deepEqual((await request('GET', `${maps}/a`)).body, created.body)
+  const replaced = await request('PUT', `${maps}/a`, { ...created.body, data: { k: '2' } })
+  assert.deepEqual([replaced.code, replaced.body['data']], [200, { k: '2' }])
+  assert.equal((await request('DELETE', `${maps}/a`)).body.status, 'Success')
+  assert.equal((await request('GET', `${maps}/a`)).code, 404)
+})
+
+test('a write that does not change anything makes no new version', async t => {
+  const { request } = await startTestServer(t)
+  const created = await request('POST', maps, configMap('a', { k: '1' }))
+  const same = await request('PUT', `${maps}/a`, created.body)
+  assert.deepEqual(same.body, created.body)
+})
+
+test('an update of a version that is not the newest is a conflict, one without a version wins', async t => {
+  const { request } = await startTestServer(t)
+  const first = await request('POST', maps, configMap('a', { k: '1' }))
+  await request('PUT', `${maps}/a`, { ...first.body, data: { k: '2' } })
+  const stale = await request('PUT', `${maps}/a`, { ...first.body, data: { k: '3' } })
+  assert.deepEqual([stale.code, stale.body.reason], [409, 'Conflict'])
+  assert.match(
+    stale.body.message ?? '',
+    /^Operation cannot be fulfilled on configmaps "a": the object has been modified/u,
+  )
+  assert.equal((await request('PUT', `${maps}/a`, configMap('a', { k: '4' }))).code, 200)
+})
+
+test('names are generated, and a name that is taken is refused', async t => {
+  const { request } = await startTestServer(t)
+  const generated = await request('POST', maps, {
+    kind: 'ConfigMap',
+    apiVersion: 'v1',
+    metadata: { generateName: 'web-' },
+  })
+  assert.match(String(generated.body['metadata']['name']), /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/u)
+  await request('POST', maps, configMap('a', {}))
+  const again = await request('POST', maps, configMap('a', {}))
+  assert.deepEqual(
+    [again.code, again.body.reason, again.body.message],
+    [409, 'AlreadyExists', 'configmaps "a" already exists'],
+  )
+})
+
+test('a dry run answers as the real thing would and changes nothing', async t => {
+  const { request } = await startTestServer(t)
+  assert.equal((await request('POST', `${maps}?dryRun=All`, configMap('a', {}))).code, 201)
+  assert.equal((await request('GET', `${maps}/a`)).code, 404)
+  await request('POST', maps, configMap('a', { k: '1' }))
+  const patched = await patch({ request }, `${maps}/a?dryRun=All`, 'merge', { data: { k: '2' } })
+  assert.deepEqual(patched.body['data'], { k: '2' })
+  assert.equal((await request('DELETE', `${maps}/a?dryRun=All`)).code, 200)
+  assert.deepEqual((await request('GET', `${maps}/a`)).body['data'], { k: '1' })
+})
+
+test('the four kinds of patches change what they say', async t => {
+  const { request } = await startTestServer(t)
+  await request('POST', maps, configMap('a', { k: '1' }))
+  const check = async (kind: PatchKind, body: unknown, data: unknown, query = ''): Promise<void> => {
+    const answer = await patch({ request }, `${maps}/a${query}`, kind, body)
+    assert.deepEqual([answer.code, answer.body['data']], [200, data], answer.text)
+  }
+  await check('merge', { data: { l: '2' } }, { k: '1', l: '2' })
+  await check('json', [{ op: 'remove', path: '/data/k' }], { l: '2' })
+  await check('strategic', { data: { m: '3', l: null } }, { m: '3' })
+  await check(
+    'apply',
+    'apiVersion: v1\nkind: ConfigMap\ndata: {o: "4"}',
+    { m: '3', o: '4' },
+    '?fieldManager=test',
+  )
+})
+
+test(
+  'server-side apply creates, reports conflicts with their owners, takes over by force, and removes what ' +
+    'is dropped',
+  async t => {
+    const { request } = await startTestServer(t)
+    const apply = (manager: string, data: string, force = ''): ReturnType<typeof request> =>
+      patch(
+        { request },
+        `${maps}/a?fieldManager=${manager}${force}`,
+        'apply',
+        `apiVersion: v1\nkind: ConfigMap\ndata: ${data}`,
+      )
+    assert.equal((await apply('one', '{k: "1", l: "1"}')).code, 201)
+    const refused = await apply('two', '{k: "2"}')
+    assert.equal(refused.code, 409)
+    assert.deepEqual(refused.body.details?.causes, [
+      { reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.k' },
+    ])
+    assert.deepEqual((await apply('two', '{k: "2"}', '&force=true')).body['data'], { k: '2', l: '1' })
+    assert.deepEqual((await apply('one', '{}')).body['data'], { k: '2' })
+  },
+)
+
+test('a patch that fails changes nothing and says why', async t => {
+  const { request } = await startTestServer(t)
+  const created = await request('POST', maps, configMap('a', { k: '1' }))
+  const check = async (kind: PatchKind, body: unknown, code: number): Promise<void> => {
+    assert.equal((await patch({ request }, `${maps}/a`, kind, body)).code, code)
+  }
+  await check(
+    'json',
+    [
+      { op: 'test', path: '/data/k', value: '2' },
+      { op: 'remove', path: '/data/k' },
+    ],
+    422,
+  )
+  await check('json', 'no patch', 400)
+  await check('merge', { data: 5 }, 422)
+  await check('merge', { metadata: { name: 'b' } }, 400)
+  await check('apply', 'apiVersion: v1\nkind: ConfigMap', 422)
+  assert.deepEqual((await request('GET', `${maps}/a`)).body, created.body)
+})
+
+test('an object with finalizers stays until the last one is gone', async t => {
+  const { request } = await startTestServer(t)
+  await request('POST', maps, {
+    ...configMap('a', {}),
+    metadata: { name: 'a', finalizers: ['example.com/hold'] },
+  })
+  const marked = await request('DELETE', `${maps}/a`)
+  assert.ok(marked.body['metadata']['deletionTimestamp'])
+  assert.equal((await request('DELETE', `${maps}/a`)).code, 200)
+  const freed = await patch({ request }, `${maps}/a`, 'json', [
+    { op: 'remove', path: '/metadata/finalizers' },
+  ])
+  assert.equal(freed.code, 200)
+  assert.equal((await request('GET', `${maps}/a`)).code, 404)
+})
+
+test('a deletion asks for its preconditions and leaves dependants as it is told', async t => {
+  const { request } = await startTestServer(t)
+  const { body } = await request('POST', maps, configMap('a', {}))
+  const wrong = await request('DELETE', `${maps}/a`, {
+    kind: 'DeleteOptions',
+    apiVersion: 'v1',
+    preconditions: { uid: 'other' },
+  })
+  assert.deepEqual([wrong.code, wrong.body.reason], [409, 'Conflict'])
+  const foreground = await request('DELETE', `${maps}/a?propagationPolicy=Foreground`)
+  assert.deepEqual(foreground.body['metadata']['finalizers'], ['foregroundDeletion'])
+  assert.ok(body['metadata']['uid'])
+})
+
+test('deleting a collection deletes what the selector matches', async t => {
+  const { request } = await startTestServer(t)
+  for (const name of ['a', 'b', 'c'])
+    await request('POST', maps, labelled(name, { keep: name === 'b' ? 'yes' : 'no' }))
+  assert.equal((await request('DELETE', `${maps}?labelSelector=keep=no`)).body['items']!['length'], 2)
+  assert.deepEqual(names(await request('GET', maps)), ['b'])
+})
+
+test('unknown fields are dropped, warned of or refused as the request says', async t => {
+  const { request } = await startTestServer(t)
+  const object = { ...configMap('a', {}), bogus: 1 }
+  const strict = await request('POST', `${maps}?fieldValidation=Strict`, object)
+  assert.deepEqual([strict.code, strict.body.reason], [400, 'BadRequest'])
+  assert.match(strict.body.message ?? '', /strict decoding error: unknown field "bogus"/u)
+  const warned = await request('POST', maps, object)
+  assert.deepEqual([warned.code, warned.headers?.['warning']], [201, ['299 - "unknown field \\"bogus\\""']])
+  const ignored = await request('POST', `${maps}?fieldValidation=Ignore`, {
+    ...object,
+    metadata: { name: 'b' },
+  })
+  assert.deepEqual([ignored.code, ignored.headers], [201, undefined])
+})
+
+test('an object that is wrong in several ways gets 422 with all of them, and nothing is stored', async t => {
+  const { request } = await startTestServer(t)
+  const refused = await request('POST', maps, {
+    ...configMap('A_', {}),
+    metadata: { name: 'A_', labels: { 'bad key!': 'x' } },
+  })
+  assert.deepEqual([refused.code, refused.body.reason], [422, 'Invalid'])
+  assert.deepEqual(
+    refused.body.details?.causes?.map(cause => cause.field),
+    ['metadata.name', 'metadata.labels'],
+  )
+  assert.deepEqual(names(await request('GET', maps)), [])
+})
+
+test('what does not exist, is not allowed or is not understood gets the answer of Kubernetes', async t => {
+  const { request } = await startTestServer(t)
+  const check = async (
+    method: string,
+    url: string,
+    code: number,
+    reason: string,
+    headers = {},
+  ): Promise<void> => {
+    const answer = await request(method, url, method === 'POST' ? configMap('a', {}) : undefined, headers)
+    assert.deepEqual([answer.code, answer.body?.reason], [code, reason], `${method} ${url}: ${answer.text}`)
+  }
+  await check('GET', '/api/v1/nonsense', 404, 'NotFound')
+  await check('GET', '/apis/none.example.com/v1/things', 404, 'NotFound')
+  await check('GET', `${maps}/a/nonsense`, 404, 'NotFound')
+  await check('POST', '/api/v1/configmaps', 405, 'MethodNotAllowed')
+  await check('GET', `${maps}/..%2f..`, 404, 'NotFound')
+  await check('GET', maps, 406, 'NotAcceptable', { accept: 'text/html' })
+  await check('POST', maps, 415, 'UnsupportedMediaType', { 'content-type': 'text/plain' })
+  await check('GET', `${maps}?labelSelector=a%3D%3D%3D%21`, 400, 'BadRequest')
+  await check('GET', `${maps}?fieldSelector=spec.nonsense%3Dx`, 400, 'BadRequest')
+  await check('GET', `${maps}?resourceVersionMatch=Exact`, 422, 'Invalid')
+  await check('GET', `${maps}?limit=2&continue=nonsense`, 400, 'BadRequest')
+})
+
+type PatchKind = 'json' | 'merge' | 'strategic' | 'apply'
+
+const mediaTypes: Readonly<Record<PatchKind, string>> = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+}
+
+function patch({ request }: Pick<TestServer, 'request'>, url: string, kind: PatchKind, body: unknown) {
+  return request('PATCH', url, body, { 'content-type': mediaTypes[kind] })
+}
+
+function configMap(name: string, data: Readonly<Record<string, string>>) {
+  return { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name }, data }
+}
+
+function labelled(name: string, labels: Readonly<Record<string, string>>) {
+  return { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name, labels } }
+}
+
+function names({ body }: Awaited<ReturnType<TestServer['request']>>): readonly string[] {
+  const items = body['items'] as unknown as readonly { readonly metadata: { readonly name: string } }[]
+  return items.map(item => item.metadata.name)
+}

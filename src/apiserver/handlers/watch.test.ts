@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestServer, type TestServer, type WatchEvent } from '../test-server.ts'
+
+const maps = '/api/v1/namespaces/default/configmaps'
+
+test('a watch from a version gives what happened after it, once and in order', async t => {
+  const server = await startTestServer(t)
+  const created = await server.request('POST', maps, configMap('a'))
+  const version = String(created.body['metadata']['resourceVersion'])
+  await put(server, 'a', { step: '2' })
+  await server.request('POST', maps, configMap('b'))
+  await server.request('DELETE', `${maps}/a`)
+  const events = await server.watch(`${maps}?watch=1&resourceVersion=${version}`, 3)
+  assert.deepEqual(events.map(show), ['MODIFIED a', 'ADDED b', 'DELETED a'])
+})
+
+test('a watch without a version begins with what is there', async t => {
+  const server = await startTestServer(t)
+  await server.request('POST', maps, configMap('a'))
+  assert.deepEqual((await server.watch(`${maps}?watch=1`, 1)).map(show), ['ADDED a'])
+})
+
+test('a streamed list ends with a bookmark that says so', async t => {
+  const server = await startTestServer(t)
+  for (const name of ['a', 'b']) await server.request('POST', maps, configMap(name))
+  const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
+  const events = await server.watch(`${maps}?${query}`, 3)
+  assert.deepEqual(
+    events.map(event => event.type),
+    ['ADDED', 'ADDED', 'BOOKMARK'],
+  )
+  assert.deepEqual(events[2]?.object.metadata['annotations'], { 'k8s.io/initial-events-end': 'true' })
+  assert.ok(events[2]?.object.metadata['resourceVersion'])
+})
+
+test('objects come and go as they begin and cease to match a selector', async t => {
+  const server = await startTestServer(t)
+  const start = await server.request('POST', maps, configMap('a', { team: 'red' }))
+  const version = String(start.body['metadata']['resourceVersion'])
+  await put(server, 'a', { team: 'blue' })
+  await put(server, 'a', { team: 'blue', more: 'x' })
+  await put(server, 'a', { team: 'red' })
+  const events = await server.watch(`${maps}?watch=1&resourceVersion=${version}&labelSelector=team=blue`, 3)
+  assert.deepEqual(events.map(show), ['ADDED a', 'MODIFIED a', 'DELETED a'])
+  assert.deepEqual(events[2]?.object.metadata['labels'], { team: 'blue', more: 'x' })
+  const versions = events.map(event => Number(event.object.metadata['resourceVersion']))
+  assert.deepEqual(
+    versions,
+    [...versions].sort((left, right) => left - right),
+  )
+})
+
+test('a watch of one name sees that object only', async t => {
+  const server = await startTestServer(t)
+  for (const name of ['a', 'b']) await server.request('POST', maps, configMap(name))
+  assert.deepEqual((await server.watch(`${maps}?watch=1&fieldSelector=metadata.name=b`, 1)).map(show), [
+    'ADDED b',
+  ])
+})
+
+test('a watch ends when its time is over', async t => {
+  const server = await startTestServer(t)
+  const events = await server.watch(`${maps}?watch=1&timeoutSeconds=1`, 1)
+  assert.deepEqual(events, [])
+})
+
+test('a watch that is not read is ended with 410 and loses nobody else a change', async t => {
+  const server = await startTestServer(t)
+  const controller = new AbortController()
+  const response = await server.raw('GET', `${maps}?watch=1&resourceVersion=1`, { signal: controller.signal })
+  assert.ok(response.body?.type === 'stream')
+  const iterator = response.body.chunks[Symbol.asyncIterator]()
+  const opening = iterator.next()
+  await server.request('POST', maps, configMap('a'))
+  await opening
+  for (let round = 0; round < 110; round++) {
+    await Promise.all(
+      Array.from({ length: 100 }, (_, index) =>
+        server.request('POST', maps, configMap(`m${round}-${index}`)),
+      ),
+    )
+  }
+  const texts: string[] = []
+  for (let step = await iterator.next(); !step.done; step = await iterator.next()) {
+    texts.push(...step.value.map(chunk => Buffer.from(chunk.bytes()).toString()))
+  }
+  controller.abort()
+  const last = JSON.parse(texts.at(-1)!) as WatchEvent
+  assert.deepEqual([last.type, last.object.code, last.object.reason], ['ERROR', 410, 'Expired'])
+})
+
+test('a watch cannot be had as YAML, nor with options that make no sense', async t => {
+  const { request } = await startTestServer(t)
+  assert.equal((await request('GET', `${maps}?watch=1`, undefined, { accept: 'application/yaml' })).code, 406)
+  assert.equal((await request('GET', `${maps}?watch=1&sendInitialEvents=true`)).code, 422)
+  assert.equal((await request('GET', `${maps}?watch=1&resourceVersion=abc`)).code, 400)
+})
+
+test('a watch as a table sends its columns once', async t => {
+  const server = await startTestServer(t)
+  for (const name of ['a', 'b']) await server.request('POST', maps, configMap(name))
+  const accept = 'application/json;as=Table;g=meta.k8s.io;v=v1'
+  const response = await server.raw('GET', `${maps}?watch=1&timeoutSeconds=1`, { headers: { accept } })
+  assert.ok(response.body?.type === 'stream')
+  const tables: { columnDefinitions: unknown[] | null; rows: { cells: unknown[] }[] }[] = []
+  for await (const chunks of response.body.chunks) {
+    for (const chunk of chunks)
+      tables.push((JSON.parse(Buffer.from(chunk.bytes()).toString()) as { object: never }).object)
+  }
+  assert.deepEqual(
+    tables.map(table => table.columnDefinitions !== null),
+    [true, false],
+  )
+  assert.deepEqual(
+    tables.map(table => table.rows[0]?.cells[0]),
+    ['a', 'b'],
+  )
+})
+
+async function put(
+  server: TestServer,
+  name: string,
+  labels: Readonly<Record<string, string>>,
+): Promise<void> {
+  const answer = await server.request('PUT', `${maps}/${name}`, configMap(name, labels))
+  assert.equal(answer.code, 200, answer.text)
+}
+
+function configMap(name: string, labels: Readonly<Record<string, string>> = {}) {
+  return { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name, labels } }
+}
+
+function show({ type, object }: WatchEvent): string {
+  return `${type} ${String(object.metadata['name'])}`
+}

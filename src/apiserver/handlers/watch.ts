@@ -1,0 +1,254 @@
+/**
+ * Watches. A client gets what it asked to begin with, then every change that its selectors let through, once and in
+ * order, until it goes, its time is over, or it reads so slowly that it must list again.
+ */
+import { expired, isApiError, notAcceptable, type ApiError } from '#/api/errors.ts'
+import { StoreError } from '#/store/store.ts'
+import { mediaTypes } from '../negotiation.ts'
+import { CacheEvent } from '../registry/cache-event.ts'
+import type { Subscriber } from '../registry/object-cache.ts'
+import { StoredObject } from '../registry/stored-object.ts'
+import { keyOf, prefixOf } from '../registry/store-keys.ts'
+import type { ApiResponse, StreamChunk } from '../request.ts'
+import { WatchEncoder } from '../watch-encoder.ts'
+import type { Call } from './call.ts'
+import { freshen } from './list.ts'
+import { readListOptions, type ListOptions } from './list-options.ts'
+
+export async function watch(call: Call): Promise<ApiResponse> {
+  if (call.view.negotiated.format === 'yaml') throw notAcceptable([mediaTypes.json, mediaTypes.protobuf])
+  const options = readListOptions(call)
+  const encoder = new WatchEncoder(call.view, call)
+  await freshen(call, startingVersion(options))
+  const session = new WatchSession(call, options, encoder)
+  return { status: 200, body: { type: 'stream', mediaType: encoder.mediaType, chunks: session } }
+}
+
+/** Which state the client must be able to see; undefined for the latest. */
+function startingVersion({ resourceVersion, sendInitialEvents }: ListOptions): number | undefined {
+  return resourceVersion === undefined && !sendInitialEvents ? 0 : resourceVersion
+}
+
+class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber {
+  readonly #call: Call
+  readonly #options: ListOptions
+  readonly #encoder: WatchEncoder
+  readonly #prefix: string
+  /** What happened and was not yet read, in order; bookmarks among it. */
+  #backlog: (CacheEvent | Bookmark)[] = []
+  #end: 'time' | ApiError | undefined
+  #wake: (() => void) | undefined
+
+  constructor(call: Call, options: ListOptions, encoder: WatchEncoder) {
+    this.#call = call
+    this.#options = options
+    this.#encoder = encoder
+    this.#prefix = watchedPrefix(call, options)
+  }
+
+  onEvents(events: readonly CacheEvent[]): void {
+    if (this.#backlog.length + events.length > backlogMax) {
+      this.#finish(expired('the watch was read too slowly: list again'))
+      return
+    }
+    this.#backlog.push(...events)
+    this.#wake?.()
+  }
+
+  onReset(): void {
+    this.#finish(expired('the server lost track of the store: list again'))
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<readonly StreamChunk[], void, undefined> {
+    const {
+      registry: { cache },
+      context: { request },
+    } = this.#call
+    const timers = this.#startTimers()
+    const wake = (): void => this.#wake?.()
+    request.signal.addEventListener('abort', wake)
+    // Nothing happens between subscribing and looking at the state: no change is missed, none is seen twice.
+    cache.subscribe(this.#prefix, this)
+    const begin = this.#begin()
+    try {
+      yield* begin
+      while (!request.signal.aborted) {
+        const chunks = this.#take()
+        if (chunks.length > 0) yield chunks
+        else if (this.#end !== undefined) return
+        else await this.#wait()
+      }
+    } catch (error) {
+      if (!isApiError(error)) throw error
+      yield [this.#encoder.error(error)]
+    } finally {
+      cache.unsubscribe(this.#prefix, this)
+      request.signal.removeEventListener('abort', wake)
+      for (const timer of timers) timer.cancel()
+    }
+  }
+
+  /** What the client sees first. The state is fixed when this is called, not when it is read. */
+  #begin(): AsyncIterable<readonly StreamChunk[]> {
+    const {
+      registry: { cache },
+    } = this.#call
+    const { resourceVersion, sendInitialEvents } = this.#options
+    if (sendInitialEvents || (sendInitialEvents === undefined && !resourceVersion)) {
+      const one = this.#prefix.endsWith('/')
+        ? undefined
+        : [cache.get(this.#prefix)].filter(stored => stored !== undefined)
+      return this.#initial(one ?? [...cache.list(this.#prefix)], cache.revision)
+    }
+    const after = resourceVersion || cache.revision
+    const events = cache.eventsAfter(this.#prefix, after)
+    if (events === undefined) return this.#replay(after, cache.revision)
+    this.#backlog.unshift(...events)
+    return nothing()
+  }
+
+  async *#initial(
+    objects: readonly StoredObject[],
+    revision: number,
+  ): AsyncGenerator<readonly StreamChunk[], void, undefined> {
+    const { selection, sendInitialEvents } = this.#options
+    for (let start = 0; start < objects.length; start += initialAtOnce) {
+      const page = objects
+        .slice(start, start + initialAtOnce)
+        .filter(stored => selection.isAll || selection.matches(stored))
+      if (page.length > 0) yield page.map(stored => this.#encoder.initial(stored))
+    }
+    if (sendInitialEvents) yield [this.#encoder.bookmark(revision, { 'k8s.io/initial-events-end': 'true' })]
+  }
+
+  /** Longer ago than the cache remembers: the store still may. */
+  async *#replay(after: number, until: number): AsyncGenerator<readonly StreamChunk[], void, undefined> {
+    const {
+      registry: { store },
+      context: { request },
+    } = this.#call
+    const prefix = this.#prefix
+    try {
+      const before = new Map<string, StoredObject>()
+      const listed = prefix.endsWith('/') ? (await store.list({ prefix, revision: after })).entries : []
+      const single = prefix.endsWith('/') ? undefined : await store.get(prefix, { revision: after })
+      for (const entry of single ? [single] : listed)
+        before.set(entry.key, new StoredObject(entry.key, entry.revision, entry.value))
+      const watch = store.watch({ prefix, afterRevision: after, signal: request.signal })
+      watch.requestProgress()
+      for await (const batch of watch) {
+        const chunks = batch.events
+          .filter(event => event.revision <= until)
+          .flatMap(event => {
+            const previous = before.get(event.key)
+            const current =
+              event.type === 'put' ? new StoredObject(event.key, event.revision, event.value) : undefined
+            if (current) before.set(event.key, current)
+            else before.delete(event.key)
+            return this.#encode(new CacheEvent(event.revision, event.key, current, previous))
+          })
+        if (chunks.length > 0) yield chunks
+        if (batch.revision >= until) return
+      }
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.reason !== 'compacted') throw error
+      throw expired(`too old resource version: ${after} (${await store.compactedRevision()})`)
+    }
+  }
+
+  #take(): readonly StreamChunk[] {
+    const backlog = this.#backlog
+    this.#backlog = []
+    const chunks = backlog.flatMap(item =>
+      item instanceof CacheEvent ? this.#encode(item) : [this.#encoder.bookmark(item.revision)],
+    )
+    if (this.#end !== undefined && this.#end !== 'time') {
+      const end = this.#end
+      this.#end = 'time'
+      return [this.#encoder.error(end)]
+    }
+    return chunks
+  }
+
+  /** The change as this client sees it, if it does: objects come and go as they begin and cease to match. */
+  #encode(event: CacheEvent): readonly StreamChunk[] {
+    const { selection } = this.#options
+    const { current, previous } = event
+    const isSeen = current !== undefined && (selection.isAll || selection.matches(current))
+    const wasSeen = previous !== undefined && (selection.isAll || selection.matches(previous))
+    if (isSeen) return [this.#encoder.event(wasSeen ? 'MODIFIED' : 'ADDED', event, current)]
+    return wasSeen ? [this.#encoder.event('DELETED', event, event.gone!)] : []
+  }
+
+  #startTimers(): readonly { cancel(): void }[] {
+    const {
+      registry: {
+        platform: { clock, random },
+      },
+    } = this.#call
+    const { timeoutSeconds, allowWatchBookmarks } = this.#options
+    const timeoutMs =
+      timeoutSeconds !== undefined && timeoutSeconds > 0
+        ? timeoutSeconds * 1_000
+        : timeoutMsMin * (1 + random.fraction('watch timeout'))
+    const timeout = clock.setTimer(Math.min(timeoutMs, timeoutMsMax), () => this.#finish('time'))
+    if (!allowWatchBookmarks) return [timeout]
+    const bookmarks = {
+      timer: clock.setTimer(bookmarkMs, () => undefined),
+      cancel: () => bookmarks.timer.cancel(),
+    }
+    const again = (): void => {
+      this.#bookmark()
+      bookmarks.timer = clock.setTimer(bookmarkMs, again)
+    }
+    bookmarks.cancel()
+    bookmarks.timer = clock.setTimer(bookmarkMs, again)
+    return [timeout, bookmarks]
+  }
+
+  #bookmark(): void {
+    if (this.#backlog.length > 0 || this.#end !== undefined) return
+    this.#backlog.push({ revision: this.#call.registry.cache.revision })
+    this.#wake?.()
+  }
+
+  #finish(end: 'time' | ApiError): void {
+    this.#end ??= end
+    this.#wake?.()
+  }
+
+  async #wait(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#wake = resolve
+    await promise
+    this.#wake = undefined
+  }
+}
+
+interface Bookmark {
+  readonly revision: number
+}
+
+/** Changes a slow client may leave unread; past that it is ended with 410, since a gap would break the contract. */
+const backlogMax = 10_000
+
+/** Objects of the beginning encoded at once. */
+const initialAtOnce = 500
+
+const bookmarkMs = 60_000
+
+/**
+ * A watch without a timeout of its own ends after half an hour to an hour, so that clients spread over
+ * servers again.
+ */
+const timeoutMsMin = 1_800_000
+const timeoutMsMax = 2 ** 31 - 1
+
+/** A watch of one object by name follows that object only. */
+function watchedPrefix({ resource, info }: Call, { selection }: ListOptions): string {
+  const namespace = info.namespace || selection.namespace || ''
+  const isOne = selection.name !== undefined && (resource.scope === 'Cluster' || namespace !== '')
+  return isOne ? keyOf(resource, namespace, selection.name) : prefixOf(resource, namespace)
+}
+
+async function* nothing(): AsyncGenerator<never, void, undefined> {}

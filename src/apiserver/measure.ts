@@ -1,0 +1,175 @@
+/** The stage of the pipeline that counts requests and measures how long they take. */
+import { isApiError } from '#/api/errors.ts'
+import type { FigureSeries, HistogramSeries } from '#/base/metrics.ts'
+import type { Clock } from '#/platform/platform.ts'
+import type { Metrics, RequestLabels } from './metrics.ts'
+import type { Stage } from './pipeline.ts'
+import type { ApiVerb, RequestInfo, ResourceRequestInfo } from './request-info.ts'
+import type { ApiRequest, ApiResponse, StreamBody, StreamChunk, ValueBody } from './request.ts'
+
+export interface MeasureOptions {
+  readonly metrics: Metrics
+  readonly clock: Clock
+  /** Resources that are not served are counted together, since there is no end to them. */
+  readonly isServed: (info: ResourceRequestInfo) => boolean
+}
+
+export function measure({ metrics, clock, isServed }: MeasureOptions): Stage {
+  return async (context, next) => {
+    const { request, info } = context
+    const labels = labelsOf(request, info, isServed)
+    const running = runningFigure(metrics, labels, info)
+    const startedMs = clock.monotonicMs()
+    let isRunning = true
+    const finish = (code: number): void => {
+      if (!isRunning) return
+      isRunning = false
+      running.add(-1)
+      metrics.answered(labels, code, (clock.monotonicMs() - startedMs) / 1_000)
+    }
+    running.add(1)
+    try {
+      const response = await next()
+      if (response.body?.type === 'stream') {
+        // Whoever asked may be gone before anything is read.
+        request.signal.addEventListener('abort', () => finish(response.status), { once: true })
+        return measureStream(response, response.body, { events: metrics.watchEvents(labels), finish })
+      }
+      finish(response.status)
+      if (response.body === undefined) return response
+      return { ...response, body: new MeasuredBody(response.body, metrics.request(labels).sizes) }
+    } catch (error) {
+      finish(isApiError(error) ? error.code : 500)
+      throw error
+    }
+  }
+}
+
+function runningFigure(metrics: Metrics, labels: RequestLabels, info: RequestInfo): FigureSeries {
+  if (labels.verb === 'WATCH' || labels.verb === 'CONNECT') return metrics.request(labels).running
+  const isReading = info.verb === 'get' || info.verb === 'list' || info.verb === 'head'
+  return isReading ? metrics.inFlight.readOnly : metrics.inFlight.mutating
+}
+
+/** Knows its size once somebody asks for its bytes. */
+class MeasuredBody implements ValueBody {
+  readonly type = 'value'
+  readonly #body: ValueBody
+  readonly #sizes: HistogramSeries
+
+  constructor(body: ValueBody, sizes: HistogramSeries) {
+    this.#body = body
+    this.#sizes = sizes
+  }
+
+  get mediaType(): string {
+    return this.#body.mediaType
+  }
+
+  get value(): unknown {
+    return this.#body.value
+  }
+
+  bytes(): readonly Uint8Array[] {
+    const pieces = this.#body.bytes()
+    let sizeBytes = 0
+    for (const piece of pieces) sizeBytes += piece.length
+    this.#sizes.observe(sizeBytes)
+    return pieces
+  }
+}
+
+interface StreamFigures {
+  readonly events: FigureSeries
+  readonly finish: (code: number) => void
+}
+
+/** A stream is running until its reader is done with it. */
+function measureStream(response: ApiResponse, body: StreamBody, figures: StreamFigures): ApiResponse {
+  const { events, finish } = figures
+  const chunks = async function* (): AsyncGenerator<readonly StreamChunk[], void, undefined> {
+    try {
+      for await (const batch of body.chunks) {
+        events.add(batch.length)
+        yield batch
+      }
+    } finally {
+      finish(response.status)
+    }
+  }
+  return { ...response, body: { ...body, chunks: chunks() } }
+}
+
+const verbs: Readonly<Record<ApiVerb, string>> = {
+  get: 'GET',
+  list: 'LIST',
+  watch: 'WATCH',
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  deletecollection: 'DELETECOLLECTION',
+}
+
+const connecting: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
+
+/** Paths that are counted by their own names. */
+const knownPaths: ReadonlySet<string> = new Set([
+  'api',
+  'apis',
+  'healthz',
+  'livez',
+  'metrics',
+  'openapi',
+  'readyz',
+  'version',
+])
+const knownMethods: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])
+
+function labelsOf(
+  request: ApiRequest,
+  info: RequestInfo,
+  isServed: (info: ResourceRequestInfo) => boolean,
+): RequestLabels {
+  if (!info.isResource || !isServed(info)) return { ...nothing, ...pathLabels(request, info) }
+  const { group, version, resource, subresource } = info
+  const [verb, scope, dryRun] = [verbOf(request, info), scopeOf(info), dryRunOf(request)]
+  return { verb, group, version, resource, subresource, scope, dryRun }
+}
+
+const nothing: RequestLabels = {
+  verb: 'OTHER',
+  group: '',
+  version: '',
+  resource: '',
+  subresource: '',
+  scope: '',
+  dryRun: '',
+}
+
+function pathLabels(
+  { method }: ApiRequest,
+  { path, isResource }: RequestInfo,
+): Pick<RequestLabels, 'verb' | 'subresource'> {
+  const [, first = ''] = path.split('/', 2)
+  return {
+    verb: knownMethods.has(method) ? method : nothing.verb,
+    subresource: !isResource && knownPaths.has(first) ? `/${first}` : '',
+  }
+}
+
+function verbOf(request: ApiRequest, { verb, subresource }: ResourceRequestInfo): string {
+  if (connecting.has(subresource)) return 'CONNECT'
+  const isApply = verb === 'patch' && request.headers['content-type']?.startsWith('application/apply-patch+')
+  return isApply ? 'APPLY' : verbs[verb]
+}
+
+function scopeOf({ name, verb, namespace }: ResourceRequestInfo): RequestLabels['scope'] {
+  if (name !== '' || verb === 'create') return 'resource'
+  return namespace === '' ? 'cluster' : 'namespace'
+}
+
+function dryRunOf({ query }: ApiRequest): string {
+  const asked = query.getAll('dryRun')
+  return asked.length === 0 ? '' : asked.every(value => value === 'All') ? 'All' : 'invalid'
+}

@@ -1,0 +1,38 @@
+/** A store that notes how long each request takes, by what it is about. Watches last, and are not timed. */
+import type { Clock } from '#/platform/platform.ts'
+import type { Store } from '#/store/store.ts'
+import type { Metrics } from './metrics.ts'
+
+/** Closing it closes the store. */
+export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Store {
+  const measured = async <T>(operation: string, key: string, run: () => Promise<T>): Promise<T> => {
+    const { duration, errors } = metrics.store({ operation, ...subjectOf(key) })
+    const startedMs = clock.monotonicMs()
+    try {
+      return await run()
+    } catch (error) {
+      errors.add()
+      throw error
+    } finally {
+      duration.observe((clock.monotonicMs() - startedMs) / 1_000)
+    }
+  }
+  return {
+    revision: () => measured('getCurrentResourceVersion', '', () => store.revision()),
+    get: (key, options) => measured('get', key, () => store.get(key, options)),
+    list: options => measured('list', options.prefix, () => store.list(options)),
+    create: (key, value, options) => measured('create', key, () => store.create(key, value, options)),
+    update: (key, value, options) => measured('update', key, () => store.update(key, value, options)),
+    delete: (key, options) => measured('delete', key, () => store.delete(key, options)),
+    watch: options => store.watch(options),
+    compact: revision => measured('compact', '', () => store.compact(revision)),
+    compactedRevision: () => store.compactedRevision(),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  }
+}
+
+/** `/registry/pods/default/web`, `/registry/batch.example.com/things/default/a`. */
+function subjectOf(key: string): { readonly group: string; readonly resource: string } {
+  const [, , first = '', second = ''] = key.split('/', 4)
+  return first.includes('.') ? { group: first, resource: second } : { group: '', resource: first }
+}

@@ -1,0 +1,226 @@
+/**
+ * The figures of the API server under the names for which people have dashboards. `measure` is the stage of
+ * the pipeline that counts requests, `measuredStore` times what is asked of the store.
+ */
+import {
+  MetricsRegistry,
+  metricsMediaType,
+  type Figures,
+  type FigureSeries,
+  type Histogram,
+  type HistogramSeries,
+} from '#/base/metrics.ts'
+import type { HttpRejection } from '#/platform/http.ts'
+import type { ProcessUsage } from '#/platform/process-usage.ts'
+import { latencyBuckets, sizeBuckets } from './metrics/buckets.ts'
+import type { ApiResponse } from './request.ts'
+
+/** What tells requests apart in the figures. */
+export interface RequestLabels {
+  /** As the figures have it: `GET`, `LIST`, `APPLY`. */
+  readonly verb: string
+  readonly group: string
+  readonly version: string
+  readonly resource: string
+  readonly subresource: string
+  readonly scope: '' | 'resource' | 'namespace' | 'cluster'
+  readonly dryRun: string
+}
+
+/** The series of requests that are alike, found once. */
+export interface RequestSeries {
+  readonly codes: Map<number, FigureSeries>
+  readonly duration: HistogramSeries
+  readonly sizes: HistogramSeries
+  readonly running: FigureSeries
+}
+
+export interface StoreOperation {
+  readonly operation: string
+  readonly group: string
+  readonly resource: string
+}
+
+export interface StoreSeries {
+  readonly duration: HistogramSeries
+  readonly errors: FigureSeries
+}
+
+export interface ObjectCount {
+  readonly group: string
+  readonly resource: string
+  readonly objects: number
+}
+
+export interface MetricsOptions {
+  /** The process the server runs in. */
+  readonly usage?: () => ProcessUsage
+}
+
+export class Metrics {
+  readonly registry = new MetricsRegistry()
+  readonly #total: Figures
+  readonly #duration: Histogram
+  readonly #sizes: Histogram
+  readonly #running: Figures
+  readonly #watchEvents: Figures
+  readonly #storeDuration: Histogram
+  readonly #storeErrors: Figures
+  readonly #handshakeErrors: FigureSeries
+  readonly #rejections: Figures
+  readonly #requests = new Map<string, RequestSeries>()
+  /** Requests that are running and not meant to last. */
+  readonly inFlight: { readonly mutating: FigureSeries; readonly readOnly: FigureSeries }
+
+  constructor({ usage }: MetricsOptions = {}) {
+    const { registry } = this
+    const counter = (name: string, help: string, labels?: readonly string[]): Figures => {
+      return registry.counter({ name, help, labels })
+    }
+    const gauge = (name: string, help: string, labels?: readonly string[]): Figures => {
+      return registry.gauge({ name, help, labels })
+    }
+    this.#total = counter('apiserver_request_total', 'Requests answered.', [
+      ...requestLabels,
+      'dry_run',
+      'code',
+    ])
+    this.#duration = registry.histogram({
+      name: 'apiserver_request_duration_seconds',
+      help: 'Time until requests were answered.',
+      labels: [...requestLabels, 'dry_run'],
+      buckets: latencyBuckets,
+    })
+    this.#sizes = registry.histogram({
+      name: 'apiserver_response_sizes',
+      help: 'Sizes of answers in bytes.',
+      labels: requestLabels,
+      buckets: sizeBuckets,
+    })
+    this.#running = gauge('apiserver_longrunning_requests', 'Requests that last, running now.', requestLabels)
+    const inFlight = gauge('apiserver_current_inflight_requests', 'Other requests running now.', [
+      'request_kind',
+    ])
+    this.inFlight = { mutating: inFlight.with('mutating'), readOnly: inFlight.with('readOnly') }
+    this.#watchEvents = counter('apiserver_watch_events_total', 'Events sent to watchers.', resourceLabels)
+    this.#storeDuration = registry.histogram({
+      name: 'etcd_request_duration_seconds',
+      help: 'Time that requests to the store took.',
+      labels: storeLabels,
+      buckets: latencyBuckets,
+    })
+    this.#storeErrors = counter(
+      'etcd_request_errors_total',
+      'Requests to the store that failed.',
+      storeLabels,
+    )
+    const handshakeErrors = counter(
+      'apiserver_tls_handshake_errors_total',
+      'Connections without a TLS handshake.',
+    )
+    this.#handshakeErrors = handshakeErrors.with()
+    this.#rejections = counter('k8ts_http_rejections_total', 'Clients turned away unheard.', ['reason'])
+    if (usage) addProcess(registry, usage)
+  }
+
+  request(labels: RequestLabels): RequestSeries {
+    const { verb, group, version, resource, subresource, scope, dryRun } = labels
+    const key = `${verb}\0${group}\0${version}\0${resource}\0${subresource}\0${scope}\0${dryRun}`
+    const known = this.#requests.get(key)
+    if (known !== undefined) return known
+    const values = [verb, group, version, resource, subresource, scope, 'apiserver']
+    const series: RequestSeries = {
+      codes: new Map(),
+      duration: this.#duration.with(...values, dryRun),
+      sizes: this.#sizes.with(...values),
+      running: this.#running.with(...values),
+    }
+    // Those beyond the bound share their series and need no place here.
+    if (this.#requests.size < requestsMax) this.#requests.set(key, series)
+    return series
+  }
+
+  answered(labels: RequestLabels, code: number, seconds: number): void {
+    const series = this.request(labels)
+    series.duration.observe(seconds)
+    let count = series.codes.get(code)
+    if (count === undefined) {
+      const { verb, group, version, resource, subresource, scope, dryRun } = labels
+      const values = [verb, group, version, resource, subresource, scope, 'apiserver', dryRun, String(code)]
+      count = this.#total.with(...values)
+      series.codes.set(code, count)
+    }
+    count.add()
+  }
+
+  watchEvents({ group, version, resource }: RequestLabels): FigureSeries {
+    return this.#watchEvents.with(group, version, resource)
+  }
+
+  store({ operation, group, resource }: StoreOperation): StoreSeries {
+    return {
+      duration: this.#storeDuration.with(operation, group, resource),
+      errors: this.#storeErrors.with(operation, group, resource),
+    }
+  }
+
+  rejected(reason: HttpRejection): void {
+    if (reason === 'tls') this.#handshakeErrors.add()
+    this.#rejections.with(reason).add()
+  }
+
+  /** How many objects there are, read whenever the figures are. */
+  readObjects(count: () => Iterable<ObjectCount>): void {
+    this.registry.reading({
+      name: 'apiserver_resource_objects',
+      help: 'Objects in the store.',
+      type: 'gauge',
+      labels: ['group', 'resource'],
+      read: () => [...count()].map(({ group, resource, objects }) => [[group, resource], objects]),
+    })
+    // The name it had before Kubernetes 1.34.
+    this.registry.reading({
+      name: 'apiserver_storage_objects',
+      help: 'Objects in the store.',
+      type: 'gauge',
+      labels: ['resource'],
+      read: () =>
+        [...count()].map(({ group, resource, objects }) => {
+          return [[group === '' ? resource : `${resource}.${group}`], objects]
+        }),
+    })
+  }
+
+  /** The answer to `/metrics`. */
+  answer(): ApiResponse {
+    const text = this.registry.render()
+    const bytes = (): Uint8Array[] => [Buffer.from(text)]
+    return { status: 200, body: { type: 'value', mediaType: metricsMediaType, value: text, bytes } }
+  }
+}
+
+const requestLabels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope', 'component']
+const resourceLabels = ['group', 'version', 'resource']
+const storeLabels = ['operation', 'group', 'resource']
+
+/** Kinds of requests whose series are kept at hand. */
+const requestsMax = 10_000
+
+function addProcess(registry: MetricsRegistry, usage: () => ProcessUsage): void {
+  const add = (name: string, help: string, read: (usage: ProcessUsage) => number | undefined): void => {
+    registry.reading({
+      name,
+      help,
+      type: name.endsWith('_total') ? 'counter' : 'gauge',
+      read: () => {
+        const value = read(usage())
+        return value === undefined ? [] : [[[], value]]
+      },
+    })
+  }
+  add('process_cpu_seconds_total', 'Processor time used.', ({ cpuSeconds }) => cpuSeconds)
+  add('process_resident_memory_bytes', 'Memory of the process.', ({ residentBytes }) => residentBytes)
+  add('process_start_time_seconds', 'When the process started.', ({ startedMs }) => startedMs / 1_000)
+  add('process_open_fds', 'Open files and connections.', ({ openFiles }) => openFiles)
+  add('nodejs_heap_size_used_bytes', 'Memory of values of the program.', ({ heapBytes }) => heapBytes)
+}

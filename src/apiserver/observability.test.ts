@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nodePlatform } from '#/platform/node.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { Health } from './health.ts'
+import { Metrics } from './metrics.ts'
+import { withObservability } from './observability.ts'
+import type { Handle } from './pipeline.ts'
+import type { ApiRequest } from './request.ts'
+
+const silent = (): void => undefined
+const platform: Platform = {
+  ...nodePlatform({ log: { level: 'error', format: 'text' } }),
+  log: { debug: silent, info: silent, warn: silent, error: silent, with: () => platform.log },
+}
+
+function request(path: string, groups: readonly string[]): ApiRequest {
+  return {
+    method: 'GET',
+    path,
+    query: new URLSearchParams(),
+    headers: {},
+    signal: new AbortController().signal,
+    body: { bytes: async () => Buffer.alloc(0) },
+    peer: { address: '127.0.0.1', ...(groups.length > 0 && { user: { username: 'somebody', groups } }) },
+  }
+}
+
+test('health is for everybody, figures for administrators, the rest for the server once it is there', async () => {
+  const started: { server?: Handle } = {}
+  const server = (): Handle | undefined => started.server
+  const handle = withObservability({ platform, health: new Health(platform), metrics: new Metrics(), server })
+  const check = async (path: string, groups: readonly string[], status: number): Promise<void> => {
+    assert.equal((await handle(request(path, groups))).status, status, `${path} ${groups.join()}`)
+  }
+  await check('/livez', [], 200)
+  await check('/readyz/ping', [], 200)
+  await check('/readyz/nothing', [], 404)
+  await check('/metrics', [], 403)
+  await check('/metrics', ['system:masters'], 200)
+  await check('/metrics/x', ['system:masters'], 503)
+  await check('/api/v1/pods', ['system:masters'], 503)
+  started.server = async () => ({ status: 299 })
+  await check('/api/v1/pods', ['system:masters'], 299)
+  await check('/livez', [], 200)
+})

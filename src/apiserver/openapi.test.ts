@@ -1,0 +1,465 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { defaultResources } from '#/api/builtin.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { Field, Schema, StructSchema } from '#/api/schema.ts'
+import { Scheme } from '#/api/scheme.ts'
+import { OpenApi, type OpenApiOptions } from './openapi.ts'
+import { Document } from './openapi/gnostic-messages.ts'
+import { requestInfo } from './request-info.ts'
+import type { ApiRequest, ApiResponse } from './request.ts'
+
+const options: OpenApiOptions = { build: { version: '0.1.0' }, clock: { turn: () => Promise.resolve() } }
+const openApi = new OpenApi(new Scheme(defaultResources()), options)
+
+interface Asked {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly from?: OpenApi
+}
+
+function ask(url: string, asked: Asked = {}): Promise<ApiResponse> | undefined {
+  const { method = 'GET', headers = {}, from = openApi } = asked
+  const [path = '', search] = url.split('?')
+  const query = new URLSearchParams(search)
+  const request: ApiRequest = {
+    method,
+    path,
+    query,
+    headers,
+    body: { bytes: () => Promise.resolve(new Uint8Array()) },
+    signal: new AbortController().signal,
+    peer: { address: '' },
+  }
+  const info = requestInfo(method, path, query)
+  assert.ok(info)
+  return from.handle({ request, info, receivedMs: Date.UTC(2026, 0, 1) })
+}
+
+type Facts = Readonly<Record<string, unknown>>
+
+async function bytesOf(url: string, asked: Asked = {}): Promise<Buffer> {
+  const response = await ask(url, asked)
+  assert.ok(response?.body?.type === 'value', url)
+  return Buffer.concat(response.body.bytes())
+}
+
+/** A part of a document, by the keys on the way. */
+async function part(url: string, keys: readonly string[], asked: Asked = {}): Promise<unknown> {
+  let value = JSON.parse((await bytesOf(url, asked)).toString()) as unknown
+  for (const key of keys) value = (value as Facts | undefined)?.[key]
+  return value
+}
+
+const pod = 'io.k8s.api.core.v1.Pod'
+const pods = '/api/v1/namespaces/{namespace}/pods'
+
+test('paths that are not OpenAPI are left to others, and nothing is written', async () => {
+  const check = (path: string): void => assert.equal(ask(path), undefined, path)
+  check('/openapi')
+  check('/openapi/v1')
+  check('/openapi/v3/apis/nothing/v1')
+  check('/openapi/v3/__proto__')
+  check('/api')
+  for (const path of ['/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1']) {
+    await assert.rejects(ask(path, { method: 'POST' }) ?? Promise.resolve(), { code: 405 })
+  }
+})
+
+test('version 2 is one document with shared parameters', async () => {
+  const v2 = (...keys: readonly string[]): Promise<unknown> => part('/openapi/v2', keys)
+  assert.equal(await v2('swagger'), '2.0')
+  assert.equal(await v2('info', 'title'), 'Kubernetes')
+  assert.deepEqual(await v2('paths', `${pods}/{name}`, 'get'), {
+    'description': 'read the specified Pod',
+    'consumes': ['*/*'],
+    'produces': ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'],
+    'schemes': ['https'],
+    'tags': ['core_v1'],
+    'operationId': 'readCoreV1NamespacedPod',
+    'responses': {
+      200: { description: 'OK', schema: { $ref: `#/definitions/${pod}` } },
+      401: { description: 'Unauthorized' },
+    },
+    'x-kubernetes-action': 'get',
+    'x-kubernetes-group-version-kind': { group: '', version: 'v1', kind: 'Pod' },
+  })
+  assert.deepEqual(await v2('paths', `${pods}/{name}`, 'parameters'), [
+    {
+      uniqueItems: true,
+      type: 'string',
+      description: 'name of the Pod',
+      name: 'name',
+      in: 'path',
+      required: true,
+    },
+    { $ref: '#/parameters/namespace-vgWSWtn3' },
+    { $ref: '#/parameters/pretty-tJGM1-ng' },
+  ])
+  assert.deepEqual(await v2('parameters', 'body-78PwaGsr'), {
+    name: 'body',
+    in: 'body',
+    required: true,
+    schema: { $ref: '#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.Patch' },
+  })
+  const status = 'io.k8s.api.core.v1.PodStatus'
+  assert.deepEqual(Object.keys((await v2('definitions', pod, 'properties', 'status')) as object), [
+    'description',
+    '$ref',
+  ])
+  const conditions = (await v2('definitions', status, 'properties', 'conditions')) as Record<string, unknown>
+  assert.deepEqual(
+    { ...conditions, description: '' },
+    {
+      'description': '',
+      'type': 'array',
+      'items': { $ref: '#/definitions/io.k8s.api.core.v1.PodCondition' },
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['type'],
+      'x-kubernetes-patch-strategy': 'merge',
+      'x-kubernetes-patch-merge-key': 'type',
+    },
+  )
+  assert.equal(await v2('definitions', 'io.k8s.api.storage.v1beta1.VolumeAttributesClass'), undefined)
+})
+
+test('operations are named and described as generators of clients expect', async () => {
+  const document = (await part('/openapi/v2', ['paths'])) as Record<string, Record<string, Facts>>
+  const check = (path: string, method: string, id: string, description: string): void => {
+    const operation = document[path]?.[method]
+    assert.deepEqual([operation?.['operationId'], operation?.['description']], [id, description], path)
+  }
+  const rbac = '/apis/rbac.authorization.k8s.io/v1'
+  const endpoints = '/api/v1/namespaces/{namespace}/endpoints'
+  check(
+    `${rbac}/roles`,
+    'get',
+    'listRbacAuthorizationV1RoleForAllNamespaces',
+    'list or watch objects of kind Role',
+  )
+  check(pods, 'delete', 'deleteCoreV1CollectionNamespacedPod', 'delete collection of Pod')
+  check(endpoints, 'post', 'createCoreV1NamespacedEndpoints', 'create Endpoints')
+  check(`${endpoints}/{name}`, 'delete', 'deleteCoreV1NamespacedEndpoints', 'delete Endpoints')
+  check(
+    '/apis/networking.k8s.io/v1/ipaddresses',
+    'post',
+    'createNetworkingV1IPAddress',
+    'create an IPAddress',
+  )
+  check(
+    '/api/v1/componentstatuses',
+    'get',
+    'listCoreV1ComponentStatus',
+    'list objects of kind ComponentStatus',
+  )
+  check(`${pods}/{name}/eviction`, 'post', 'createCoreV1NamespacedPodEviction', 'create eviction of a Pod')
+  check(`${pods}/{name}/log`, 'get', 'readCoreV1NamespacedPodLog', 'read log of the specified Pod')
+  check(
+    `${pods}/{name}/status`,
+    'patch',
+    'patchCoreV1NamespacedPodStatus',
+    'partially update status of the specified Pod',
+  )
+  check(
+    `${pods}/{name}/exec`,
+    'get',
+    'connectCoreV1GetNamespacedPodExec',
+    'connect GET requests to exec of Pod',
+  )
+  check(
+    '/api/v1/nodes/{name}/proxy/{path}',
+    'options',
+    'connectCoreV1OptionsNodeProxyWithPath',
+    'connect OPTIONS requests to proxy of Node',
+  )
+  check('/apis/apps/', 'get', 'getAppsAPIGroup', 'get information of a group')
+  check('/apis/apps/v1/', 'get', 'getAppsV1APIResources', 'get available resources')
+  check('/version/', 'get', 'getCodeVersion', 'get the version information for this server')
+  assert.equal(document['/api/v1/bindings'], undefined)
+  assert.equal(document[`${pods}/{name}/exec`]?.['head'], undefined)
+  const names = Object.values(document)
+    .flatMap(path => Object.values(path))
+    .map(operation => operation['operationId'])
+    .filter(name => name !== undefined)
+  assert.equal(new Set(names).size, names.length, 'every operation has a name of its own')
+})
+
+test('every reference of every document leads somewhere', async () => {
+  const v3 = (await part('/openapi/v3', ['paths'])) as Record<string, { serverRelativeURL: string }>
+  const urls = ['/openapi/v2', ...Object.values(v3).map(each => each.serverRelativeURL)]
+  for (const url of urls) {
+    const text = (await bytesOf(url)).toString()
+    const targets = new Set([...text.matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, target]) => target ?? ''))
+    const document = JSON.parse(text) as unknown
+    for (const target of targets) {
+      let value = document
+      for (const key of target.split('/')) value = (value as Record<string, unknown> | undefined)?.[key]
+      assert.ok(value !== undefined, `${url}: ${target}`)
+    }
+  }
+})
+
+test('version 3 is a document for each group and version', async () => {
+  const paths = (await part('/openapi/v3', ['paths'])) as Record<string, { serverRelativeURL: string }>
+  for (const name of ['api', 'api/v1', 'apis', 'apis/apps', 'apis/apps/v1', 'version']) {
+    const url = new RegExp(`^/openapi/v3/${name}\\?hash=[0-9A-F]{128}$`)
+    assert.match(String(paths[name]?.serverRelativeURL), url)
+  }
+  const v3 = (...keys: readonly string[]): Promise<unknown> => part('/openapi/v3/apis/apps/v1', keys)
+  assert.equal(await v3('openapi'), '3.0.0')
+  const scale = '/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale'
+  assert.deepEqual(await v3('paths', scale, 'put', 'requestBody'), {
+    content: { '*/*': { schema: { $ref: '#/components/schemas/io.k8s.api.autoscaling.v1.Scale' } } },
+    required: true,
+  })
+  assert.deepEqual(await v3('paths', scale, 'parameters', '0'), {
+    name: 'name',
+    in: 'path',
+    description: 'name of the Scale',
+    required: true,
+    schema: { type: 'string', uniqueItems: true },
+  })
+  const spec = await v3('components', 'schemas', 'io.k8s.api.apps.v1.Deployment', 'properties', 'spec')
+  assert.deepEqual((spec as Record<string, unknown>)['allOf'], [
+    { $ref: '#/components/schemas/io.k8s.api.apps.v1.DeploymentSpec' },
+  ])
+  const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions'
+  assert.deepEqual(
+    await v3('components', 'schemas', meta, 'x-kubernetes-group-version-kind'),
+    ['', 'apps'].map(group => ({ group, version: 'v1', kind: 'DeleteOptions' })),
+  )
+  assert.deepEqual(Object.keys((await part('/openapi/v3/apis/apps', ['paths'])) as object), ['/apis/apps/'])
+})
+
+test('a document with its hash in the address may be kept for ever', async () => {
+  const paths = (await part('/openapi/v3', ['paths'])) as Record<string, { serverRelativeURL: string }>
+  const url = String(paths['apis/policy/v1']?.serverRelativeURL)
+  const response = await ask(url)
+  assert.equal(response?.headers?.['etag'], `"${url.split('=')[1]}"`)
+  assert.equal(response?.headers?.['cache-control'], 'public, immutable')
+  assert.equal(response?.headers?.['expires'], 'Fri, 01 Jan 2027 00:00:00 GMT')
+  const plain = await ask('/openapi/v3/apis/policy/v1')
+  assert.deepEqual({ ...plain?.headers }, { etag: response?.headers?.['etag'], vary: 'Accept' })
+  const old = await ask('/openapi/v3/apis/policy/v1?hash=OLD')
+  assert.deepEqual([old?.status, old?.headers?.['location']], [301, url])
+  const headers = { 'if-none-match': response.headers['etag'] }
+  assert.equal((await ask(url, { headers }))?.status, 304)
+})
+
+test('a client gets the form it asks for, or is told there is none', async () => {
+  const check = async (path: string, accept: string, expected: string | number): Promise<void> => {
+    const answer = ask(path, { headers: { accept } })
+    assert.ok(answer)
+    if (typeof expected === 'number') await assert.rejects(answer, { code: expected })
+    else assert.equal((await answer).body?.mediaType, expected, accept)
+  }
+  const asked = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'
+  const protobuf = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
+  await check('/openapi/v2', '', 'application/json')
+  await check('/openapi/v2', '*/*', 'application/json')
+  await check('/openapi/v2', 'application/*;q=0.5', 'application/json')
+  await check('/openapi/v2', asked, protobuf)
+  await check('/openapi/v2', protobuf, protobuf)
+  await check('/openapi/v2', `${asked};q=0.2,application/json`, 'application/json')
+  await check('/openapi/v2', 'text/html', 406)
+  await check('/openapi/v3/api/v1', 'application/json', 'application/json')
+  await check('/openapi/v3/api/v1', 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf', 406)
+})
+
+test('the protobuf form says the same as the JSON', async () => {
+  const headers = { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' }
+  const document = Document.decode(await bytesOf('/openapi/v2', { headers }))
+  const { paths, definitions, parameters, security } = document
+  const json = (await part('/openapi/v2', [])) as Record<string, object>
+  const names = (members: unknown): readonly unknown[] =>
+    (members as readonly { readonly name: unknown }[]).map(({ name }) => name)
+  assert.deepEqual(names(paths?.path), Object.keys(json['paths'] ?? {}))
+  assert.deepEqual(names(definitions?.additionalProperties), Object.keys(json['definitions'] ?? {}))
+  assert.deepEqual(names(parameters?.additionalProperties), Object.keys(json['parameters'] ?? {}))
+  assert.equal(security[0]?.additionalProperties[0]?.name, 'BearerToken')
+  const item = paths?.path.find(({ name }) => name === `${pods}/{name}`)?.value
+  assert.deepEqual(
+    item?.get?.vendorExtension.map(({ name, value }) => [name, value?.yaml]),
+    [
+      ['x-kubernetes-action', 'get\n'],
+      ['x-kubernetes-group-version-kind', 'group: ""\nkind: Pod\nversion: v1\n'],
+    ],
+  )
+  const taken = item?.parameters.map(
+    ({ reference, parameter }) => reference?.ref ?? parameter?.nonBodyParameter?.path?.name,
+  )
+  assert.deepEqual(taken, ['name', '#/parameters/namespace-vgWSWtn3', '#/parameters/pretty-tJGM1-ng'])
+})
+
+function struct(fields: Readonly<Record<string, Schema | Field>>): StructSchema {
+  const entries = Object.entries(fields).map(([name, each]): [string, Field] => [
+    name,
+    'schema' in each ? each : { schema: each, required: false },
+  ])
+  return { type: 'struct', name: '', fields: new Map(entries), atomic: false, preserveUnknownFields: false }
+}
+
+function customResource(schema: StructSchema, plural = 'crontabs'): Resource {
+  const home = { group: 'stable.example.com', version: 'v1' }
+  return {
+    ...home,
+    kind: 'CronTab',
+    listKind: 'CronTabList',
+    plural,
+    singular: 'crontab',
+    scope: 'Namespaced',
+    shortNames: [],
+    categories: [],
+    verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
+    schema,
+    subresources: new Map(),
+    storage: home,
+  }
+}
+
+const cronTab = 'com.example.stable.v1.CronTab'
+
+test('custom kinds are described by what the server knows of their fields', async () => {
+  const schema = struct({
+    spec: struct({
+      schedule: { schema: { type: 'string' }, required: true },
+      port: { type: 'int-or-string' },
+      replicas: { schema: { type: 'integer', format: 'int32' }, required: false, default: 1, nullable: true },
+      ports: { type: 'list', items: struct({ name: { type: 'string' } }), listType: 'map', keys: ['name'] },
+      labels: { type: 'map', values: { type: 'string' }, atomic: true },
+      anything: { ...struct({}), preserveUnknownFields: true },
+      __proto__x: { type: 'boolean' },
+    }),
+  })
+  const from = new OpenApi(new Scheme([customResource(schema)]), options)
+  const spec = await part(
+    '/openapi/v3/apis/stable.example.com/v1',
+    ['components', 'schemas', cronTab, 'properties', 'spec'],
+    { from },
+  )
+  assert.deepEqual(spec, {
+    type: 'object',
+    required: ['schedule'],
+    properties: {
+      schedule: { type: 'string' },
+      port: { 'x-kubernetes-int-or-string': true },
+      replicas: { type: 'integer', format: 'int32', nullable: true, default: 1 },
+      ports: {
+        'type': 'array',
+        'items': { type: 'object', properties: { name: { type: 'string' } } },
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['name'],
+      },
+      labels: {
+        'type': 'object',
+        'additionalProperties': { type: 'string' },
+        'x-kubernetes-map-type': 'atomic',
+      },
+      anything: { 'type': 'object', 'x-kubernetes-preserve-unknown-fields': true },
+      __proto__x: { type: 'boolean' },
+    },
+  })
+  const definitions = (await part('/openapi/v2', ['definitions'], { from })) as Record<string, Facts>
+  assert.deepEqual(definitions[cronTab]?.['x-kubernetes-group-version-kind'], [
+    { group: 'stable.example.com', version: 'v1', kind: 'CronTab' },
+  ])
+  const text = JSON.stringify(definitions[cronTab])
+  assert.ok(!text.includes('nullable') && !text.includes('"default"') && text.includes('"replicas":{}'))
+  assert.ok(definitions[`${cronTab}List`] && definitions['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'])
+  const patch = (await part(
+    '/openapi/v2',
+    ['paths', '/apis/stable.example.com/v1/namespaces/{namespace}/crontabs/{name}', 'patch'],
+    { from },
+  )) as Record<string, unknown>
+  assert.equal(patch['operationId'], 'patchStableExampleComV1NamespacedCronTab')
+  assert.deepEqual(patch['consumes'], [
+    'application/json-patch+json',
+    'application/merge-patch+json',
+    'application/apply-patch+yaml',
+  ])
+  assert.deepEqual(patch['produces'], ['application/json', 'application/yaml'])
+})
+
+test('custom kinds are described in the words of their author where they are known', async () => {
+  const authored = {
+    description: 'Runs things.',
+    type: 'object',
+    properties: {
+      metadata: { type: 'object' },
+      spec: {
+        type: 'object',
+        properties: {
+          size: { type: 'string', enum: ['small', 'large'], pattern: '^[a-z]+$', maxLength: 5, oneOf: [{}] },
+          wrong: { type: 7, maxLength: 'x', required: [1], minimum: '1', enum: 'no', items: 3 },
+          maybe: { type: 'object', nullable: true, properties: { x: { type: 'string' } } },
+        },
+      },
+    },
+  }
+  const scheme = new Scheme([customResource(struct({}))])
+  const from = new OpenApi(scheme, { ...options, authoredSchema: () => authored })
+  const url = '/openapi/v3/apis/stable.example.com/v1'
+  const { description, properties } = (await part(url, ['components', 'schemas', cronTab], { from })) as {
+    readonly description: string
+    readonly properties: Record<string, Facts>
+  }
+  assert.equal(description, 'Runs things.')
+  assert.deepEqual(properties['spec'], authored.properties.spec)
+  assert.deepEqual(properties['metadata']?.['allOf'], [
+    { $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' },
+  ])
+  const spec = ['definitions', cronTab, 'properties', 'spec', 'properties']
+  assert.deepEqual(await part('/openapi/v2', [...spec, 'size'], { from }), {
+    type: 'string',
+    enum: ['small', 'large'],
+    pattern: '^[a-z]+$',
+    maxLength: 5,
+  })
+  assert.deepEqual(await part('/openapi/v2', [...spec, 'maybe'], { from }), {})
+  const headers = { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' }
+  assert.ok((await bytesOf('/openapi/v2', { from, headers })).includes('small'))
+})
+
+test('a custom kind whose fields lie very deep in each other does no harm', async () => {
+  let schema = struct({ end: { type: 'string' } })
+  for (let depth = 0; depth < 500; depth++) schema = struct({ next: schema })
+  const from = new OpenApi(new Scheme([customResource(schema)]), options)
+  const headers = { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' }
+  const { definitions } = Document.decode(await bytesOf('/openapi/v2', { from, headers }))
+  assert.ok(definitions?.additionalProperties.some(({ name }) => name === cronTab))
+  assert.ok((await bytesOf('/openapi/v3/apis/stable.example.com/v1', { from })).includes('"end"'))
+})
+
+test('fields of a custom kind may be called anything', async () => {
+  const names = ['__proto__', 'constructor', '$ref', 'properties', 'x-kubernetes-action', 'toString']
+  const field: Field = { schema: { type: 'string' }, required: true }
+  const fields = new Map(names.map(name => [name, field]))
+  const from = new OpenApi(new Scheme([customResource({ ...struct({}), fields })]), options)
+  const url = '/openapi/v3/apis/stable.example.com/v1'
+  const found = (await part(url, ['components', 'schemas', cronTab, 'properties'], { from })) as object
+  for (const name of names) assert.ok(Object.hasOwn(found, name), name)
+  const headers = { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' }
+  for (const name of names) assert.ok((await bytesOf('/openapi/v2', { from, headers })).includes(name), name)
+  assert.equal(({} as Record<string, unknown>)['required'], undefined)
+})
+
+test('only what a change of the scheme touches is made again', async () => {
+  const scheme = new Scheme(defaultResources())
+  let turns = 0
+  const clock = { turn: () => Promise.resolve(void turns++) }
+  const from = new OpenApi(scheme, { ...options, clock })
+  const tag = async (path: string): Promise<unknown> => (await ask(path, { from }))?.headers?.['etag']
+  const tags = (): Promise<readonly unknown[]> =>
+    Promise.all([tag('/openapi/v2'), tag('/openapi/v3'), tag('/openapi/v3/apis/apps/v1')])
+  const before = await tags()
+  const turnsOfAll = turns
+  assert.deepEqual(await tags(), before)
+  assert.equal(turns, turnsOfAll)
+  scheme.register(customResource(struct({ size: { type: 'integer' } })))
+  const [v2, v3, apps] = await tags()
+  assert.ok(v2 !== before[0] && v3 !== before[1] && apps === before[2])
+  assert.equal(turns, turnsOfAll + 3, 'version 2, the new version and its group')
+  scheme.unregister({ group: 'stable.example.com', version: 'v1', resource: 'crontabs' })
+  assert.deepEqual(await tags(), before)
+  assert.equal(ask('/openapi/v3/apis/stable.example.com/v1', { from }), undefined)
+})

@@ -1,0 +1,153 @@
+/**
+ * What the API looks like, for `kubectl explain`, for clients that check objects before they send them, and
+ * for generators of clients: everything in one document (`/openapi/v2`) and a document for each group and
+ * version (`/openapi/v3`). Both are made from the scheme when somebody asks, and kept until it changes.
+ *
+ * Version 2 has a protobuf form, which Go clients insist on; version 3 is JSON only.
+ */
+import { loadDocumentation } from '#/api/documentation.ts'
+import { apiError, notAcceptable } from '#/api/errors.ts'
+import type { Scheme } from '#/api/scheme.ts'
+import type { Clock } from '#/platform/platform.ts'
+import { answerDocument, documentOf, jsonDocument, type Document } from './discovery/document.ts'
+import { SchemeCache } from './discovery/scheme-cache.ts'
+import { gitVersion, type Build } from './discovery/server-version.ts'
+import { acceptedRanges } from './negotiation.ts'
+import type { AuthoredSchema } from './openapi/custom-schemas.ts'
+import { encodeGnostic } from './openapi/gnostic.ts'
+import type { JsonSchema } from './openapi/json-schema.ts'
+import { SectionDocuments } from './openapi/section-documents.ts'
+import { sectionsOf, type Section } from './openapi/sections.ts'
+import { openApiVersion2 } from './openapi/version-2.ts'
+import { openApiVersion3 } from './openapi/version-3.ts'
+import type { ApiRequest, ApiResponse, RequestContext } from './request.ts'
+
+export interface OpenApiOptions {
+  readonly build: Build
+  readonly clock: Pick<Clock, 'turn'>
+  /** The schemas of custom kinds as their authors wrote them; without it only the fields are told. */
+  readonly authoredSchema?: AuthoredSchema
+}
+
+export class OpenApi {
+  readonly #options: OpenApiOptions
+  readonly #documents: SchemeCache<Promise<Document>>
+  readonly #sections: SchemeCache<ReadonlyMap<string, Section>>
+  readonly #sectionDocuments: SectionDocuments
+
+  constructor(scheme: Scheme, options: OpenApiOptions) {
+    this.#options = options
+    this.#documents = new SchemeCache(scheme)
+    this.#sections = new SchemeCache(scheme)
+    this.#sectionDocuments = new SectionDocuments(section => this.#makeSection(section))
+  }
+
+  /** Undefined when the path is none of OpenAPI's. Rejects with ApiError 405 and 406. */
+  handle({ request, info, receivedMs }: HandledContext): Promise<ApiResponse> | undefined {
+    if (info.isResource || !info.path.startsWith('/openapi/')) return undefined
+    const path = info.path.replace(/\/$/, '')
+    if (path === '/openapi/v2') return this.#answer(request, () => this.#version2(request))
+    if (path === '/openapi/v3') return this.#answer(request, () => this.#index())
+    const section = this.#allSections().get(path.slice('/openapi/v3/'.length))
+    return section && this.#answerSection(request, section, receivedMs)
+  }
+
+  async #answer(request: ApiRequest, make: () => Promise<Document>): Promise<ApiResponse> {
+    checkMethod(request)
+    return answerDocument(request, await make())
+  }
+
+  /** A client that names the hash it read in the list may keep the document for ever. */
+  async #answerSection(request: ApiRequest, section: Section, nowMs: number): Promise<ApiResponse> {
+    checkMethod(request)
+    choose(request, version3Forms)
+    const document = await this.#sectionDocuments.document(section)
+    const hash = request.query.get('hash')
+    if (hash === null || hash === '') return answerDocument(request, document)
+    if (hash !== document.hash) {
+      return { status: 301, headers: { location: urlOf(section, document.hash), vary: 'Accept' } }
+    }
+    const expires = new Date(nowMs + yearMs).toUTCString()
+    return answerDocument(request, document, { 'cache-control': 'public, immutable', expires })
+  }
+
+  #version2(request: ApiRequest): Promise<Document> {
+    const form = choose(request, version2Forms)
+    const json = this.#documents.get('v2', async resources => {
+      const options = await this.#documentOptions()
+      const value = openApiVersion2(resources, options)
+      await this.#options.clock.turn()
+      return jsonDocument(value)
+    })
+    if (form === 'json') return json
+    return this.#documents.get('v2 protobuf', async () =>
+      documentOf({
+        mediaType: protobufAnswered,
+        bytes: encodeGnostic((await json).value() as JsonSchema),
+        value: () => undefined,
+      }),
+    )
+  }
+
+  #index(): Promise<Document> {
+    return this.#documents.get('v3', async () => {
+      const sections = this.#allSections()
+      this.#sectionDocuments.keepOnly(sections)
+      const paths: Record<string, unknown> = {}
+      for (const section of sections.values()) {
+        const hash = await this.#sectionDocuments.hash(section)
+        paths[section.name] = { serverRelativeURL: urlOf(section, hash) }
+      }
+      return jsonDocument({ paths })
+    })
+  }
+
+  #allSections(): ReadonlyMap<string, Section> {
+    return this.#sections.get('all', sectionsOf)
+  }
+
+  async #makeSection(section: Section): Promise<Document> {
+    const options = await this.#documentOptions()
+    // A whole index is many documents: others get their turn in between.
+    await this.#options.clock.turn()
+    return jsonDocument(openApiVersion3({ ...options, ...section, paths: section.paths() }))
+  }
+
+  async #documentOptions() {
+    const { build, authoredSchema = () => undefined } = this.#options
+    return { documentation: await loadDocumentation(), gitVersion: gitVersion(build), authoredSchema }
+  }
+}
+
+type HandledContext = Pick<RequestContext, 'request' | 'info' | 'receivedMs'>
+
+const protobufAnswered = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
+
+/** What clients may ask for; the first is what one gets that does not care. */
+const version2Forms: ReadonlyMap<string, 'json' | 'protobuf'> = new Map([
+  ['application/json', 'json'],
+  ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', 'protobuf'],
+  [protobufAnswered, 'protobuf'],
+])
+
+const version3Forms: ReadonlyMap<string, 'json'> = new Map([['application/json', 'json']])
+
+const yearMs = 365 * 86_400_000
+
+function choose<T extends string>({ headers }: ApiRequest, forms: ReadonlyMap<string, T>): T {
+  for (const { name } of acceptedRanges(headers['accept'] || '*/*')) {
+    const isAny = name === '*/*' || name === 'application/*'
+    const form = isAny ? [...forms.values()][0] : forms.get(name)
+    if (form !== undefined) return form
+  }
+  throw notAcceptable([...forms.keys()])
+}
+
+function checkMethod({ method }: ApiRequest): void {
+  if (method === 'GET' || method === 'HEAD') return
+  throw apiError('MethodNotAllowed', 'the server does not allow this method on the requested resource')
+}
+
+function urlOf({ name }: Section, hash: string): string {
+  return `/openapi/v3/${name}?hash=${hash}`
+}

@@ -1,0 +1,155 @@
+/** The definitions of built-in types as JSON schemas. */
+import { declaresListType, definition, kindsOf, referenceOf, unionOf } from '#/api/definitions.ts'
+import type { Documentation } from '#/api/documentation.ts'
+import type { GroupVersion, GroupVersionKind } from '#/api/resource.ts'
+import type { Field, ListSchema, PatchStrategy, Schema, StructSchema } from '#/api/schema.ts'
+import { shortNameOf } from './definition-names.ts'
+import { describedReference, reference, type Dialect, type JsonSchema } from './json-schema.ts'
+
+export interface BuiltinOptions {
+  readonly dialect: Dialect
+  readonly documentation: Documentation
+  /** Kinds that every group understands are told only of these; of every group when absent. */
+  readonly homes?: readonly GroupVersion[]
+}
+
+/** The schema of a definition by its full name; undefined for a custom one. */
+export function builtinSchema(name: string, options: BuiltinOptions): JsonSchema | undefined {
+  const shortName = shortNameOf(name)
+  if (shortName === undefined) return scalarSchema(name, options.dialect)
+  return describeDefinition(shortName, options)
+}
+
+/** The definitions that one refers to, each once. */
+export function referencesOf(name: string): readonly string[] {
+  const shortName = shortNameOf(name)
+  const schema = shortName === undefined ? undefined : definition(shortName)
+  if (schema?.type !== 'struct') return []
+  return [...new Set([...schema.fields.values()].flatMap(field => referencesIn(field.schema)))]
+}
+
+function referencesIn(schema: Schema): readonly string[] {
+  const own = referenceOf(schema)
+  if (own !== undefined) return [own]
+  if (schema.type === 'list') return referencesIn(schema.items)
+  return schema.type === 'map' ? referencesIn(schema.values) : []
+}
+
+/** Types that are scalars to us and definitions to OpenAPI. */
+function scalarSchema(name: string, { version }: Dialect): JsonSchema | undefined {
+  const text = { type: 'string' }
+  switch (name) {
+    case referenceOf({ type: 'quantity' }):
+      return version === 2 ? text : { oneOf: [text, { type: 'number' }] }
+    case referenceOf({ type: 'int-or-string' }):
+      return { ...(version === 2 ? text : { oneOf: [{ type: 'integer' }, text] }), format: 'int-or-string' }
+    case referenceOf({ type: 'string', format: 'date-time' }):
+    case referenceOf({ type: 'string', format: 'date-time-micro' }):
+      return { ...text, format: 'date-time' }
+    default:
+      return undefined
+  }
+}
+
+/** Definitions of any JSON value that OpenAPI calls objects nevertheless. */
+const openObjects: ReadonlySet<string> = new Set([
+  'meta.v1.FieldsV1',
+  'meta.v1.Patch',
+  'runtime.RawExtension',
+])
+
+function describeDefinition(name: string, options: BuiltinOptions): JsonSchema {
+  const schema = definition(name)
+  const text = describe(options.documentation.describe(name))
+  if (schema.type === 'any') return openObjects.has(name) ? { ...text, type: 'object' } : text
+  const fields = [...schema.fields]
+  const required = fields.filter(([, field]) => field.required).map(([key]) => key)
+  const kinds = told(kindsOf(name), options)
+  const union = unionOf(name)
+  return {
+    ...text,
+    type: 'object',
+    ...(required.length > 0 && { required }),
+    ...(fields.length > 0 && {
+      properties: Object.fromEntries(
+        fields.map(([key, field]) => [key, describeField(field, { owner: name, name: key, options })]),
+      ),
+    }),
+    ...(schema.atomic && { 'x-kubernetes-map-type': 'atomic' }),
+    ...(kinds.length > 0 && { 'x-kubernetes-group-version-kind': kinds }),
+    ...(union && { 'x-kubernetes-unions': [union] }),
+  }
+}
+
+function told(kinds: readonly GroupVersionKind[], { homes }: BuiltinOptions): readonly GroupVersionKind[] {
+  if (homes === undefined || kinds.length <= 1) return kinds
+  return kinds.filter(({ group, version }) =>
+    homes.some(home => home.group === group && home.version === version),
+  )
+}
+
+interface Place {
+  readonly owner: string
+  readonly name: string
+  readonly options: BuiltinOptions
+}
+
+function describeField({ schema, patch }: Field, { owner, name, options }: Place): JsonSchema {
+  const { dialect, documentation } = options
+  const target = referenceOf(schema)
+  const more = {
+    ...describe(documentation.describe(owner, name) || describeTarget(target, documentation)),
+    ...(schema.type === 'list' && declaresListType(owner, name) && describeList(schema)),
+    ...(schema.type === 'struct' && describeOwnership(schema)),
+    ...(patch && describePatch(patch)),
+  }
+  if (target === undefined) return { ...more, ...describeType(schema, dialect) }
+  return describedReference(dialect, target, more)
+}
+
+/** A field that refers to a type has often no text of its own; that of the type is better than none. */
+function describeTarget(target: string | undefined, documentation: Documentation): string {
+  const shortName = target === undefined ? undefined : shortNameOf(target)
+  return shortName === undefined ? '' : documentation.describe(shortName)
+}
+
+function describe(text: string): JsonSchema {
+  return text === '' ? {} : { description: text }
+}
+
+function describeType(schema: Schema, dialect: Dialect): JsonSchema {
+  const target = referenceOf(schema)
+  if (target !== undefined) return reference(dialect, target)
+  if (schema.type === 'list') return { type: 'array', items: describeType(schema.items, dialect) }
+  if (schema.type === 'map') {
+    return {
+      type: 'object',
+      additionalProperties: describeType(schema.values, dialect),
+      ...(schema.atomic && { 'x-kubernetes-map-type': 'atomic' }),
+    }
+  }
+  return { type: schema.type, ...('format' in schema && { format: schema.format }) }
+}
+
+function describeList({ listType, keys }: ListSchema): JsonSchema {
+  return {
+    'x-kubernetes-list-type': listType,
+    ...(keys.length > 0 && { 'x-kubernetes-list-map-keys': keys }),
+  }
+}
+
+/** A field that is owned otherwise than its definition says tells so itself. */
+function describeOwnership(schema: StructSchema): JsonSchema {
+  const shortName = shortNameOf(schema.name)
+  const declared = shortName === undefined ? undefined : definition(shortName)
+  if (declared?.type !== 'struct' || declared.atomic === schema.atomic) return {}
+  return { 'x-kubernetes-map-type': schema.atomic ? 'atomic' : 'granular' }
+}
+
+function describePatch({ merge, replace, retainKeys, mergeKey }: PatchStrategy): JsonSchema {
+  const words = Object.entries({ merge, replace, retainKeys }).filter(([, isSet]) => isSet)
+  return {
+    'x-kubernetes-patch-strategy': words.map(([word]) => word).join(','),
+    ...(mergeKey !== undefined && { 'x-kubernetes-patch-merge-key': mergeKey }),
+  }
+}

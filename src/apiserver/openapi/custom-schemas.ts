@@ -1,0 +1,132 @@
+/**
+ * The definitions of a custom kind and its list: the schema as its author wrote it where somebody has kept
+ * it, otherwise what the server itself knows of the fields.
+ */
+import type { Documentation } from '#/api/documentation.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { Field, Schema, StructSchema } from '#/api/schema.ts'
+import { definitionOf, listDefinitionOf, metaDefinition } from './definition-names.ts'
+import { describedReference, reference, type Dialect, type JsonSchema } from './json-schema.ts'
+import { toVersion2 } from './to-version-2.ts'
+
+export interface CustomOptions {
+  readonly dialect: Dialect
+  readonly documentation: Documentation
+  readonly authoredSchema: AuthoredSchema
+}
+
+/** The `openAPIV3Schema` of a custom kind, in the words of its author; undefined when nobody kept it. */
+export type AuthoredSchema = (resource: Resource) => JsonSchema | undefined
+
+/** By name. */
+export function customSchemas(resource: Resource, options: CustomOptions): ReadonlyMap<string, JsonSchema> {
+  const { group, version, kind, listKind } = resource
+  const object = describeObject(resource, options)
+  const schemas = new Map<string, JsonSchema>([
+    [definitionOf(resource), { ...object, 'x-kubernetes-group-version-kind': [{ group, version, kind }] }],
+  ])
+  if (listKind === undefined) return schemas
+  return schemas.set(listDefinitionOf(resource), {
+    ...describeListOf(resource, options),
+    'x-kubernetes-group-version-kind': [{ group, version, kind: listKind }],
+  })
+}
+
+function describeObject(resource: Resource, options: CustomOptions): JsonSchema {
+  const { dialect, documentation, authoredSchema } = options
+  const authored = authoredSchema(resource) ?? describeStruct(resource.schema)
+  const { properties, ...rest } = dialect.version === 2 ? toVersion2(authored) : authored
+  // Without fields anything is allowed, and naming the three that all objects have would say otherwise.
+  if (properties === undefined) return rest
+  return {
+    ...rest,
+    properties: {
+      ...(properties as JsonSchema),
+      ...typeFields(documentation),
+      metadata: describedReference(dialect, metaDefinition('ObjectMeta'), {
+        description: documentation.describe('core.v1.Pod', 'metadata'),
+      }),
+    },
+  }
+}
+
+function describeListOf(resource: Resource, { dialect, documentation }: CustomOptions): JsonSchema {
+  const { kind, plural, listKind } = resource
+  return {
+    description: `${listKind} is a list of ${kind}`,
+    type: 'object',
+    required: ['items'],
+    properties: {
+      ...typeFields(documentation),
+      items: {
+        description: `List of ${plural}.`,
+        type: 'array',
+        items: reference(dialect, definitionOf(resource)),
+      },
+      metadata: describedReference(dialect, metaDefinition('ListMeta'), {
+        description: documentation.describe('core.v1.PodList', 'metadata'),
+      }),
+    },
+  }
+}
+
+/** They mean the same in every kind. */
+function typeFields(documentation: Documentation): JsonSchema {
+  return Object.fromEntries(
+    ['apiVersion', 'kind'].map(field => [
+      field,
+      { description: documentation.describe('core.v1.Pod', field), type: 'string' },
+    ]),
+  )
+}
+
+function describeStruct({ fields, preserveUnknownFields, atomic }: StructSchema): JsonSchema {
+  const required = [...fields].filter(([, field]) => field.required).map(([name]) => name)
+  return {
+    type: 'object',
+    ...(fields.size > 0 && {
+      properties: Object.fromEntries([...fields].map(([name, field]) => [name, describeField(field)])),
+    }),
+    ...(required.length > 0 && { required }),
+    ...(preserveUnknownFields && { 'x-kubernetes-preserve-unknown-fields': true }),
+    ...(atomic && { 'x-kubernetes-map-type': 'atomic' }),
+  }
+}
+
+function describeField(field: Field): JsonSchema {
+  return {
+    ...describeType(field.schema),
+    ...(field.nullable === true && { nullable: true }),
+    ...('default' in field && { default: field.default }),
+  }
+}
+
+function describeType(schema: Schema): JsonSchema {
+  switch (schema.type) {
+    case 'struct':
+      return describeStruct(schema)
+    case 'any':
+      return { 'x-kubernetes-preserve-unknown-fields': true }
+    case 'list':
+      return {
+        'type': 'array',
+        'items': describeType(schema.items),
+        'x-kubernetes-list-type': schema.listType,
+        ...(schema.keys.length > 0 && { 'x-kubernetes-list-map-keys': schema.keys }),
+      }
+    case 'map':
+      return {
+        type: 'object',
+        additionalProperties: describeType(schema.values),
+        ...(schema.atomic && { 'x-kubernetes-map-type': 'atomic' }),
+      }
+    case 'int-or-string':
+    case 'quantity':
+      return { 'x-kubernetes-int-or-string': true }
+    case 'string':
+    case 'boolean':
+    case 'integer':
+    case 'number':
+      return { type: schema.type, ...(schema.format !== undefined && { format: schema.format }) }
+  }
+}

@@ -1,0 +1,48 @@
+/** The definitions a document needs: what its operations speak of, and everything that refers to. */
+import type { Resource } from '#/api/resource.ts'
+import { builtinSchema, referencesOf, type BuiltinOptions } from './builtin-schemas.ts'
+import { customSchemas, type CustomOptions } from './custom-schemas.ts'
+import { isBuiltin } from './definition-names.ts'
+import type { JsonSchema } from './json-schema.ts'
+import { compareText, type Path } from './operation.ts'
+
+export type DefinitionOptions = BuiltinOptions & CustomOptions
+
+/** By name, in alphabetical order. */
+export function definitionsFor(
+  paths: readonly Path[],
+  resources: readonly Resource[],
+  options: DefinitionOptions,
+): Readonly<Record<string, JsonSchema>> {
+  const custom = new Map(
+    resources.filter(each => !isBuiltin(each)).flatMap(each => [...customSchemas(each, options)]),
+  )
+  const found = new Map<string, JsonSchema>()
+  const waiting = [...namesIn(paths)]
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    const schema = found.has(name) ? undefined : (custom.get(name) ?? builtinSchema(name, options))
+    if (schema === undefined) continue
+    found.set(name, schema)
+    waiting.push(...(custom.has(name) ? referencesIn(schema, options.dialect.root) : referencesOf(name)))
+  }
+  return Object.fromEntries([...found].sort(([left], [right]) => compareText(left, right)))
+}
+
+function namesIn(paths: readonly Path[]): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const { operations } of paths) {
+    for (const { body, responses } of operations) {
+      if (body) names.add(body.definition)
+      for (const name of Object.values(responses)) names.add(name)
+    }
+  }
+  return names
+}
+
+/** Wherever a custom schema refers to a definition. */
+function referencesIn(value: unknown, root: string): readonly string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const target = '$ref' in value ? value.$ref : undefined
+  if (typeof target === 'string' && target.startsWith(root)) return [target.slice(root.length)]
+  return Object.values(value).flatMap(each => referencesIn(each, root))
+}

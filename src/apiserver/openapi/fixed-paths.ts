@@ -1,0 +1,87 @@
+/** The paths that are not about objects: discovery and the version of the server. */
+import { mediaTypes } from '../negotiation.ts'
+import { fullName, metaDefinition } from './definition-names.ts'
+import { rootOf } from './operation-draft.ts'
+import { capitalize, groupIdentifier, tagOf } from './operation-names.ts'
+import type { Path } from './operation.ts'
+
+/** Groups, by whose document of OpenAPI v3 they are in: `api`, `apis/apps`, `version`. */
+export function fixedPaths(groups: Iterable<string>): ReadonlyMap<string, Path> {
+  const paths = new Map<string, Path>([
+    ['api', read({ ...core, description: 'get available API versions', answer: 'APIVersions' })],
+    ['apis', read({ ...others, description: 'get available API versions', answer: 'APIGroupList' })],
+    ['version', versionPath],
+  ])
+  for (const group of groups) {
+    if (group === '') continue
+    paths.set(
+      `apis/${group}`,
+      read({
+        path: `/apis/${group}/`,
+        id: `get${groupIdentifier(group)}APIGroup`,
+        tag: tagOf(group),
+        description: 'get information of a group',
+        answer: 'APIGroup',
+      }),
+    )
+  }
+  return paths
+}
+
+export function resourceListPath(home: { readonly group: string; readonly version: string }): Path {
+  const { group, version } = home
+  return read({
+    path: `${rootOf(home)}/`,
+    id: `get${groupIdentifier(group)}${capitalize(version)}APIResources`,
+    tag: tagOf(group, version),
+    description: 'get available resources',
+    answer: 'APIResourceList',
+  })
+}
+
+const core = { path: '/api/', id: 'getCoreAPIVersions', tag: 'core' }
+const others = { path: '/apis/', id: 'getAPIVersions', tag: 'apis' }
+
+const versionPath: Path = {
+  path: '/version/',
+  operations: [
+    {
+      method: 'get',
+      id: 'getCodeVersion',
+      tag: 'version',
+      description: 'get the version information for this server',
+      consumes: [mediaTypes.json],
+      produces: [mediaTypes.json],
+      parameters: [],
+      responses: { 200: fullName('version.Info') },
+    },
+  ],
+}
+
+interface Reading {
+  readonly path: string
+  readonly id: string
+  readonly tag: string
+  readonly description: string
+  /** A kind of `meta/v1`. */
+  readonly answer: string
+}
+
+function read({ path, id, tag, description, answer }: Reading): Path {
+  const forms = Object.values(mediaTypes)
+  return {
+    path,
+    operations: [
+      {
+        method: 'get',
+        id,
+        tag,
+        description,
+        consumes: forms,
+        produces: forms,
+        parameters: [],
+        responses: { 200: metaDefinition(answer) },
+      },
+    ],
+  }
+}

@@ -1,0 +1,133 @@
+import type { JsonValue } from '#/api/json-value.ts'
+import { stringifyYaml } from '#/api/stringify-yaml.ts'
+import { Document } from './gnostic-messages.ts'
+import type { JsonSchema } from './json-schema.ts'
+
+/** A document of OpenAPI v2 as protobuf. */
+export function encodeGnostic(document: JsonSchema): Uint8Array {
+  const { swagger, info, paths, definitions, parameters, security, securityDefinitions } = document
+  return Document.encode({
+    swagger: text(swagger),
+    info: info as { title: string; version: string },
+    paths: { path: named(paths, pathItem) },
+    definitions: { additionalProperties: named(definitions, value => schema(value, 0)) },
+    parameters: { additionalProperties: named(parameters, parameter) },
+    security: (security as readonly JsonSchema[]).map(each => ({
+      additionalProperties: named(each, value => ({ value: value as unknown as readonly string[] })),
+    })),
+    securityDefinitions: {
+      additionalProperties: named(securityDefinitions, value => ({ apiKeySecurity: value })),
+    },
+  })
+}
+
+type Named<T> = Readonly<Record<'name', string> & Record<'value', T>>
+
+function named<T>(members: unknown, convert: (value: JsonSchema) => T): readonly Named<T>[] {
+  return Object.entries(members as Readonly<Record<string, JsonSchema>>).map(([name, value]) => ({
+    name,
+    value: convert(value),
+  }))
+}
+
+function pathItem({ parameters, ...operations }: JsonSchema): Readonly<Record<string, unknown>> {
+  const converted = Object.entries(operations).map(([method, each]) => [
+    method,
+    operation(each as JsonSchema),
+  ])
+  return { ...(Object.fromEntries(converted) as JsonSchema), ...parametersOf(parameters) }
+}
+
+function operation({ parameters, responses, ...rest }: JsonSchema): JsonSchema {
+  return {
+    ...rest,
+    ...parametersOf(parameters),
+    responses: { responseCode: named(responses, response) },
+    vendorExtension: extensions(rest),
+  }
+}
+
+function response({ description, schema: shape }: JsonSchema): JsonSchema {
+  return { response: { description, ...(shape !== undefined && { schema: { schema: schema(shape, 0) } }) } }
+}
+
+function parametersOf(parameters: unknown): JsonSchema {
+  if (parameters === undefined) return {}
+  return {
+    parameters: (parameters as readonly JsonSchema[]).map(each =>
+      '$ref' in each ? { reference: { ref: each['$ref'] } } : { parameter: parameter(each) },
+    ),
+  }
+}
+
+function parameter(value: JsonSchema): JsonSchema {
+  const place = text(value['in'])
+  if (place === 'body') return { bodyParameter: { ...value, schema: schema(value['schema'], 0) } }
+  return { nonBodyParameter: { [place]: value } }
+}
+
+/** Schemas in each other, which take three messages a level; deeper ones say nothing of what is inside. */
+const depthMax = 30
+
+/** Parts of a schema that are other than in JSON. */
+function schema(value: unknown, depth: number): JsonSchema {
+  if (typeof value !== 'object' || value === null) return {}
+  const { $ref, type, enum: values, default: given, example, ...rest } = value as JsonSchema
+  const { properties, items, additionalProperties, ...plain } = rest
+  return {
+    ...Object.fromEntries(Object.entries(plain).filter(([key, each]) => isPlain(key, each))),
+    ...(typeof $ref === 'string' && { ref: $ref }),
+    ...(typeof type === 'string' && { type: { value: [type] } }),
+    ...(Array.isArray(values) && { enum: values.map(any) }),
+    ...(given !== undefined && { default: any(given) }),
+    ...(example !== undefined && { example: any(example) }),
+    ...(depth < depthMax && {
+      ...(properties !== undefined && {
+        properties: { additionalProperties: named(properties, each => schema(each, depth + 1)) },
+      }),
+      ...(items !== undefined && { items: { schema: [schema(items, depth + 1)] } }),
+      ...(additionalProperties !== undefined && {
+        additionalProperties:
+          typeof additionalProperties === 'boolean'
+            ? { boolean: additionalProperties }
+            : { schema: schema(additionalProperties, depth + 1) },
+      }),
+    }),
+    vendorExtension: extensions(plain),
+  }
+}
+
+const texts: ReadonlySet<string> = new Set(['format', 'title', 'description', 'pattern'])
+const flags: ReadonlySet<string> = new Set(['exclusiveMaximum', 'exclusiveMinimum', 'uniqueItems'])
+const numbers: ReadonlySet<string> = new Set(['multipleOf', 'maximum', 'minimum'])
+const counts: ReadonlySet<string> = new Set([
+  'maxLength',
+  'minLength',
+  'maxItems',
+  'minItems',
+  'maxProperties',
+  'minProperties',
+])
+
+/** The author of a custom kind may have written anything; what does not fit is left out. */
+function isPlain(key: string, value: unknown): boolean {
+  if (texts.has(key)) return typeof value === 'string'
+  if (flags.has(key)) return typeof value === 'boolean'
+  if (numbers.has(key)) return typeof value === 'number'
+  if (counts.has(key)) return Number.isSafeInteger(value)
+  return key === 'required' && Array.isArray(value) && value.every(each => typeof each === 'string')
+}
+
+function extensions(value: JsonSchema): readonly Named<JsonSchema>[] {
+  return Object.entries(value)
+    .filter(([key]) => key.startsWith('x-'))
+    .map(([name, each]) => ({ name, value: any(each) }))
+}
+
+function any(value: unknown): JsonSchema {
+  return { yaml: stringifyYaml(value as JsonValue) }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

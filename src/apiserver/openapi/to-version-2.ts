@@ -1,0 +1,50 @@
+import type { JsonSchema } from './json-schema.ts'
+
+/**
+ * The schema of a custom kind in the older version of OpenAPI, which cannot say everything. Where it cannot,
+ * it says less, so that a client that checks objects against it never refuses what the server takes.
+ */
+export function toVersion2(schema: JsonSchema): JsonSchema {
+  const kept = Object.entries(schema).filter(([key]) => !unknownKeys.has(key))
+  if (schema['nullable'] === true) return Object.fromEntries(kept.filter(([key]) => !shapeKeys.has(key)))
+  if (schema['x-kubernetes-preserve-unknown-fields'] === true) {
+    return Object.fromEntries(kept.filter(([key]) => !shapeKeys.has(key) || key === 'type'))
+  }
+  return Object.fromEntries(kept.map(([key, value]) => [key, convert(key, value)]))
+}
+
+/** What version 2 has no word for, or has another meaning for. */
+const unknownKeys: ReadonlySet<string> = new Set([
+  'nullable',
+  'oneOf',
+  'anyOf',
+  'allOf',
+  'not',
+  'default',
+  'x-kubernetes-validations',
+])
+
+/** What says which values fit. */
+const shapeKeys: ReadonlySet<string> = new Set([
+  'type',
+  'format',
+  'properties',
+  'required',
+  'items',
+  'additionalProperties',
+  'enum',
+  'pattern',
+])
+
+function convert(key: string, value: unknown): unknown {
+  if (key === 'properties' && isSchema(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [name, isSchema(each) ? toVersion2(each) : each]),
+    )
+  }
+  return (key === 'items' || key === 'additionalProperties') && isSchema(value) ? toVersion2(value) : value
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

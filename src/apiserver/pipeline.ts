@@ -1,0 +1,99 @@
+/**
+ * The life of a request, in order. Each stage sees the request before those that follow it and the answer
+ * after them; any
+ * may end it with an error, which becomes a `Status` here and nowhere else.
+ */
+import { ApiError, badRequest, internalError } from '#/api/errors.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { negotiate } from './negotiation.ts'
+import { requestInfo } from './request-info.ts'
+import type { ApiRequest, ApiResponse, RequestContext } from './request.ts'
+import { valueBody } from './view.ts'
+
+export type Stage = (context: RequestContext, next: () => Promise<ApiResponse>) => Promise<ApiResponse>
+
+export type Handle = (request: ApiRequest) => Promise<ApiResponse>
+
+export function pipeline(
+  platform: Platform,
+  stages: readonly Stage[],
+  route: (context: RequestContext) => Promise<ApiResponse>,
+): Handle {
+  const run = (context: RequestContext, index: number): Promise<ApiResponse> => {
+    const stage = stages[index]
+    return stage ? stage(context, () => run(context, index + 1)) : route(context)
+  }
+  return async request => {
+    let context: RequestContext | undefined
+    try {
+      context = contextOf(platform, request)
+      return withHeaders(await run(context, 0), context)
+    } catch (error) {
+      const response = errorResponse(platform, request, error)
+      return context ? withHeaders(response, context) : response
+    }
+  }
+}
+
+/** Who nobody has said who he is. */
+const nobody = { username: '', groups: [] }
+
+function contextOf(platform: Platform, request: ApiRequest): RequestContext {
+  const info = requestInfo(request.method, request.path, request.query)
+  if (info === undefined) throw badRequest('the path of the request cannot be decoded')
+  return {
+    request,
+    info,
+    user: nobody,
+    warnings: new Set(),
+    annotations: new Map(),
+    receivedMs: platform.clock.now(),
+  }
+}
+
+function errorResponse(platform: Platform, request: ApiRequest, error: unknown): ApiResponse {
+  const known = error instanceof ApiError ? error : undefined
+  // 503 and 504 say that something will pass; whoever causes them logs it once and not for each request.
+  if (known === undefined || known.code === 500) {
+    platform.log.error('a request failed', { method: request.method, path: request.path, error })
+  }
+  const { status, code } =
+    known ?? internalError('an unexpected error; the log of the server has the details', error)
+  const retryAfter = status.details?.retryAfterSeconds
+  return {
+    status: code,
+    ...(retryAfter !== undefined && { headers: { 'retry-after': String(retryAfter) } }),
+    body: valueBody(status, formFor(request)),
+  }
+}
+
+/** An error goes out in the form the client reads, or as JSON when that is what is wrong. */
+function formFor({ headers, query }: ApiRequest): {
+  readonly format: 'json' | 'yaml' | 'protobuf'
+  readonly pretty: boolean
+} {
+  try {
+    return negotiate(headers['accept'], query, headers['user-agent'])
+  } catch {
+    return { format: 'json', pretty: false }
+  }
+}
+
+/** What the stages want to be said along with the answer. */
+function withHeaders(response: ApiResponse, { warnings, responseHeaders }: RequestContext): ApiResponse {
+  if (warnings.size === 0 && responseHeaders === undefined) return response
+  const texts = [...warnings].slice(0, warningsMax).map(text => `299 - "${escape(text)}"`)
+  const warning = texts.length > 0 && { warning: texts }
+  return { ...response, headers: { ...response.headers, ...responseHeaders, ...warning } }
+}
+
+/** Warnings in one answer, and characters in one warning. */
+const warningsMax = 50
+const warningCharactersMax = 256
+
+function escape(text: string): string {
+  return text
+    .slice(0, warningCharactersMax)
+    .replaceAll(/[^\x20-\x7e]/g, ' ')
+    .replaceAll(/["\\]/g, '\\$&')
+}

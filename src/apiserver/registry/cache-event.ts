@@ -1,0 +1,45 @@
+import type { StoredObject } from './stored-object.ts'
+
+/** A change as watchers see it, before selectors. One value for all of them, so what it is encoded to is made once. */
+export class CacheEvent {
+  readonly revision: number
+  readonly key: string
+  /** Undefined for a deletion. */
+  readonly current: StoredObject | undefined
+  /** Undefined for a creation. */
+  readonly previous: StoredObject | undefined
+  #gone: StoredObject | undefined
+  readonly #frames = new Map<string, Uint8Array>()
+
+  constructor(
+    revision: number,
+    key: string,
+    current: StoredObject | undefined,
+    previous: StoredObject | undefined,
+  ) {
+    this.revision = revision
+    this.key = key
+    this.current = current
+    this.previous = previous
+  }
+
+  /** Of the object that came, or of the one that went. */
+  get sizeBytes(): number {
+    return (this.current ?? this.previous)?.sizeBytes ?? 0
+  }
+
+  /** The object as it was last seen, under the revision at which it went, or went out of sight. */
+  get gone(): StoredObject | undefined {
+    this.#gone ??= this.previous?.at(this.revision)
+    return this.#gone
+  }
+
+  /** The bytes of one form of the event, made at the first use. */
+  frame(name: string, make: () => Uint8Array): Uint8Array {
+    const known = this.#frames.get(name)
+    if (known) return known
+    const made = make()
+    this.#frames.set(name, made)
+    return made
+  }
+}

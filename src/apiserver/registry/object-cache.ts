@@ -1,0 +1,284 @@
+/**
+ * Every object of the cluster in memory, as fresh as the store: one watch of the store feeds it, and
+ * everything that reads or watches is served from here. A read that must see the latest waits until the cache
+ * has come as far as the store.
+ */
+import { Deque } from '#/base/deque.ts'
+import { SortedMap } from '#/base/sorted-map.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { StoreError, type Entry, type Store, type StoreEvent, type Watch } from '#/store/store.ts'
+import { CacheEvent } from './cache-event.ts'
+import { JoinedLists } from './joined-lists.ts'
+import { StoredObject } from './stored-object.ts'
+
+export interface Subscriber {
+  /** Events below the subscriber's prefix, in order. Must not throw. */
+  onEvents(events: readonly CacheEvent[]): void
+  /** The cache had to start again from a list: what happened in between is not known. */
+  onReset(): void
+}
+
+export interface ObjectCacheOptions {
+  readonly store: Store
+  readonly platform: Platform
+  /** Everything cached is below it. */
+  readonly prefix: string
+}
+
+export class ObjectCache {
+  readonly #options: ObjectCacheOptions
+  readonly #objects = new SortedMap<StoredObject>()
+  readonly #subscribers = new Map<string, Set<Subscriber>>()
+  /** The latest events, oldest first, without gaps: every event after `#recentSince`. */
+  readonly #recent = new Deque<CacheEvent>()
+  #recentSince = 0
+  /** Of the objects that `#recent` holds. */
+  #recentBytes = 0
+  #revision = 0
+  /** When what is below each prefix, up to a slash, has last changed since the cache was loaded. */
+  readonly #lastChanges = new Map<string, number>()
+  #loadedRevision = 0
+  #watch: Watch | undefined
+  #waiting: { readonly revision: number; readonly resolve: () => void }[] = []
+  /** Objects that this process has just written, by the bytes it gave the store: they need no parsing. */
+  readonly #written = new WeakMap<Uint8Array, StoredObject['object']>()
+  #latest: Promise<number> | undefined
+
+  constructor(options: ObjectCacheOptions) {
+    this.#options = options
+  }
+
+  /** Lists of what is here, joined. */
+  readonly joinedLists = new JoinedLists()
+
+  /** Everything up to this revision of the store has been taken in. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  /** Fills the cache, then keeps it fresh until aborted. `onReady` is called when it can be read. */
+  async run(signal: AbortSignal, onReady: () => void): Promise<void> {
+    const { store, platform, prefix } = this.#options
+    await this.#load()
+    onReady()
+    while (!signal.aborted) {
+      this.#watch = store.watch({ prefix, afterRevision: this.#revision, signal })
+      try {
+        for await (const batch of this.#watch) this.#take(batch.events, batch.revision)
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.reason === 'closed') throw error
+        platform.log.warn('the cache fell behind the store and is read anew', { error })
+        await this.#reload(signal)
+      }
+    }
+  }
+
+  get(key: string): StoredObject | undefined {
+    return this.#objects.get(key)
+  }
+
+  /** Objects below a prefix, in the order of their keys, from the first key after `after`. */
+  *list(prefix: string, after?: string): Generator<StoredObject, void, undefined> {
+    const end = `${prefix.slice(0, -1)}0`
+    for (const object of this.#objects.valuesFrom(after === undefined ? prefix : `${after}\0`)) {
+      if (object.key >= end) return
+      yield object
+    }
+  }
+
+  /** How many objects below a prefix follow a key. */
+  countAfter(prefix: string, after: string): number {
+    return this.#objects.rank(`${prefix.slice(0, -1)}0`) - this.#objects.rank(`${after}\0`)
+  }
+
+  /** The revision of the store; everything that was written before the call is at or below it. */
+  latestRevision(): Promise<number> {
+    // Calls that come while the store is about to be asked share its answer.
+    this.#latest ??= Promise.resolve().then(() => {
+      this.#latest = undefined
+      return this.#options.store.revision()
+    })
+    return this.#latest
+  }
+
+  /** Resolves when the cache has everything that was written before the call. */
+  async catchUp(signal?: AbortSignal): Promise<void> {
+    await this.waitFor(await this.latestRevision(), signal)
+  }
+
+  /** The revision of the last change below a prefix that ends with a slash; the oldest known one at the least. */
+  lastChange(prefix: string): number {
+    return this.#lastChanges.get(prefix) ?? this.#loadedRevision
+  }
+
+  async waitFor(revision: number, signal?: AbortSignal): Promise<void> {
+    if (this.#revision >= revision) return
+    this.#watch?.requestProgress()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const waiter = { revision, resolve }
+    this.#waiting.push(waiter)
+    const abort = (): void => {
+      this.#waiting = this.#waiting.filter(each => each !== waiter)
+      reject(signal?.reason)
+    }
+    signal?.addEventListener('abort', abort, { once: true })
+    await promise.finally(() => signal?.removeEventListener('abort', abort))
+  }
+
+  /** Tells the cache which object some bytes are, before they are given to the store. */
+  noteWrite(stored: Uint8Array, object: StoredObject['object']): void {
+    this.#written.set(stored, object)
+  }
+
+  /**
+   * The subscriber hears of everything below the prefix, which ends with `/` or is one key, after `revision`.
+   */
+  subscribe(prefix: string, subscriber: Subscriber): void {
+    const subscribers = this.#subscribers.get(prefix)
+    if (subscribers) subscribers.add(subscriber)
+    else this.#subscribers.set(prefix, new Set([subscriber]))
+  }
+
+  unsubscribe(prefix: string, subscriber: Subscriber): void {
+    const subscribers = this.#subscribers.get(prefix)
+    subscribers?.delete(subscriber)
+    if (subscribers?.size === 0) this.#subscribers.delete(prefix)
+  }
+
+  /**
+   * What happened below a prefix after a revision; undefined when that is longer ago than the cache
+   * remembers.
+   */
+  eventsAfter(prefix: string, revision: number): readonly CacheEvent[] | undefined {
+    if (revision < this.#recentSince) return undefined
+    const isWithin = prefix.endsWith('/')
+      ? (key: string): boolean => key.startsWith(prefix)
+      : (key: string): boolean => key === prefix
+    const events: CacheEvent[] = []
+    for (let index = this.#recent.length - 1; index >= 0; index--) {
+      const event = this.#recent.at(index)!
+      if (event.revision <= revision) break
+      if (isWithin(event.key)) events.push(event)
+    }
+    return events.reverse()
+  }
+
+  async #load(): Promise<void> {
+    const { store, prefix } = this.#options
+    let page = await store.list({ prefix, limit: pageKeys })
+    const { revision } = page
+    for (;;) {
+      for (const entry of page.entries) this.#objects.set(entry.key, this.#decode(entry))
+      if (page.remaining === 0) break
+      page = await store.list({ prefix, limit: pageKeys, revision, after: page.entries.at(-1)!.key })
+    }
+    this.#advance(revision)
+    this.#recentSince = revision
+    this.#loadedRevision = revision
+  }
+
+  /**
+   * After a gap: what is different now becomes events, and watchers that would miss what was between are
+   * reset.
+   */
+  async #reload(signal: AbortSignal): Promise<void> {
+    const { store, prefix, platform } = this.#options
+    while (!signal.aborted) {
+      try {
+        const { entries, revision } = await store.list({ prefix })
+        const gone = new Set([...this.#objects.valuesFrom('')].map(object => object.key))
+        for (const entry of entries) {
+          gone.delete(entry.key)
+          if (this.#objects.get(entry.key)?.revision !== entry.revision)
+            this.#objects.set(entry.key, this.#decode(entry))
+        }
+        for (const key of gone) this.#objects.delete(key)
+        this.#recent.take(this.#recent.length)
+        this.#recentBytes = 0
+        this.#recentSince = revision
+        this.#loadedRevision = revision
+        this.#lastChanges.clear()
+        for (const subscriber of [...this.#subscribers.values()].flatMap(each => [...each]))
+          subscriber.onReset()
+        this.#advance(revision)
+        return
+      } catch (error) {
+        if (error instanceof StoreError && error.reason === 'closed') throw error
+        platform.log.warn('cannot read the store, trying again', { error })
+        await platform.clock.sleep(reloadDelayMs, signal)
+      }
+    }
+  }
+
+  #take(storeEvents: readonly StoreEvent[], revision: number): void {
+    const bySubscriber = new Map<Subscriber, CacheEvent[]>()
+    for (const storeEvent of storeEvents) {
+      const event = this.#apply(storeEvent)
+      this.#recent.push(event)
+      this.#recentBytes += event.sizeBytes
+      this.#forSubscribers(event, subscriber => {
+        const events = bySubscriber.get(subscriber)
+        if (events) events.push(event)
+        else bySubscriber.set(subscriber, [event])
+      })
+    }
+    this.#forgetOldest()
+    // The revision first: a subscriber that reads the cache when it hears of a change sees the change.
+    this.#advance(revision)
+    for (const [subscriber, events] of bySubscriber) subscriber.onEvents(events)
+  }
+
+  #forgetOldest(): void {
+    const recent = this.#recent
+    while (recent.length > recentEventsMax || (this.#recentBytes > recentBytesMax && recent.length > 0)) {
+      const [{ revision, sizeBytes }] = recent.take(1) as [CacheEvent]
+      this.#recentSince = revision
+      this.#recentBytes -= sizeBytes
+    }
+  }
+
+  #apply(event: StoreEvent): CacheEvent {
+    const previous = this.#objects.get(event.key)
+    const { key, revision } = event
+    if (event.type === 'delete') {
+      this.#objects.delete(key)
+      return new CacheEvent(revision, key, undefined, previous)
+    }
+    const current = this.#decode(event)
+    this.#objects.set(key, current)
+    return new CacheEvent(revision, key, current, previous)
+  }
+
+  #decode(entry: Entry): StoredObject {
+    return new StoredObject(entry.key, entry.revision, entry.value, this.#written.get(entry.value))
+  }
+
+  /** Notes the change for every prefix of the key, and calls back with the subscribers of each. */
+  #forSubscribers({ key, revision }: CacheEvent, visit: (subscriber: Subscriber) => void): void {
+    for (let slash = key.indexOf('/'); slash !== -1; slash = key.indexOf('/', slash + 1)) {
+      const prefix = key.slice(0, slash + 1)
+      this.#lastChanges.set(prefix, revision)
+      this.#subscribers.get(prefix)?.forEach(visit)
+    }
+    this.#subscribers.get(key)?.forEach(visit)
+  }
+
+  #advance(revision: number): void {
+    this.#revision = revision
+    if (this.#waiting.length === 0) return
+    const due = this.#waiting.filter(waiter => waiter.revision <= revision)
+    this.#waiting = this.#waiting.filter(waiter => waiter.revision > revision)
+    for (const waiter of due) waiter.resolve()
+  }
+}
+
+/** Keys read at once when the cache is filled. */
+const pageKeys = 1_000
+
+/** Events kept for watches that resume; longer ago than these the store is asked. */
+const recentEventsMax = 20_000
+
+/** Each byte costs several: the object, its JSON and what watchers were sent are kept with it. */
+const recentBytesMax = 32 * 1024 * 1024
+
+const reloadDelayMs = 500

@@ -1,0 +1,231 @@
+/**
+ * Changes of objects that exist, and their end. A write that loses a race is tried again on what won, unless
+ * the client said
+ * which version it meant.
+ */
+import { discardTimeChange, type JsonObject } from '#/api/apply.ts'
+import { convertObject } from '#/api/conversion.ts'
+import { conflict, notFound, objectModified } from '#/api/errors.ts'
+import { invalidObject } from '#/api/field-error.ts'
+import type { KindPart } from '#/api/kind-rules.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import { formatTime } from '#/api/time.ts'
+import { validateMetadataUpdate } from '#/api/validate-metadata.ts'
+import { createObject } from './create-object.ts'
+import type { Registry } from './registry.ts'
+import { keyOf } from './store-keys.ts'
+import { encodeForStore, StoredObject } from './stored-object.ts'
+import { withGeneration, withIdentityOf, withPartsOf } from './system-metadata.ts'
+import {
+  admissionOf,
+  attempt,
+  check,
+  hookName,
+  kindSubject,
+  latest,
+  type Ownership,
+  rulesOf,
+  subjectOf,
+  withDefaults,
+  withOwnership,
+  withReservation,
+  type WriteRequest,
+} from './write.ts'
+
+export interface Update {
+  /**
+   * What becomes of the stored object, both in the version of the request. Called again when a race was lost.
+   */
+  readonly change: (before: KubernetesObject) => KubernetesObject | Promise<KubernetesObject>
+  /** Makes the object when there is none; then `change` is not called. */
+  readonly create?: () => Promise<KubernetesObject>
+  readonly ownership?: Ownership
+  /** What the path may change, when that is neither the status nor everything else. */
+  readonly part?: KindPart
+}
+
+export interface Updated {
+  readonly stored: StoredObject
+  readonly created: boolean
+}
+
+export async function updateObject(
+  registry: Registry,
+  request: WriteRequest,
+  update: Update,
+): Promise<Updated> {
+  const key = keyOf(request.resource, request.namespace, request.name)
+  const subject = subjectOf(request, request.name)
+  let current = await latest(registry, key)
+  for (let attempts = 1; ; attempts++) {
+    if (current === undefined) {
+      if (!update.create) throw notFound(subject)
+      return {
+        stored: await createObject(registry, request, await update.create(), update.ownership),
+        created: true,
+      }
+    }
+    const outcome = await tryUpdate(registry, request, update, current)
+    if ('stored' in outcome) return { stored: outcome.stored, created: false }
+    if (attempts === updateAttemptsMax) throw conflict(subject, objectModified)
+    current = outcome.current
+  }
+}
+
+/** Races that one request may lose before its client hears of it. */
+const updateAttemptsMax = 50
+
+type Outcome = { readonly stored: StoredObject } | { readonly current: StoredObject | undefined }
+
+async function tryUpdate(
+  registry: Registry,
+  request: WriteRequest,
+  update: Update,
+  current: StoredObject,
+): Promise<Outcome> {
+  const { resource, subresource } = request
+  const rules = rulesOf(resource)
+  const before = current.object
+  const seen = convertObject(before, resource)
+  const changed = await update.change(seen)
+  const subject = subjectOf(request, request.name)
+  const refreshed = await checkVersion(registry, request, changed, current)
+  if (refreshed !== current) return { current: refreshed }
+  const identified = withIdentityOf(changed, before, subject)
+  const defaulted = convertObject(withDefaults(rules, identified), resource.storage)
+  const now = formatTime(registry.platform.clock.now())
+  const prepared = prepareParts(resource, subresource, update.part, { defaulted, before, now })
+  const admitted =
+    (await registry.admission.mutate(admissionOf(request, 'UPDATE', prepared, before))) ?? prepared
+  const counted = withGeneration(admitted, before, resource)
+  const validate =
+    update.part?.validate ?? (subresource === 'status' ? rules.validateStatusUpdate : rules.validateUpdate)
+  check(request, counted, [
+    ...validateMetadataUpdate(counted.metadata ?? {}, before.metadata ?? {}),
+    ...(validate?.(counted, before) ?? []),
+  ])
+  for (const warning of rules.warnings?.(counted, before) ?? []) request.warn(warning)
+  const owned = update.ownership === 'given' ? counted : withOwnership(registry, request, before, counted)
+  await registry.admission.validate(admissionOf(request, 'UPDATE', owned, before))
+  return replace(registry, request, current, owned)
+}
+
+interface Prepared {
+  readonly defaulted: KubernetesObject
+  readonly before: KubernetesObject
+  readonly now: string
+}
+
+/** What the path may change, as it was sent; the rest as it was. */
+function prepareParts(
+  resource: Resource,
+  subresource: string,
+  part: KindPart | undefined,
+  { defaulted, before, now }: Prepared,
+): KubernetesObject {
+  if (part) return part.merge(before, defaulted)
+  const rules = rulesOf(resource)
+  const parted = withPartsOf(defaulted, before, resource, subresource)
+  if (subresource === 'status') return rules.prepareForStatusUpdate?.(parted, before, now) ?? parted
+  return rules.prepareForUpdate?.(parted, before) ?? parted
+}
+
+async function replace(
+  registry: Registry,
+  request: WriteRequest,
+  current: StoredObject,
+  wanted: KubernetesObject,
+): Promise<Outcome> {
+  const object = discardTimeChange(current.object as JsonObject, wanted as JsonObject) as KubernetesObject
+  if (object === current.object) return { stored: current }
+  if (isFinished(object, request.resource)) return removeFinished(registry, request, current, object)
+  return withReservation(registry, request, object, current.object, async reserved => {
+    if (request.dryRun)
+      return { stored: new StoredObject(current.key, current.revision, encodeForStore(reserved), reserved) }
+    const bytes = encodeForStore(reserved)
+    registry.cache.noteWrite(bytes, reserved)
+    const ttlMs = request.resource.rules?.ttlMs
+    const expectedRevision = current.revision
+    const result = await attempt(request, 'update', () =>
+      registry.store.update(current.key, bytes, { expectedRevision, ...(ttlMs && { ttlMs }) }),
+    )
+    if (result.written) return { stored: new StoredObject(current.key, result.revision, bytes, reserved) }
+    const { current: winner } = result
+    return { current: winner && new StoredObject(winner.key, winner.revision, winner.value) }
+  })
+}
+
+/** An object that is being deleted goes when nothing holds it any more. */
+function isFinished(object: KubernetesObject, resource: Resource): boolean {
+  const { metadata = {} } = object
+  return (
+    metadata.deletionTimestamp !== undefined &&
+    (metadata.finalizers?.length ?? 0) === 0 &&
+    Number(metadata.deletionGracePeriodSeconds ?? 0) === 0 &&
+    !(rulesOf(resource).isHeld?.(object) ?? false)
+  )
+}
+
+async function removeFinished(
+  registry: Registry,
+  request: WriteRequest,
+  current: StoredObject,
+  object: KubernetesObject,
+): Promise<Outcome> {
+  if (request.dryRun)
+    return { stored: new StoredObject(current.key, current.revision, encodeForStore(object), object) }
+  const result = await removeObject(registry, request, current)
+  if ('current' in result) return { current: result.current }
+  return { stored: new StoredObject(current.key, result.revision, encodeForStore(object), object) }
+}
+
+export type Removal = { readonly revision: number } | { readonly current: StoredObject | undefined }
+
+/** Takes an object out of the store, unless it has changed meanwhile. */
+export async function removeObject(
+  registry: Registry,
+  request: Pick<WriteRequest, 'resource'>,
+  current: StoredObject,
+): Promise<Removal> {
+  const result = await attempt(request, 'delete', () =>
+    registry.store.delete(current.key, { expectedRevision: current.revision }),
+  )
+  if (!result.written) {
+    const { current: winner } = result
+    return { current: winner && new StoredObject(winner.key, winner.revision, winner.value) }
+  }
+  await registry.hooks.get(hookName(request.resource))?.afterDelete?.(registry, current.object)
+  return { revision: result.revision }
+}
+
+/**
+ * A client that says which version it changes must not change another. The cache may be behind: only the
+ * store knows whether the client is. Gives back the version to work on.
+ */
+async function checkVersion(
+  registry: Registry,
+  request: WriteRequest,
+  changed: KubernetesObject,
+  current: StoredObject,
+): Promise<StoredObject | undefined> {
+  const sent = changed.metadata?.resourceVersion
+  const isGiven = sent !== undefined && sent !== '' && sent !== '0'
+  if (!isGiven) {
+    if (rulesOf(request.resource).unconditionalUpdate !== false) return current
+    throw invalidObject(kindSubject(request), [
+      {
+        reason: 'FieldValueInvalid',
+        field: 'metadata.resourceVersion',
+        value: 0,
+        detail: 'must be specified for an update',
+      },
+    ])
+  }
+  if (sent === String(current.revision)) return current
+  const entry = await registry.store.get(current.key)
+  if (entry && entry.revision !== current.revision && sent === String(entry.revision)) {
+    return new StoredObject(entry.key, entry.revision, entry.value)
+  }
+  throw conflict(subjectOf(request, request.name), objectModified)
+}

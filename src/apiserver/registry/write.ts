@@ -1,0 +1,205 @@
+/**
+ * What all writes have in common, whatever brought them: the request, the rules of the kind, admission,
+ * ownership of fields.
+ */
+import { type Convert, type JsonObject, trackUpdate } from '#/api/apply.ts'
+import { convertObject } from '#/api/conversion.ts'
+import { apiError, type ErrorSubject } from '#/api/errors.ts'
+import { type FieldError, invalidObject } from '#/api/field-error.ts'
+import { parseGroupVersion } from '#/api/group-version.ts'
+import type { KindRules } from '#/api/kind-rules.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { apiVersionOf, type Resource } from '#/api/resource.ts'
+import { formatTime } from '#/api/time.ts'
+import { StoreError } from '#/store/store.ts'
+import type { AdmissionRequest } from '../admission/admission.ts'
+import type { UserInfo } from '../request.ts'
+import { noReservation, type Reservation } from './hooks.ts'
+import type { Registry } from './registry.ts'
+import { resetFieldsOf } from './reset-fields.ts'
+import { StoredObject } from './stored-object.ts'
+
+/** A write by one user to one resource, in the version of the request. */
+export interface WriteRequest {
+  readonly resource: Resource
+  readonly namespace: string
+  readonly name: string
+  readonly subresource: string
+  readonly user: UserInfo
+  readonly dryRun: boolean
+  readonly fieldManager: string
+  /** As admission sees them. */
+  readonly options: Readonly<Record<string, unknown>>
+  warn(text: string): void
+  /** Adds to what the audit log says of the request. */
+  annotate(key: string, value: string): void
+}
+
+/** Who owns the fields is found out from what changed, or the object says it already, as one that was applied does. */
+export type Ownership = 'tracked' | 'given'
+
+/**
+ * The newest version of an object. The cache usually has it; before saying that there is none the store is
+ * asked.
+ */
+export async function latest(
+  registry: Pick<Registry, 'cache' | 'store'>,
+  key: string,
+): Promise<StoredObject | undefined> {
+  const cached = registry.cache.get(key)
+  if (cached) return cached
+  const entry = await registry.store.get(key)
+  return entry && new StoredObject(entry.key, entry.revision, entry.value)
+}
+
+/**
+ * The object with its managed fields: whoever wrote it owns what it changed, in the version of the request.
+ */
+export function withOwnership(
+  registry: Registry,
+  request: WriteRequest,
+  before: KubernetesObject | undefined,
+  object: KubernetesObject,
+): KubernetesObject {
+  const { resource, subresource, fieldManager } = request
+  const tracked = trackUpdate({
+    live: before && (convertObject(before, resource) as JsonObject),
+    updated: convertObject(object, resource) as JsonObject,
+    manager: fieldManager,
+    schema: resource.schema,
+    apiVersion: apiVersionOf(resource),
+    now: formatTime(registry.platform.clock.now()),
+    convert: conversionIn(registry, resource),
+    resetFields: resetFieldsOf(resource, subresource),
+    ...(subresource && { subresource }),
+  }) as KubernetesObject
+  return convertObject(tracked, resource.storage)
+}
+
+/** How managed fields of other versions are understood; a version that is served no longer is forgotten. */
+export function conversionIn(registry: Registry, { kind }: Resource): Convert {
+  return (object, apiVersion) => {
+    const groupVersion = parseGroupVersion(apiVersion)
+    const other = groupVersion && registry.scheme.byKind({ ...groupVersion, kind })
+    return other && { object: convertObject(object, other) as JsonObject, schema: other.schema }
+  }
+}
+
+export async function withReservation<T>(
+  registry: Registry,
+  request: WriteRequest,
+  object: KubernetesObject,
+  before: KubernetesObject | undefined,
+  write: (object: KubernetesObject) => Promise<T>,
+): Promise<T> {
+  const reserve = registry.hooks.get(hookName(request.resource))?.reserve
+  const reservation: Reservation = reserve
+    ? await reserve(registry, object, before, request.dryRun)
+    : noReservation(object)
+  let result: T
+  try {
+    result = await write(reservation.object)
+  } catch (error) {
+    await reservation.rollback()
+    throw error
+  }
+  const isWritten =
+    result !== undefined &&
+    !request.dryRun &&
+    !(typeof result === 'object' && result !== null && 'current' in result)
+  await (isWritten ? reservation.commit() : reservation.rollback())
+  return result
+}
+
+/** Failures of the store in the words of the API. */
+export async function attempt<T>(
+  request: Pick<WriteRequest, 'resource'>,
+  operation: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    const { group, plural } = request.resource
+    if (error.reason === 'too-large') {
+      throw apiError(
+        'RequestEntityTooLarge',
+        `the object of ${plural}.${group} is larger than the store takes`,
+        undefined,
+        { cause: error },
+      )
+    }
+    throw apiError(
+      'ServiceUnavailable',
+      `the store could not ${operation} the object: ${error.message}`,
+      undefined,
+      { cause: error },
+    )
+  }
+}
+
+/** What is posted to a subresource, as admission leaves it. It is not stored. */
+export async function admitPosted(
+  { admission }: Pick<Registry, 'admission'>,
+  request: WriteRequest,
+  posted: KubernetesObject,
+): Promise<KubernetesObject> {
+  const admitted =
+    (await admission.mutate({ ...request, operation: 'CREATE', object: posted, before: undefined })) ?? posted
+  await admission.validate({ ...request, operation: 'CREATE', object: admitted, before: undefined })
+  return admitted
+}
+
+export function admissionOf(
+  request: WriteRequest,
+  operation: 'CREATE' | 'UPDATE',
+  object: KubernetesObject,
+  before: KubernetesObject | undefined,
+): AdmissionRequest {
+  const { resource, subresource, namespace, user, dryRun, options } = request
+  const name = object.metadata?.name ?? request.name
+  return {
+    operation,
+    resource,
+    subresource,
+    namespace,
+    name,
+    user,
+    dryRun,
+    options,
+    object,
+    before,
+    warn: text => request.warn(text),
+    annotate: (key, value) => request.annotate(key, value),
+  }
+}
+
+export function check(request: WriteRequest, object: KubernetesObject, errors: readonly FieldError[]): void {
+  if (errors.length > 0)
+    throw invalidObject({ ...kindSubject(request), name: object.metadata?.name ?? '' }, errors)
+}
+
+export function withDefaults(rules: KindRules, object: KubernetesObject): KubernetesObject {
+  return rules.withDefaults?.(object) ?? object
+}
+
+/** Rules are written for their own type of object; what is stored under a resource is of that type. */
+export function rulesOf(resource: Resource): KindRules {
+  return (resource.rules ?? {}) as unknown as KindRules
+}
+
+export function hookName({ group, plural }: Resource): string {
+  return group === '' ? plural : `${plural}.${group}`
+}
+
+export function subjectOf(
+  { resource }: Pick<WriteRequest, 'resource'>,
+  name: string | undefined,
+): ErrorSubject {
+  return { group: resource.group, kind: resource.plural, ...(name && { name }) }
+}
+
+export function kindSubject({ resource, name }: Pick<WriteRequest, 'resource' | 'name'>): ErrorSubject {
+  return { group: resource.group, kind: resource.kind, name }
+}

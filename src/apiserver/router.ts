@@ -1,0 +1,102 @@
+/** From what a request is about to the handler of its verb. Built-in and custom kinds go the same way. */
+import { apiError, methodNotAllowed, type ApiError } from '#/api/errors.ts'
+import type { Resource } from '#/api/resource.ts'
+import { create } from './handlers/create.ts'
+import type { Call } from './handlers/call.ts'
+import { remove } from './handlers/delete.ts'
+import { removeCollection } from './handlers/delete-collection.ts'
+import { get } from './handlers/get.ts'
+import { list } from './handlers/list.ts'
+import { patch } from './handlers/patch.ts'
+import { update } from './handlers/update.ts'
+import { watch } from './handlers/watch.ts'
+import { negotiate } from './negotiation.ts'
+import type { Registry } from './registry/registry.ts'
+import { rulesOf } from './registry/write.ts'
+import type { ApiVerb, ResourceRequestInfo } from './request-info.ts'
+import type { ApiResponse, RequestContext } from './request.ts'
+import { View } from './view.ts'
+
+export type Handler = (call: Call) => Promise<ApiResponse>
+
+/** Handlers of a subresource, or of a resource that is not stored, by verb. */
+export type VerbHandlers = Partial<Readonly<Record<ApiVerb, Handler>>>
+
+const handlers: Readonly<Record<ApiVerb, Handler>> = {
+  get,
+  list,
+  watch,
+  create,
+  update,
+  patch,
+  delete: remove,
+  deletecollection: removeCollection,
+}
+
+/** A part of an object, the status first of all, is read and written like the object. */
+const partHandlers: VerbHandlers = { get, update, patch }
+
+export interface RouterOptions {
+  readonly registry: Registry
+  /** By resource and name: `pods/binding`, `deployments.apps/scale`. */
+  readonly subresources: ReadonlyMap<string, VerbHandlers>
+  /** Resources that are answered and not stored, by name. They have no other verbs than these. */
+  readonly virtual: ReadonlyMap<string, VerbHandlers>
+}
+
+export class Router {
+  readonly #options: RouterOptions
+
+  constructor(options: RouterOptions) {
+    this.#options = options
+  }
+
+  async route(context: RequestContext, info: ResourceRequestInfo): Promise<ApiResponse> {
+    const { registry } = this.#options
+    const { request } = context
+    const resource = registry.scheme.byResource(info)
+    if (resource === undefined) throw noSuchResource()
+    const handler = this.#handler(resource, info)
+    const negotiated = negotiate(request.headers['accept'], request.query, request.headers['user-agent'])
+    return handler({ registry, context, info, resource, view: new View(resource, negotiated) })
+  }
+
+  #handler(resource: Resource, info: ResourceRequestInfo): Handler {
+    if (resource.scope === 'Cluster' && info.namespace !== '' && resource.plural !== 'namespaces')
+      throw noSuchResource()
+    const isAcross = resource.scope === 'Namespaced' && info.namespace === ''
+    if (isAcross && info.name !== '' && info.verb !== 'list' && info.verb !== 'watch') throw noSuchResource()
+    if (info.subresource !== '') return this.#subresourceHandler(resource, info)
+    const isServed = (resource.verbs as readonly string[]).includes(info.verb)
+    // Objects of all namespaces can be looked at together, not written.
+    if (!isServed || (isAcross && info.verb !== 'list' && info.verb !== 'watch'))
+      throw notAllowed(resource, info)
+    const virtual = this.#options.virtual.get(resourceName(resource))
+    const handler = virtual ? virtual[info.verb] : handlers[info.verb]
+    if (handler === undefined) throw notAllowed(resource, info)
+    return handler
+  }
+
+  #subresourceHandler(resource: Resource, info: ResourceRequestInfo): Handler {
+    const subresource = resource.subresources.get(info.subresource)
+    if (subresource === undefined) throw noSuchResource()
+    const part = rulesOf(resource).parts?.[info.subresource]
+    const isPart = part !== undefined || info.subresource === 'status'
+    const special = this.#options.subresources.get(`${resourceName(resource)}/${info.subresource}`)
+    const handler = (isPart ? partHandlers : special)?.[info.verb]
+    if (handler === undefined) throw notAllowed(resource, info)
+    return part ? call => handler({ ...call, part }) : handler
+  }
+}
+
+function resourceName({ group, plural }: Resource): string {
+  return group === '' ? plural : `${plural}.${group}`
+}
+
+function noSuchResource(): ApiError {
+  return apiError('NotFound', 'the server could not find the requested resource')
+}
+
+function notAllowed(resource: Resource, { verb }: ResourceRequestInfo): ApiError {
+  return methodNotAllowed({ group: resource.group, kind: resource.plural }, verb)
+}

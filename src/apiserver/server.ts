@@ -1,0 +1,124 @@
+/**
+ * The API server's door to the network: HTTPS requests become `ApiRequest`, and what comes back is sent as
+ * the client can read it. Which clients are turned away before they have asked anything is decided below, in
+ * `platform/http.ts`; what requests mean is decided in the pipeline.
+ */
+import type {
+  HttpConnection,
+  HttpExchange,
+  HttpLimits,
+  HttpRejection,
+  HttpServer,
+  HttpTls,
+  ServeHttp,
+} from '#/platform/http.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { Handle } from './pipeline.ts'
+import type { Peer } from './request.ts'
+import { HttpReply } from './server/http-reply.ts'
+import { HttpRequest } from './server/http-request.ts'
+import { SendingBudget } from './server/sending-budget.ts'
+
+export interface ServerOptions {
+  readonly platform: Platform
+  readonly serveHttp: ServeHttp
+  readonly host: string
+  /** 0 picks a free one. */
+  readonly port: number
+  readonly tls: HttpTls
+  readonly handle: Handle
+  readonly limits?: Partial<HttpLimits>
+  readonly onRejected?: (reason: HttpRejection) => void
+}
+
+export class Server {
+  readonly #platform: Platform
+  readonly #handle: Handle
+  readonly #budget: SendingBudget
+  readonly #peers = new WeakMap<HttpConnection, Peer>()
+  /** Answers that last: they are ended when the server stops. */
+  readonly #lasting = new Set<HttpRequest>()
+  #http: HttpServer | undefined
+  #isStopping = false
+
+  private constructor({ platform, handle }: ServerOptions) {
+    this.#platform = platform
+    this.#handle = handle
+    this.#budget = new SendingBudget({ clock: platform.clock, bytesMax: sendingBytesMax })
+  }
+
+  /** Rejects when the address is taken or the certificate cannot be used. */
+  static async start(options: ServerOptions): Promise<Server> {
+    const server = new Server(options)
+    const { serveHttp, host, port, tls, limits, onRejected } = options
+    server.#http = await serveHttp({
+      host,
+      port,
+      tls,
+      limits,
+      onRejected,
+      onExchange: exchange => void server.#serve(exchange),
+    })
+    return server
+  }
+
+  get address(): { readonly host: string; readonly port: number } {
+    return this.#http!.address
+  }
+
+  setTls(tls: HttpTls): void {
+    this.#http!.setTls(tls)
+  }
+
+  /**
+   * Takes no more requests, ends what lasts, and gives the rest so much time. Resolves when every connection
+   * is closed.
+   */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true
+    for (const request of this.#lasting) request.abort(stopping)
+    await this.#http!.stop(graceMs)
+  }
+
+  /** Never rejects. */
+  async #serve(exchange: HttpExchange): Promise<void> {
+    const request = new HttpRequest(exchange, this.#peerOf(exchange.connection))
+    const reply = new HttpReply({ exchange, request, budget: this.#budget, random: this.#platform.random })
+    try {
+      const response = await this.#handle(request)
+      if (response.body?.type === 'stream') this.#noteLasting(request, exchange)
+      await reply.send(response)
+    } catch (error) {
+      // The pipeline turns errors into answers. This is for what fails after it, or in it.
+      const { method, path } = request
+      this.#platform.log.error('an answer could not be sent', { method, path, error })
+      reply.fail(error)
+    }
+  }
+
+  #noteLasting(request: HttpRequest, exchange: HttpExchange): void {
+    if (this.#isStopping) return request.abort(stopping)
+    this.#lasting.add(request)
+    exchange.onClose(() => this.#lasting.delete(request))
+  }
+
+  #peerOf(connection: HttpConnection): Peer {
+    const known = this.#peers.get(connection)
+    const { certificate } = connection
+    const isExpired = certificate !== undefined && certificate.expiresMs < this.#platform.clock.now()
+    if (known !== undefined && (known.certificate === undefined || !isExpired)) return known
+    const certificateError = isExpired ? 'CERT_HAS_EXPIRED' : connection.certificateError
+    const peer = {
+      address: connection.address,
+      ...(certificate && !isExpired && { certificate }),
+      ...(certificateError !== undefined && { certificateError }),
+    }
+    this.#peers.set(connection, peer)
+    return peer
+  }
+}
+
+/** What answers that are being sent may hold in memory together; further large ones wait. */
+const sendingBytesMax = 256 * 1024 * 1024
+
+const stopping = new Error('the server is stopping')

@@ -1,0 +1,177 @@
+/**
+ * An answer on its way to a client: compressed if it likes, no faster than it reads, and whole or visibly
+ * not.
+ */
+import { internalError, isApiError, tooManyRequests } from '#/api/errors.ts'
+import type { HttpExchange } from '#/platform/http.ts'
+import type { Random } from '#/platform/platform.ts'
+import type { ApiResponse, StreamBody, ValueBody } from '../request.ts'
+import { acceptsGzip, gzipBytesMin, gzipPieces } from './gzip.ts'
+import type { HttpRequest } from './http-request.ts'
+import type { SendingBudget } from './sending-budget.ts'
+
+export interface HttpReplyOptions {
+  readonly exchange: HttpExchange
+  readonly request: HttpRequest
+  readonly budget: SendingBudget
+  readonly random: Random
+}
+
+export class HttpReply {
+  readonly #exchange: HttpExchange
+  readonly #request: HttpRequest
+  readonly #budget: SendingBudget
+  readonly #random: Random
+  #hasBegun = false
+
+  constructor({ exchange, request, budget, random }: HttpReplyOptions) {
+    this.#exchange = exchange
+    this.#request = request
+    this.#budget = budget
+    this.#random = random
+  }
+
+  async send(response: ApiResponse): Promise<void> {
+    if (response.body === undefined) {
+      this.#begin(response, noContent.has(response.status) ? {} : { 'content-length': '0' })
+      this.#exchange.end()
+    } else if (response.body.type === 'value') {
+      await this.#sendValue(response, response.body)
+    } else {
+      await this.#sendStream(response, response.body)
+    }
+  }
+
+  /** The last resort: says that something failed, and to nobody what. */
+  fail(error: unknown): void {
+    if (this.#hasBegun) return this.#exchange.abort()
+    const { status, code } = isApiError(error) ? error : unexpected
+    const bytes = Buffer.from(`${JSON.stringify(status)}\n`)
+    const headers = { 'content-type': 'application/json', 'content-length': String(bytes.length) }
+    try {
+      this.#begin({ status: code }, headers)
+      this.#exchange.end(this.#isHead ? [] : [bytes])
+    } catch {
+      this.#exchange.abort()
+    }
+  }
+
+  get #isHead(): boolean {
+    return this.#request.method === 'HEAD'
+  }
+
+  #begin({ status, headers }: ApiResponse, further: Readonly<Record<string, string>>): void {
+    for (const value of Object.values(headers ?? {}).flat()) {
+      if (notInHeader.test(value))
+        throw new Error('an answer has a header with a character that is none of headers')
+    }
+    const auditId = this.#request.headers['audit-id']?.slice(0, auditIdCharactersMax)
+    this.#exchange.respond(status, {
+      'audit-id': auditId ?? this.#random.uuid('audit-id'),
+      'cache-control': 'no-cache, private',
+      ...further,
+      ...headers,
+    })
+    this.#hasBegun = true
+  }
+
+  async #sendValue(response: ApiResponse, body: ValueBody): Promise<void> {
+    const pieces = body.bytes()
+    const sizeBytes = sizeOf(pieces)
+    if (sizeBytes <= smallBytesMax || this.#isHead) {
+      this.#begin(response, { 'content-type': body.mediaType, 'content-length': String(sizeBytes) })
+      this.#exchange.end(this.#isHead ? [] : pieces)
+    } else {
+      await this.#sendLarge(response, { body, pieces, sizeBytes })
+    }
+  }
+
+  async #sendLarge(response: ApiResponse, { body, pieces, sizeBytes }: LargeValue): Promise<void> {
+    const budget = this.#budget
+    const hasRoom = budget.tryEnter(this.#exchange, sizeBytes)
+    // What waits does not hold its bytes: they are made again when it is its turn.
+    const current = hasRoom ? pieces : await this.#whenRoom(body, sizeBytes)
+    if (current === undefined) return
+    try {
+      if (sizeBytes > gzipBytesMin && acceptsGzip(this.#request.headers['accept-encoding'])) {
+        const encoding = { 'content-encoding': 'gzip', 'vary': 'Accept-Encoding' }
+        this.#begin(response, { 'content-type': body.mediaType, ...encoding })
+        await this.#writeEach(gzipPieces(current))
+      } else {
+        this.#begin(response, { 'content-type': body.mediaType, 'content-length': String(sizeBytes) })
+        await this.#writeAll(current)
+      }
+    } finally {
+      budget.leave(this.#exchange)
+    }
+  }
+
+  async #whenRoom(body: ValueBody, sizeBytes: number): Promise<readonly Uint8Array[] | undefined> {
+    const entered = await this.#budget.enter(this.#exchange, sizeBytes)
+    if (entered === 'full') throw tooManyRequests('too many large answers are being sent', 1)
+    return entered === 'closed' ? undefined : body.bytes()
+  }
+
+  /** The pieces are in memory anyway: the transport takes them as fast as the client does. */
+  async #writeAll(pieces: readonly Uint8Array[]): Promise<void> {
+    const exchange = this.#exchange
+    for (let start = 0; start < pieces.length && !exchange.closed; start += piecesAtOnce) {
+      if (exchange.write(pieces.slice(start, start + piecesAtOnce))) continue
+      await exchange.drained()
+      this.#budget.progressed(exchange)
+    }
+    exchange.end()
+  }
+
+  /** Pieces that are made one by one are made no faster than the client reads. */
+  async #writeEach(pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    const exchange = this.#exchange
+    for await (const piece of pieces) {
+      if (exchange.closed) return
+      if (exchange.write([piece])) continue
+      await exchange.drained()
+      this.#budget.progressed(exchange)
+    }
+    exchange.end()
+  }
+
+  async #sendStream(response: ApiResponse, { mediaType, chunks }: StreamBody): Promise<void> {
+    const exchange = this.#exchange
+    this.#begin(response, { 'content-type': mediaType })
+    if (this.#isHead) return exchange.end()
+    for await (const batch of chunks) {
+      if (exchange.closed) return
+      if (!exchange.write(batch.map(chunk => chunk.bytes()))) await exchange.drained()
+    }
+    exchange.end()
+  }
+}
+
+interface LargeValue {
+  readonly body: ValueBody
+  readonly pieces: readonly Uint8Array[]
+  readonly sizeBytes: number
+}
+
+const unexpected = internalError('the server failed to answer; its log has the details')
+
+/** Statuses whose answers have no body, not even an empty one. */
+const noContent: ReadonlySet<number> = new Set([204, 304])
+
+/** Pieces of a large answer given to the transport before it is asked how far it has come. */
+const piecesAtOnce = 8
+
+/** An answer up to this size is handed over at once, whoever reads it. */
+const smallBytesMax = 64 * 1024
+
+/** As Kubernetes has it; a longer identifier is cut. */
+const auditIdCharactersMax = 64
+
+/** Node checks it for HTTP/1.1 only. */
+const notInHeader = /[^\t\x20-\x7e\x80-\xff]/
+
+function sizeOf(pieces: readonly Uint8Array[]): number {
+  let sizeBytes = 0
+  for (const piece of pieces) sizeBytes += piece.length
+  return sizeBytes
+}

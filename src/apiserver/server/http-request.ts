@@ -1,0 +1,76 @@
+/**
+ * A request from the network, as the pipeline sees it. What many requests do not need is made when it is
+ * asked for.
+ */
+import { badRequest, requestEntityTooLarge } from '#/api/errors.ts'
+import { HttpBodyError, type HttpExchange } from '#/platform/http.ts'
+import type { ApiRequest, Peer, RequestBody } from '../request.ts'
+
+export class HttpRequest implements ApiRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: RequestBody
+  readonly peer: Peer
+  readonly #exchange: HttpExchange
+  readonly #search: string
+  #query: URLSearchParams | undefined
+  #abortion: AbortController | undefined
+
+  constructor(exchange: HttpExchange, peer: Peer) {
+    const target = withoutOrigin(exchange.target)
+    const question = target.indexOf('?')
+    this.method = exchange.method
+    this.path = question === -1 ? target : target.slice(0, question)
+    this.headers = exchange.headers
+    this.body = { bytes: limitBytes => readBody(exchange, limitBytes) }
+    this.peer = peer
+    this.#exchange = exchange
+    this.#search = question === -1 ? '' : target.slice(question + 1)
+  }
+
+  headerValues(name: string): readonly string[] {
+    return this.#exchange.headerValues(name)
+  }
+
+  get query(): URLSearchParams {
+    this.#query ??= new URLSearchParams(this.#search)
+    return this.#query
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abortion === undefined) {
+      this.#abortion = new AbortController()
+      this.#exchange.onClose(() => this.abort(gone))
+    }
+    return this.#abortion.signal
+  }
+
+  abort(reason: Error): void {
+    this.#abortion ??= new AbortController()
+    this.#abortion.abort(reason)
+  }
+}
+
+const gone = new Error('the client is gone')
+
+/** A client that takes us for a proxy names the server in front of the path. */
+function withoutOrigin(target: string): string {
+  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '')
+}
+
+async function readBody(exchange: HttpExchange, limitBytes: number): Promise<Uint8Array> {
+  try {
+    return await exchange.readBody(limitBytes)
+  } catch (error) {
+    if (!(error instanceof HttpBodyError)) throw error
+    switch (error.reason) {
+      case 'too-large':
+        throw requestEntityTooLarge(`limit is ${limitBytes}`)
+      case 'too-slow':
+        throw badRequest('the body of the request did not arrive in time')
+      case 'aborted':
+        throw badRequest('the body of the request is not complete')
+    }
+  }
+}

@@ -1,0 +1,87 @@
+/** Puts a pod on a node: what a scheduler does. Once, and not while the pod is being deleted. */
+import { structDefinition } from '#/api/definitions.ts'
+import { badRequest, conflict } from '#/api/errors.ts'
+import { invalidObject, notSupported, required, type FieldError } from '#/api/field-error.ts'
+import type { Binding, Pod, PodCondition } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { formatTime } from '#/api/time.ts'
+import { everythingAdmitted } from '../admission/admission.ts'
+import type { Call } from '../handlers/call.ts'
+import { decodeBody } from '../handlers/decode-body.ts'
+import { readWriteOptions } from '../handlers/write-options.ts'
+import { writeRequest } from '../handlers/write-request.ts'
+import { updateObject } from '../registry/update-object.ts'
+import { admitPosted } from '../registry/write.ts'
+import type { ApiResponse } from '../request.ts'
+import { valueBody } from '../view.ts'
+
+export const binding = { create }
+
+const bindingKind = { group: '', version: 'v1', kind: 'Binding' }
+
+async function create(call: Call): Promise<ApiResponse> {
+  const { registry, info } = call
+  const options = readWriteOptions(call, 'CreateOptions')
+  const schema = structDefinition('core.v1.Binding')
+  const sent = (await decodeBody(call, {
+    kind: bindingKind,
+    schema,
+    fieldValidation: options.fieldValidation,
+  })) as Binding
+  const name = info.name || sent.metadata?.name || ''
+  check(sent, name)
+  const admitted = (await admitPosted(registry, { ...writeRequest(call, options), name }, sent)) as Binding
+  const resource = registry.scheme.byResource({ group: '', version: 'v1', resource: pods.plural })!
+  const target = { ...writeRequest(call, options), resource, name, subresource: 'binding' }
+  const now = formatTime(registry.platform.clock.now())
+  // What is admitted is the binding; the pod that it changes is not looked at again.
+  await updateObject({ ...registry, admission: everythingAdmitted }, target, {
+    change: before => before,
+    part: { merge: before => bind(before as Pod, admitted, now), validate: () => [] },
+  })
+  return { status: 201, body: valueBody(success, call.view.negotiated) }
+}
+
+const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
+
+function bind(pod: Pod, { target, metadata = {} }: Binding, now: string): KubernetesObject {
+  const subject = { group: '', kind: 'pods/binding', name: pod.metadata?.name ?? '' }
+  if (metadata.uid && metadata.uid !== pod.metadata?.uid) {
+    throw conflict(
+      subject,
+      `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${pod.metadata?.uid}`,
+    )
+  }
+  if (pod.metadata?.deletionTimestamp !== undefined) {
+    throw conflict(subject, `pod ${subject.name} is being deleted, cannot be assigned to a host`)
+  }
+  if (pod.spec?.nodeName)
+    throw conflict(subject, `pod ${subject.name} is already assigned to node "${pod.spec.nodeName}"`)
+  if (pod.spec?.schedulingGates?.length)
+    throw conflict(subject, `pod ${subject.name} has non-empty .spec.schedulingGates`)
+  return {
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      ...(metadata.labels && { labels: { ...pod.metadata?.labels, ...metadata.labels } }),
+      ...(metadata.annotations && { annotations: { ...pod.metadata?.annotations, ...metadata.annotations } }),
+    },
+    spec: { ...pod.spec, nodeName: target.name },
+    status: { ...pod.status, conditions: withScheduled(pod.status?.conditions ?? [], now) },
+  } as Pod
+}
+
+function withScheduled(conditions: readonly PodCondition[], now: string): readonly PodCondition[] {
+  const others = conditions.filter(condition => condition.type !== 'PodScheduled')
+  return [...others, { type: 'PodScheduled', status: 'True', lastTransitionTime: now }]
+}
+
+function check({ target }: Binding, name: string): void {
+  const errors: FieldError[] = []
+  if (name === '') throw badRequest('name must be provided')
+  const kind = target?.kind ?? ''
+  if (kind !== '' && kind !== 'Node') errors.push(notSupported('target.kind', kind, ['Node', '<empty>']))
+  if (!target?.name) errors.push(required('target.name', ''))
+  if (errors.length > 0) throw invalidObject({ group: '', kind: 'Binding', name }, errors)
+}

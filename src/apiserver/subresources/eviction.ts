@@ -1,0 +1,149 @@
+/**
+ * Asks for a pod to go, if its disruption budget allows it. The budget is charged before the pod is deleted,
+ * so that two
+ * evictions at once never take it twice. See https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
+ */
+import { structDefinition } from '#/api/definitions.ts'
+import { apiError, badRequest, isApiError, notFound, tooManyRequests, type ApiError } from '#/api/errors.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Eviction, PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
+import { compileLabelSelector } from '#/api/selector.ts'
+import { formatTime } from '#/api/time.ts'
+import { everythingAdmitted } from '../admission/admission.ts'
+import { keyOfCall, subjectOf, type Call } from '../handlers/call.ts'
+import { decodeBody } from '../handlers/decode-body.ts'
+import { deleteObject } from '../handlers/delete.ts'
+import { deleteOptionsOf } from '../handlers/delete-options.ts'
+import { readWriteOptions } from '../handlers/write-options.ts'
+import { writeRequest } from '../handlers/write-request.ts'
+import { updateObject } from '../registry/update-object.ts'
+import { admitPosted, latest } from '../registry/write.ts'
+import { prefixOf } from '../registry/store-keys.ts'
+import type { ApiResponse } from '../request.ts'
+import type { VerbHandlers } from '../router.ts'
+import { valueBody } from '../view.ts'
+
+export const eviction: VerbHandlers = { create }
+
+const evictionKind = { group: 'policy', version: 'v1', kind: 'Eviction' }
+
+async function create(call: Call): Promise<ApiResponse> {
+  const { registry, info } = call
+  const key = keyOfCall(call)
+  const options = readWriteOptions(call, 'CreateOptions')
+  const schema = structDefinition('policy.v1.Eviction')
+  const sent = (await decodeBody(call, {
+    kind: evictionKind,
+    schema,
+    fieldValidation: options.fieldValidation,
+  })) as Eviction
+  if (sent.metadata?.name && sent.metadata.name !== info.name)
+    throw badRequest('name in URL does not match name in Eviction object')
+  const stored = await latest(registry, key)
+  if (stored === undefined) throw notFound(subjectOf(call))
+  const pod = stored.object as Pod
+  const { deleteOptions = {} } = (await admitPosted(registry, writeRequest(call, options), sent)) as Eviction
+  const deletion = deleteOptionsOf(deleteOptions, options.dryRun)
+  // What is admitted is the eviction; what it comes to is not looked at again.
+  const admitted: Call = { ...call, registry: { ...registry, admission: everythingAdmitted } }
+  if (!mayAlwaysGo(pod)) await chargeBudget(admitted, pod, deletion.dryRun)
+  await deleteObject(admitted, key, deletion)
+  return { status: 201, body: valueBody(success, call.view.negotiated) }
+}
+
+const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
+
+/** A pod that does not run yet, or no more, disrupts nothing. */
+function mayAlwaysGo({ status, metadata }: Pod): boolean {
+  const phase = status?.phase
+  return (
+    phase === 'Succeeded' ||
+    phase === 'Failed' ||
+    phase === 'Pending' ||
+    metadata?.deletionTimestamp !== undefined
+  )
+}
+
+async function chargeBudget(call: Call, pod: Pod, dryRun: boolean): Promise<void> {
+  const budgets = budgetsOf(call, pod)
+  const [budget] = budgets
+  if (budget === undefined) return
+  if (budgets.length > 1) {
+    throw apiError(
+      'InternalError',
+      'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+    )
+  }
+  if (isUnhealthy(pod) && mayEvictUnhealthy(budget)) return
+  const { registry } = call
+  const resource = registry.scheme.byKind({ group: 'policy', version: 'v1', kind: 'PodDisruptionBudget' })!
+  const name = budget.metadata?.name ?? ''
+  const options = { dryRun, fieldManager: 'k8ts-apiserver', fieldValidation: 'Ignore', sent: {} } as const
+  const now = formatTime(registry.platform.clock.now())
+  try {
+    await updateObject(
+      registry,
+      { ...writeRequest(call, options), resource, name, subresource: 'status' },
+      {
+        change: before => charge(before as PodDisruptionBudget, pod.metadata?.name ?? '', now),
+      },
+    )
+  } catch (error) {
+    // The budget went while it was looked at: nothing holds the pod any more.
+    if (!isApiError(error, 'NotFound')) throw error
+  }
+}
+
+function charge(budget: PodDisruptionBudget, podName: string, now: string): PodDisruptionBudget {
+  const { status, metadata } = budget
+  const allowed = status?.disruptionsAllowed ?? 0
+  const name = metadata?.name ?? ''
+  if (Number(status?.observedGeneration ?? 0) < Number(metadata?.generation ?? 0)) {
+    throw tooManyDisruptions(`The disruption budget ${name} is still being processed by the server.`, 10)
+  }
+  if (allowed < 1) {
+    const { desiredHealthy = 0, currentHealthy = 0 } = status ?? {}
+    const health = `needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`
+    const text = `The disruption budget ${name} ${health}`
+    throw tooManyDisruptions(text, 0)
+  }
+  const disruptedPods = { ...status?.disruptedPods, [podName]: now }
+  if (Object.keys(disruptedPods).length > disruptedPodsMax) {
+    throw tooManyDisruptions(
+      'DisruptedPods map too big - too many evictions not confirmed by PDB controller',
+      0,
+    )
+  }
+  return { ...budget, status: { ...status!, disruptionsAllowed: allowed - 1, disruptedPods } }
+}
+
+const disruptedPodsMax = 2_000
+
+function tooManyDisruptions(text: string, retryAfterSeconds: number): ApiError {
+  const { status } = tooManyRequests(
+    "Cannot evict pod as it would violate the pod's disruption budget.",
+    retryAfterSeconds,
+  )
+  return apiError('TooManyRequests', status.message ?? '', {
+    ...status.details,
+    causes: [{ reason: 'DisruptionBudget', message: text }],
+  })
+}
+
+function budgetsOf({ registry, info }: Call, pod: Pod): readonly PodDisruptionBudget[] {
+  const resource = registry.scheme.byKind({ group: 'policy', version: 'v1', kind: 'PodDisruptionBudget' })
+  if (resource === undefined) return []
+  return [...registry.cache.list(prefixOf(resource, info.namespace))]
+    .map(stored => stored.object as PodDisruptionBudget)
+    .filter(budget => compileLabelSelector(budget.spec?.selector).matches(pod.metadata?.labels))
+}
+
+function isUnhealthy({ status }: Pod): boolean {
+  return !status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True')
+}
+
+/** A pod that is not ready counts for nothing while enough others are, or always if the budget says so. */
+function mayEvictUnhealthy({ spec, status }: PodDisruptionBudget): boolean {
+  if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true
+  return (status?.currentHealthy ?? 0) >= (status?.desiredHealthy ?? 0) && (status?.desiredHealthy ?? 0) > 0
+}

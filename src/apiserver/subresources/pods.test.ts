@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { part, startTestServer, type TestServer } from '../test-server.ts'
+
+const pods = '/api/v1/namespaces/default/pods'
+const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
+
+test('a pod is bound to a node once', async t => {
+  const { request } = await serverWithPod(t)
+  const bind = (node: string): ReturnType<typeof request> =>
+    request('POST', `${pods}/web/binding`, {
+      kind: 'Binding',
+      apiVersion: 'v1',
+      metadata: { name: 'web' },
+      target: { kind: 'Node', name: node },
+    })
+  assert.equal((await bind('n1')).code, 201)
+  const pod = (await request('GET', `${pods}/web`)).body
+  assert.equal(String(pod['spec']!['nodeName']), 'n1')
+  assert.match(JSON.stringify(part(pod, 'status')['conditions']), /"type":"PodScheduled","status":"True"/u)
+  const again = await bind('n2')
+  assert.deepEqual([again.code, again.body.reason], [409, 'Conflict'])
+  assert.match(again.body.message ?? '', /already assigned to node "n1"/u)
+})
+
+test('a pod on a node is given its grace period, and goes when the period is over', async t => {
+  const { request } = await serverWithPod(t)
+  await bindTo(request, 'n1')
+  const marked = await request('DELETE', `${pods}/web`)
+  assert.deepEqual([marked.code, Number(marked.body.metadata['deletionGracePeriodSeconds'])], [200, 30])
+  assert.ok(marked.body.metadata['deletionTimestamp'])
+  assert.equal(
+    (await request('DELETE', `${pods}/web?gracePeriodSeconds=5`)).body.metadata['deletionGracePeriodSeconds'],
+    5,
+  )
+  assert.equal((await request('GET', `${pods}/web`)).code, 200)
+  await request('DELETE', `${pods}/web?gracePeriodSeconds=0`)
+  assert.equal((await request('GET', `${pods}/web`)).code, 404)
+})
+
+test('an eviction is refused while the budget has nothing left, and charges it otherwise', async t => {
+  const { request } = await serverWithPod(t)
+  await bindTo(request, 'n1')
+  await request('PATCH', `${pods}/web/status`, { status: { phase: 'Running', conditions: [ready] } }, merge)
+  await request('POST', budgets, {
+    kind: 'PodDisruptionBudget',
+    apiVersion: 'policy/v1',
+    metadata: { name: 'b' },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+  })
+  const status = (disruptionsAllowed: number) =>
+    request(
+      'PATCH',
+      `${budgets}/b/status`,
+      {
+        status: {
+          disruptionsAllowed,
+          currentHealthy: 1,
+          desiredHealthy: 1,
+          expectedPods: 1,
+          observedGeneration: 1,
+        },
+      },
+      merge,
+    )
+  await status(0)
+  const evict = () =>
+    request('POST', `${pods}/web/eviction`, {
+      kind: 'Eviction',
+      apiVersion: 'policy/v1',
+      metadata: { name: 'web' },
+    })
+  const refused = await evict()
+  assert.deepEqual([refused.code, refused.body.reason], [429, 'TooManyRequests'])
+  assert.equal(refused.body.details?.causes?.[0]?.reason, 'DisruptionBudget')
+  await status(1)
+  assert.equal((await evict()).code, 201)
+  const charged = part((await request('GET', `${budgets}/b`)).body, 'status')
+  assert.equal(Number(charged['disruptionsAllowed']), 0)
+  assert.deepEqual(Object.keys(charged['disruptedPods'] ?? {}), ['web'])
+  assert.ok((await request('GET', `${pods}/web`)).body.metadata['deletionTimestamp'])
+})
+
+test('ephemeral containers are added through their own path and no other', async t => {
+  const { request } = await serverWithPod(t)
+  const debug = { spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] } }
+  assert.equal((await request('PATCH', `${pods}/web`, debug, strategic)).code, 422)
+  const added = await request('PATCH', `${pods}/web/ephemeralcontainers`, debug, strategic)
+  assert.equal(added.code, 200, added.text)
+  assert.match(JSON.stringify(added.body['spec']!['ephemeralContainers']), /"name":"debug"/u)
+})
+
+test('a namespace is kept until its finalizers are gone', async t => {
+  const { request } = await startTestServer(t)
+  await request('POST', '/api/v1/namespaces', {
+    kind: 'Namespace',
+    apiVersion: 'v1',
+    metadata: { name: 'n' },
+  })
+  const marked = await request('DELETE', '/api/v1/namespaces/n')
+  assert.equal(String(part(marked.body, 'status')['phase']), 'Terminating', marked.text)
+  const ended = await request('PUT', '/api/v1/namespaces/n/finalize', { ...marked.body, spec: {} })
+  assert.equal(ended.code, 200, ended.text)
+  assert.equal((await request('GET', '/api/v1/namespaces/n')).code, 404)
+})
+
+const ready = { type: 'Ready', status: 'True' }
+const merge = { 'content-type': 'application/merge-patch+json' }
+const strategic = { 'content-type': 'application/strategic-merge-patch+json' }
+
+async function bindTo(request: TestServer['request'], node: string): Promise<void> {
+  await request('POST', `${pods}/web/binding`, {
+    kind: 'Binding',
+    apiVersion: 'v1',
+    metadata: { name: 'web' },
+    target: { name: node },
+  })
+}
+
+async function serverWithPod(t: TestContext): Promise<TestServer> {
+  const server = await startTestServer(t)
+  const created = await server.request('POST', pods, {
+    kind: 'Pod',
+    apiVersion: 'v1',
+    metadata: { name: 'web', labels: { app: 'web' } },
+    spec: { containers: [{ name: 'web', image: 'web' }] },
+  })
+  assert.equal(created.code, 201, created.text)
+  return server
+}

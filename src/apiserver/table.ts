@@ -1,0 +1,144 @@
+/**
+ * Tables: what `kubectl get` shows. The server renders the cells, so that every client shows the same
+ * columns, custom kinds included. See https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-
+ * resources-as-tables
+ */
+import { badRequest } from '#/api/errors.ts'
+import { stringifyJson } from '#/api/json.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import { columnsOf } from '#/api/columns.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KindColumns } from '#/api/table-columns.ts'
+import type { Clock } from '#/platform/platform.ts'
+import type { ListMeta } from './list-body.ts'
+import { mediaTypes } from './negotiation.ts'
+import type { StoredObject } from './registry/stored-object.ts'
+import type { RequestContext, ValueBody } from './request.ts'
+import { encodeValue, metadataOnly, type View } from './view.ts'
+
+export interface TableRequest {
+  readonly context: Pick<RequestContext, 'request'>
+  readonly registry: { readonly platform: { readonly clock: Clock } }
+}
+
+export type IncludeObject = 'None' | 'Metadata' | 'Object'
+
+export function tableBody(
+  view: View,
+  objects: readonly StoredObject[],
+  metadata: ListMeta,
+  request: TableRequest,
+): ValueBody {
+  const { format, pretty } = view.negotiated
+  const include = includeObject(request.context.request.query)
+  const nowMs = request.registry.platform.clock.now()
+  const kindColumns = columnsOf(view.resource)
+  const value = (): object => ({
+    ...headOf(view, metadata, kindColumns),
+    rows: objects.map(stored => rowOf(view, stored, kindColumns, { include, nowMs })),
+  })
+  return {
+    type: 'value',
+    mediaType: mediaTypes[format],
+    get value() {
+      return value()
+    },
+    bytes() {
+      if (format !== 'json' || pretty || include === 'Object') return [encodeValue(value(), view.negotiated)]
+      return joinRows(view, objects, {
+        head: headOf(view, metadata, kindColumns),
+        kindColumns,
+        include,
+        nowMs,
+      })
+    },
+  }
+}
+
+/** One object as a table of one row, for a watch. Columns are sent once. */
+export function tableOfOne(
+  view: View,
+  stored: StoredObject,
+  request: TableRequest,
+  withColumns: boolean,
+): object {
+  const kindColumns = columnsOf(view.resource)
+  const include = includeObject(request.context.request.query)
+  const nowMs = request.registry.platform.clock.now()
+  const head = headOf(view, { resourceVersion: String(stored.revision) }, kindColumns)
+  return {
+    ...head,
+    columnDefinitions: withColumns ? head.columnDefinitions : null,
+    rows: [rowOf(view, stored, kindColumns, { include, nowMs })],
+  }
+}
+
+function includeObject(query: URLSearchParams): IncludeObject {
+  const asked = query.get('includeObject') ?? 'Metadata'
+  if (asked === '' || asked === 'Metadata') return 'Metadata'
+  if (asked === 'None' || asked === 'Object') return asked
+  throw badRequest(`unrecognized includeObject value: ${JSON.stringify(asked.slice(0, 100))}`)
+}
+
+interface RowOptions {
+  readonly include: IncludeObject
+  readonly nowMs: number
+}
+
+function headOf(view: View, metadata: ListMeta, { columns }: KindColumns) {
+  const version = view.negotiated.transform?.version ?? 'v1'
+  return { kind: 'Table', apiVersion: `meta.k8s.io/${version}`, metadata, columnDefinitions: columns }
+}
+
+function rowOf(
+  view: View,
+  stored: StoredObject,
+  columns: KindColumns,
+  { include, nowMs }: RowOptions,
+): object {
+  const object = stored.object
+  const version = view.negotiated.transform?.version ?? 'v1'
+  const conditions = columns.conditions?.(object) ?? []
+  return {
+    cells: columns.cells(object, nowMs),
+    ...(conditions.length > 0 && { conditions }),
+    ...(include !== 'None' && { object: include === 'Metadata' ? metadataOnly(object, version) : object }),
+  }
+}
+
+interface RowsOptions extends RowOptions {
+  readonly head: object
+  readonly kindColumns: KindColumns
+}
+
+/**
+ * Cells are short and change with the time; the metadata beside them, which is most of a row, is encoded
+ * once.
+ */
+function joinRows(
+  view: View,
+  objects: readonly StoredObject[],
+  { head, kindColumns, include, nowMs }: RowsOptions,
+): readonly Uint8Array[] {
+  const version = view.negotiated.transform?.version ?? 'v1'
+  const parts = [`${stringifyJson(head as JsonValue).slice(0, -1)},"rows":[`]
+  for (const [index, stored] of objects.entries()) {
+    const { object } = stored
+    const conditions = kindColumns.conditions?.(object) ?? []
+    parts.push(index > 0 ? ',{"cells":' : '{"cells":', JSON.stringify(kindColumns.cells(object, nowMs)))
+    if (conditions.length > 0) parts.push(`,"conditions":${JSON.stringify(conditions)}`)
+    if (include === 'Metadata') {
+      parts.push(
+        ',"object":',
+        stored.form(`metadata ${version}`, each => metadataText(each, version)),
+      )
+    }
+    parts.push('}')
+  }
+  parts.push(']}\n')
+  return [Buffer.from(parts.join(''))]
+}
+
+function metadataText(object: KubernetesObject, version: 'v1' | 'v1beta1'): string {
+  return stringifyJson(metadataOnly(object, version) as unknown as JsonValue)
+}

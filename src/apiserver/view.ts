@@ -1,0 +1,108 @@
+/**
+ * Objects as one client wants to see them: in the version it asked for, whole, as rows of a table or as bare
+ * metadata, in its media type. Each form of an object version is made once and shared by everybody who asks
+ * for the same.
+ */
+import { convertObject } from '#/api/conversion.ts'
+import { stringifyJson } from '#/api/json.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { encodeProtobuf } from '#/api/protobuf.ts'
+import { apiVersionOf, type Resource } from '#/api/resource.ts'
+import { stringifyYaml } from '#/api/stringify-yaml.ts'
+import { mediaTypes, type Negotiated } from './negotiation.ts'
+import type { StoredObject } from './registry/stored-object.ts'
+import type { ValueBody } from './request.ts'
+
+export class View {
+  readonly resource: Resource
+  readonly negotiated: Negotiated
+  /** Names the forms of objects that this view makes. */
+  readonly formName: string
+  /** Objects are stored in the version this view shows. */
+  readonly #isStored: boolean
+
+  constructor(resource: Resource, negotiated: Negotiated) {
+    this.resource = resource
+    this.negotiated = negotiated
+    const { format, transform, pretty } = negotiated
+    const kind = transform ? `${transform.kind}/${transform.version}` : ''
+    this.formName = `${resource.group}/${resource.version} ${kind} ${format}${pretty ? ' pretty' : ''}`
+    this.#isStored =
+      resource.storage.version === resource.version && resource.storage.group === resource.group
+  }
+
+  get mediaType(): string {
+    return mediaTypes[this.negotiated.format]
+  }
+
+  /** The object in the version of the view, or its metadata alone. */
+  value(stored: StoredObject): KubernetesObject {
+    const { transform } = this.negotiated
+    if (transform !== undefined && transform.kind !== 'Table') {
+      return stored.form(`${transform.kind}/${transform.version}`, object =>
+        metadataOnly(object, transform.version),
+      )
+    }
+    if (this.#isStored) return stored.object
+    const { resource } = this
+    return stored.form(apiVersionOf(resource), object => convertObject(object, resource))
+  }
+
+  /** The value in the media type of the view. */
+  bytes(stored: StoredObject): Uint8Array {
+    const { format, transform, pretty } = this.negotiated
+    if (this.#isStored && format === 'json' && transform === undefined && !pretty) return stored.json
+    return stored.form(this.formName, () => encodeValue(this.value(stored), this.negotiated))
+  }
+
+  body(stored: StoredObject): ValueBody {
+    return {
+      type: 'value',
+      mediaType: this.mediaType,
+      value: this.value(stored),
+      bytes: () => [this.bytes(stored)],
+    }
+  }
+}
+
+/** Any value of the API in a media type: a status, a list, an answer that is never stored. */
+export function valueBody(value: object, negotiated: Pick<Negotiated, 'format' | 'pretty'>): ValueBody {
+  return {
+    type: 'value',
+    mediaType: mediaTypes[negotiated.format],
+    value,
+    bytes: () => [encodeValue(value, negotiated)],
+  }
+}
+
+export function encodeValue(
+  value: object,
+  { format, pretty }: Pick<Negotiated, 'format' | 'pretty'>,
+): Uint8Array {
+  const json = value as JsonValue
+  switch (format) {
+    case 'json':
+      return Buffer.from(pretty ? `${prettyJson(json)}\n` : `${stringifyJson(json)}\n`)
+    case 'yaml':
+      return Buffer.from(stringifyYaml(json))
+    case 'protobuf':
+      return encodeProtobuf(value)
+  }
+}
+
+function prettyJson(value: JsonValue): string {
+  return JSON.stringify(
+    value,
+    (_key, each: unknown) => (typeof each === 'bigint' ? JSON.rawJSON(String(each)) : each),
+    2,
+  )
+}
+
+export function metadataOnly(object: KubernetesObject, version: 'v1' | 'v1beta1'): KubernetesObject {
+  return {
+    kind: 'PartialObjectMetadata',
+    apiVersion: `meta.k8s.io/${version}`,
+    metadata: object.metadata ?? {},
+  }
+}

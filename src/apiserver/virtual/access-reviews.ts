@@ -1,0 +1,168 @@
+/** Questions to the authorizer, asked as objects that are answered and not stored: may somebody, may I, do this? */
+import { badRequest } from '#/api/errors.ts'
+import { invalidObject } from '#/api/field-error.ts'
+import type {
+  LocalSubjectAccessReview,
+  SelfSubjectAccessReview,
+  SelfSubjectRulesReview,
+  SubjectAccessReview,
+  SubjectAccessReviewSpec,
+  SubjectAccessReviewStatus,
+} from '#/api/generated/authorization/v1.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { apiVersionOf } from '#/api/resource.ts'
+import { aggregateErrors } from '../authz/authorizer-chain.ts'
+import type { Attributes, Authorizer } from '../authz/authorizer.ts'
+import { fieldRequirements, labelRequirements, type Requirements } from '../authz/selector-attributes.ts'
+import type { Call } from '../handlers/call.ts'
+import { decodeBody } from '../handlers/decode-body.ts'
+import { readWriteOptions } from '../handlers/write-options.ts'
+import { rulesOf } from '../registry/write.ts'
+import type { ApiResponse, UserInfo } from '../request.ts'
+import type { Handler } from '../router.ts'
+import { valueBody } from '../view.ts'
+
+export function accessReviews(authorizer: Authorizer): ReadonlyMap<string, { readonly create: Handler }> {
+  const answerReview = async (
+    call: Call,
+    review: SubjectAccessReview,
+    user: UserInfo,
+  ): Promise<ApiResponse> => {
+    check(call, review)
+    return answer(call, { ...review, status: await decide(authorizer, attributesOf(user, review.spec)) })
+  }
+  const subject: Handler = async call => {
+    const review = (await read(call)) as SubjectAccessReview
+    return answerReview(call, review, userOf(review))
+  }
+  const local: Handler = async call => {
+    const review = withNamespace((await read(call)) as LocalSubjectAccessReview, call.info.namespace)
+    return answerReview(call, review as SubjectAccessReview, userOf(review))
+  }
+  const self: Handler = async call => {
+    const review = (await read(call)) as SelfSubjectAccessReview
+    return answerReview(call, review as SubjectAccessReview, call.context.user)
+  }
+  return new Map([
+    ['subjectaccessreviews.authorization.k8s.io', { create: subject }],
+    ['localsubjectaccessreviews.authorization.k8s.io', { create: local }],
+    ['selfsubjectaccessreviews.authorization.k8s.io', { create: self }],
+    ['selfsubjectrulesreviews.authorization.k8s.io', { create: selfRules(authorizer) }],
+    ['selfsubjectreviews.authentication.k8s.io', { create: selfReview }],
+  ])
+}
+
+/** What the one who asks may do in a namespace, as far as the authorizers can list it. */
+function selfRules(authorizer: Authorizer): Handler {
+  return async call => {
+    const { spec, ...review } = (await read(call)) as Partial<SelfSubjectRulesReview>
+    if (!spec?.namespace) throw badRequest('no namespace on request')
+    const listed = authorizer.rulesFor?.(call.context.user, spec.namespace)
+    const { resourceRules = [], nonResourceRules = [], incomplete = true, errors = [] } = listed ?? {}
+    const evaluationError = errors.length === 0 ? undefined : aggregateErrors(errors)
+    const status = {
+      resourceRules,
+      nonResourceRules,
+      incomplete,
+      ...(evaluationError && { evaluationError }),
+    }
+    return answer(call, { ...review, spec: {}, status })
+  }
+}
+
+/** Who the server thinks is asking. */
+const selfReview: Handler = async call => {
+  const review = await read(call)
+  const { username, uid, groups, extra } = call.context.user
+  const userInfo = { username, ...(uid && { uid }), groups, ...(extra && { extra }) }
+  return answer(call, { ...review, status: { userInfo } })
+}
+
+async function read(call: Call): Promise<KubernetesObject> {
+  const { resource } = call
+  const { fieldValidation } = readWriteOptions(call, 'CreateOptions')
+  return decodeBody(call, { kind: resource, schema: resource.schema, fieldValidation })
+}
+
+function check({ resource }: Call, review: SubjectAccessReview): void {
+  const errors = rulesOf(resource).validate?.(review) ?? []
+  if (errors.length > 0) throw invalidObject({ group: resource.group, kind: resource.kind }, errors)
+}
+
+function answer({ resource, view }: Call, review: object): ApiResponse {
+  const named = { kind: resource.kind, apiVersion: apiVersionOf(resource), metadata: {} }
+  return { status: 201, body: valueBody({ ...named, ...review }, view.negotiated) }
+}
+
+async function decide(authorizer: Authorizer, attributes: Attributes): Promise<SubjectAccessReviewStatus> {
+  const { decision, reason, error } = await authorizer.authorize(attributes)
+  const problems = [error, ...selectorProblems(attributes)].filter(each => each !== undefined)
+  return {
+    allowed: decision === 'allow',
+    ...(decision === 'deny' && { denied: true }),
+    ...(reason && { reason }),
+    ...(problems.length > 0 && { evaluationError: problems.join('; ') }),
+  }
+}
+
+function selectorProblems(attributes: Attributes): readonly (string | undefined)[] {
+  if (!attributes.isResource) return []
+  return [
+    describeProblem('fieldSelector', fieldRequirements(attributes.fieldSelector)),
+    describeProblem('labelSelector', labelRequirements(attributes.labelSelector)),
+  ]
+}
+
+function describeProblem(
+  name: string,
+  { requirements, isPartial }: Requirements<unknown>,
+): string | undefined {
+  if (!isPartial) return undefined
+  return `spec.resourceAttributes.${name} ${requirements.length > 0 ? 'partially ' : ''}ignored due to parse error`
+}
+
+/** A review that does not say where it belongs belongs where it was sent. */
+function withNamespace(review: LocalSubjectAccessReview, namespace: string): LocalSubjectAccessReview {
+  const { metadata } = review
+  if (metadata?.namespace && metadata.namespace !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+  }
+  return { ...review, metadata: { ...metadata, namespace } }
+}
+
+/** A review that is not valid may have no spec; it is refused before anybody is asked. */
+function userOf({ spec }: { readonly spec?: SubjectAccessReviewSpec }): UserInfo {
+  const { user = '', uid, groups = [], extra } = spec ?? {}
+  return { username: user, groups, ...(uid && { uid }), ...(extra && { extra }) }
+}
+
+function attributesOf(user: UserInfo, spec: SubjectAccessReviewSpec): Attributes {
+  const { resourceAttributes: asked, nonResourceAttributes } = spec
+  if (!asked) {
+    const { verb = '', path = '' } = nonResourceAttributes ?? {}
+    return { user, isResource: false, verb, path }
+  }
+  const {
+    verb = '',
+    group = '',
+    version = '',
+    resource = '',
+    subresource = '',
+    namespace = '',
+    name = '',
+  } = asked
+  const { fieldSelector, labelSelector } = asked
+  return {
+    user,
+    isResource: true,
+    verb,
+    group,
+    version: version || '*',
+    resource,
+    subresource,
+    namespace,
+    name,
+    ...(fieldSelector && { fieldSelector }),
+    ...(labelSelector && { labelSelector }),
+  }
+}

@@ -1,0 +1,137 @@
+/** The events of a watch in the form its client asked for: lines of JSON, or frames of protobuf. */
+import { keptJoin } from '#/base/kept-bytes.ts'
+import type { ApiError } from '#/api/errors.ts'
+import { stringifyJson } from '#/api/json.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { encodeProtobuf, encodeProtobufWatchEvent } from '#/api/protobuf.ts'
+import { apiVersionOf } from '#/api/resource.ts'
+import { mediaTypes } from './negotiation.ts'
+import type { CacheEvent } from './registry/cache-event.ts'
+import type { StoredObject } from './registry/stored-object.ts'
+import type { StreamChunk } from './request.ts'
+import { tableOfOne, type TableRequest } from './table.ts'
+import type { View } from './view.ts'
+
+type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
+
+export class WatchEncoder {
+  readonly #view: View
+  readonly #request: TableRequest
+  #columnsSent = false
+
+  constructor(view: View, request: TableRequest) {
+    this.#view = view
+    this.#request = request
+  }
+
+  get mediaType(): string {
+    const { format } = this.#view.negotiated
+    return format === 'json' ? mediaTypes.json : `${mediaTypes[format]};stream=watch`
+  }
+
+  /** A change; its bytes are shared with all watches of the same form. */
+  event(type: EventType, event: CacheEvent, stored: StoredObject): StreamChunk {
+    if (this.#isTable) return this.#tableChunk(type, stored)
+    const view = this.#view
+    return {
+      get value() {
+        return { type, object: view.value(stored) }
+      },
+      bytes: () => event.frame(`${type} ${view.formName}`, () => this.#frame(type, view.bytes(stored))),
+    }
+  }
+
+  /** An object of the beginning: not kept, since most are sent once. */
+  initial(stored: StoredObject): StreamChunk {
+    if (this.#isTable) return this.#tableChunk('ADDED', stored)
+    const view = this.#view
+    return {
+      get value() {
+        return { type: 'ADDED', object: view.value(stored) }
+      },
+      bytes: () => this.#frame('ADDED', view.bytes(stored)),
+    }
+  }
+
+  /** How far the watch has come. */
+  bookmark(revision: number, annotations?: Readonly<Record<string, string>>): StreamChunk {
+    const {
+      resource,
+      negotiated: { transform },
+    } = this.#view
+    const isPartial = transform !== undefined && transform.kind !== 'Table'
+    const object: KubernetesObject = {
+      kind: isPartial ? 'PartialObjectMetadata' : resource.kind,
+      apiVersion: isPartial ? `meta.k8s.io/${transform.version}` : apiVersionOf(resource),
+      metadata: { resourceVersion: String(revision), ...(annotations && { annotations }) },
+    }
+    return this.#chunk('BOOKMARK', this.#isTable ? this.#emptyTable(object) : object)
+  }
+
+  error(error: ApiError): StreamChunk {
+    return this.#chunk('ERROR', error.status)
+  }
+
+  get #isTable(): boolean {
+    return this.#view.negotiated.transform?.kind === 'Table'
+  }
+
+  #tableChunk(type: EventType, stored: StoredObject): StreamChunk {
+    const withColumns = !this.#columnsSent
+    this.#columnsSent = true
+    return this.#chunk(type, tableOfOne(this.#view, stored, this.#request, withColumns))
+  }
+
+  #emptyTable({ metadata = {} }: KubernetesObject): object {
+    const version = this.#view.negotiated.transform?.version ?? 'v1'
+    const { resourceVersion, ...rest } = metadata
+    return {
+      kind: 'Table',
+      apiVersion: `meta.k8s.io/${version}`,
+      metadata: { resourceVersion },
+      columnDefinitions: null,
+      rows: [
+        {
+          cells: [],
+          object: {
+            kind: 'PartialObjectMetadata',
+            apiVersion: `meta.k8s.io/${version}`,
+            metadata: { resourceVersion, ...rest },
+          },
+        },
+      ],
+    }
+  }
+
+  #chunk(type: EventType, object: object): StreamChunk {
+    return { value: { type, object }, bytes: () => this.#frame(type, encodeObject(object, this.#view)) }
+  }
+
+  #frame(type: EventType, object: Uint8Array): Uint8Array {
+    const { format } = this.#view.negotiated
+    if (format === 'protobuf') return encodeProtobufWatchEvent({ type, object })
+    const body = object.at(-1) === newline ? object.subarray(0, -1) : object
+    return keptJoin([frameStarts[type], body, frameEnd])
+  }
+}
+
+function encodeObject(object: object, { negotiated }: View): Uint8Array {
+  if (negotiated.format === 'protobuf') return encodeProtobuf(object)
+  return Buffer.from(stringifyJson(object as JsonValue))
+}
+
+const newline = 0x0a
+const frameEnd = Buffer.from('}\n')
+
+const frameStarts: Readonly<Record<EventType, Uint8Array>> = {
+  ADDED: frameStart('ADDED'),
+  MODIFIED: frameStart('MODIFIED'),
+  DELETED: frameStart('DELETED'),
+  BOOKMARK: frameStart('BOOKMARK'),
+  ERROR: frameStart('ERROR'),
+}
+
+function frameStart(type: EventType): Uint8Array {
+  return Buffer.from(`{"type":"${type}","object":`)
+}

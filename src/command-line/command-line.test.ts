@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { parseArgs } from 'node:util'
+import { test } from 'node:test'
+import { runCommandLine, type CommandTable } from './command-line.ts'
+
+const loaded: string[] = []
+
+function entry(
+  name: string,
+  summary: string,
+  run: (parameters: readonly string[]) => number,
+): CommandTable[string] {
+  return {
+    summary,
+    load: async () => {
+      loaded.push(name)
+      return { command: { help: `Usage: k8ts ${name}\n`, run: async parameters => run(parameters) } }
+    },
+  }
+}
+
+const commands: CommandTable = {
+  go: entry('go', 'Start something', parameters => {
+    parseArgs({ args: [...parameters], options: { fast: { type: 'boolean' } } })
+    return 0
+  }),
+  kubectl: entry('kubectl', 'Be kubectl', parameters => parameters.length),
+  broken: entry('broken', 'Fail', () => {
+    throw new Error('the disk is full')
+  }),
+}
+
+/** Runs a command line; the answer is the exit code, what was written and what was complained about. */
+async function run(line: string) {
+  let written = ''
+  let complained = ''
+  loaded.length = 0
+  const code = await runCommandLine(
+    commands,
+    line.split(' ').filter(word => word !== ''),
+    {
+      write: text => {
+        written += text
+      },
+      writeError: text => {
+        complained += text
+      },
+    },
+  )
+  return { code, written, complained }
+}
+
+test('without a command, and with --help, the commands are listed and none is loaded', async () => {
+  for (const line of ['', '--help', '-h', '--help go']) {
+    const { code, written, complained } = await run(line)
+    assert.equal(code, 0)
+    assert.equal(complained, '')
+    assert.match(written, /\n {2}go {7}Start something\n {2}kubectl {2}Be kubectl\n/)
+    assert.deepEqual(loaded, [])
+  }
+})
+
+test('a command that does not exist is named and ends with 2, whatever its name', async () => {
+  for (const name of ['up', 'constructor', '__proto__', 'toString', '--fast']) {
+    const { code, written, complained } = await run(name)
+    assert.equal(code, 2)
+    assert.equal(written, '')
+    const what = name.startsWith('-') ? 'option' : 'command'
+    assert.equal(complained, `k8ts: there is no ${what} "${name}"; k8ts --help lists what there is\n`)
+  }
+})
+
+test('--help after a command shows its help without running it', async () => {
+  assert.deepEqual(await run('broken --help'), { code: 0, written: 'Usage: k8ts broken\n', complained: '' })
+})
+
+test('a command gets all its parameters, --help further back among them, and its exit code is ours', async () => {
+  assert.deepEqual(await run('kubectl get pods --help'), { code: 3, written: '', complained: '' })
+  assert.deepEqual(loaded, ['kubectl'])
+})
+
+test('a parameter that a command does not have ends with 2 and a way out', async () => {
+  assert.equal((await run('go --fast')).code, 0)
+  const { code, complained } = await run('go --slow')
+  assert.equal(code, 2)
+  assert.match(complained, /^k8ts go: .*'--slow'.*\nSee k8ts go --help\n$/s)
+})
+
+test('any other failure is not taken for a wrong command line', async () => {
+  await assert.rejects(run('broken'), /the disk is full/)
+})

@@ -1,0 +1,68 @@
+/**
+ * Finds the command that a command line names and runs it. Commands are a table of values; the code of one is loaded
+ * only when it is run. What a command's own parameters mean is the command's business.
+ */
+import type { Command, Terminal } from './command.ts'
+
+export type CommandTable = Readonly<Record<string, CommandEntry>>
+
+export interface CommandEntry {
+  /** One line in the list of commands. */
+  readonly summary: string
+  readonly load: () => Promise<{ readonly command: Command }>
+}
+
+/** Runs the command and resolves to the exit code: 0 done, 1 failed, 2 the command line is wrong. */
+export async function runCommandLine(
+  commands: CommandTable,
+  words: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const [name = '--help', ...parameters] = words
+  if (isHelp(name)) {
+    terminal.write(overview(commands))
+    return 0
+  }
+  if (!Object.hasOwn(commands, name)) {
+    const what = name.startsWith('-') ? 'option' : 'command'
+    terminal.writeError(
+      `k8ts: there is no ${what} ${JSON.stringify(name)}; k8ts --help lists what there is\n`,
+    )
+    return 2
+  }
+  const { command } = await commands[name]!.load()
+  if (isHelp(parameters[0])) {
+    terminal.write(command.help)
+    return 0
+  }
+  try {
+    return await command.run(parameters, terminal)
+  } catch (error) {
+    if (!isUsageError(error)) throw error
+    terminal.writeError(`k8ts ${name}: ${error.message}\nSee k8ts ${name} --help\n`)
+    return 2
+  }
+}
+
+function isHelp(word: string | undefined): boolean {
+  return word === '--help' || word === '-h'
+}
+
+/** What `parseArgs` throws for parameters that a command does not have. */
+function isUsageError(error: unknown): error is Error {
+  return error instanceof Error && String(Reflect.get(error, 'code')).startsWith('ERR_PARSE_ARGS_')
+}
+
+function overview(commands: CommandTable): string {
+  const entries = Object.entries(commands)
+  const width = Math.max(...entries.map(([name]) => name.length))
+  const lines = entries.map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}\n`)
+  return `k8ts is Kubernetes, whole, in TypeScript.
+
+Usage: k8ts COMMAND [PARAMETERS]
+
+Commands:
+${lines.join('')}
+k8ts COMMAND --help tells more about one.
+`
+}

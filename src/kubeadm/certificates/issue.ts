@@ -1,0 +1,148 @@
+/** Makes keys and certificates. Loaded only when there is something to make: the library is slow to load. */
+import 'reflect-metadata'
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+  type Extension,
+  type JsonName,
+} from '@peculiar/x509'
+import { parseIp } from '#/api/ip.ts'
+import { exportPrivateKey, generateKeys, keyAlgorithm } from './keys.ts'
+import type { CertificateOptions, KeyAndCertificate } from './pair-files.ts'
+import type { CertificateProfile } from './profile.ts'
+
+const dayMs = 24 * 3_600_000
+
+/** Clocks differ: what is made now is valid on a machine that is a little behind. */
+const backdatedMs = 5 * 60_000
+
+const authorityDays = 3_650
+const certificateDays = 365
+
+const ordinaryUsage = KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment
+
+export async function issueAuthority(
+  options: CertificateOptions,
+  commonName: string,
+): Promise<KeyAndCertificate> {
+  const { crypto } = options
+  const keys = await generateKeys(crypto)
+  const nowMs = options.platform.clock.now()
+  const certificate = await X509CertificateGenerator.createSelfSigned(
+    {
+      serialNumber: serialNumber(options),
+      name: [{ CN: [commonName] }],
+      notBefore: new Date(nowMs - backdatedMs),
+      notAfter: new Date(nowMs + authorityDays * dayMs),
+      keys,
+      signingAlgorithm: { ...keyAlgorithm, hash: 'SHA-256' },
+      extensions: [
+        new BasicConstraintsExtension(true, undefined, true),
+        new KeyUsagesExtension(ordinaryUsage | KeyUsageFlags.keyCertSign, true),
+        await SubjectKeyIdentifierExtension.create(keys.publicKey, false, crypto),
+        new SubjectAlternativeNameExtension([{ type: 'dns', value: commonName }]),
+      ],
+    },
+    crypto,
+  )
+  return { cert: pemOf(certificate), key: await exportPrivateKey(crypto, keys.privateKey) }
+}
+
+export interface Issue {
+  readonly profile: CertificateProfile
+  readonly authority: KeyAndCertificate
+}
+
+export async function issueCertificate(
+  options: CertificateOptions,
+  { profile, authority }: Issue,
+): Promise<KeyAndCertificate> {
+  const { crypto } = options
+  const issuer = new X509Certificate(authority.cert)
+  const { key: signingKey, algorithm: signingAlgorithm } = importSigningKey(createPrivateKey(authority.key))
+  const keys = await generateKeys(crypto)
+  const nowMs = options.platform.clock.now()
+  const certificate = await X509CertificateGenerator.create(
+    {
+      serialNumber: serialNumber(options),
+      subject: subjectOf(profile),
+      issuer: issuer.subjectName.toJSON(),
+      notBefore: new Date(Math.max(nowMs - backdatedMs, issuer.notBefore.getTime())),
+      notAfter: new Date(Math.min(nowMs + certificateDays * dayMs, issuer.notAfter.getTime())),
+      publicKey: keys.publicKey,
+      signingKey,
+      signingAlgorithm,
+      extensions: [
+        new BasicConstraintsExtension(false, undefined, true),
+        new KeyUsagesExtension(ordinaryUsage, true),
+        new ExtendedKeyUsageExtension(usages[profile.usage]),
+        await AuthorityKeyIdentifierExtension.create(issuer.publicKey, false, crypto),
+        ...alternativeNames(profile),
+      ],
+    },
+    crypto,
+  )
+  return { cert: pemOf(certificate), key: await exportPrivateKey(crypto, keys.privateKey) }
+}
+
+const usages: Readonly<Record<CertificateProfile['usage'], ExtendedKeyUsage[]>> = {
+  'server': [ExtendedKeyUsage.serverAuth],
+  'client': [ExtendedKeyUsage.clientAuth],
+  'server and client': [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth],
+}
+
+function subjectOf({ commonName, organizations }: CertificateProfile): JsonName {
+  return [...organizations.map(organization => ({ O: [organization] })), { CN: [commonName] }]
+}
+
+function alternativeNames({ names }: CertificateProfile): Extension[] {
+  if (names.length === 0) return []
+  return [
+    new SubjectAlternativeNameExtension(
+      names.map(value => {
+        return { type: parseIp(value) === undefined ? 'dns' : 'ip', value }
+      }),
+    ),
+  ]
+}
+
+/** Positive, and of a length that every implementation takes. */
+function serialNumber({ platform }: CertificateOptions): string {
+  const bytes = Buffer.from(platform.random.bytes('certificate-serial', 16))
+  bytes[0] = (bytes[0]! & 0x3f) | 0x40
+  return bytes.toString('hex')
+}
+
+function pemOf(certificate: X509Certificate): string {
+  return `${certificate.toString('pem').trim()}\n`
+}
+
+/** As Node and Web Cryptography name the curves. */
+const curves: ReadonlyMap<string, string> = new Map([
+  ['prime256v1', 'P-256'],
+  ['secp384r1', 'P-384'],
+  ['secp521r1', 'P-521'],
+])
+
+function importSigningKey(key: KeyObject) {
+  const hash = 'SHA-256'
+  if (key.asymmetricKeyType === 'rsa') {
+    const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash }
+    return { key: key.toCryptoKey(algorithm, false, ['sign']), algorithm }
+  }
+  const namedCurve = curves.get(key.asymmetricKeyDetails?.namedCurve ?? '')
+  if (namedCurve === undefined) {
+    throw new Error('cannot sign with ca.key: neither an RSA key nor one of a NIST curve')
+  }
+  const algorithm = { name: 'ECDSA', namedCurve, hash }
+  return { key: key.toCryptoKey(algorithm, false, ['sign']), algorithm }
+}

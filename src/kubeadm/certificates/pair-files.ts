@@ -1,0 +1,125 @@
+/** Certificates and their keys in files: read, made when they are missing or no longer serve, and written. */
+import { join } from 'node:path'
+import type { Platform } from '#/platform/platform.ts'
+import type { CertificateProfile } from './profile.ts'
+import { readIfThere } from './read-if-there.ts'
+import { whyNotAuthority, whyRenew } from './why-renew.ts'
+
+/** PEM. */
+export interface KeyAndCertificate {
+  readonly cert: string
+  readonly key: string
+}
+
+export interface Authority {
+  /** What its files are called: `ca`, `front-proxy-ca`, `etcd/ca`. */
+  readonly name: string
+  readonly cert: string
+  /** Absent when somebody else signs for the cluster, and keeps the key. */
+  readonly key: string | undefined
+}
+
+export interface CertificateOptions {
+  readonly platform: Platform
+  readonly crypto: Crypto
+}
+
+export interface CertificateRequest {
+  readonly profile: CertificateProfile
+  readonly authority: Authority
+  readonly existing: KeyAndCertificate | undefined
+}
+
+/** The existing one when it serves, otherwise a new one with a new key. */
+export async function ensureCertificate(
+  options: CertificateOptions,
+  request: CertificateRequest,
+): Promise<KeyAndCertificate> {
+  const { profile, authority, existing } = request
+  const why = whyRenew({ existing, profile, authority: authority.cert, nowMs: options.platform.clock.now() })
+  if (why === undefined) return existing!
+  const { key, name } = authority
+  if (key === undefined) {
+    throw new Error(`cannot make a certificate for ${profile.commonName} (${why}): ${name}.key is missing`)
+  }
+  options.platform.log.info('making a certificate', { commonName: profile.commonName, why })
+  const { issueCertificate } = await import('./issue.ts')
+  return issueCertificate(options, { profile, authority: { cert: authority.cert, key } })
+}
+
+export interface CertificateFile {
+  readonly folder: string
+  /** Without its ending. */
+  readonly name: string
+  readonly profile: CertificateProfile
+  readonly authority: Authority
+}
+
+export async function ensureCertificateFile(
+  options: CertificateOptions,
+  file: CertificateFile,
+): Promise<KeyAndCertificate> {
+  const { profile, authority } = file
+  const paths = pathsOf(file.folder, file.name)
+  const existing = await readPair(options.platform, paths)
+  const pair = await ensureCertificate(options, { profile, authority, existing })
+  if (pair !== existing) await writePair(options.platform, paths, pair)
+  return pair
+}
+
+export interface AuthorityFile {
+  readonly folder: string
+  /** Without its ending. */
+  readonly name: string
+  readonly commonName: string
+}
+
+/** Rejects when what is there has expired, or is no authority. It is never replaced. */
+export async function ensureAuthorityFile(
+  options: CertificateOptions,
+  file: AuthorityFile,
+): Promise<Authority> {
+  const { platform } = options
+  const { name, commonName } = file
+  const paths = pathsOf(file.folder, name)
+  const cert = await readIfThere(platform.files, paths.cert)
+  const key = await readIfThere(platform.files, paths.key)
+  if (cert !== undefined) {
+    const why = whyNotAuthority({ cert, key, nowMs: platform.clock.now() })
+    if (why !== undefined) throw new Error(`cannot use the authority of the cluster, ${paths.cert}: ${why}`)
+    return { name, cert, key }
+  }
+  platform.log.info('making an authority of the cluster', { commonName })
+  const { issueAuthority } = await import('./issue.ts')
+  const made = await issueAuthority(options, commonName)
+  await writePair(platform, paths, made)
+  return { name, ...made }
+}
+
+interface PairPaths {
+  readonly cert: string
+  readonly key: string
+}
+
+function pathsOf(folder: string, name: string): PairPaths {
+  return { cert: join(folder, `${name}.crt`), key: join(folder, `${name}.key`) }
+}
+
+async function readPair({ files }: Platform, paths: PairPaths): Promise<KeyAndCertificate | undefined> {
+  const cert = await readIfThere(files, paths.cert)
+  const key = await readIfThere(files, paths.key)
+  return cert === undefined || key === undefined ? undefined : { cert, key }
+}
+
+/**
+ * The key comes first: a crash in between leaves a key that no certificate goes with, and both are made
+ * again.
+ */
+async function writePair(
+  { files }: Platform,
+  paths: PairPaths,
+  { cert, key }: KeyAndCertificate,
+): Promise<void> {
+  await files.write(paths.key, key, { mode: 0o600 })
+  await files.write(paths.cert, cert, { mode: 0o600 })
+}

@@ -1,0 +1,47 @@
+/** The keys that sign and verify tokens of service accounts, in files. */
+import { createPrivateKey, createPublicKey } from 'node:crypto'
+import { join } from 'node:path'
+import { exportPrivateKey, generateKeys } from './keys.ts'
+import type { CertificateOptions } from './pair-files.ts'
+import { readIfThere } from './read-if-there.ts'
+
+/** PEM. */
+export interface ServiceAccountKeys {
+  readonly privateKey: string
+  readonly publicKey: string
+}
+
+/** Never replaces a key: every token in use is signed with it. Rejects when it cannot be used. */
+export async function ensureServiceAccountKeys(
+  options: CertificateOptions,
+  folder: string,
+): Promise<ServiceAccountKeys> {
+  const {
+    crypto,
+    platform: { files, log },
+  } = options
+  const paths = { privateKey: join(folder, 'sa.key'), publicKey: join(folder, 'sa.pub') }
+  const existing = await readIfThere(files, paths.privateKey)
+  const publicBefore = await readIfThere(files, paths.publicKey)
+  if (existing === undefined && publicBefore !== undefined) {
+    const what = `${paths.publicKey} is there, but ${paths.privateKey} is not`
+    throw new Error(`cannot sign tokens of service accounts: ${what}`)
+  }
+  let privateKey = existing
+  if (privateKey === undefined) {
+    log.info('making the key of service accounts')
+    privateKey = await exportPrivateKey(crypto, (await generateKeys(crypto)).privateKey)
+    await files.write(paths.privateKey, privateKey, { mode: 0o600 })
+  }
+  const publicKey = publicPartOf(privateKey, paths.privateKey)
+  if (publicKey !== publicBefore) await files.write(paths.publicKey, publicKey, { mode: 0o600 })
+  return { privateKey, publicKey }
+}
+
+function publicPartOf(privateKey: string, path: string): string {
+  try {
+    return createPublicKey(createPrivateKey(privateKey)).export({ type: 'spki', format: 'pem' })
+  } catch (cause) {
+    throw new Error(`cannot use the key of service accounts, ${path}: it cannot be read`, { cause })
+  }
+}

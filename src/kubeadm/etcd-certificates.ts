@@ -1,0 +1,59 @@
+/**
+ * The certificates of an etcd that belongs to the cluster, in kubeadm's files. They have an authority of
+ * their own: who may talk to the API server must not thereby be able to talk to what is behind it.
+ */
+import { join } from 'node:path'
+import {
+  ensureAuthorityFile,
+  ensureCertificateFile,
+  type Authority,
+  type CertificateOptions,
+  type KeyAndCertificate,
+} from './certificates/pair-files.ts'
+import type { CertificateProfile } from './certificates/profile.ts'
+
+export interface EtcdCertificatesOptions extends CertificateOptions {
+  /** That of all certificates of the cluster. Created when missing. */
+  readonly folder: string
+  readonly nodeName: string
+  /** Names and addresses by which other machines reach this one. */
+  readonly names: readonly string[]
+}
+
+export interface EtcdCertificates {
+  readonly authority: Authority
+  readonly server: KeyAndCertificate
+  readonly peer: KeyAndCertificate
+  readonly healthcheckClient: KeyAndCertificate
+  readonly apiServerClient: KeyAndCertificate
+}
+
+/** Rejects when the authority of etcd has expired, or cannot sign what is needed. */
+export async function ensureEtcdCertificates(options: EtcdCertificatesOptions): Promise<EtcdCertificates> {
+  const { platform, crypto, folder, nodeName, names } = options
+  const made = { platform, crypto }
+  await platform.files.makeFolder(folder, { mode: 0o700 })
+  await platform.files.makeFolder(join(folder, 'etcd'), { mode: 0o700 })
+  const authority = await ensureAuthorityFile(made, { folder, name: 'etcd/ca', commonName: 'etcd-ca' })
+  const ensure = (name: string, profile: CertificateProfile): Promise<KeyAndCertificate> => {
+    return ensureCertificateFile(made, { folder, name, profile, authority })
+  }
+  const member: CertificateProfile = {
+    commonName: nodeName,
+    organizations: [],
+    // A member of etcd is a client of the others, and of itself.
+    usage: 'server and client',
+    names: [...new Set([nodeName, 'localhost', '127.0.0.1', '::1', ...names])],
+  }
+  const [server, peer, healthcheckClient, apiServerClient] = await Promise.all([
+    ensure('etcd/server', member),
+    ensure('etcd/peer', member),
+    ensure('etcd/healthcheck-client', clientProfile('kube-etcd-healthcheck-client')),
+    ensure('apiserver-etcd-client', clientProfile('kube-apiserver-etcd-client')),
+  ])
+  return { authority, server, peer, healthcheckClient, apiServerClient }
+}
+
+function clientProfile(commonName: string): CertificateProfile {
+  return { commonName, organizations: [], usage: 'client', names: [] }
+}

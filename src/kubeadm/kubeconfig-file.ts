@@ -1,0 +1,89 @@
+/**
+ * A kubeconfig with a certificate in it: how somebody gets into a new cluster. The certificate is kept as
+ * long as it serves, so that copies of the file go on working.
+ */
+import type { JsonValue } from '#/api/json-value.ts'
+import { stringifyYaml } from '#/api/stringify-yaml.ts'
+import { parseYaml } from '#/api/yaml.ts'
+import {
+  ensureCertificate,
+  type Authority,
+  type CertificateOptions,
+  type KeyAndCertificate,
+} from './certificates.ts'
+import type { CertificateProfile } from './certificates/profile.ts'
+import { readIfThere } from './certificates/read-if-there.ts'
+
+export interface KubeconfigFileOptions extends CertificateOptions {
+  readonly path: string
+  readonly authority: Authority
+  /** The URL of the API server. */
+  readonly server: string
+  /** Who gets in with the file. */
+  readonly identity: CertificateProfile
+}
+
+export async function ensureKubeconfigFile(options: KubeconfigFileOptions): Promise<void> {
+  const {
+    platform: { files },
+    path,
+    authority,
+    identity,
+  } = options
+  const before = await readIfThere(files, path)
+  const existing = before === undefined ? undefined : readUser(before)
+  const pair = await ensureCertificate(options, { profile: identity, authority, existing })
+  const text = kubeconfig(options, pair)
+  if (text !== before) await files.write(path, text, { mode: 0o600 })
+}
+
+const clusterName = 'kubernetes'
+
+function kubeconfig(
+  { authority, server, identity }: KubeconfigFileOptions,
+  { cert, key }: KeyAndCertificate,
+): string {
+  const userName = identity.commonName
+  const cluster = { 'certificate-authority-data': toBase64(authority.cert), server }
+  const user = { 'client-certificate-data': toBase64(cert), 'client-key-data': toBase64(key) }
+  const contextName = `${userName}@${clusterName}`
+  return stringifyYaml({
+    'apiVersion': 'v1',
+    'kind': 'Config',
+    'clusters': [{ name: clusterName, cluster }],
+    'contexts': [{ name: contextName, context: { cluster: clusterName, user: userName } }],
+    'current-context': contextName,
+    'preferences': {},
+    'users': [{ name: userName, user }],
+  })
+}
+
+/** The first user of a kubeconfig, if it has both a certificate and a key in it. */
+function readUser(text: string): KeyAndCertificate | undefined {
+  const users = member(parseIfYaml(text), 'users')
+  const user = Array.isArray(users) ? member(users[0], 'user') : undefined
+  const cert = member(user, 'client-certificate-data')
+  const key = member(user, 'client-key-data')
+  if (typeof cert !== 'string' || typeof key !== 'string') return undefined
+  return { cert: fromBase64(cert), key: fromBase64(key) }
+}
+
+function parseIfYaml(text: string): JsonValue | undefined {
+  try {
+    return parseYaml(text)
+  } catch {
+    return undefined
+  }
+}
+
+function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value[name] : undefined
+}
+
+function toBase64(text: string): string {
+  return Buffer.from(text).toString('base64')
+}
+
+function fromBase64(text: string): string {
+  return Buffer.from(text, 'base64').toString()
+}

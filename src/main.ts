@@ -1,0 +1,31 @@
+/**
+ * The program. It knows which commands there are, and nothing else: a line for each, loaded when it is run.
+ */
+import { enableCompileCache } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { runCommandLine, type CommandTable } from '#/command-line/command-line.ts'
+
+const commands: CommandTable = {
+  up: { summary: 'Run a cluster on this machine', load: () => import('#/commands/up.ts') },
+  version: { summary: 'Show the version', load: () => import('#/commands/version.ts') },
+}
+
+// Most of the time before a command runs goes into reading its code. Where the folder cannot be written it is
+// read each time.
+enableCompileCache(fileURLToPath(new URL('../.cache/compiled', import.meta.url)))
+
+process.exitCode = await run()
+// Once its last words are out the program ends, whatever a command that failed has left running.
+process.stdout.write('', () => process.stderr.write('', () => process.exit()))
+
+async function run(): Promise<number> {
+  try {
+    return await runCommandLine(commands, process.argv.slice(2), {
+      write: text => void process.stdout.write(text),
+      writeError: text => void process.stderr.write(text),
+    })
+  } catch (error) {
+    process.stderr.write(`k8ts: ${error instanceof Error ? error.message : String(error)}\n`)
+    return 1
+  }
+}
