@@ -1,0 +1,106 @@
+/**
+ * A connection to a cluster, from settings: those of a kubeconfig, or those that every pod finds in its files
+ * and environment.
+ */
+import type { HttpConnect } from '#/platform/http-client.ts'
+import type { Platform } from '#/platform/platform.ts'
+import {
+  impersonating,
+  standingCredentials,
+  type ContentSource,
+  type Credentials,
+  type Impersonation,
+  type StandingCredentials,
+} from './credentials.ts'
+import { execCredentials } from './credentials/exec.ts'
+import { HttpTransport } from './http.ts'
+
+export interface ConnectionSettings {
+  readonly server: string
+  readonly ca?: ContentSource
+  readonly insecureSkipVerify?: boolean
+  readonly serverName?: string
+  readonly disableCompression?: boolean
+  /** Where commands work that do not say where. */
+  readonly namespace: string
+  readonly user: UserSettings
+}
+
+export interface UserSettings extends StandingCredentials {
+  /** A program that gives the credentials; only asked when no others are given. */
+  readonly exec?: ExecSettings
+  readonly impersonate?: Impersonation
+}
+
+export interface ExecSettings {
+  readonly apiVersion: string
+  readonly command: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+  readonly interactiveMode: 'Never' | 'IfAvailable' | 'Always'
+  /** What to tell somebody who does not have the program. */
+  readonly installHint?: string
+  /** What the program is told of the cluster, when it wants to know. */
+  readonly cluster?: Readonly<Record<string, unknown>>
+}
+
+export interface ConnectionOptions {
+  readonly platform: Platform
+  readonly connect: HttpConnect
+  readonly settings: ConnectionSettings
+}
+
+export async function openConnection({
+  platform,
+  connect,
+  settings,
+}: ConnectionOptions): Promise<HttpTransport> {
+  const { server: url, ca, namespace: _namespace, user, ...server } = settings
+  const authority = ca === undefined ? undefined : await readContent(platform, ca)
+  return new HttpTransport({
+    platform,
+    connect,
+    server: { url, ...server, ...(authority !== undefined && { ca: authority }) },
+    credentials: credentialsOf(platform, user),
+  })
+}
+
+function credentialsOf(platform: Platform, { exec, impersonate, ...standing }: UserSettings): Credentials {
+  const credentials =
+    exec && !standing.token && !standing.basic
+      ? execCredentials(platform, exec)
+      : standingCredentials(platform, standing)
+  return impersonate ? impersonating(credentials, impersonate) : credentials
+}
+
+async function readContent(platform: Platform, source: ContentSource): Promise<Uint8Array | string> {
+  return 'data' in source ? source.data : platform.files.read(source.file)
+}
+
+const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/** The settings of a pod; undefined when this is none. */
+export async function inClusterSettings(
+  platform: Platform,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<ConnectionSettings | undefined> {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment
+  const token = `${accountFolder}/token`
+  if (!host || !port || (await platform.files.stat(token)) === undefined) return undefined
+  const ca = `${accountFolder}/ca.crt`
+  return {
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    ...((await platform.files.stat(ca)) !== undefined && { ca: { file: ca } }),
+    namespace: environment['POD_NAMESPACE'] || (await accountNamespace(platform)),
+    user: { token: { file: token } },
+  }
+}
+
+async function accountNamespace({ files }: Platform): Promise<string> {
+  const path = `${accountFolder}/namespace`
+  if ((await files.stat(path)) === undefined) return 'default'
+  return (
+    Buffer.from(await files.read(path))
+      .toString()
+      .trim() || 'default'
+  )
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Program } from '#/platform/simulated.ts'
+import { Simulation } from '#/platform/simulated.ts'
+import type { ExecSettings } from './connection.ts'
+import {
+  anonymous,
+  impersonating,
+  standingCredentials,
+  type Credentials,
+  type Identity,
+} from './credentials.ts'
+import { execCredentials } from './credentials/exec.ts'
+
+const { signal } = new AbortController()
+
+test('a token beats a password, and nothing is nobody', async () => {
+  const simulation = new Simulation({ seed: 1 })
+  const host = simulation.host('a')
+  const basic = { username: 'me', password: 'päss' }
+  const identity = (credentials: Credentials): Promise<Identity> =>
+    simulation.run(credentials.current(signal))
+  assert.deepEqual(await identity(standingCredentials(host, { token: { data: 't\n' }, basic })), {
+    headers: { authorization: 'Bearer t' },
+  })
+  assert.deepEqual(await identity(standingCredentials(host, { basic })), {
+    headers: { authorization: `Basic ${Buffer.from('me:päss').toString('base64')}` },
+  })
+  assert.deepEqual(await identity(anonymous), { headers: {} })
+  const credentials = impersonating(standingCredentials(host, { token: { data: 't' } }), {
+    username: 'bob',
+    uid: '7',
+    groups: ['a', 'b'],
+    extra: { 'Scopes/x': ['v'] },
+  })
+  assert.deepEqual((await identity(credentials)).headers, {
+    'authorization': 'Bearer t',
+    'impersonate-user': 'bob',
+    'impersonate-uid': '7',
+    'impersonate-group': ['a', 'b'],
+    'impersonate-extra-scopes%2Fx': ['v'],
+  })
+})
+
+test('a file is read again after a minute, at once when refused, and may be missing', async () => {
+  const simulation = new Simulation({ seed: 1 })
+  const { files } = simulation.host('a')
+  const credentials = standingCredentials(simulation.host('a'), { token: { file: '/token' } })
+  const token = async (): Promise<unknown> => {
+    const { headers } = await simulation.run(credentials.current(signal))
+    return headers['authorization']
+  }
+  await assert.rejects(token(), /cannot read \/token/)
+  await simulation.run(files.write('/token', 'one\n'))
+  assert.equal(await token(), 'Bearer one')
+  await simulation.run(files.write('/token', 'two'))
+  assert.equal(await token(), 'Bearer one')
+  await simulation.advance(61_000)
+  assert.equal(await token(), 'Bearer two')
+  await simulation.run(files.write('/token', 'three'))
+  assert.equal(credentials.refused({ headers: {} }), true)
+  assert.equal(await token(), 'Bearer three')
+  await simulation.run(files.remove('/token'))
+  await simulation.advance(61_000)
+  assert.equal(await token(), 'Bearer three')
+  assert.equal(
+    standingCredentials(simulation.host('a'), { token: { data: 't' } }).refused({ headers: {} }),
+    false,
+  )
+})
+
+test('a plugin is told what is wanted and gives a token or a certificate', async () => {
+  const { ask, runs } = start(
+    async ({ environment, parameters, stdout }) => {
+      stdout.write(
+        answer({
+          token: `${parameters.join('+')} ${environment['KUBERNETES_EXEC_INFO']} ${environment['A']}`,
+        }),
+      )
+      return 0
+    },
+    { environment: { A: 'b' }, cluster: { server: 'https://h' } },
+  )
+  const { headers } = await ask()
+  const info =
+    '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1",' +
+    '"spec":{"interactive":false,"cluster":{"server":"https://h"}}}'
+  assert.equal(headers['authorization'], `Bearer -x+y ${info} b`)
+  await ask()
+  assert.equal(runs(), 1)
+  const withCertificate = start(program(answer({ clientCertificateData: 'cert', clientKeyData: 'key' })))
+  assert.deepEqual(await withCertificate.ask(), { headers: {}, certificate: { cert: 'cert', key: 'key' } })
+})
+
+test('its answer serves until it expires or is refused; requests that come together ask once', async () => {
+  const { ask, runs, simulation, credentials } = start(async ({ stdout, platform }) => {
+    await platform.clock.sleep(100)
+    stdout.write(answer({ token: 't', expirationTimestamp: '2026-01-01T01:00:00Z' }))
+    return 0
+  })
+  const [first, second] = await simulation.run(
+    Promise.all([credentials.current(signal), credentials.current(signal)]),
+  )
+  assert.equal(first, second)
+  assert.equal(runs(), 1)
+  await simulation.advance(3_590_000)
+  await ask()
+  assert.equal(runs(), 1)
+  await simulation.advance(20_000)
+  const later = await ask()
+  assert.equal(runs(), 2)
+  assert.equal(credentials.refused(later), true)
+  await ask()
+  assert.equal(runs(), 3)
+  credentials.refused(first)
+  await ask()
+  assert.equal(runs(), 4, 'it has expired as soon as it comes')
+})
+
+test('what a plugin does wrong is said by name', async () => {
+  const check = (output: string, message: RegExp): Promise<void> =>
+    assert.rejects(start(program(output)).ask(), message)
+  await check('nothing', /cannot get credentials from login: it does not print JSON/)
+  await check('[]', /it answers undefined undefined and not/)
+  await check('null', /it answers/)
+  await check(
+    JSON.stringify({ kind: 'ExecCredential', apiVersion: 'other' }),
+    /it answers other ExecCredential/,
+  )
+  await check(answer(null), /neither a token nor a certificate/)
+  await check(answer({ token: '' }), /neither/)
+  await check(answer({ token: 5, clientCertificateData: 'x' }), /neither/)
+  await check(answer({ token: 't', expirationTimestamp: 'soon' }), /is no time/)
+  await check('x'.repeat(1_100_000), /more than 1048576 bytes/)
+  const failing = start(async ({ stderr }) => {
+    stderr.write('please log in')
+    return 3
+  })
+  await assert.rejects(failing.ask(), /it exited with 3 please log in/)
+  await assert.rejects(start(program(''), { interactiveMode: 'Always' }).ask(), /it needs a terminal/)
+  await assert.rejects(
+    start(program(''), { command: ['missing'], installHint: 'get it' }).ask(),
+    /no program missing\n\nget it/,
+  )
+  const slow = start(async ({ platform }) => {
+    await platform.clock.sleep(3_600_000)
+    return 0
+  })
+  await assert.rejects(slow.ask(), /it takes too long|it was ended/)
+})
+
+function start(login: Program, settings: Partial<ExecSettings> = {}) {
+  const simulation = new Simulation({ seed: 1 })
+  let runs = 0
+  simulation.program('login', process => {
+    runs++
+    return login(process)
+  })
+  const credentials = execCredentials(simulation.host('a'), {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: ['login', '-x', 'y'],
+    environment: {},
+    interactiveMode: 'Never',
+    ...settings,
+  })
+  return { simulation, credentials, runs: () => runs, ask: () => simulation.run(credentials.current(signal)) }
+}
+
+function program(output: string): Program {
+  return async ({ stdout }) => {
+    stdout.write(output)
+    return 0
+  }
+}
+
+function answer(status: unknown): string {
+  return JSON.stringify({ kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1', status })
+}

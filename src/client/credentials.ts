@@ -1,0 +1,113 @@
+/**
+ * Who we say we are, request by request. Credentials may change while a program runs: a token is written anew
+ * by the kubelet, a certificate is rotated, a plugin's answer expires. Whoever sends a request asks for the
+ * identity of the moment; as long as nothing changes that costs nothing.
+ */
+import type { Platform } from '#/platform/platform.ts'
+import { FileContent } from './credentials/file-content.ts'
+
+export interface Credentials {
+  current(signal: AbortSignal): Promise<Identity>
+  /** The server answered 401. Says whether asking again may give another identity. */
+  refused(identity: Identity): boolean
+}
+
+export interface Identity {
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly certificate?: ClientCertificate
+}
+
+/** PEM. */
+export interface ClientCertificate {
+  readonly cert: Uint8Array | string
+  readonly key: Uint8Array | string
+}
+
+/** Content given at once, or a file that is read when it is needed and again when it may have changed. */
+export type ContentSource = { readonly data: Uint8Array | string } | { readonly file: string }
+
+export interface StandingCredentials {
+  readonly certificate?: { readonly cert: ContentSource; readonly key: ContentSource }
+  readonly token?: ContentSource
+  readonly basic?: { readonly username: string; readonly password: string }
+}
+
+/** Nobody: the server decides what that may do. */
+export const anonymous: Credentials = {
+  current: async () => ({ headers: {} }),
+  refused: () => false,
+}
+
+/** Credentials that lie in the configuration or in files. */
+export function standingCredentials(
+  platform: Platform,
+  { certificate, token, basic }: StandingCredentials,
+): Credentials {
+  const read = (source: ContentSource | undefined) => source && new FileContent(platform, source)
+  const sources = { cert: read(certificate?.cert), key: read(certificate?.key), token: read(token) }
+  return {
+    current: async () => {
+      const [cert, key, bearer] = [
+        await sources.cert?.read(),
+        await sources.key?.read(),
+        await sources.token?.read(),
+      ]
+      return {
+        headers: authorization(bearer && Buffer.from(bearer).toString().trim(), basic),
+        ...(cert !== undefined && key !== undefined && { certificate: { cert, key } }),
+      }
+    },
+    // Not `some`: every file that may have changed must be read again.
+    refused: () =>
+      Object.values(sources)
+        .map(source => source?.forget() ?? false)
+        .includes(true),
+  }
+}
+
+/** A token beats a password. */
+export function authorization(
+  token: string | undefined,
+  basic?: StandingCredentials['basic'],
+): Identity['headers'] {
+  if (token) return { authorization: `Bearer ${token}` }
+  if (!basic) return {}
+  return { authorization: `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}` }
+}
+
+/** As whom to act, for those who may: `kubectl --as`. */
+export interface Impersonation {
+  readonly username: string
+  readonly uid?: string
+  readonly groups?: readonly string[]
+  readonly extra?: Readonly<Record<string, readonly string[]>>
+}
+
+export function impersonating(credentials: Credentials, impersonation: Impersonation): Credentials {
+  const headers = impersonationHeaders(impersonation)
+  return {
+    current: async signal => {
+      const identity = await credentials.current(signal)
+      return { ...identity, headers: { ...identity.headers, ...headers } }
+    },
+    refused: identity => credentials.refused(identity),
+  }
+}
+
+function impersonationHeaders({
+  username,
+  uid,
+  groups = [],
+  extra = {},
+}: Impersonation): Identity['headers'] {
+  const extras = Object.entries(extra).map(([key, values]) => {
+    return [`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`, values] as const
+  })
+  return {
+    'impersonate-user': username,
+    ...(uid !== undefined && { 'impersonate-uid': uid }),
+    ...(groups.length > 0 && { 'impersonate-group': groups }),
+    ...Object.fromEntries(extras),
+  }
+}

@@ -1,0 +1,42 @@
+import type { Platform } from '#/platform/platform.ts'
+import type { ContentSource } from '../credentials.ts'
+
+/** A file is looked at again after so long: the kubelet replaces a token long before it expires. */
+const freshMs = 60_000
+
+/** The content of a source, read again from time to time when it is a file. */
+export class FileContent {
+  readonly #platform: Platform
+  readonly #source: ContentSource
+  #content: Uint8Array | string | undefined
+  #readMs = 0
+
+  constructor(platform: Platform, source: ContentSource) {
+    this.#platform = platform
+    this.#source = source
+  }
+
+  /**
+   * Throws when the file was never read and cannot be; once read, the last content serves while it cannot.
+   */
+  async read(): Promise<Uint8Array | string> {
+    const source = this.#source
+    if ('data' in source) return source.data
+    const { clock, files, log } = this.#platform
+    if (this.#content !== undefined && clock.monotonicMs() - this.#readMs < freshMs) return this.#content
+    try {
+      this.#content = await files.read(source.file)
+    } catch (cause) {
+      if (this.#content === undefined) throw new Error(`cannot read ${source.file}`, { cause })
+      log.warn('cannot read credentials again: the last ones serve', { file: source.file, error: cause })
+    }
+    this.#readMs = clock.monotonicMs()
+    return this.#content
+  }
+
+  /** The next reading looks at the file. Says whether there is one. */
+  forget(): boolean {
+    this.#readMs = -Infinity
+    return 'file' in this.#source
+  }
+}

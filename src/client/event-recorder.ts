@@ -1,0 +1,198 @@
+/**
+ * Tells people what a component did and saw, as Event objects. Recording never waits and never fails: events
+ * go into a bounded queue, from which one worker writes them, correlated as clients of Kubernetes do. What
+ * does not fit is dropped, since no event matters more than the work it tells of.
+ */
+import { Deque } from '#/base/deque.ts'
+import { ApiError, isApiError } from '#/api/errors.ts'
+import type { Event, ObjectReference } from '#/api/generated/core/v1.ts'
+import { events } from '#/api/generated/core/v1-resources.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { formatTime } from '#/api/time.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { Client } from './client.ts'
+import { EventCorrelator } from './event-recorder/correlator.ts'
+
+export interface EventRecorderOptions {
+  readonly client: Client
+  readonly platform: Platform
+  /** Who tells: `kubelet`, `deployment-controller`. */
+  readonly component: string
+  /** The node, for what runs on each of them. */
+  readonly host?: string
+}
+
+export interface EventContent {
+  readonly type: 'Normal' | 'Warning'
+  /** One word in upper camel case, for programs: `FailedScheduling`. */
+  readonly reason: string
+  /** For people. */
+  readonly message: string
+  /** The part of the object that is meant: `spec.containers{web}`. */
+  readonly fieldPath?: string
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** Events that wait to be written; past that new ones are dropped. */
+const queueMax = 1_000
+
+const triesMax = 12
+const retryMs = 10_000
+
+/** Of a name in the API. */
+const nameCharactersMax = 253
+
+export class EventRecorder {
+  readonly #options: EventRecorderOptions
+  readonly #correlator = new EventCorrelator()
+  readonly #queue = new Deque<{ readonly event: Event; readonly atMs: number }>()
+  #wake: (() => void) | undefined
+  #dropped = 0
+  #lastNanoseconds = 0n
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options
+  }
+
+  /** Events that were dropped because too many waited. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  /** Something about an object, which may be just what is known of it: kind, version, name and uid. */
+  record(about: KubernetesObject, content: EventContent): void {
+    if (this.#queue.length >= queueMax) {
+      this.#dropped++
+      return
+    }
+    this.#queue.push({
+      event: this.#eventOf(about, content),
+      atMs: this.#options.platform.clock.monotonicMs(),
+    })
+    this.#wake?.()
+  }
+
+  /** Writes events until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const [next] = this.#queue.take(1)
+      if (next === undefined) await this.#nextEvent(signal)
+      else await this.#write(next.event, next.atMs, signal)
+    }
+  }
+
+  #nextEvent(signal: AbortSignal): Promise<void> {
+    return new Promise(resolve => {
+      const wake = (): void => {
+        signal.removeEventListener('abort', wake)
+        this.#wake = undefined
+        resolve()
+      }
+      this.#wake = wake
+      signal.addEventListener('abort', wake, { once: true })
+    })
+  }
+
+  async #write(recorded: Event, atMs: number, signal: AbortSignal): Promise<void> {
+    const {
+      platform: { clock, random, log },
+    } = this.#options
+    const correlated = this.#correlator.correlate(recorded, atMs)
+    if (correlated.action === 'drop') return
+    const { event } = correlated
+    for (let tries = 1; tries <= triesMax && !signal.aborted; tries++) {
+      try {
+        if (correlated.action === 'create') await this.#create(event, signal)
+        else await this.#update(event, signal)
+        return
+      } catch (error) {
+        if (signal.aborted) return
+        // What the server refuses, it refuses again.
+        if (error instanceof ApiError && error.code < 500 && error.code !== 429) {
+          if (!isApiError(error, 'AlreadyExists')) {
+            log.warn('an event was refused', { reason: event.reason, error })
+          }
+          return
+        }
+        const waitMs = tries === 1 ? retryMs * random.fraction('retry of an event') : retryMs
+        await clock.sleep(waitMs, signal).catch(() => undefined)
+      }
+    }
+    if (!signal.aborted) log.warn('an event was given up', { reason: event.reason })
+  }
+
+  async #create(event: Event, signal: AbortSignal): Promise<void> {
+    await this.#options.client.create(events, event, { signal })
+  }
+
+  /** An event that has expired meanwhile is made anew. */
+  async #update(event: Event, signal: AbortSignal): Promise<void> {
+    const {
+      count,
+      message,
+      lastTimestamp,
+      metadata: { namespace, name = '' },
+    } = event
+    const patch = { count, message, lastTimestamp }
+    try {
+      await this.#options.client.patch(events, { namespace, name }, { type: 'strategic', patch }, { signal })
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error
+      await this.#create(event, signal)
+    }
+  }
+
+  #eventOf(about: KubernetesObject, { type, reason, message, fieldPath, annotations }: EventContent): Event {
+    const {
+      component,
+      host,
+      platform: { clock },
+    } = this.#options
+    const now = formatTime(clock.now())
+    const name = about.metadata?.name ?? ''
+    return {
+      metadata: {
+        namespace: about.metadata?.namespace || 'default',
+        name: this.#nameFor(name),
+        ...(annotations && { annotations }),
+      },
+      involvedObject: referenceTo(about, fieldPath),
+      type,
+      reason,
+      message,
+      firstTimestamp: now,
+      lastTimestamp: now,
+      count: 1,
+      source: { component, ...(host && { host }) },
+      reportingComponent: component,
+      reportingInstance: host ?? '',
+    }
+  }
+
+  /** The object's name and the time, which never is the same twice. */
+  #nameFor(name: string): string {
+    const {
+      platform: { clock, random },
+    } = this.#options
+    const nanoseconds = BigInt(Math.floor(clock.now() * 1_000)) * 1_000n
+    this.#lastNanoseconds = nanoseconds > this.#lastNanoseconds ? nanoseconds : this.#lastNanoseconds + 1n
+    const full = `${name}.${this.#lastNanoseconds.toString(16)}`
+    return full.length > nameCharactersMax || name === '' ? random.uuid('name of an event') : full
+  }
+}
+
+function referenceTo(
+  { apiVersion, kind, metadata = {} }: KubernetesObject,
+  fieldPath: string | undefined,
+): ObjectReference {
+  const { namespace, name, uid, resourceVersion } = metadata
+  return {
+    ...(apiVersion && { apiVersion }),
+    ...(kind && { kind }),
+    ...(namespace && { namespace }),
+    ...(name && { name }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+    ...(fieldPath && { fieldPath }),
+  }
+}

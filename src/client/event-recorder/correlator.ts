@@ -1,0 +1,110 @@
+/**
+ * Keeps events from flooding the cluster: the same event again becomes a higher count, many that differ only
+ * in their message become one, and an object about which too much is said is not heard for a while. All of it
+ * is remembered in bounded caches; what is forgotten is just counted anew.
+ */
+import { LruMap } from '#/base/lru-map.ts'
+import { TokenBucket } from '#/base/token-bucket.ts'
+import type { Event } from '#/api/generated/core/v1.ts'
+
+/** What to do with an event: make it, count it up in the one that exists, or nothing. */
+export type Correlated =
+  | { readonly action: 'create'; readonly event: Event }
+  | { readonly action: 'update'; readonly event: Event }
+  | { readonly action: 'drop' }
+
+const cacheEntriesMax = 4_096
+
+/** So many messages of one kind within the interval make the following ones one event. */
+const similarMax = 10
+const similarIntervalMs = 600_000
+
+const spamLimits = { burst: 25, perSecond: 1 / 300 }
+
+interface Similar {
+  readonly messages: Set<string>
+  lastMs: number
+}
+
+interface Known {
+  readonly count: number
+  readonly name: string
+  readonly firstTimestamp: string | undefined
+}
+
+export class EventCorrelator {
+  readonly #similar = new LruMap<string, Similar>(cacheEntriesMax)
+  readonly #known = new LruMap<string, Known>(cacheEntriesMax)
+  readonly #spam = new LruMap<string, TokenBucket>(cacheEntriesMax)
+
+  correlate(event: Event, nowMs: number): Correlated {
+    const { combined, key } = this.#combine(event, nowMs)
+    const counted = this.#count(combined, key)
+    if (!this.#isHeard(event, nowMs)) return { action: 'drop' }
+    return { action: (counted.count ?? 0) > 1 ? 'update' : 'create', event: counted }
+  }
+
+  #combine(event: Event, nowMs: number): { readonly combined: Event; readonly key: string } {
+    const key = similarKey(event)
+    const known = this.#similar.get(key)
+    const isOld = known === undefined || nowMs - known.lastMs > similarIntervalMs
+    const similar: Similar = isOld ? { messages: new Set(), lastMs: nowMs } : known
+    similar.lastMs = nowMs
+    this.#similar.set(key, similar)
+    const message = event.message ?? ''
+    // The set stays below its bound: once it is full, another message is told from those in it and not kept.
+    if (similar.messages.has(message) || similar.messages.size < similarMax - 1) {
+      similar.messages.add(message)
+      return { combined: event, key: sameKey(event) }
+    }
+    return { combined: { ...event, message: `(combined from similar events): ${message}` }, key }
+  }
+
+  #count(event: Event, key: string): Event {
+    const known = this.#known.get(key)
+    const { metadata, firstTimestamp } = event
+    const counted =
+      known === undefined
+        ? { ...event, count: 1 }
+        : {
+            ...event,
+            metadata: { ...metadata, name: known.name },
+            count: known.count + 1,
+            ...(known.firstTimestamp !== undefined && { firstTimestamp: known.firstTimestamp }),
+          }
+    this.#known.set(key, {
+      count: counted.count,
+      name: counted.metadata.name ?? '',
+      firstTimestamp: known?.firstTimestamp ?? firstTimestamp,
+    })
+    return counted
+  }
+
+  #isHeard(event: Event, nowMs: number): boolean {
+    const key = aboutKey(event)
+    const bucket = this.#spam.get(key) ?? new TokenBucket(spamLimits, nowMs)
+    this.#spam.set(key, bucket)
+    return bucket.take(nowMs)
+  }
+}
+
+function aboutKey({ source, involvedObject: about }: Event): string {
+  return JSON.stringify([
+    source?.component,
+    source?.host,
+    about.kind,
+    about.namespace,
+    about.name,
+    about.uid,
+    about.apiVersion,
+  ])
+}
+
+function similarKey(event: Event): string {
+  const { type, reason, reportingComponent, reportingInstance } = event
+  return JSON.stringify([aboutKey(event), type, reason, reportingComponent, reportingInstance])
+}
+
+function sameKey(event: Event): string {
+  return JSON.stringify([similarKey(event), event.involvedObject.fieldPath, event.message])
+}

@@ -1,0 +1,204 @@
+/**
+ * The transport over HTTP: one server, reached with the credentials of the moment. Connections, TLS and
+ * compression are the platform's business; here a request gets its credentials, and an answer is read with
+ * bounds: how much, and how long nothing may come. Upgrades of a connection (exec, attach, port-forward) do
+ * not go this way.
+ */
+import { DecodeError } from '#/api/decode-error.ts'
+import { parseJson, stringifyJson } from '#/api/json.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import {
+  HttpClientError,
+  type HttpClient,
+  type HttpClientResponse,
+  type HttpConnect,
+} from '#/platform/http-client.ts'
+import type { Clock, Platform } from '#/platform/platform.ts'
+import { abortableEach, LinkedAbort } from './abort.ts'
+import type { ClientCertificate, Credentials, Identity } from './credentials.ts'
+import { readJsonFrames } from './http/json-frames.ts'
+import { Watchdog } from './request/watchdog.ts'
+import {
+  TransportError,
+  type Transport,
+  type TransportBody,
+  type TransportRequest,
+  type TransportResponse,
+} from './transport.ts'
+
+export interface HttpTransportOptions {
+  readonly platform: Platform
+  readonly connect: HttpConnect
+  readonly server: HttpServerSettings
+  readonly credentials: Credentials
+}
+
+export interface HttpServerSettings {
+  /** `https://host:port`, with a path in front of all paths if there is one. */
+  readonly url: string
+  /** PEM; the system's authorities when absent. */
+  readonly ca?: Uint8Array | string
+  readonly insecureSkipVerify?: boolean
+  /** The name in the server's certificate, when it is not the host of the URL. */
+  readonly serverName?: string
+  readonly disableCompression?: boolean
+}
+
+/** Larger answers are refused; a list of so many bytes is asked for in pages. */
+const answerBytesMax = 400_000_000
+
+/** How long nothing may come of an answer that has begun. */
+const stallMsMax = 30_000
+
+export class HttpTransport implements Transport, AsyncDisposable {
+  readonly #options: HttpTransportOptions
+  readonly #clock: Clock
+  readonly #url: URL
+  /** With the certificate that its connections show. */
+  #current: { readonly client: HttpClient; readonly certificate: ClientCertificate | undefined } | undefined
+
+  constructor(options: HttpTransportOptions) {
+    this.#options = options
+    this.#clock = options.platform.clock
+    this.#url = new URL(options.server.url)
+  }
+
+  async request(request: TransportRequest): Promise<TransportResponse> {
+    const { credentials } = this.#options
+    const first = await credentials.current(request.signal)
+    const response = await this.#send(request, first)
+    if (response.status !== 401 || !credentials.refused(first)) return this.#read(response, request)
+    response.discard()
+    return this.#read(await this.#send(request, await credentials.current(request.signal)), request)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#current?.client[Symbol.asyncDispose]()
+  }
+
+  async #send(request: TransportRequest, identity: Identity): Promise<HttpClientResponse> {
+    const { method, signal, body } = request
+    const isCompressed = this.#options.server.disableCompression !== true && !request.query.has('watch')
+    const headers = {
+      ...request.headers,
+      ...identity.headers,
+      ...(isCompressed && { 'accept-encoding': 'gzip' }),
+      ...(body !== undefined && { 'content-type': body.mediaType }),
+    }
+    const sent = {
+      method,
+      path: this.#pathOf(request),
+      headers,
+      signal,
+      ...(body !== undefined && { body: bytesOf(body) }),
+    }
+    try {
+      return await this.#client(identity.certificate).request(sent)
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+
+  #pathOf({ path, query }: TransportRequest): string {
+    const prefix = this.#url.pathname.replace(/\/+$/, '')
+    const parameters = query.toString()
+    return parameters === '' ? prefix + path : `${prefix}${path}?${parameters}`
+  }
+
+  /** A new certificate needs new connections; what is under way on the old ones goes on. */
+  #client(certificate: ClientCertificate | undefined): HttpClient {
+    if (this.#current !== undefined && isSame(this.#current.certificate, certificate)) {
+      return this.#current.client
+    }
+    this.#current?.client.close()
+    const {
+      connect,
+      server: { ca, insecureSkipVerify, serverName },
+    } = this.#options
+    const client = connect({
+      origin: this.#url.origin,
+      tls: {
+        ...(ca !== undefined && { ca }),
+        ...(insecureSkipVerify !== undefined && { insecureSkipVerify }),
+        ...(serverName !== undefined && { serverName }),
+        ...certificate,
+      },
+    })
+    this.#current = { client, certificate }
+    return client
+  }
+
+  #read(response: HttpClientResponse, { signal }: TransportRequest): TransportResponse {
+    const bytes = translated(response.body)
+    return {
+      status: response.status,
+      headers: response.headers,
+      value: () => readValue(bytes, { clock: this.#clock, signal, discard: () => response.discard() }),
+      events: () => readJsonFrames(bytes),
+      bytes: () => bytes,
+      discard: () => response.discard(),
+    }
+  }
+}
+
+function isSame(left: ClientCertificate | undefined, right: ClientCertificate | undefined): boolean {
+  if (left === undefined || right === undefined) return left === right
+  const equal = (some: Uint8Array | string, others: Uint8Array | string): boolean => {
+    return Buffer.from(some).equals(Buffer.from(others))
+  }
+  return equal(left.cert, right.cert) && equal(left.key, right.key)
+}
+
+function bytesOf(body: TransportBody): Uint8Array {
+  return 'bytes' in body ? body.bytes : Buffer.from(stringifyJson(body.value as JsonValue))
+}
+
+interface Reading {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly discard: () => void
+}
+
+async function readValue(
+  bytes: AsyncIterable<Uint8Array>,
+  { clock, signal, discard }: Reading,
+): Promise<unknown> {
+  using stalled = new LinkedAbort(signal)
+  using watchdog = new Watchdog(clock, stallMsMax, () => {
+    stalled.abort(new TransportError('stalled', `nothing more came of an answer for ${stallMsMax} ms`))
+    discard()
+  })
+  const pieces: Uint8Array[] = []
+  let total = 0
+  for await (const piece of abortableEach(bytes, stalled.signal)) {
+    watchdog.heard()
+    pieces.push(piece)
+    total += piece.length
+    if (total > answerBytesMax) {
+      throw new TransportError('too-large', `the answer has more than ${answerBytesMax} bytes`)
+    }
+  }
+  return total === 0 ? undefined : parse(Buffer.concat(pieces))
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return parseJson(bytes)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw new TransportError('garbage', `the answer is no JSON: ${error.message}`, { cause: error })
+  }
+}
+
+async function* translated(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* body
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+function translate(error: unknown): unknown {
+  if (!(error instanceof HttpClientError)) return error
+  return new TransportError(error.reason, error.message, { cause: error, sent: error.sent })
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { arbitraryJson } from '#/api/arbitrary-json.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { stringifyJson } from '#/api/json.ts'
+import { TransportError } from '../transport.ts'
+import { readJsonFrames } from './json-frames.ts'
+
+test('values come out as they went in, wherever the bytes are split', async () => {
+  const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 })
+  const lists = fc.array(arbitraryJson, { maxLength: 5 })
+  await fc.assert(
+    fc.asyncProperty(lists, sizes, async (values, pieceSizes) => {
+      const bytes = Buffer.from(values.map(value => `${stringifyJson(value)}\n`).join(''))
+      const batches = await Array.fromAsync(readJsonFrames(inPieces(bytes, pieceSizes)))
+      assert.ok(batches.every(batch => batch.length > 0))
+      assert.ok(equalJson(batches.flat(), values))
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('empty lines are nothing', async () => {
+  assert.deepEqual(await read(['\n\n{"a":1}\n', '\n', '2\n\n']), { values: [{ a: 1 }, 2], reason: undefined })
+})
+
+test('what is no JSON, or ends in the middle, is garbage after what came before', async () => {
+  assert.deepEqual(await read(['1\n2\n{nope\n3\n']), { values: [1, 2], reason: 'garbage' })
+  assert.deepEqual(await read(['1\n{"type":"ADD']), { values: [1], reason: 'garbage' })
+  assert.deepEqual(await read(['\u0000\n']), { values: [], reason: 'garbage' })
+  assert.deepEqual(await read([`${'['.repeat(5_000)}${']'.repeat(5_000)}\n`]), {
+    values: [],
+    reason: 'garbage',
+  })
+})
+
+test('a frame that does not end is given up at the bound', async () => {
+  async function* endless(): AsyncGenerator<Uint8Array, void, undefined> {
+    for (;;) yield Buffer.from('x'.repeat(100))
+  }
+  await assert.rejects(Array.fromAsync(readJsonFrames(endless(), 10_000)), error => {
+    return error instanceof TransportError && error.reason === 'too-large'
+  })
+})
+
+test('__proto__ is a key like any other', async () => {
+  const { values } = await read(['{"__proto__":{"polluted":true}}\n'])
+  assert.deepEqual(Object.keys(values[0] as object), ['__proto__'])
+  assert.equal(({} as { polluted?: boolean }).polluted, undefined)
+})
+
+async function* inPieces(
+  bytes: Uint8Array,
+  sizes: readonly number[],
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let at = 0, turn = 0; at < bytes.length; turn++) {
+    const size = sizes[turn % sizes.length]!
+    yield bytes.subarray(at, at + size)
+    at += size
+  }
+}
+
+async function read(pieces: readonly string[]): Promise<{ values: unknown[]; reason: string | undefined }> {
+  const values: unknown[] = []
+  async function* source(): AsyncGenerator<Uint8Array, void, undefined> {
+    for (const piece of pieces) yield Buffer.from(piece)
+  }
+  try {
+    for await (const batch of readJsonFrames(source())) values.push(...batch)
+    return { values, reason: undefined }
+  } catch (error) {
+    assert.ok(error instanceof TransportError)
+    return { values, reason: error.reason }
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The transport between a component and an API server in the same process. A request goes through the whole
+ * pipeline with the identity the component was given; only sockets and bytes are left out: the objects that
+ * the server has are the ones that the client gets.
+ */
+import { stringifyJson } from '#/api/json.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import type { ApiRequest, ApiResponse, RequestBody, ResponseBody, UserInfo } from '#/api/transport.ts'
+import { abortable, abortableEach } from './abort.ts'
+import {
+  TransportError,
+  type Transport,
+  type TransportBody,
+  type TransportRequest,
+  type TransportResponse,
+} from './transport.ts'
+
+export interface InProcessOptions {
+  /** The API server. */
+  readonly handle: (request: ApiRequest) => Promise<ApiResponse>
+  readonly user: UserInfo
+}
+
+export function inProcessTransport({ handle, user }: InProcessOptions): Transport {
+  const peer = { address: '127.0.0.1', user }
+  return {
+    request: async request => {
+      const { method, path, query, signal, body } = request
+      signal.throwIfAborted()
+      const headers = { ...request.headers, ...(body && { 'content-type': body.mediaType }) }
+      const response = handle({ method, path, query, headers, body: requestBody(body), signal, peer })
+      return answer(await abortable(response, signal), request)
+    },
+  }
+}
+
+function requestBody(body: TransportBody | undefined): RequestBody {
+  if (body === undefined) return { bytes: async () => new Uint8Array() }
+  if ('bytes' in body) return { bytes: async () => body.bytes }
+  const { value } = body
+  return { value, bytes: async () => Buffer.from(stringifyJson(value as JsonValue)) }
+}
+
+function answer(
+  { status, headers = {}, body }: ApiResponse,
+  { signal }: TransportRequest,
+): TransportResponse {
+  return {
+    status,
+    headers: { ...joined(headers), ...(body && { 'content-type': body.mediaType }) },
+    value: async () => {
+      if (body?.type === 'stream') {
+        throw new TransportError('garbage', 'the answer is a stream where one value was expected')
+      }
+      return body?.value
+    },
+    events: () => events(body, signal),
+    bytes: () => bytes(body, signal),
+    discard: () => {
+      if (body?.type === 'stream')
+        body.chunks[Symbol.asyncIterator]()
+          .return?.()
+          .catch(() => undefined)
+    },
+  }
+}
+
+async function* events(
+  body: ResponseBody | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<readonly unknown[], void, undefined> {
+  if (body?.type !== 'stream') {
+    throw new TransportError('garbage', 'the answer is one value where a stream was expected')
+  }
+  for await (const chunks of abortableEach(body.chunks, signal)) yield chunks.map(chunk => chunk.value)
+}
+
+async function* bytes(
+  body: ResponseBody | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  if (body?.type === 'value') yield* body.bytes()
+  if (body?.type !== 'stream') return
+  for await (const chunks of abortableEach(body.chunks, signal)) {
+    for (const chunk of chunks) yield chunk.bytes()
+  }
+}
+
+function joined(headers: Readonly<Record<string, string | readonly string[]>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      return [name, typeof value === 'string' ? value : value.join(', ')]
+    }),
+  )
+}

@@ -1,0 +1,69 @@
+/**
+ * The informers of a process: whoever wants to know about the same objects gets the same informer, so that
+ * there is one watch and one copy for all.
+ */
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { apiVersionOf, type Resource } from '#/api/resource.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { Client } from './client.ts'
+import { Informer } from './informer.ts'
+import type { Selection } from './reflector.ts'
+
+export interface InformersOptions {
+  readonly client: Client
+  readonly platform: Platform
+}
+
+export class Informers {
+  readonly #options: InformersOptions
+  readonly #informers = new Map<string, Informer<KubernetesObject>>()
+  readonly #runs = new Set<Promise<void>>()
+  #signal: AbortSignal | undefined
+
+  constructor(options: InformersOptions) {
+    this.#options = options
+  }
+
+  /** Asked for while the others run, an informer runs at once. */
+  of<T extends KubernetesObject>(resource: Resource<T>, selection: Selection = {}): Informer<T> {
+    const key = keyOf(resource, selection)
+    const known = this.#informers.get(key)
+    // Here the resource vouches for the type: its name is in the key.
+    if (known) return known as unknown as Informer<T>
+    const informer = new Informer<T>({ ...this.#options, resource, selection })
+    this.#informers.set(key, informer as unknown as Informer<KubernetesObject>)
+    if (this.#signal) this.#start(informer, this.#signal)
+    return informer
+  }
+
+  /** Runs all of them, also those that come later, until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal
+    for (const informer of this.#informers.values()) this.#start(informer, signal)
+    if (!signal.aborted) {
+      await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+    }
+    await Promise.all(this.#runs)
+  }
+
+  async waitForSync(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#informers.values()].map(informer => informer.waitForSync(signal)))
+  }
+
+  #start(informer: Pick<Informer<KubernetesObject>, 'run'>, signal: AbortSignal): void {
+    this.#runs.add(informer.run(signal))
+  }
+}
+
+function keyOf(
+  resource: Resource,
+  { namespace = '', labelSelector = '', fieldSelector = '' }: Selection,
+): string {
+  return JSON.stringify([
+    apiVersionOf(resource),
+    resource.plural,
+    namespace,
+    labelSelector.toString(),
+    fieldSelector.toString(),
+  ])
+}

@@ -1,0 +1,51 @@
+import { equalJson } from '#/api/json-value.ts'
+import type { ClusterEntry, ContextEntry, KubeconfigFile, UserEntry } from './file-format.ts'
+import type { LoadedFile } from './merge.ts'
+
+/** A change of the configuration as a whole; an entry without a value is removed. */
+export type KubeconfigEdit =
+  | { readonly section: 'clusters'; readonly name: string; readonly value: ClusterEntry | undefined }
+  | { readonly section: 'contexts'; readonly name: string; readonly value: ContextEntry | undefined }
+  | { readonly section: 'users'; readonly name: string; readonly value: UserEntry | undefined }
+  | { readonly section: 'current-context'; readonly value: string }
+
+/**
+ * The files that must be written for an edit, with what they then say. What exists is changed where it
+ * stands; what is new goes into the file for new things. Everything else in the files stays as it is.
+ */
+export function planKubeconfigWrites(
+  files: readonly LoadedFile[],
+  newEntriesFile: string,
+  edits: readonly KubeconfigEdit[],
+): readonly LoadedFile[] {
+  const before = new Map(files.map(({ path, content }) => [path, content]))
+  const after = new Map(before)
+  for (const edit of edits) {
+    const home = [...after].find(([, content]) => holds(content, edit))?.[0] ?? newEntriesFile
+    after.set(home, edited(after.get(home) ?? empty, edit))
+  }
+  return [...after]
+    .filter(([path, content]) => !equalJson(content, before.get(path)))
+    .map(([path, content]) => ({ path, content }))
+}
+
+const empty: KubeconfigFile = { apiVersion: 'v1', kind: 'Config', clusters: [], contexts: [], users: [] }
+
+const keys = { clusters: 'cluster', contexts: 'context', users: 'user' } as const
+
+function holds(content: KubeconfigFile, edit: KubeconfigEdit): boolean {
+  if (edit.section === 'current-context') return Boolean(content['current-context'])
+  return content[edit.section]?.some(({ name }) => name === edit.name) ?? false
+}
+
+function edited(content: KubeconfigFile, edit: KubeconfigEdit): KubeconfigFile {
+  if (edit.section === 'current-context') return { ...content, 'current-context': edit.value }
+  const entries: readonly { readonly name?: string }[] = content[edit.section] ?? []
+  if (edit.value === undefined) {
+    return { ...content, [edit.section]: entries.filter(({ name }) => name !== edit.name) }
+  }
+  const entry = { name: edit.name, [keys[edit.section]]: edit.value }
+  const isThere = entries.some(({ name }) => name === edit.name)
+  const others = entries.map(each => (each.name === edit.name ? entry : each))
+  return { ...content, [edit.section]: isThere ? others : [...others, entry] }
+}

@@ -1,0 +1,183 @@
+import { dirname, resolve } from 'node:path'
+import type { ContentSource, Impersonation } from '../credentials.ts'
+import type { ConnectionSettings, ExecSettings, UserSettings } from '../connection.ts'
+import type { ClusterEntry, ContextEntry, ExecEntry, UserEntry } from './file-format.ts'
+import type { Kubeconfig, Located } from './merge.ts'
+
+/** What a command line may say instead of the file. Paths are absolute. */
+export interface KubeconfigOverrides {
+  readonly context?: string
+  readonly namespace?: string
+  /** Names of entries. */
+  readonly clusterName?: string
+  readonly userName?: string
+  readonly cluster?: ClusterEntry
+  readonly user?: UserEntry
+}
+
+/** Undefined when nothing says which server. Throws Error when what is said does not fit together. */
+export function settingsOf(
+  kubeconfig: Kubeconfig,
+  overrides: KubeconfigOverrides = {},
+): ConnectionSettings | undefined {
+  const context = contextOf(kubeconfig, overrides)
+  const clusterName = overrides.clusterName ?? context.cluster ?? ''
+  const userName = overrides.userName ?? context.user ?? ''
+  const cluster = overridden(entryOf('cluster', kubeconfig.clusters, clusterName), overrides.cluster)
+  const user = overridden(entryOf('user', kubeconfig.users, userName), overrides.user)
+  const { server } = cluster
+  if (!server) {
+    if (clusterName === '') return undefined
+    throw new Error(`cluster ${clusterName} has no server`)
+  }
+  refuse(
+    cluster['proxy-url'],
+    `cluster ${clusterName} is behind a proxy, which is not supported: remove proxy-url`,
+  )
+  const ca = contentOf(cluster['certificate-authority-data'], cluster['certificate-authority'])
+  const insecure = cluster['insecure-skip-tls-verify'] === true
+  refuse(
+    insecure && ca,
+    `cluster ${clusterName} has a certificate authority and yet takes any certificate: remove one`,
+  )
+  return {
+    server: server.includes('://') ? server : `http://${server}`,
+    ...(ca && { ca }),
+    ...(insecure && { insecureSkipVerify: true }),
+    ...(cluster['tls-server-name'] && { serverName: cluster['tls-server-name'] }),
+    ...(cluster['disable-compression'] && { disableCompression: true }),
+    namespace: overrides.namespace || context.namespace || 'default',
+    user: userSettings(user, { userName, cluster }),
+  }
+}
+
+function contextOf(kubeconfig: Kubeconfig, overrides: KubeconfigOverrides): ContextEntry {
+  const name = overrides.context ?? kubeconfig.currentContext
+  if (name === '') return {}
+  const context = kubeconfig.contexts.get(name)
+  if (!context) throw new Error(`context ${name} does not exist: it is in none of the kubeconfig files`)
+  return context.value
+}
+
+function entryOf<T extends object>(what: string, entries: ReadonlyMap<string, Located<T>>, name: string): T {
+  if (name === '') return {} as T
+  const entry = entries.get(name)
+  if (!entry) throw new Error(`${what} ${name} does not exist: it is in none of the kubeconfig files`)
+  return withAbsolutePaths(entry)
+}
+
+const pathFields: ReadonlySet<string> = new Set([
+  'certificate-authority',
+  'client-certificate',
+  'client-key',
+  'tokenFile',
+])
+
+/**
+ * Relative to the folder of the file in which they stand; so is the program of a plugin that is given by a
+ * path.
+ */
+function withAbsolutePaths<T extends object>({ value, file }: Located<T>): T {
+  const absolute = (path: string): string => resolve(dirname(file), path)
+  const entries = Object.entries(value as Record<string, unknown>).map(([name, each]) => {
+    if (pathFields.has(name) && each) return [name, absolute(each as string)]
+    const { command } = (name === 'exec' ? each : {}) as ExecEntry
+    return [name, command?.includes('/') ? { ...(each as ExecEntry), command: absolute(command) } : each]
+  })
+  return Object.fromEntries(entries) as T
+}
+
+/** Data and file say the same thing: an override of either hides both. */
+const alternatives: readonly (readonly string[])[] = [
+  ['certificate-authority', 'certificate-authority-data', 'insecure-skip-tls-verify'],
+  ['client-certificate', 'client-certificate-data'],
+  ['client-key', 'client-key-data'],
+  ['token', 'tokenFile', 'username', 'password', 'exec', 'auth-provider'],
+]
+
+function overridden<T extends object>(entry: T, override: T | undefined): T {
+  if (!override) return entry
+  const hidden = new Set(alternatives.filter(names => names.some(name => name in override)).flat())
+  return { ...Object.fromEntries(Object.entries(entry).filter(([name]) => !hidden.has(name))), ...override }
+}
+
+function userSettings(
+  user: UserEntry,
+  { userName, cluster }: { userName: string; cluster: ClusterEntry },
+): UserSettings {
+  const { username, password, exec } = user
+  refuse(
+    user['auth-provider'],
+    `user ${userName} has an auth-provider, which no longer exists: use an exec plugin`,
+  )
+  const token = user.tokenFile ? { file: user.tokenFile } : user.token ? { data: user.token } : undefined
+  refuse(token && username, `user ${userName} has a token and a password: remove one`)
+  const cert = contentOf(user['client-certificate-data'], user['client-certificate'])
+  const key = contentOf(user['client-key-data'], user['client-key'])
+  refuse(
+    !cert !== !key,
+    `user ${userName} has a client certificate without its key, or a key without its certificate`,
+  )
+  const impersonate = impersonationOf(user, userName)
+  return {
+    ...(cert && key && { certificate: { cert, key } }),
+    ...(token && { token }),
+    ...(username && { basic: { username, password: password ?? '' } }),
+    ...(exec && !token && !username && { exec: execSettings(exec, { userName, cluster }) }),
+    ...(impersonate && { impersonate }),
+  }
+}
+
+function impersonationOf(user: UserEntry, userName: string): Impersonation | undefined {
+  const { 'as': username, 'as-uid': uid, 'as-groups': groups, 'as-user-extra': extra } = user
+  if (username) return { username, ...(uid && { uid }), ...(groups && { groups }), ...(extra && { extra }) }
+  refuse(uid || groups || extra, `user ${userName} acts with the uid, groups or extra of nobody: add as`)
+  return undefined
+}
+
+const execVersions: readonly string[] = [
+  'client.authentication.k8s.io/v1',
+  'client.authentication.k8s.io/v1beta1',
+]
+const interactiveModes: readonly string[] = ['Never', 'IfAvailable', 'Always']
+
+function execSettings(
+  exec: ExecEntry,
+  { userName, cluster }: { userName: string; cluster: ClusterEntry },
+): ExecSettings {
+  const { apiVersion = '', command = '', env = [], args = [] } = exec
+  const plugin = `the exec plugin of user ${userName}`
+  refuse(command === '', `${plugin} has no command`)
+  refuse(
+    !execVersions.includes(apiVersion),
+    `${plugin} speaks ${apiVersion || 'no version'}: use ${execVersions[0]}`,
+  )
+  const mode = exec.interactiveMode ?? (apiVersion === execVersions[0] ? '' : 'IfAvailable')
+  refuse(
+    !interactiveModes.includes(mode),
+    `${plugin} needs an interactiveMode: ${interactiveModes.join(', ')}`,
+  )
+  return {
+    apiVersion,
+    command: [command, ...args],
+    environment: Object.fromEntries(env.map(({ name = '', value = '' }) => [name, value])),
+    interactiveMode: mode as ExecSettings['interactiveMode'],
+    ...(exec.installHint && { installHint: exec.installHint }),
+    ...(exec.provideClusterInfo && { cluster: clusterInfo(cluster) }),
+  }
+}
+
+/** What a plugin is told of the cluster; the extension of this name is meant for it. */
+function clusterInfo({ extensions = [], ...cluster }: ClusterEntry): Readonly<Record<string, unknown>> {
+  const config = extensions.find(({ name }) => name === 'client.authentication.k8s.io/exec')?.extension
+  return { ...cluster, ...(config !== undefined && { config }) }
+}
+
+function contentOf(data: string | undefined, file: string | undefined): ContentSource | undefined {
+  if (data) return { data: Buffer.from(data, 'base64') }
+  return file ? { file } : undefined
+}
+
+function refuse(isWrong: unknown, message: string): void {
+  if (isWrong) throw new Error(`cannot use the kubeconfig: ${message}`)
+}

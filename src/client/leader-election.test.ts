@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { leases } from '#/api/generated/coordination/v1-resources.ts'
+import { isTime, parseMicroTime } from '#/api/time.ts'
+import { Simulation } from '#/platform/simulated.ts'
+import { clientOf, type Client } from './client.ts'
+import { inProcessTransport } from './in-process.ts'
+import { LeaderElection, newIdentity } from './leader-election.ts'
+import { misbehave, type Misbehaviour } from './testdata/misbehave.ts'
+import { SmallServer } from './testdata/small-server.ts'
+
+const lease = { namespace: 'kube-system', name: 'scheduler' }
+
+test('one leads and the others wait; when it stops the next one need not wait for long', async () => {
+  const world = new World(1)
+  const [first, second] = [world.candidate('a'), world.candidate('b')]
+  await world.simulation.advance(60_000)
+  const leaders = [first, second].filter(({ election }) => election.isLeader)
+  assert.equal(leaders.length, 1)
+  const leader = leaders[0]!
+  const other = leader === first ? second : first
+  const stoppedMs = world.simulation.nowMs
+  leader.stop.abort()
+  await world.simulation.run(leader.run)
+  await world.simulation.advance(5_000)
+  assert.ok(other.election.isLeader)
+  assert.ok(world.terms.at(-1)!.fromMs - stoppedMs < 5_000)
+  world.check()
+})
+
+test('the lease says who, since when and how often it changed hands', async () => {
+  const world = new World(2)
+  const first = world.candidate('a')
+  await world.simulation.advance(30_000)
+  const held = await world.simulation.run(world.client('x').get(leases, lease))
+  assert.equal(held.spec?.holderIdentity, first.identity)
+  assert.deepEqual([held.spec?.leaseDurationSeconds, held.spec?.leaseTransitions], [15, 0])
+  assert.ok(parseMicroTime(held.spec?.renewTime ?? '')! > parseMicroTime(held.spec?.acquireTime ?? '')!)
+  assert.ok(!isTime(held.spec?.holderIdentity ?? ''))
+  first.stop.abort()
+  await world.simulation.run(first.run)
+  const freed = await world.simulation.run(world.client('x').get(leases, lease))
+  assert.deepEqual([freed.spec?.holderIdentity, freed.spec?.leaseDurationSeconds], ['', 1])
+  world.candidate('b')
+  await world.simulation.advance(10_000)
+  const taken = await world.simulation.run(world.client('x').get(leases, lease))
+  assert.equal(taken.spec?.leaseTransitions, 1)
+})
+
+test('a leader that cannot reach the server stops before the others begin', async () => {
+  const world = new World(3)
+  const first = world.candidate('a')
+  await world.simulation.advance(20_000)
+  const second = world.candidate('b')
+  await world.simulation.advance(20_000)
+  const cutMs = world.simulation.nowMs
+  world.faultsOf('a').chance = 1
+  await world.simulation.advance(12_001)
+  assert.equal(first.election.isLeader, false)
+  const [term] = world.terms
+  assert.ok(term!.untilMs! - cutMs <= 10_000 && term!.untilMs! - cutMs >= 7_000)
+  assert.equal(second.election.isLeader, false)
+  await world.simulation.advance(15_000)
+  assert.ok(second.election.isLeader)
+  world.check()
+})
+
+test('what the leader throws comes out, and the lease is free', async () => {
+  const world = new World(4)
+  const election = new LeaderElection({
+    ...world.options('a'),
+    identity: 'a',
+    lead: async () => Promise.reject(new Error('broken')),
+  })
+  await assert.rejects(world.simulation.run(election.run(new AbortController().signal)), /broken/)
+  const freed = await world.simulation.run(world.client('x').get(leases, lease))
+  assert.equal(freed.spec?.holderIdentity, '')
+})
+
+test('never two leaders at once, with wrong clocks, lost answers, stalls and crashes', async () => {
+  let terms = 0
+  for (let seed = 1; seed <= 15; seed++) {
+    const world = new World(seed)
+    const { simulation } = world
+    const names = ['a', 'b', 'c']
+    for (const name of names) {
+      simulation.host(name).jumpClock(simulation.random.integer('skew', 7_200_000) - 3_600_000)
+      world.candidate(name)
+    }
+    for (let round = 0; round < 12; round++) {
+      const name = names[simulation.random.integer('who', names.length)]!
+      world.faultsOf(name).chance = [0, 0.3, 1][simulation.random.integer('how bad', 3)]!
+      const host = simulation.host(name)
+      if (!host.up) {
+        host.restart()
+        world.candidate(name)
+      } else if (simulation.random.fraction('crash') < 0.2) {
+        host.crash()
+        world.crashed(name)
+      }
+      host.jumpClock(simulation.random.integer('jump', 60_000) - 30_000)
+      await simulation.advance(simulation.random.integer('pause', 30_000))
+    }
+    for (const name of names) {
+      world.faultsOf(name).chance = 0
+      if (simulation.host(name).up) continue
+      simulation.host(name).restart()
+      world.candidate(name)
+    }
+    await simulation.advance(60_000)
+    world.check(`seed ${seed}`)
+    const leading = world.terms.filter(({ untilMs }) => untilMs === undefined)
+    assert.equal(leading.length, 1, `seed ${seed}: in the end one leads`)
+    terms += world.terms.length
+  }
+  assert.ok(terms > 45, `the lead changed hands ${terms} times: too little happened`)
+})
+
+interface Term {
+  readonly name: string
+  readonly fromMs: number
+  untilMs?: number
+}
+
+/** Candidates on hosts of their own, a server, and who led when. */
+class World {
+  readonly simulation: Simulation
+  readonly terms: Term[] = []
+  readonly #server: SmallServer
+  readonly #faults = new Map<string, Misbehaviour>()
+
+  constructor(seed: number) {
+    this.simulation = new Simulation({ seed })
+    this.#server = new SmallServer({ clock: this.simulation.clock })
+  }
+
+  faultsOf(name: string): Misbehaviour {
+    const { clock, random } = this.simulation
+    const known = this.#faults.get(name)
+    const faults: Misbehaviour = known ?? { clock, random, requestFaults, streamFaults: [], chance: 0 }
+    this.#faults.set(name, faults)
+    return faults
+  }
+
+  client(name: string): Client {
+    const handle = misbehave(this.#server.handle, this.faultsOf(name))
+    const transport = inProcessTransport({ handle, user: { username: name, groups: [] } })
+    return clientOf({ platform: this.simulation.host(name), transport, userAgent: 'test' })
+  }
+
+  options(name: string) {
+    return { client: this.client(name), platform: this.simulation.host(name), lease }
+  }
+
+  candidate(name: string) {
+    const host = this.simulation.host(name)
+    const identity = newIdentity(host, name)
+    const stop = new AbortController()
+    const lead = async (signal: AbortSignal): Promise<void> => {
+      const term: Term = { name, fromMs: this.simulation.nowMs }
+      this.terms.push(term)
+      await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+      term.untilMs ??= this.simulation.nowMs
+    }
+    const election = new LeaderElection({ ...this.options(name), identity, lead })
+    const run = election.run(AbortSignal.any([stop.signal, host.signal]))
+    run.catch(error => assert.fail(String(error)))
+    return { election, identity, stop, run }
+  }
+
+  crashed(name: string): void {
+    for (const term of this.terms) if (term.name === name) term.untilMs ??= this.simulation.nowMs
+  }
+
+  check(label = ''): void {
+    this.terms.forEach((term, index) => {
+      const next = this.terms[index + 1]
+      if (next === undefined) return
+      assert.ok(
+        term.untilMs !== undefined && term.untilMs <= next.fromMs,
+        `${label}: ${term.name} and ${next.name} at once`,
+      )
+    })
+  }
+}
+
+const requestFaults = ['refuse', 'unavailable', 'busy', 'lose-answer', 'stall', 'delay'] as const

@@ -1,0 +1,109 @@
+/**
+ * Objects by key, with indexes that are kept up as objects come and go. Objects are shared and never change;
+ * what changes is which ones are in here.
+ */
+import type { KubernetesObject } from '#/api/metadata.ts'
+
+/** The objects for which the index has a value, by that value. */
+export interface ObjectIndex<T> {
+  get(value: string): readonly T[]
+  keys(value: string): readonly string[]
+  /** Every value that some object has. */
+  values(): readonly string[]
+}
+
+/**
+ * Under which values an object is found; none keeps it out of the index. It depends on nothing but the
+ * object.
+ */
+export type IndexBy<T> = (object: T) => readonly string[]
+
+export class ObjectStore<T extends KubernetesObject> {
+  readonly #objects = new Map<string, T>()
+  readonly #indexes = new Map<string, MaintainedIndex<T>>()
+
+  get size(): number {
+    return this.#objects.size
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key)
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#objects.keys()
+  }
+
+  list(): readonly T[] {
+    return [...this.#objects.values()]
+  }
+
+  entries(): IterableIterator<[string, T]> {
+    return this.#objects.entries()
+  }
+
+  set(key: string, object: T): void {
+    const before = this.#objects.get(key)
+    this.#objects.set(key, object)
+    for (const index of this.#indexes.values()) index.change(key, before, object)
+  }
+
+  delete(key: string): void {
+    const before = this.#objects.get(key)
+    if (before === undefined) return
+    this.#objects.delete(key)
+    for (const index of this.#indexes.values()) index.change(key, before, undefined)
+  }
+
+  /** An index is known by its name: asked for twice, it is made once. */
+  index(name: string, indexBy: IndexBy<T>): ObjectIndex<T> {
+    const known = this.#indexes.get(name)
+    if (known) return known
+    const index = new MaintainedIndex(indexBy)
+    for (const [key, object] of this.#objects) index.change(key, undefined, object)
+    this.#indexes.set(name, index)
+    return index
+  }
+}
+
+class MaintainedIndex<T> implements ObjectIndex<T> {
+  readonly #indexBy: IndexBy<T>
+  /** Never an empty map. */
+  readonly #byValue = new Map<string, Map<string, T>>()
+
+  constructor(indexBy: IndexBy<T>) {
+    this.#indexBy = indexBy
+  }
+
+  get(value: string): readonly T[] {
+    return [...(this.#byValue.get(value)?.values() ?? [])]
+  }
+
+  keys(value: string): readonly string[] {
+    return [...(this.#byValue.get(value)?.keys() ?? [])]
+  }
+
+  values(): readonly string[] {
+    return [...this.#byValue.keys()]
+  }
+
+  change(key: string, before: T | undefined, after: T | undefined): void {
+    const values = after === undefined ? [] : this.#indexBy(after)
+    for (const value of before === undefined ? [] : this.#indexBy(before)) {
+      if (!values.includes(value)) this.#remove(value, key)
+    }
+    for (const value of values) this.#add(value, key, after!)
+  }
+
+  #add(value: string, key: string, object: T): void {
+    const objects = this.#byValue.get(value)
+    if (objects) objects.set(key, object)
+    else this.#byValue.set(value, new Map([[key, object]]))
+  }
+
+  #remove(value: string, key: string): void {
+    const objects = this.#byValue.get(value)
+    objects?.delete(key)
+    if (objects?.size === 0) this.#byValue.delete(value)
+  }
+}

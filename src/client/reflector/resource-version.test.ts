@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { compareVersions, isNewer } from './resource-version.ts'
+
+test('versions compare as the numbers they are, however long', () => {
+  check('9', '<', '10')
+  check('10', '=', '10')
+  check('100', '>', '99')
+  check('18446744073709551616', '>', '18446744073709551615')
+  check('0', '<', '1')
+})
+
+test('what is no number cannot be compared', () => {
+  for (const text of ['', '01', '-1', '1.5', 'abc', '1e3', ' 1', '1'.repeat(100)]) {
+    assert.equal(compareVersions(text, '5'), undefined, text)
+    assert.equal(compareVersions('5', text), undefined, text)
+    assert.equal(isNewer(text, '5'), true, text)
+    assert.equal(isNewer(text, text), false, text)
+  }
+})
+
+function check(left: string, relation: '<' | '=' | '>', right: string): void {
+  const order = Math.sign(compareVersions(left, right) ?? NaN)
+  assert.equal(order, { '<': -1, '=': 0, '>': 1 }[relation])
+  assert.equal(isNewer(left, right), relation === '>')
+}

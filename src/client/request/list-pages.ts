@@ -1,0 +1,43 @@
+import { isApiError } from '#/api/errors.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { ListOptions, ObjectList } from '../client.ts'
+
+/**
+ * Objects of a page: enough to make the number of requests not matter, few enough that a page does not
+ * either.
+ */
+const pageObjects = 500
+
+type Page = Pick<ListOptions, 'limit' | 'continue' | 'resourceVersion' | 'resourceVersionMatch'>
+
+/**
+ * Every page of a list as one. The pages show the state of the first one's moment; when the server has
+ * forgotten that state before the last page, everything is asked for again in one piece.
+ */
+export async function listPages<T extends KubernetesObject>(
+  list: (page: Page) => Promise<ObjectList<T>>,
+  limit = pageObjects,
+): Promise<ObjectList<T>> {
+  const first = await list({ limit })
+  if (!first.metadata.continue) return first
+  const items = [...first.items]
+  let token: string | undefined = first.metadata.continue
+  while (token) {
+    let page: ObjectList<T>
+    try {
+      page = await list({
+        limit,
+        continue: token,
+        resourceVersion: undefined,
+        resourceVersionMatch: undefined,
+      })
+    } catch (error) {
+      if (isApiError(error, 'Expired') || isApiError(error, 'Gone')) return list({ limit: undefined })
+      throw error
+    }
+    items.push(...page.items)
+    token = page.metadata.continue
+  }
+  const { resourceVersion } = first.metadata
+  return { items, metadata: resourceVersion === undefined ? {} : { resourceVersion } }
+}

@@ -1,0 +1,33 @@
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { apiVersionOf, type Resource } from '#/api/resource.ts'
+import type { ObjectList } from '../client.ts'
+import { TransportError } from '../transport.ts'
+
+/**
+ * Here an answer becomes an object of the kind that was asked for: the server has checked it against its
+ * schema.
+ */
+export function readObject<T extends KubernetesObject>(resource: Resource<T>, value: unknown): T {
+  if (isObject(value)) return value as T
+  throw new TransportError('garbage', `the answer is no ${resource.kind}`)
+}
+
+/** Items of a list do not repeat what kind they are; objects that are handed around must say it. */
+export function readList<T extends KubernetesObject>(resource: Resource<T>, value: unknown): ObjectList<T> {
+  const { items, metadata } = (isObject(value) ? value : {}) as Partial<ObjectList<T>>
+  // An empty list of Go is null.
+  if (!isObject(metadata) || (items !== null && !Array.isArray(items))) {
+    throw new TransportError('garbage', `the answer is no list of ${resource.plural}`)
+  }
+  const objects = (items ?? []) as readonly unknown[]
+  return { items: objects.map(item => withKind(resource, readObject(resource, item))), metadata }
+}
+
+export function withKind<T extends KubernetesObject>(resource: Resource, object: T): T {
+  if (object.kind !== undefined && object.apiVersion !== undefined) return object
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,66 @@
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Clock } from '#/platform/platform.ts'
+import { LinkedAbort } from '../abort.ts'
+import type { WatchEvent } from '../client.ts'
+import { TransportError, type TransportResponse } from '../transport.ts'
+import { statusError } from './response-error.ts'
+import { Watchdog } from './watchdog.ts'
+
+export interface WatchRequest {
+  readonly send: (signal: AbortSignal) => Promise<TransportResponse>
+  readonly clock: Clock
+  readonly silenceMsMax: number | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** Sends the request when the iteration begins, and gives the watch up when it ends, however it ends. */
+export async function* watchEvents<T extends KubernetesObject>(
+  request: WatchRequest,
+): AsyncGenerator<readonly WatchEvent<T>[], void, undefined> {
+  const { clock, silenceMsMax = Infinity } = request
+  using abort = new LinkedAbort(request.signal)
+  try {
+    const response = await request.send(abort.signal)
+    const silent = (): void =>
+      abort.abort(new TransportError('stalled', `nothing came on a watch for ${silenceMsMax} ms`))
+    using watchdog = new Watchdog(clock, silenceMsMax, silent)
+    for await (const values of response.events()) {
+      watchdog.heard()
+      if (values.length > 0) yield* readBatch<T>(values)
+      // The time that the reader took is not the server's.
+      watchdog.heard()
+    }
+  } finally {
+    abort.abort(new Error('the watch is over'))
+  }
+}
+
+/** What came before something wrong is good, and given before the error is thrown. */
+function* readBatch<T extends KubernetesObject>(
+  values: readonly unknown[],
+): Generator<readonly WatchEvent<T>[], void, undefined> {
+  const wrong = values.findIndex(value => !isEvent(value))
+  if (wrong === -1) return yield values as readonly WatchEvent<T>[]
+  if (wrong > 0) yield values.slice(0, wrong) as readonly WatchEvent<T>[]
+  const value = values[wrong] as { readonly type?: unknown; readonly object?: unknown } | null
+  if (value?.type === 'ERROR') throw statusError(value.object)
+  throw new TransportError('garbage', 'what came on a watch is no event')
+}
+
+const types: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'])
+
+/**
+ * Whether a value can be the event it says it is. An object without a version is of no use to anybody who
+ * watches.
+ */
+function isEvent(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { type, object } = value as Partial<WatchEvent<KubernetesObject>>
+  return (
+    types.has(type) &&
+    typeof object === 'object' &&
+    object !== null &&
+    typeof object.metadata?.resourceVersion === 'string' &&
+    (type === 'BOOKMARK' || (typeof object.metadata.name === 'string' && object.metadata.name !== ''))
+  )
+}

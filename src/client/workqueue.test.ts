@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Simulation } from '#/platform/simulated.ts'
+import { WorkQueue, type WorkQueueOptions } from './workqueue.ts'
+
+test('a key waits once however often it is added, and keys come in order', async () => {
+  const { queue } = start()
+  for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key)
+  assert.deepEqual([await queue.take(), await queue.take(), await queue.take()], ['a', 'b', 'c'])
+  assert.equal(queue.length, 0)
+})
+
+test('a key that is added while it is worked on waits until that is done', async () => {
+  const { queue } = start()
+  queue.add('a')
+  assert.equal(await queue.take(), 'a')
+  queue.add('a')
+  queue.add('a')
+  assert.equal(queue.length, 0)
+  queue.done('a')
+  assert.equal(queue.length, 1)
+  assert.equal(await queue.take(), 'a')
+  queue.done('a')
+  assert.equal(queue.length, 0)
+})
+
+test('who waits gets the next key; who stops waiting takes none', async () => {
+  const { queue } = start()
+  const controller = new AbortController()
+  const leaving = queue.take(controller.signal)
+  const staying = queue.take()
+  queue.add('a')
+  controller.abort(new Error('gone'))
+  await assert.rejects(leaving, /gone/)
+  assert.equal(await staying, 'a')
+})
+
+test('a key that is to come later comes then, at the earliest time asked for', async () => {
+  const { queue, simulation } = start()
+  const taken: string[] = []
+  const run = queue.run({
+    workers: 1,
+    signal: simulation.host('a').signal,
+    work: async key => {
+      taken.push(`${key} ${simulation.nowMs}`)
+    },
+  })
+  const additions = [
+    ['a', 500],
+    ['b', 100],
+    ['a', 200],
+    ['b', 900],
+    ['c', 0],
+    ['d', -1],
+  ] as const
+  for (const [key, delayMs] of additions) queue.addAfter(key, delayMs)
+  await simulation.advance(10_000)
+  assert.deepEqual(taken, ['c 0', 'd 0', 'b 100', 'a 200'])
+  queue.close()
+  await simulation.run(run)
+})
+
+test('a failing key comes back after times that double up to the bound, until it succeeds', async () => {
+  const { queue, simulation } = start({ retryRate: { burst: 1e9, perSecond: 1e9 } })
+  const times: number[] = []
+  let failing = true
+  const stop = new AbortController()
+  const run = queue.run({
+    workers: 2,
+    signal: stop.signal,
+    work: async () => {
+      times.push(simulation.nowMs)
+      if (failing) throw new Error('not yet')
+    },
+  })
+  queue.add('a')
+  await simulation.advance(3 * 3_600_000)
+  const waits = times.slice(1).map((time, index) => Math.round(time - times[index]!))
+  assert.deepEqual(waits.slice(0, 4), [5, 10, 20, 40])
+  assert.equal(Math.max(...waits), 1_000_000)
+  assert.ok(waits.length > 20)
+  failing = false
+  await simulation.advance(1_000_000)
+  assert.equal(queue.failuresOf('a'), 0)
+  stop.abort()
+  await simulation.run(run)
+})
+
+test('failing keys come back at most so many in a time, all together', async () => {
+  const { queue, simulation } = start()
+  let count = 0
+  const stop = new AbortController()
+  const run = queue.run({
+    workers: 10,
+    signal: stop.signal,
+    work: async () => {
+      count++
+      throw new Error('no')
+    },
+  })
+  for (let index = 0; index < 500; index++) queue.add(`key-${index}`)
+  await simulation.advance(10_000)
+  const metrics = queue.metrics()
+  assert.ok(count >= 500 + 100 + 90 && count <= 500 + 100 + 101, String(count))
+  assert.equal(metrics.retries, metrics.done)
+  stop.abort()
+  await simulation.run(run)
+})
+
+test('work may ask to be done again later', async () => {
+  const { queue, simulation } = start()
+  const times: number[] = []
+  const stop = new AbortController()
+  const run = queue.run({
+    workers: 1,
+    signal: stop.signal,
+    work: async () => {
+      times.push(simulation.nowMs)
+      return { againAfterMs: 1_000 }
+    },
+  })
+  queue.add('a')
+  await simulation.advance(2_500)
+  assert.deepEqual(times, [0, 1_000, 2_000])
+  stop.abort()
+  await simulation.run(run)
+})
+
+test('a closed queue takes nothing more and gives what it has; draining waits for the last', async () => {
+  const { queue, simulation } = start()
+  queue.add('a')
+  queue.add('b')
+  queue.addAfter('later', 100)
+  const worked: string[] = []
+  const stop = new AbortController()
+  const run = queue.run({
+    workers: 1,
+    signal: stop.signal,
+    work: async key => {
+      await simulation.clock.sleep(50)
+      // Added while it is worked on, but after the end.
+      queue.add(key)
+      worked.push(key)
+    },
+  })
+  await simulation.run(queue.drain())
+  assert.deepEqual(worked, ['a', 'b'])
+  queue.add('c')
+  await simulation.run(run)
+  assert.equal(await queue.take(), undefined)
+  assert.deepEqual([queue.length, queue.metrics().delayed], [0, 0])
+})
+
+test('run begins nothing after the abort, and waits for what has begun', async () => {
+  const { queue, simulation } = start()
+  const stop = new AbortController()
+  const ended: string[] = []
+  const run = queue.run({
+    workers: 2,
+    signal: stop.signal,
+    work: async key => {
+      await simulation.clock.sleep(100)
+      ended.push(key)
+    },
+  })
+  for (const key of ['a', 'b', 'c', 'd']) queue.add(key)
+  simulation.clock.setTimer(50, () => stop.abort())
+  await simulation.run(run)
+  assert.deepEqual(ended, ['a', 'b'])
+  assert.equal(queue.length, 2)
+})
+
+test('metrics say what happened', async () => {
+  const { queue, simulation } = start()
+  queue.add('a')
+  queue.add('b')
+  queue.addAfter('c', 1_000)
+  await simulation.advance(30)
+  await queue.take()
+  await simulation.advance(20)
+  assert.deepEqual(queue.metrics(), {
+    depth: 1,
+    delayed: 1,
+    working: 1,
+    longestWorkMs: 20,
+    adds: 2,
+    retries: 0,
+    done: 0,
+    waitedMs: 30,
+    workedMs: 0,
+  })
+  queue.done('a')
+  queue.done('never taken')
+  assert.deepEqual([queue.metrics().done, queue.metrics().workedMs], [1, 20])
+})
+
+type Step = readonly ['add' | 'addAfter' | 'addAgain', string, number]
+
+test('no key is with two workers, and each is worked on after its last add, whatever happens', async () => {
+  const step = fc.tuple(
+    fc.constantFrom('add', 'addAfter', 'addAgain'),
+    fc.constantFrom('a', 'b', 'c', '__proto__'),
+    fc.nat(300),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.nat(1_000), async (steps, seed) => {
+      const { queue, simulation } = start({}, seed)
+      const lastAdd = new Map<string, number>()
+      const lastStart = new Map<string, number>()
+      const working = new Set<string>()
+      const stop = new AbortController()
+      let order = 0
+      let isShared = false
+      const run = queue.run({
+        workers: 3,
+        signal: stop.signal,
+        work: async key => {
+          isShared ||= working.has(key)
+          working.add(key)
+          lastStart.set(key, order++)
+          await simulation.clock.sleep(simulation.random.integer('work', 200))
+          working.delete(key)
+          if (simulation.random.fraction('fails') < 0.3) throw new Error('failed')
+        },
+      })
+      await simulation.run(perform(steps))
+      await simulation.advance(100_000)
+      assert.equal(isShared, false, 'a key is with one worker at a time')
+      for (const [key, added] of lastAdd) assert.ok((lastStart.get(key) ?? -1) > added, key)
+      stop.abort()
+      await simulation.run(run)
+
+      async function perform(list: readonly Step[]): Promise<void> {
+        for (const [kind, key, ms] of list) {
+          lastAdd.set(key, order++)
+          if (kind === 'addAfter') queue.addAfter(key, ms)
+          else queue[kind](key)
+          await simulation.clock.sleep(ms / 3)
+        }
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+function start(
+  options: Partial<WorkQueueOptions> = {},
+  seed = 1,
+): { queue: WorkQueue; simulation: Simulation } {
+  const simulation = new Simulation({ seed })
+  return { queue: new WorkQueue({ platform: simulation.host('host'), name: 'test', ...options }), simulation }
+}
