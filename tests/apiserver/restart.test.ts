@@ -1,0 +1,81 @@
+/**
+ * API servers that are killed under load, as real processes: whoever follows the API ends with what is stored, and what
+ * was acknowledged is stored.
+ */
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ChildCluster } from '../clients/cluster.ts'
+import { EtcdCluster, etcdMissing } from '../etcd/cluster.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
+import { Balancer } from './balancer.ts'
+import { Load } from './load.ts'
+
+/** Writes between two disasters. */
+const between = 150
+
+test('no acknowledged write is lost and 50 informers are right when the server is killed again and again', async t => {
+  const folder = await temporaryFolder(t)
+  let cluster = await ChildCluster.start({ folder })
+  const { port, kubeconfig } = cluster
+  const load = await Load.start(t, { kubeconfig })
+  for (let round = 0; round < 3; round++) {
+    await load.advance(between)
+    await cluster.kill()
+    cluster = await ChildCluster.start({ folder, port })
+  }
+  await load.advance(between)
+  await load.settle(t)
+  await cluster[Symbol.asyncDispose]()
+})
+
+test('the same with etcd as the store, of which a member is killed too', { skip: etcdMissing }, async t => {
+  await using etcd = await EtcdCluster.startPlain(3)
+  const store = `etcd://${etcd.endpoints.join(',')}`
+  const folder = await temporaryFolder(t)
+  let cluster = await ChildCluster.start({ folder, store })
+  const { port, kubeconfig } = cluster
+  const load = await Load.start(t, { kubeconfig })
+  await load.advance(between)
+  await cluster.kill()
+  await etcd.members[0]!.kill()
+  cluster = await ChildCluster.start({ folder, port, store })
+  await load.advance(between)
+  etcd.members[0]!.start()
+  await load.advance(between)
+  // The server lives on; one member after the other goes from under it.
+  for (const member of etcd.members.slice(1)) {
+    await member.kill()
+    await load.advance(between)
+    member.start()
+    await sleep(rejoinMs)
+  }
+  await load.settle(t)
+  await cluster[Symbol.asyncDispose]()
+})
+
+/** A member that was away has caught up after it, so that the next may go. */
+const rejoinMs = 1_500
+
+test('clients of one of two servers on one etcd go on with the other', { skip: etcdMissing }, async t => {
+  await using etcd = await EtcdCluster.startPlain(1)
+  const store = `etcd://${etcd.endpoints.join(',')}`
+  const [folder, other] = [await temporaryFolder(t), await temporaryFolder(t)]
+  const first = await ChildCluster.start({ folder, store })
+  // One authority for both: a client of the first is one of the second.
+  await cp(join(folder, 'pki'), join(other, 'pki'), { recursive: true })
+  const second = await ChildCluster.start({ folder: other, store })
+  const { port, kubeconfig } = first
+  await using balancer = await Balancer.start([port, second.port])
+  const load = await Load.start(t, { kubeconfig, port: balancer.port })
+  await load.advance(between)
+  await first.kill()
+  await load.advance(between)
+  const again = await ChildCluster.start({ folder, port, store })
+  await load.advance(between)
+  await second.kill()
+  await load.advance(between)
+  await load.settle(t)
+  await again[Symbol.asyncDispose]()
+})

@@ -1,0 +1,100 @@
+/** A shell with kubectl for one test: a namespace, a home and a folder of its own. */
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { parse, stringify } from 'yaml'
+import type { ChildCluster } from '../cluster.ts'
+
+/** That of the search path, or any other: `KUBECTL=/opt/kubectl-1.30 npm test -- tests/clients/kubectl`. */
+const kubectl = process.env.KUBECTL ?? 'kubectl'
+
+/** The minor version of kubectl; undefined when there is none. */
+export async function kubectlVersion(): Promise<number | undefined> {
+  try {
+    const { stdout } = await promisify(execFile)(kubectl, ['version', '--client', '-o', 'json'])
+    const { clientVersion } = JSON.parse(stdout) as { readonly clientVersion: { readonly minor: string } }
+    return Number.parseInt(clientVersion.minor, 10)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+export class Session implements AsyncDisposable {
+  readonly #folder: string
+  readonly #environment: NodeJS.ProcessEnv
+
+  private constructor(folder: string) {
+    this.#folder = folder
+    this.#environment = {
+      ...process.env,
+      // A process that lives for a moment collects no garbage.
+      GOGC: 'off',
+      HOME: folder,
+      KUBECONFIG: join(folder, 'kubeconfig'),
+      PATH: [join(folder, 'bin'), process.env.PATH].join(delimiter),
+      TMPDIR: folder,
+    }
+  }
+
+  static async start(cluster: ChildCluster, namespace: string): Promise<Session> {
+    const folder = await mkdtemp(join(tmpdir(), 'kubectl-'))
+    const session = new Session(folder)
+    const kubeconfig = parse(await readFile(cluster.kubeconfig, 'utf8')) as Kubeconfig
+    for (const { context } of kubeconfig.contexts) context.namespace = namespace
+    await writeFile(join(folder, 'kubeconfig'), stringify(kubeconfig))
+    await mkdir(join(folder, 'bin'))
+    if (kubectl.includes('/')) await symlink(kubectl, join(folder, 'bin/kubectl'))
+    assert.equal(
+      await session.run(`kubectl create namespace ${namespace}`),
+      `namespace/${namespace} created\n`,
+    )
+    return session
+  }
+
+  /** What a command prints, and how it ends unless it ends well. */
+  async run(command: string): Promise<string> {
+    const child = this.#spawn(command)
+    let printed = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed += text
+    })
+    const code = await new Promise<number | null>(resolve => child.once('close', resolve))
+    return code === 0 ? printed : `${printed}\n[exit ${code}]`
+  }
+
+  /** The lines that a command prints, as it prints them; undefined at the end. */
+  follow(command: string): AsyncDisposable & { next(): Promise<string | undefined> } {
+    const child = this.#spawn(`exec ${command}`)
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    return {
+      async next() {
+        const { value, done } = await lines.next()
+        return done ? undefined : value
+      },
+      async [Symbol.asyncDispose]() {
+        child.kill('SIGKILL')
+        await lines.return?.()
+      },
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  #spawn(command: string) {
+    // What goes wrong is printed where everything is: the order is part of what people see.
+    const script = `exec 2>&1\n${command}`
+    const options = { cwd: this.#folder, env: this.#environment }
+    return spawn('sh', ['-c', script], { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
+  }
+}
+
+interface Kubeconfig {
+  readonly contexts: readonly { readonly context: { namespace?: string } }[]
+}

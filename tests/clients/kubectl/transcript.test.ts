@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { firstDifference, parseTranscript } from './transcript.ts'
+
+test('a transcript is commands with what they print', () => {
+  const text =
+    '# a remark\n$ first\none   two\n\n# needs 1.27\n$ second <<END\n> a\n>\n>  b\n> END\n[exit 1]\n'
+  assert.deepEqual(parseTranscript(text), [
+    { line: 2, command: 'first', expected: ['one two'], needs: 0 },
+    { line: 6, command: 'second <<END\na\n\n b\nEND', expected: ['[exit 1]'], needs: 27 },
+  ])
+  const needs = parseTranscript('$ a\n# all need 1.27\n$ b\n# needs 1.30\n$ c\n$ d\n').map(step => step.needs)
+  assert.deepEqual(needs, [0, 27, 30, 27])
+  assert.throws(() => parseTranscript('one\n$ first\n'), /line 1 is printed by nothing/)
+})
+
+test('what is printed is compared line by line, with gaps where they are written', () => {
+  const check = (expected: string, printed: string, difference?: string): void => {
+    assert.equal(firstDifference(expected.split('|'), printed.replaceAll('|', '\n')), difference)
+  }
+  check('a b|c', 'a    b||c|')
+  check('a', '\u001b[0;32ma\u001b[0m')
+  check('a|b', 'a|c', 'c')
+  check('a', 'a|b', 'b')
+  check('a|b', 'a', 'nothing, but expected: b')
+  check('web ... 3s', 'web 0/3 0 3s')
+  check('web ... 3s', 'web 0/3 0 4s', 'web 0/3 0 4s')
+  check('a...b...a', 'a b a')
+  check('a...a', 'a', 'a')
+  check('a...b...a', 'aba')
+  check('...x...', 'y', 'y')
+  check('a|...|z', 'a|b|c|z')
+  check('a|...|z', 'a|b', 'nothing like: z')
+  check('a|...', 'a|b')
+  check('...|z', 'z|y', 'y')
+})

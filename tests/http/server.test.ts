@@ -1,0 +1,384 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import {
+  connect,
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type OutgoingHttpHeaders,
+} from 'node:http2'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { after, before, test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
+import type { ApiRequest, ApiResponse, StreamChunk } from '#/api/transport.ts'
+import { Server } from '#/apiserver/server.ts'
+import type { HttpLimits } from '#/platform/http.ts'
+import { nodePlatform, serveHttp } from '#/platform/node.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { testCertificates, type TestCertificates } from './test-certificates.ts'
+
+let certificates: TestCertificates
+const cleanUps: (() => unknown)[] = []
+before(async () => {
+  certificates = await testCertificates({ after: action => cleanUps.push(action as () => unknown) })
+})
+after(async () => {
+  for (const cleanUp of cleanUps) await cleanUp()
+})
+
+/** What the server wrote to its log. */
+const logged: string[] = []
+const silent = (): void => undefined
+const error = (message: string): void => void logged.push(message)
+const platform: Platform = {
+  ...nodePlatform({ log: { level: 'error', format: 'text' } }),
+  log: { debug: silent, info: silent, warn: silent, error, with: () => platform.log },
+}
+
+type Handle = (request: ApiRequest) => Promise<ApiResponse>
+
+async function start(t: TestContext, handle: Handle, limits: Partial<HttpLimits> = {}): Promise<Server> {
+  const tls = { ...certificates.server, clientCa: certificates.ca }
+  const server = await Server.start({ platform, serveHttp, host: '127.0.0.1', port: 0, tls, handle, limits })
+  t.after(() => server.stop(0))
+  return server
+}
+
+function text(content: string | Buffer, further: Partial<ApiResponse> = {}): ApiResponse {
+  const bytes = (): Uint8Array[] => [Buffer.from(content)]
+  return { status: 200, body: { type: 'value', mediaType: 'text/plain', value: content, bytes }, ...further }
+}
+
+function session(t: TestContext, { address }: Server, options: object = {}): ClientHttp2Session {
+  const { ca } = certificates
+  const client = connect(`https://127.0.0.1:${address.port}`, {
+    ca,
+    maxSessionMemory: clientMemoryMax,
+    ...options,
+  })
+  client.on('error', silent)
+  t.after(() => client.destroy())
+  return client
+}
+
+/** Megabytes: the client's own bound is below the bodies we send. */
+const clientMemoryMax = 200
+
+interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Buffer
+}
+
+async function ask2(client: ClientHttp2Session, headers: OutgoingHttpHeaders, body?: Buffer): Promise<Reply> {
+  const stream = client.request(headers, { endStream: body === undefined })
+  stream.on('error', silent)
+  if (body !== undefined) stream.end(body)
+  const [head] = await once(stream, 'response')
+  const received = await stream.toArray()
+  return { status: head[':status'], headers: head, body: Buffer.concat(received) }
+}
+
+async function ask1({ address }: Server, options: RequestOptions = {}, body?: Buffer): Promise<Reply> {
+  const request = httpsRequest({
+    host: '127.0.0.1',
+    port: address.port,
+    ca: certificates.ca,
+    agent: false,
+    ...options,
+  })
+  request.on('error', silent)
+  request.end(body)
+  const [response] = await once(request, 'response')
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    body: Buffer.concat(await response.toArray()),
+  }
+}
+
+interface Question {
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: Buffer
+}
+
+/** The same request in both protocols. */
+async function askBoth(
+  t: TestContext,
+  server: Server,
+  path: string,
+  options: Question = {},
+): Promise<Reply[]> {
+  const { method = 'GET', headers = {}, body } = options
+  const second = await ask2(session(t, server), { ':path': path, ':method': method, ...headers }, body)
+  return [second, await ask1(server, { path, method, headers }, body)]
+}
+
+test('a request arrives with its path, query, headers, body and client', async t => {
+  const server = await start(t, async ({ method, path, query, headers, body, peer }) => {
+    const bytes = Buffer.from(await body.bytes(1_000)).toString()
+    const who = [peer.address, peer.certificate?.commonName, peer.certificate?.organizations]
+    return text(JSON.stringify([method, path, [...query], headers['x-some'], bytes, ...who]))
+  })
+  const pair = await certificates.client('alice', ['dev'])
+  const target = '/api/v1/pods%2Fx?labelSelector=a%3Db&watch&a=1&a=2'
+  const expected = [
+    'POST',
+    '/api/v1/pods%2Fx',
+    [
+      ['labelSelector', 'a=b'],
+      ['watch', ''],
+      ['a', '1'],
+      ['a', '2'],
+    ],
+    'Value',
+    'hello',
+    '127.0.0.1',
+    'alice',
+    ['dev'],
+  ]
+  const body = Buffer.from('hello')
+  const client = session(t, server, pair)
+  const second = await ask2(client, { ':path': target, ':method': 'POST', 'x-some': 'Value' }, body)
+  assert.deepEqual(JSON.parse(second.body.toString()), expected)
+  const first = await ask1(
+    server,
+    { path: target, method: 'POST', headers: { 'X-Some': 'Value' }, ...pair },
+    body,
+  )
+  assert.deepEqual(JSON.parse(first.body.toString()), expected)
+  const proxied = await ask1(server, { path: 'https://elsewhere/api?x=1' })
+  assert.deepEqual(JSON.parse(proxied.body.toString()).slice(0, 3), ['GET', '/api', [['x', '1']]])
+})
+
+test('an answer has its type, its length, an audit id, warnings, and is never cached', async t => {
+  const server = await start(t, async ({ path }) => {
+    const warning = ['299 - "a"', '299 - "b"']
+    return path === '/empty' ? { status: 204 } : text('hello', { status: 201, headers: { warning } })
+  })
+  for (const { status, headers, body } of await askBoth(t, server, '/')) {
+    assert.deepEqual([status, body.toString()], [201, 'hello'])
+    assert.deepEqual([headers['content-type'], headers['content-length']], ['text/plain', '5'])
+    assert.equal(headers['cache-control'], 'no-cache, private')
+    assert.equal(headers['warning'], '299 - "a", 299 - "b"')
+    assert.match(String(headers['audit-id']), /^[0-9a-f-]{36}$/)
+  }
+  for (const { headers } of await askBoth(t, server, '/', {
+    headers: { 'audit-id': `mine${'x'.repeat(100)}` },
+  })) {
+    assert.equal(headers['audit-id'], `mine${'x'.repeat(60)}`)
+  }
+  for (const { status, headers } of await askBoth(t, server, '/empty')) {
+    assert.deepEqual(
+      [status, headers['content-length'], headers['content-type']],
+      [204, undefined, undefined],
+    )
+  }
+})
+
+test('HEAD gets the headers of GET and no body, of values and of streams', async t => {
+  const server = await start(t, async ({ path }) => {
+    return path === '/stream'
+      ? streaming(async function* () {
+          yield ['x']
+        })
+      : text('x'.repeat(Number(path.slice(1))))
+  })
+  for (const length of ['5', '300000']) {
+    for (const { status, headers, body } of await askBoth(t, server, `/${length}`, { method: 'HEAD' })) {
+      assert.deepEqual([status, headers['content-length'], body.length], [200, length, 0])
+    }
+  }
+  for (const { status, body } of await askBoth(t, server, '/stream', { method: 'HEAD' })) {
+    assert.deepEqual([status, body.length], [200, 0])
+  }
+})
+
+test('answers beyond 128 KiB are compressed for clients that accept it, and only those', async t => {
+  const server = await start(t, async ({ path }) => text(Buffer.alloc(Number(path.slice(1)), 'kubernetes ')))
+  const check = async (sizeBytes: number, accept: string, isCompressed: boolean): Promise<void> => {
+    const question = { headers: { 'accept-encoding': accept } }
+    for (const { headers, body } of await askBoth(t, server, `/${sizeBytes}`, question)) {
+      assert.equal(headers['content-encoding'], isCompressed ? 'gzip' : undefined, `${sizeBytes} ${accept}`)
+      assert.equal(headers['vary'], isCompressed ? 'Accept-Encoding' : undefined)
+      const whole = isCompressed ? gunzipSync(body) : body
+      assert.ok(whole.equals(Buffer.alloc(sizeBytes, 'kubernetes ')))
+      assert.ok(!isCompressed || body.length < sizeBytes / 10)
+    }
+  }
+  await check(131_072, 'gzip', false)
+  await check(131_073, 'gzip', true)
+  await check(5_000_000, 'deflate, gzip, br', true)
+  await check(1_000_000, 'deflate, br', false)
+  await check(1_000_000, 'identity', false)
+})
+
+test('a body of 50 MB is refused with a Status while others are served', async t => {
+  const server = await start(t, async ({ method, body }) => {
+    if (method === 'GET') return text('served')
+    try {
+      return text(String((await body.bytes(3 * 1024 * 1024)).length))
+    } catch (error) {
+      return text(JSON.stringify((error as { status: object }).status), {
+        status: (error as { code: number }).code,
+      })
+    }
+  })
+  const replies = askBoth(t, server, '/', { method: 'POST', body: Buffer.alloc(50_000_000) })
+  assert.equal((await ask1(server)).body.toString(), 'served')
+  for (const { status, body } of await replies) {
+    const { message, reason, code } = JSON.parse(body.toString())
+    assert.deepEqual([status, code, reason], [413, 413, 'RequestEntityTooLarge'])
+    assert.equal(message, 'Request entity too large: limit is 3145728')
+  }
+})
+
+test('what fails behind the pipeline is said in general and logged in particular', async t => {
+  const failures: Record<string, Handle> = {
+    '/handler': () => Promise.reject(new Error('the password is hunter2')),
+    '/bytes': async () => {
+      const bytes = (): never => {
+        throw new Error('the password is hunter2')
+      }
+      return { status: 200, body: { type: 'value', mediaType: 'text/plain', value: '', bytes } }
+    },
+    '/header': async () => text('x', { headers: { 'x-bad': 'a\r\nset-cookie: hunter2' } }),
+  }
+  const server = await start(t, async request => failures[request.path]!(request))
+  for (const path of Object.keys(failures)) {
+    logged.length = 0
+    for (const { status, body } of await askBoth(t, server, path)) {
+      const { kind, reason, message } = JSON.parse(body.toString())
+      assert.deepEqual([status, kind, reason], [500, 'Status', 'InternalError'], path)
+      assert.doesNotMatch(message, /hunter2/)
+    }
+    assert.deepEqual(logged, ['an answer could not be sent', 'an answer could not be sent'])
+  }
+})
+
+/** A stream of texts; the server gets them in batches. */
+function streaming(batches: () => AsyncIterable<readonly string[]>): ApiResponse {
+  const chunks = async function* (): AsyncGenerator<readonly StreamChunk[]> {
+    for await (const batch of batches())
+      yield batch.map(value => ({ value, bytes: () => Buffer.from(value) }))
+  }
+  return { status: 200, body: { type: 'stream', mediaType: 'application/json', chunks: chunks() } }
+}
+
+/** Resolves when it is aborted. */
+function aborted(signal: AbortSignal): Promise<unknown> {
+  return signal.aborted ? Promise.resolve() : once(signal, 'abort')
+}
+
+test('streams arrive as they come, the head before the first chunk', async t => {
+  const { promise: told, resolve: tell } = Promise.withResolvers<void>()
+  const server = await start(t, async () =>
+    streaming(async function* () {
+      await told
+      yield ['a', 'b']
+      yield ['c']
+    }),
+  )
+  const stream = session(t, server).request({ ':path': '/' })
+  await once(stream, 'response')
+  tell()
+  assert.equal((await stream.setEncoding('utf8').toArray()).join(''), 'abc')
+  assert.equal((await ask1(server)).body.toString(), 'abc')
+})
+
+test('a stream that fails is visibly broken', async t => {
+  const server = await start(t, async () =>
+    streaming(async function* () {
+      yield ['a']
+      throw new Error('lost')
+    }),
+  )
+  const stream = session(t, server).request({ ':path': '/' })
+  const [error] = await once(stream.resume(), 'error')
+  assert.match(error.message, /INTERNAL_ERROR/)
+  await assert.rejects(ask1(server), /aborted|socket hang up/)
+})
+
+test('the signal tells when the client is gone', async t => {
+  let seen = 0
+  const server = await start(t, async ({ signal }) => {
+    seen += 1
+    await aborted(signal)
+    seen += 10
+    return text('nobody reads this')
+  })
+  const client = session(t, server)
+  const cancelled = client.request({ ':path': '/' })
+  while (seen < 1) await sleep(2)
+  cancelled.close(8)
+  while (seen < 11) await sleep(2)
+  client.request({ ':path': '/' }).on('error', silent)
+  while (seen < 12) await sleep(2)
+  client.destroy()
+  while (seen < 22) await sleep(2)
+})
+
+test('stopping ends streams cleanly, lets requests finish and then takes no more', async t => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  let isReleased = false
+  const server = await start(t, async ({ path, signal }) => {
+    if (path === '/slow') {
+      await released
+      return text(`done ${signal.aborted}`)
+    }
+    return streaming(async function* () {
+      yield ['first']
+      await aborted(signal)
+      yield ['last']
+    })
+  })
+  const client = session(t, server)
+  const slow = ask2(client, { ':path': '/slow' })
+  const streams = Array.from({ length: 20 }, () => readStream(client.request({ ':path': '/watch' })))
+  const first = ask1(server, { path: '/watch' })
+  await sleep(50)
+  const stopped = server.stop(5_000).then(() => isReleased)
+  assert.deepEqual(
+    await Promise.all(streams),
+    streams.map(() => 'firstlast'),
+  )
+  assert.equal((await first).body.toString(), 'firstlast')
+  isReleased = true
+  release()
+  assert.equal((await slow).body.toString(), 'done false')
+  assert.equal(await stopped, true)
+  await assert.rejects(ask1(server), /./)
+})
+
+/** The text of a stream that ends as it should; rejects when it is reset. */
+async function readStream(stream: ClientHttp2Stream): Promise<string> {
+  return (await stream.setEncoding('utf8').toArray()).join('')
+}
+
+test('a slow reader slows its source down and nobody else', async t => {
+  let made = 0
+  const server = await start(
+    t,
+    async ({ path }) => {
+      if (path !== '/endless') return text('served')
+      const chunk = 'x'.repeat(64 * 1024)
+      return streaming(async function* () {
+        for (; ; made += 1) yield [chunk]
+      })
+    },
+    { stallTimeoutMs: 200 },
+  )
+  const stream = session(t, server).request({ ':path': '/endless' })
+  await once(stream, 'response')
+  await sleep(100)
+  const before = made
+  assert.ok(before < 50, `${before} chunks were made for a client that reads nothing`)
+  assert.equal((await ask1(server)).body.toString(), 'served')
+  const [error] = await once(stream, 'error')
+  assert.match(error.message, /INTERNAL_ERROR/)
+  await sleep(20)
+  const afterwards = made
+  await sleep(20)
+  assert.equal(made, afterwards)
+})

@@ -1,0 +1,34 @@
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import {
+  ensureCertificate,
+  ensureClusterCertificates,
+  type KeyAndCertificate,
+} from '#/kubeadm/certificates.ts'
+import { nodeCrypto, nodePlatform } from '#/platform/node.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
+
+export interface TestCertificates {
+  /** PEM, of who has signed the others. */
+  readonly ca: string
+  readonly server: KeyAndCertificate
+  readonly client: (commonName: string, organizations?: readonly string[]) => Promise<KeyAndCertificate>
+}
+
+/** A cluster's certificates, for a server on loopback. */
+export async function testCertificates(t: Pick<TestContext, 'after'>): Promise<TestCertificates> {
+  const options = {
+    platform: nodePlatform({ log: { level: 'error', format: 'text' } }),
+    crypto: nodeCrypto(),
+  }
+  const folder = join(await temporaryFolder(t), 'pki')
+  const { authority, apiServer } = await ensureClusterCertificates({ ...options, folder, serverNames: [] })
+  return {
+    ca: authority.cert,
+    server: apiServer,
+    client: (commonName, organizations = []) => {
+      const profile = { commonName, organizations, usage: 'client', names: [] } as const
+      return ensureCertificate(options, { profile, authority, existing: undefined })
+    },
+  }
+}

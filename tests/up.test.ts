@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, stat } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const script = fileURLToPath(new URL('../k8ts', import.meta.url))
+
+interface Running {
+  readonly child: ChildProcess
+  readonly output: string
+  readonly url: URL
+  readonly open: (path: string, options?: RequestOptions, body?: string) => Promise<IncomingMessage>
+  readonly ask: (
+    path: string,
+    options?: RequestOptions,
+    body?: string,
+  ) => Promise<{ status: number; text: string }>
+}
+
+/** Starts `k8ts up --no-node` and waits until it says that it is ready. */
+async function up(t: TestContext, folder: string, ...parameters: string[]): Promise<Running> {
+  const child = spawn(script, ['up', '--no-node', '--data-dir', folder, '--port', '0', ...parameters])
+  t.after(() => child.kill('SIGKILL'))
+  let output = ''
+  child.stderr.on('data', chunk => {
+    output += chunk
+  })
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', chunk => {
+      output += chunk
+      if (/^ready in /m.test(output)) resolve()
+    })
+    child.once('exit', () => reject(new Error(`it ended before it was ready: ${output}`)))
+  })
+  const kubeconfig = await readFile(join(folder, 'admin.conf'), 'utf8')
+  const field = (name: string): string => new RegExp(`${name}: (\\S+)`).exec(kubeconfig)![1]!
+  const pem = (name: string): string => Buffer.from(field(name), 'base64').toString()
+  const url = new URL(field('server'))
+  const credentials = {
+    ca: pem('certificate-authority-data'),
+    cert: pem('client-certificate-data'),
+    key: pem('client-key-data'),
+    agent: false as const,
+  }
+  const open: Running['open'] = async (path, options = {}, body) => {
+    const request = httpsRequest(new URL(path, url), { ...credentials, ...options })
+    request.end(body)
+    const [response] = await once(request, 'response')
+    return response
+  }
+  const ask: Running['ask'] = async (...question) => {
+    const response = await open(...question)
+    return { status: response.statusCode!, text: await textOf(response) }
+  }
+  return { child, output, url, open, ask }
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  return Buffer.concat(await response.toArray()).toString()
+}
+
+async function stop({ child }: Running, signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') {
+  const startedMs = performance.now()
+  child.kill(signal)
+  const [code] = await once(child, 'exit')
+  return { code: code as number | null, ms: performance.now() - startedMs }
+}
+
+/** Runs `k8ts up` to its end. */
+function run(...parameters: string[]) {
+  return spawnSync(script, ['up', ...parameters], { encoding: 'utf8' })
+}
+
+const namespaces = '/api/v1/namespaces'
+
+test('k8ts up serves the API, keeps its state through SIGTERM and SIGKILL, and ends watches when it stops', async t => {
+  const folder = join(await temporaryFolder(t), 'data')
+  const first = await up(t, folder)
+  assert.match(
+    first.output,
+    /^certificates .*\n[^]*^listening at https:\/\/127\.0\.0\.1:\d+\n[^]*^ready in \d/m,
+  )
+  assert.equal((await first.ask('/readyz')).text, 'ok')
+  assert.match((await first.ask('/metrics')).text, /^process_resident_memory_bytes \d+$/m)
+  const headers = { 'content-type': 'application/json' }
+  const created = await first.ask(namespaces, { method: 'POST', headers }, '{"metadata": {"name": "mine"}}')
+  assert.equal(created.status, 201, created.text)
+  const watch = await first.open(`${namespaces}?watch=1`)
+  const { code, ms } = await stop(first, 'SIGTERM')
+  assert.equal(code, 0)
+  assert.ok(ms < 8_000, `it took ${ms} ms`)
+  assert.match(await textOf(watch), /"mine"/)
+  for (const signal of ['SIGKILL', 'SIGINT'] as const) {
+    const again = await up(t, folder)
+    assert.equal((await again.ask(`${namespaces}/mine`)).status, 200)
+    await stop(again, signal)
+  }
+})
+
+test('the files of a cluster are private, and a client without a certificate sees nothing but its health', async t => {
+  const folder = await temporaryFolder(t)
+  const cluster = await up(t, folder, '--store', 'memory')
+  for (const name of ['admin.conf', 'pki/ca.key', 'pki/apiserver.key']) {
+    assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600)
+  }
+  const nobody = { cert: undefined, key: undefined }
+  assert.equal((await cluster.ask('/livez', nobody)).status, 200)
+  assert.equal((await cluster.ask('/metrics', nobody)).status, 403)
+  assert.equal((await cluster.ask(namespaces, nobody)).status, 403)
+  await stop(cluster, 'SIGTERM')
+})
+
+test('a second cluster on the same folder or port is told so', async t => {
+  const folder = await temporaryFolder(t)
+  const cluster = await up(t, join(folder, 'a'), '--store', 'memory')
+  const same = run('--no-node', '--data-dir', join(folder, 'a'), '--port', '0')
+  assert.equal(same.status, 1)
+  assert.match(same.stderr, /^k8ts: another k8ts is running on .*: stop it, or choose .* with --data-dir\n$/)
+  const { port } = cluster.url
+  const taken = run('--no-node', '--data-dir', join(folder, 'b'), '--port', port)
+  assert.equal(taken.status, 1)
+  const complaint = 'the port is taken; choose another with --port'
+  assert.equal(taken.stderr, `k8ts: cannot listen at 127.0.0.1 port ${port}: ${complaint}\n`)
+  assert.equal((await cluster.ask('/readyz')).status, 200)
+  await stop(cluster, 'SIGTERM')
+})
+
+test('what is not there yet and what makes no sense is refused with code 2', () => {
+  const check = (line: string, complaint: RegExp): void => {
+    const { status, stdout, stderr } = run(...line.split(' ').filter(word => word !== ''))
+    assert.deepEqual([status, stdout], [2, ''], line)
+    assert.match(stderr, complaint)
+  }
+  check('', /^k8ts up: nodes are not there yet: use --no-node\n/)
+  check('--no-node --nodes 3', /^k8ts up: --nodes is not there yet\n/)
+  check('--no-node --simulated-nodes 3', /--simulated-nodes is not there yet/)
+  check('--no-node --runtime containerd', /--runtime is not there yet/)
+  check('--no-node --detach', /--detach is not there yet/)
+  check('--no-node --port 70000', /--port 70000: not a port/)
+  check('--no-node --port x', /--port x: not a port/)
+  check('--no-node --bind nowhere', /--bind nowhere: not an address/)
+  check('--no-node --store redis', /--store redis: not embedded, memory or etcd/)
+  check('--no-node --store etcd://x', /--store etcd:\/\/x: not/)
+  check('--no-node --fly', /--fly/)
+})
+
+test('a start that does not come to an end is ended by SIGTERM', async t => {
+  const folder = await temporaryFolder(t)
+  const child = spawn(script, [
+    'up',
+    '--no-node',
+    '--data-dir',
+    folder,
+    '--port',
+    '0',
+    '--store',
+    'etcd://127.0.0.1:1',
+  ])
+  t.after(() => child.kill('SIGKILL'))
+  let output = ''
+  for await (const chunk of child.stdout) {
+    output += chunk
+    if (/^the store is etcd at 127\.0\.0\.1:1$/m.test(output)) break
+  }
+  child.kill('SIGTERM')
+  const [code] = await once(child, 'exit')
+  assert.equal(code, 0)
+})
