@@ -57,6 +57,11 @@ export interface GroupVersionResource extends GroupVersion {
   readonly resource: string
 }
 
+/** Whether the kind is none of Kubernetes' own: its schema is no definition of theirs. */
+export function isCustomKind({ schema }: Pick<Resource, 'schema'>): boolean {
+  return schema.name === ''
+}
+
 /** What objects of the group and version carry: `v1`, `apps/v1`. */
 export function apiVersionOf({ group, version }: GroupVersion): string {
   return group === '' ? version : `${group}/${version}`

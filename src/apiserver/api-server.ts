@@ -151,9 +151,10 @@ export class ApiServer {
       if (!signal.aborted) platform.log.error('the store is lost', { error })
       reject(error)
     })
-    this.#running = Promise.all([cacheRun, compactor.run(signal).catch(() => undefined)]).then(
-      () => undefined,
-    )
+    const compactorRun = compactor.run(signal).catch((error: unknown) => {
+      if (!signal.aborted) platform.log.error('the store is not compacted any more', { error })
+    })
+    this.#running = Promise.all([cacheRun, compactorRun]).then(() => undefined)
     await promise
     const { address, port } = advertise ?? defaultAdvertise
     await bootstrap(this.#registry, {

@@ -3,9 +3,10 @@
  * somebody deleted comes back with the next start.
  */
 import { isApiError } from '#/api/errors.ts'
+import { groupVersionKindOf } from '#/api/group-version.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import { writeBySystem } from './allocation/service-addresses.ts'
+import { writeBySystem } from './registry/write-by-system.ts'
 import { flowControlObjects } from './bootstrap/flow-control.ts'
 import { kubernetesService, type ServiceOptions } from './bootstrap/kubernetes-service.ts'
 import type { Registry } from './registry/registry.ts'
@@ -43,16 +44,9 @@ async function ensure(registry: Registry, object: KubernetesObject): Promise<voi
   }
 }
 
-function resourceOf(
-  { scheme }: Registry,
-  { apiVersion = '', kind = '' }: KubernetesObject,
-): Resource | undefined {
-  const slash = apiVersion.indexOf('/')
-  return scheme.byKind({
-    group: apiVersion.slice(0, Math.max(0, slash)),
-    version: apiVersion.slice(slash + 1),
-    kind,
-  })
+function resourceOf({ scheme }: Registry, object: KubernetesObject): Resource | undefined {
+  const kind = groupVersionKindOf(object)
+  return kind && scheme.byKind(kind)
 }
 
 function namespace(name: string): KubernetesObject {

@@ -2,7 +2,7 @@
 import { stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { encodeProtobufList } from '#/api/protobuf.ts'
-import { apiVersionOf, type Resource } from '#/api/resource.ts'
+import { apiVersionOf, isCustomKind } from '#/api/resource.ts'
 import { mediaTypes } from './negotiation.ts'
 import type { JoinedLists } from './registry/joined-lists.ts'
 import type { StoredObject } from './registry/stored-object.ts'
@@ -81,7 +81,7 @@ function headOf({ resource, negotiated: { transform } }: View, metadata: ListMet
 }
 
 function listValue(view: View, objects: readonly StoredObject[], head: ListHead): object {
-  const keepsKind = hasKindInItems(view.resource) || view.negotiated.transform !== undefined
+  const keepsKind = hasKindInItems(view)
   const items = objects.map(stored => {
     const value = view.value(stored)
     if (keepsKind) return value
@@ -92,8 +92,8 @@ function listValue(view: View, objects: readonly StoredObject[], head: ListHead)
 }
 
 /** Items of a list of a built-in kind do not repeat what the list says; those of a custom kind do. */
-function hasKindInItems({ rules, group }: Resource): boolean {
-  return rules === undefined && group.includes('.') && !group.endsWith('.k8s.io')
+function hasKindInItems({ resource, negotiated: { transform } }: View): boolean {
+  return isCustomKind(resource) || transform !== undefined
 }
 
 function startOf(head: ListHead): Uint8Array {
@@ -101,7 +101,7 @@ function startOf(head: ListHead): Uint8Array {
 }
 
 function joinItems(view: View, objects: readonly StoredObject[]): readonly Uint8Array[] {
-  const keepsKind = hasKindInItems(view.resource) || view.negotiated.transform !== undefined
+  const keepsKind = hasKindInItems(view)
   const blocks = new Blocks()
   for (const [index, stored] of objects.entries()) {
     const bytes = view.bytes(stored)

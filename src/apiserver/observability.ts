@@ -6,7 +6,8 @@ import { apiError, serviceUnavailable } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { authenticationByCertificate, type RequestAuthentication } from './authn.ts'
 import type { ClientCertificatesOptions } from './authn/client-certificates.ts'
-import { basicAuthorizer, type Authorizer } from './authz/authorizer.ts'
+import { administrators } from './authz/always.ts'
+import { allowed, type Authorizer } from './authz/authorizer.ts'
 import type { Health } from './health.ts'
 import type { Metrics } from './metrics.ts'
 import { pipeline, type Handle } from './pipeline.ts'
@@ -34,7 +35,7 @@ export function withObservability(options: ObservabilityOptions): Handle {
     withoutCredentials: request => current().withoutCredentials(request),
   }
   const authorizer: Authorizer = {
-    authorize: attributes => (options.authorizer?.() ?? basicAuthorizer).authorize(attributes),
+    authorize: attributes => (options.authorizer?.() ?? whileStarting).authorize(attributes),
   }
   const stages = [authenticate(authentication), authorize(authorizer)]
   const observe = pipeline(platform, stages, async ({ request }) => {
@@ -51,3 +52,11 @@ export function withObservability(options: ObservabilityOptions): Handle {
 }
 
 const observed = /^\/(?:metrics$|(?:healthz|livez|readyz)(?:\/|$))/
+
+/** Roles are not read yet: anybody may ask how the server is, and administrators what they like. */
+const whileStarting: Authorizer = {
+  authorize: attributes =>
+    !attributes.isResource && health.test(attributes.path) ? allowed : administrators.authorize(attributes),
+}
+
+const health = /^\/(?:healthz|livez|readyz)(?:\/|$)/

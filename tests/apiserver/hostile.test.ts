@@ -265,7 +265,7 @@ test('1,000 watches that are never read do not hold what they do not read', asyn
   for (const socket of sockets) socket.destroy()
 })
 
-test('afterwards the server is healthy, its memory is as it was, and nothing is stored that was refused', async t => {
+test('afterwards the server is healthy, its memory is bounded, and nothing is stored that was refused', async t => {
   await check({ path: '/readyz' }, /^200 ok/)
   const names = async (path: string): Promise<readonly string[]> => {
     const outcome = await client.ask({ path })

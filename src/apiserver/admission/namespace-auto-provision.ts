@@ -5,7 +5,7 @@
 import { isApiError } from '#/api/errors.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import { writeBySystem } from '../allocation/service-addresses.ts'
+import { writeBySystem } from '../registry/write-by-system.ts'
 import { createObject } from '../registry/create-object.ts'
 import {
   everythingAdmitted,

@@ -8,13 +8,13 @@ import type { IPAddress, ServiceCIDR } from '#/api/generated/networking/v1.ts'
 import { ipAddresses, serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
 import { formatIp, parseIp, type IpFamily } from '#/api/ip.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { UserInfo } from '../request.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
+import { writeBySystem } from '../registry/write-by-system.ts'
 import { createObject } from '../registry/create-object.ts'
 import { removeObject } from '../registry/update-object.ts'
-import { latest, type WriteRequest } from '../registry/write.ts'
+import { latest } from '../registry/write.ts'
 
 export interface ServiceName {
   readonly namespace: string
@@ -105,24 +105,6 @@ async function tryTake(registry: Registry, service: ServiceName, address: string
 
 function parentOf(stored: StoredObject | undefined) {
   return (stored?.object as IPAddress | undefined)?.spec?.parentRef
-}
-
-/** The server itself, for what it writes in the course of somebody's request. */
-const system: UserInfo = { username: 'system:apiserver', groups: ['system:masters'] }
-
-export function writeBySystem(resource: Resource, name: string, namespace = ''): WriteRequest {
-  return {
-    resource,
-    name,
-    namespace,
-    subresource: '',
-    user: system,
-    dryRun: false,
-    fieldManager: 'k8ts-apiserver',
-    options: {},
-    warn: () => undefined,
-    annotate: () => undefined,
-  }
 }
 
 function addressKey(address: string): string {

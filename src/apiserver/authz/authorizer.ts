@@ -77,13 +77,3 @@ export function attributesOf(user: UserInfo, info: RequestInfo, query?: URLSearc
 }
 
 const readsMany: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection'])
-
-/** Administrators may do everything, and anybody may ask how the server is. */
-export const basicAuthorizer: Authorizer = {
-  authorize: attributes => {
-    if (attributes.user.groups.includes('system:masters')) return allowed
-    if (!attributes.isResource && /^\/(?:healthz|livez|readyz|version)(?:\/|$)/.test(attributes.path))
-      return allowed
-    return noOpinion
-  },
-}

@@ -8,6 +8,7 @@ import type { JsonValue } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch, type PatchKind } from '#/api/patch.ts'
 import { quote } from '#/api/quote.ts'
+import { isCustomKind } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
 import type { Call } from './call.ts'
 import { bodyBytes } from './decode-body.ts'
@@ -25,7 +26,7 @@ export function patchKindOf({ context, resource }: Call): PatchKind | 'apply' {
   const contentType = (context.request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
   const kind = patchMediaTypes.get(contentType)
   // Which lists to merge is not known of custom kinds.
-  const isCustom = resource.schema.name === ''
+  const isCustom = isCustomKind(resource)
   if (kind !== undefined && !(kind === 'strategic' && isCustom)) return kind
   throw unsupportedMediaType(
     [...patchMediaTypes.keys()].filter(each => !isCustom || !each.includes('strategic')),

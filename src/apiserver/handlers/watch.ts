@@ -193,17 +193,12 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
         : timeoutMsMin * (1 + random.fraction('watch timeout'))
     const timeout = clock.setTimer(Math.min(timeoutMs, timeoutMsMax), () => this.#finish('time'))
     if (!allowWatchBookmarks) return [timeout]
-    const bookmarks = {
-      timer: clock.setTimer(bookmarkMs, () => undefined),
-      cancel: () => bookmarks.timer.cancel(),
-    }
     const again = (): void => {
       this.#bookmark()
-      bookmarks.timer = clock.setTimer(bookmarkMs, again)
+      next = clock.setTimer(bookmarkMs, again)
     }
-    bookmarks.cancel()
-    bookmarks.timer = clock.setTimer(bookmarkMs, again)
-    return [timeout, bookmarks]
+    let next = clock.setTimer(bookmarkMs, again)
+    return [timeout, { cancel: () => next.cancel() }]
   }
 
   #bookmark(): void {

@@ -4,6 +4,7 @@
  * has come as far as the store.
  */
 import { Deque } from '#/base/deque.ts'
+import { forEachPrefix, prefixEnd } from '#/base/key-path.ts'
 import { SortedMap } from '#/base/sorted-map.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { StoreError, type Entry, type Store, type StoreEvent, type Watch } from '#/store/store.ts'
@@ -79,7 +80,7 @@ export class ObjectCache {
 
   /** Objects below a prefix, in the order of their keys, from the first key after `after`. */
   *list(prefix: string, after?: string): Generator<StoredObject, void, undefined> {
-    const end = `${prefix.slice(0, -1)}0`
+    const end = prefixEnd(prefix)
     for (const object of this.#objects.valuesFrom(after === undefined ? prefix : `${after}\0`)) {
       if (object.key >= end) return
       yield object
@@ -88,7 +89,7 @@ export class ObjectCache {
 
   /** How many objects below a prefix follow a key. */
   countAfter(prefix: string, after: string): number {
-    return this.#objects.rank(`${prefix.slice(0, -1)}0`) - this.#objects.rank(`${after}\0`)
+    return this.#objects.rank(prefixEnd(prefix)) - this.#objects.rank(`${after}\0`)
   }
 
   /** The revision of the store; everything that was written before the call is at or below it. */
@@ -255,12 +256,11 @@ export class ObjectCache {
 
   /** Notes the change for every prefix of the key, and calls back with the subscribers of each. */
   #forSubscribers({ key, revision }: CacheEvent, visit: (subscriber: Subscriber) => void): void {
-    for (let slash = key.indexOf('/'); slash !== -1; slash = key.indexOf('/', slash + 1)) {
-      const prefix = key.slice(0, slash + 1)
+    forEachPrefix(key, prefix => {
       this.#lastChanges.set(prefix, revision)
       this.#subscribers.get(prefix)?.forEach(visit)
-    }
-    this.#subscribers.get(key)?.forEach(visit)
+    })
+    if (!key.endsWith('/')) this.#subscribers.get(key)?.forEach(visit)
   }
 
   #advance(revision: number): void {

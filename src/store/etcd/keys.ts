@@ -1,3 +1,4 @@
+import { prefixEnd } from '#/base/key-path.ts'
 import { assert } from '#/base/assert.ts'
 import type { Entry, StoreEvent } from '../store.ts'
 import { deleteEvent, type Event, type KeyValue } from './messages.ts'
@@ -23,7 +24,7 @@ export class KeySpace {
   /** What a range over everything below a prefix ends before. */
   endOf(prefix: string): Uint8Array {
     assert(prefix.endsWith('/'), `prefix ${prefix} ends with a slash`)
-    return Buffer.from(`${this.#prefix}${prefix.slice(0, -1)}0`)
+    return Buffer.from(`${this.#prefix}${prefixEnd(prefix)}`)
   }
 
   entry(kv: KeyValue): Entry {

@@ -4,6 +4,7 @@
  */
 import { assert } from '#/base/assert.ts'
 import { Deque } from '#/base/deque.ts'
+import { prefixEnd } from '#/base/key-path.ts'
 import { SortedMap } from '#/base/sorted-map.ts'
 import { StoreError } from '../store.ts'
 import { isDeletion, type Version } from './version.ts'
@@ -74,6 +75,7 @@ export class History {
     const { prefix, limit = Infinity, revision = this.#revision } = options
     this.#assertReadable(revision)
     const start = options.after === undefined ? prefix : `${options.after}\0`
+    assert(prefix.endsWith('/'), `prefix ${prefix} ends with a slash`)
     const end = prefixEnd(prefix)
     const versions: Version[] = []
     const candidates = revision === this.#revision ? this.#live.valuesFrom(start) : this.#merged(start, end)
@@ -231,12 +233,6 @@ export class History {
 
 /** An empty store is at revision 1, as etcd is, so that a list of nothing has a revision to watch from. */
 const firstRevision = 1
-
-/** The first string after every key below a prefix that ends with a slash. */
-function prefixEnd(prefix: string): string {
-  assert(prefix.endsWith('/'), `prefix ${prefix} ends with a slash`)
-  return `${prefix.slice(0, -1)}0`
-}
 
 function versionAt(newest: Version, revision: number): Version | undefined {
   const version = newest.revision <= revision ? newest : lastAtOrBefore(newest.older, revision)

@@ -2,6 +2,7 @@
  * Hands every committed write to the watchers it concerns. Watchers are found by the path of the key, so the
  * cost of a write does not depend on watchers of other prefixes.
  */
+import { forEachPrefix } from '#/base/key-path.ts'
 import { StoreError, type StoreEvent, type Watch, type WatchBatch, type WatchOptions } from '../store.ts'
 import type { History } from './history.ts'
 import { toEvent, type ReadValue, type Version } from './version.ts'
@@ -26,15 +27,18 @@ export class WatchHub {
     const woken = new Set<Watcher>()
     for (const version of versions) {
       let event: StoreEvent | undefined
-      for (const prefix of pathPrefixes(version.key)) {
+      const visit = (prefix: string): void => {
         const watchers = this.#watchers.get(prefix)
-        if (watchers === undefined) continue
+        if (watchers === undefined) return
         event ??= toEvent(version, this.#readValue)
         for (const watcher of watchers) {
           watcher.push(event)
           woken.add(watcher)
         }
       }
+      forEachPrefix(version.key, visit)
+      // A key that ends with a slash is its own last prefix.
+      if (!version.key.endsWith('/')) visit(version.key)
     }
     for (const watcher of woken) watcher.wake()
   }
@@ -163,11 +167,4 @@ class Watcher implements Watch {
     await promise
     this.#wake = undefined
   }
-}
-
-/** Every prefix of a key that a watch may name: up to and including each slash, and the whole key. */
-function* pathPrefixes(key: string): Generator<string, void, undefined> {
-  for (let slash = key.indexOf('/'); slash !== -1; slash = key.indexOf('/', slash + 1))
-    yield key.slice(0, slash + 1)
-  if (!key.endsWith('/')) yield key
 }
