@@ -95,6 +95,17 @@ test('a private folder is entered from the folder it is in, and by its front doo
   check({ ...kinds, ...used('src/api/scheme.ts', `/** . */\nimport './kinds/core/defaults.ts'\n`) })
   check({
     ...kinds,
+    'src/api/kinds/apps/rules.ts': `import '../core/defaults.ts'
+`,
+    ...used(
+      'src/api/scheme.ts',
+      `/** . */
+import './kinds/apps/rules.ts'
+`,
+    ),
+  })
+  check({
+    ...kinds,
     'tools/generate-api.ts': `import '#/api/kinds/core/defaults.ts'\nimport '#/api/generated/a.ts'\n`,
   })
   check(
@@ -177,6 +188,11 @@ test('a function is long however it is written, and other blocks are no function
   for (const head of other) check({ 'tools/a.ts': `${head}\n${lines(90)}}\n` })
   check({ 'tools/a.ts': `function run() {\n${lines(68)}}\n` })
   check({ 'tools/a.test.ts': `describe('a', () => {\n${lines(90)}  assert(1)\n})\n` })
+  check({ 'tools/a.test.ts': `test('a', () => {\n${lines(97)}  assert(1)\n})\n` })
+  check(
+    { 'tools/a.test.ts': `test('a', () => {\n${lines(99)}  assert(1)\n})\n` },
+    'tools/a.test.ts:1: 102 lines: past 100',
+  )
 })
 
 test('a front door begins with a comment', () => {
@@ -190,6 +206,15 @@ test('a test asserts something', () => {
     'src/base/heap.test.ts': silent.replace('import assert', 'import same').replace('run()', 'same.ok(1)'),
   })
   check({ 'src/base/heap.test.ts': `import '../../tests/heap.conformance.ts'\n` })
+  const cases = `import { check } from './testdata/check.ts'\ntest('a', () => check())\n`
+  check({
+    'src/base/heap.test.ts': cases,
+    'src/base/testdata/check.ts': `${usesAssert}\nexport const check = () => assert(1)\n`,
+  })
+  check(
+    { 'src/base/heap.test.ts': cases, 'src/base/testdata/check.ts': 'export const check = () => 1\n' },
+    'src/base/heap.test.ts:1: asserts nothing',
+  )
 })
 
 test('names are kebab-case', () => {

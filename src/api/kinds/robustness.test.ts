@@ -11,7 +11,7 @@ import { discovery } from './discovery/rules.ts'
 import { events } from './events/rules.ts'
 import { networking } from './networking/rules.ts'
 import { storage } from './storage/rules.ts'
-import { arbitraryObject } from './testdata/arbitrary-object.ts'
+import { arbitraryObject } from '../arbitrary-object.ts'
 
 const objectsPerKind = 150
 /** Their rules are tested with the rest of what pods are. */
@@ -49,7 +49,7 @@ function checkKinds(group: string, all: GroupRules): void {
     for (let seed = 0; seed < objectsPerKind; seed++) {
       const random = new SeededRandom(`${kind} ${seed}`)
       const [given, stored] = [0, 1].map(
-        () => deepFreeze(arbitraryObject(schema, random)) as KubernetesObject,
+        () => deepFreeze(arbitraryObject(schema, { random })) as KubernetesObject,
       )
       assert.ok(given && stored)
       try {

@@ -8,7 +8,7 @@ import type { KindRules } from '../kind-rules.ts'
 import type { KubernetesObject } from '../metadata.ts'
 import type { Resource } from '../resource.ts'
 import { rulesOf } from './rules.ts'
-import { arbitraryObject } from './testdata/arbitrary-object.ts'
+import { arbitraryObject } from '../arbitrary-object.ts'
 
 test('a kind has the same rules in all versions, and what is no kind has none', () => {
   const autoscalers = defaultResources().filter(({ plural }) => plural === 'horizontalpodautoscalers')
@@ -78,7 +78,7 @@ test('no object of the right types makes a rule throw', () => {
     for (let seed = 0; seed < objectsPerKind; seed++) {
       const random = new SeededRandom(`${resource.plural} ${seed}`)
       const [given, stored] = [0, 1].map(
-        () => deepFreeze(arbitraryObject(resource.schema, random)) as KubernetesObject,
+        () => deepFreeze(arbitraryObject(resource.schema, { random })) as KubernetesObject,
       )
       assert.ok(given && stored)
       try {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '#/base/seeded-random.ts'
+import { arbitraryObject } from '#/api/arbitrary-object.ts'
 import { structDefinition } from '#/api/definitions.ts'
 import { isApiError } from '#/api/errors.ts'
-import { deepFreeze, type JsonValue } from '#/api/json-value.ts'
+import { deepFreeze } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { Schema } from '#/api/schema.ts'
 import { readAdmission } from '../admission.ts'
 import type { ApiServer } from '../api-server.ts'
 import type { UserInfo } from '../request.ts'
@@ -99,7 +99,8 @@ function* writes({ scheme }: ApiServer): Generator<AdmissionRequest> {
     for (let seed = 0; seed < seeds; seed++) {
       const random = new SeededRandom(`${name} ${definition} ${seed}`)
       const [object, before] = [0, 1].map(
-        () => deepFreeze(arbitrary(structDefinition(definition), random)) as KubernetesObject,
+        () =>
+          deepFreeze(arbitraryObject(structDefinition(definition), { random, words })) as KubernetesObject,
       )
       for (const operation of ['CREATE', 'UPDATE', 'DELETE'] as const) {
         for (const subresource of subresources) {
@@ -125,71 +126,19 @@ function* writes({ scheme }: ApiServer): Generator<AdmissionRequest> {
   }
 }
 
-/** Levels below which fields are left out. */
-const depthMax = 8
-
-/** Something of the right types with nothing else right about it. */
-function arbitrary(schema: Schema, random: SeededRandom, depth = 0): JsonValue {
-  const draw = <T>(values: readonly T[]): T => values[random.integer(values.length)]!
-  switch (schema.type) {
-    case 'struct': {
-      const fields = [...schema.fields].filter(([, field]) => depth < depthMax || isScalar(field.schema))
-      return Object.fromEntries(
-        fields.flatMap(([name, field]) => {
-          return random.integer(3) > 0 ? [[name, arbitrary(field.schema, random, depth + 1)]] : []
-        }),
-      )
-    }
-    case 'list':
-      return Array.from({ length: random.integer(3) }, () => arbitrary(schema.items, random, depth + 1))
-    case 'map':
-      return Object.fromEntries(
-        Array.from({ length: random.integer(3) }, () => {
-          return [draw(texts), arbitrary(schema.values, random, depth + 1)]
-        }),
-      )
-    case 'string':
-      return schema.format === 'byte' ? Buffer.from(draw(texts)).toString('base64') : draw(texts)
-    case 'quantity':
-      return draw(['0', '-1', '1', '1500m', '1n', '1Gi', '9E'])
-    case 'boolean':
-      return draw([true, false])
-    case 'int-or-string':
-      return draw<number | string>([0, 80, -1, 'http', ''])
-    case 'integer':
-    case 'number':
-      return draw([0, 1, -1, 80, 70_000, 2 ** 31 - 1])
-    case 'any':
-      return draw<JsonValue>([null, {}, [], 'a'])
-  }
-}
-
-const texts = [
-  '',
-  'a',
-  'A b',
+/** What plugins look for. */
+const words = [
   'default',
   'n',
-  '__proto__',
-  'constructor',
   'kubernetes.io/kube-apiserver-client',
   'true',
-  '\0',
   'kubernetes.io/config.mirror',
   'pod-security.kubernetes.io/enforce',
   'restricted',
-  'Exists',
   'NoExecute',
-  'cpu',
-  'storage',
   'example.com/gpu',
   'Always',
   'windows',
   'system-node-critical',
-  `x${'.x'.repeat(200)}`,
   '-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----',
 ]
-
-function isScalar({ type }: Schema): boolean {
-  return type !== 'struct' && type !== 'list' && type !== 'map'
-}

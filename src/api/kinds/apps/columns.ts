@@ -10,6 +10,7 @@ import type {
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { containerImages, containerNames, labelsText, selectorText, withGroup } from '../cell-text.ts'
 import { containersColumn, imagesColumn, integerColumn, selectorColumn, textColumn } from '../make-column.ts'
+import { replicaColumns } from '../replica-columns.ts'
 import type { Unchecked } from '../unchecked.ts'
 
 const deploymentColumns: KindColumns<Deployment> = {
@@ -39,32 +40,7 @@ const deploymentColumns: KindColumns<Deployment> = {
   },
 }
 
-const replicaSetColumns: KindColumns<ReplicaSet> = {
-  columns: [
-    nameColumn,
-    integerColumn('Desired', 'How many pods there should be.'),
-    integerColumn('Current', 'How many pods there are.'),
-    integerColumn('Ready', 'How many pods are ready.'),
-    ageColumn,
-    containersColumn,
-    imagesColumn,
-    selectorColumn,
-  ],
-  cells: (object: Unchecked<ReplicaSet>, nowMs) => {
-    const { spec, status } = object
-    const containers = spec?.template?.spec?.containers
-    return [
-      nameOf(object),
-      spec?.replicas ?? 0,
-      status?.replicas ?? 0,
-      status?.readyReplicas ?? 0,
-      ageOf(object, nowMs),
-      containerNames(containers),
-      containerImages(containers),
-      selectorText(spec?.selector),
-    ]
-  },
-}
+const replicaSetColumns = replicaColumns<ReplicaSet>(({ spec }) => selectorText(spec?.selector))
 
 const statefulSetColumns: KindColumns<StatefulSet> = {
   columns: [

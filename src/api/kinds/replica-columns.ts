@@ -1,0 +1,40 @@
+/** The table of what keeps a number of pods alike: replica sets, and the replication controllers before them. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../columns.ts'
+import type { ReplicaSet } from '../generated/apps/v1.ts'
+import type { ReplicationController } from '../generated/core/v1.ts'
+import type { KindColumns } from '../table-columns.ts'
+import { containerImages, containerNames } from './cell-text.ts'
+import { containersColumn, imagesColumn, integerColumn, selectorColumn } from './make-column.ts'
+import type { Unchecked } from './unchecked.ts'
+
+/** They differ in what a selector is. */
+export function replicaColumns<T extends ReplicaSet | ReplicationController>(
+  selectorText: (object: Unchecked<T>) => string,
+): KindColumns<T> {
+  return {
+    columns: [
+      nameColumn,
+      integerColumn('Desired', 'How many pods there should be.'),
+      integerColumn('Current', 'How many pods there are.'),
+      integerColumn('Ready', 'How many pods are ready.'),
+      ageColumn,
+      containersColumn,
+      imagesColumn,
+      selectorColumn,
+    ],
+    cells: (object, nowMs) => {
+      const { spec, status }: Unchecked<ReplicaSet | ReplicationController> = object
+      const containers = spec?.template?.spec?.containers
+      return [
+        nameOf(object),
+        spec?.replicas ?? 0,
+        status?.replicas ?? 0,
+        status?.readyReplicas ?? 0,
+        ageOf(object, nowMs),
+        containerNames(containers),
+        containerImages(containers),
+        selectorText(object as Unchecked<T>),
+      ]
+    },
+  }
+}
