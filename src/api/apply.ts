@@ -94,7 +94,7 @@ export function applyConfiguration(options: ApplyOptions): ApplyOutcome {
 }
 
 export interface UpdateOptions extends WriteOptions {
-  /** As it is to be stored, after defaults and admission. */
+  /** After defaults. What admission adds later belongs to nobody. */
   readonly updated: JsonObject
 }
 
@@ -126,6 +126,17 @@ export function discardTimeChange(live: JsonObject, updated: JsonObject): JsonOb
   if (before.length !== after.length) return updated
   if (!equalJson(before.map(withoutTime), after.map(withoutTime))) return updated
   return equalJson(withManagedFields(live, undefined), withManagedFields(updated, undefined)) ? live : updated
+}
+
+/** Why managed fields that somebody else wrote cannot be understood; undefined when they can. */
+export function faultOfManagedFields(managedFields: JsonValue | undefined): string | undefined {
+  try {
+    decodeManagedFields(managedFields)
+    return undefined
+  } catch (error) {
+    if (error instanceof FieldPathError) return error.message
+    throw error
+  }
 }
 
 function withoutTime(entry: JsonValue): JsonObject {

@@ -13,6 +13,7 @@ import { applyStrategicMergePatch } from './patch/strategic-merge-patch.ts'
 import type { Schema } from './schema.ts'
 
 export { createJsonPatch, type JsonPatchOperation } from './patch/create-json-patch.ts'
+export { JsonPatchTestError } from './patch/json-patch.ts'
 export { createMergePatch, createStrategicMergePatch } from './patch/create-merge-patch.ts'
 
 export type PatchKind = 'json' | 'merge' | 'strategic'

@@ -145,3 +145,23 @@ test('two kinds with one name or two forms of storage are refused and change not
   assert.throws(() => scheme.register(twice, { ...twice }), /one plural/)
   assert.equal(scheme.resources(), before)
 })
+
+test('what extends resources does so with those that are there and with those that come', () => {
+  const widgets = custom('example.com/v1 widgets Widget')
+  const scheme = new Scheme([pods])
+  const made = new Map<Resource, Resource>()
+  scheme.extend(resource => {
+    const extended = made.get(resource) ?? { ...resource, categories: [...resource.categories, 'more'] }
+    made.set(resource, extended)
+    return extended
+  })
+  const changes: SchemeChange[] = []
+  scheme.onChange(change => changes.push(change))
+  scheme.register(widgets)
+  scheme.register(widgets)
+  assert.equal(show(scheme.inCategory('more')), '/v1/pods example.com/v1/widgets')
+  assert.deepEqual(changes, [{ added: [made.get(widgets)], removed: [] }])
+  scheme.unregister({ group: 'example.com', version: 'v1', resource: 'widgets' })
+  assert.deepEqual(changes[1], { added: [], removed: [made.get(widgets)] })
+  assert.equal(new Scheme([pods]).inCategory('more').length, 0)
+})

@@ -30,6 +30,7 @@ export class Scheme {
   #byName: ReadonlyMap<string, readonly Resource[]> = new Map()
   #byCategory: ReadonlyMap<string, readonly Resource[]> = new Map()
   readonly #listeners = new Set<(change: SchemeChange) => void>()
+  #extend: (resource: Resource) => Resource = resource => resource
 
   constructor(resources: readonly Resource[] = []) {
     this.#index(resources)
@@ -49,18 +50,29 @@ export class Scheme {
    * custom kind has made sure of its names: two kinds with one name in a group are an error of the program.
    */
   change({
-    add = [],
+    add: given = [],
     remove = [],
   }: {
     readonly add?: readonly Resource[]
     readonly remove?: readonly GroupVersionResource[]
   }): void {
+    const add = given.map(this.#extend)
     const gone = new Set([...remove.map(resourceKey), ...add.map(keyOf)])
     const removed = this.#resources.filter(each => gone.has(keyOf(each)) && !add.includes(each))
     const added = add.filter(each => this.#byResource.get(keyOf(each)) !== each)
     if (added.length === 0 && removed.length === 0) return
     this.#index([...this.#resources.filter(each => !gone.has(keyOf(each))), ...add])
     for (const listener of this.#listeners) listener({ added, removed })
+  }
+
+  /**
+   * From now on each resource is what `extend` makes of it, those that are here already and those that come. It makes
+   * the same of the same. Called before anybody listens.
+   */
+  extend(extend: (resource: Resource) => Resource): void {
+    const before = this.#extend
+    this.#extend = resource => extend(before(resource))
+    this.#index(this.#resources.map(extend))
   }
 
   /** Calls back after each change, until the returned function is called. */

@@ -12,12 +12,13 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'platform': ['base'],
   'api': ['base'],
   'store': foundation,
+  'cel': ['base', 'api'],
   'cri': foundation,
   'network': vocabulary,
   'client': vocabulary,
-  'apiserver': [...vocabulary, 'store'],
-  'controllers': clients,
-  'scheduler': clients,
+  'apiserver': [...vocabulary, 'store', 'cel'],
+  'controllers': [...clients, 'cel'],
+  'scheduler': [...clients, 'cel'],
   'kubelet': [...clients, 'cri', 'network'],
   'proxy': clients,
   'dns': clients,
@@ -29,7 +30,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Compositions: they may know every component, and no component knows them. */
-const compositions: ReadonlySet<string> = new Set(['simulation', 'commands'])
+const compositions: ReadonlySet<string> = new Set(['simulation', 'commands', 'cluster'])
 
 /** Randomness comes in through the API's functions too: the type may be named where the component may not be used. */
 const typesForAll: ReadonlySet<string> = new Set(['src/platform/platform.ts'])

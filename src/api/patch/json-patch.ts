@@ -1,5 +1,5 @@
 /** JSON patch, RFC 6902, with the limits and the leniencies that Kubernetes' API has. */
-import { apiError, badRequest, requestEntityTooLarge, type ApiError } from '../errors.ts'
+import { ApiError, apiError, badRequest, requestEntityTooLarge } from '../errors.ts'
 import { equalJson, type JsonValue } from '../json-value.ts'
 import { showValue } from '../quote.ts'
 import { DocumentDraft, type Path } from './document-draft.ts'
@@ -14,6 +14,9 @@ export const operationsMax = 10_000
  * gigabyte.
  */
 const copiedSizeMax = 3 * 1024 * 1024
+
+/** A `test` operation found another value: nothing is wrong with the patch, it is not meant for this document. */
+export class JsonPatchTestError extends ApiError {}
 
 /**
  * The document with all operations performed. When one fails, an error is thrown and nothing has happened.
@@ -134,7 +137,8 @@ function operationFailed(operation: Operation, problem: string): ApiError {
     message: `cannot ${op} ${path}: ${problem}`,
     field: `patch[${operation.index}]`,
   }
-  return apiError('Invalid', rejected, { causes: [cause] })
+  const error = apiError('Invalid', rejected, { causes: [cause] })
+  return operation.op === 'test' && problem !== missing ? new JsonPatchTestError(error.status) : error
 }
 
 function nestsDeeper(value: JsonValue, levels: number): boolean {

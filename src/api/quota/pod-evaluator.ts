@@ -47,8 +47,9 @@ export const podEvaluator: QuotaEvaluator = {
     if (operation === 'CREATE') return subresource === ''
     if (subresource === 'resize') return true
     if (subresource !== '' || before === undefined) return false
-    // Everything else that counts cannot change.
-    return isTerminating(object as Pod) !== isTerminating(before as Pod)
+    // Everything else that counts cannot change once the pod is initialized, as nearly all are from the beginning.
+    const isFixed = before.metadata === undefined || !('initializers' in before.metadata)
+    return !isFixed || isTerminating(object as Pod) !== isTerminating(before as Pod)
   },
   missing: (object, resources) => missing((object as Pod).spec ?? { containers: [] }, resources),
 }

@@ -17,6 +17,7 @@ import type {
 } from '../../generated/resource/v1.ts'
 import { validateLabelName as validateLabelKey } from '../../labels.ts'
 import { checkLabelValue } from '../../names.ts'
+import { isSemanticVersion } from '../../semantic-version.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { validateBindingConditions } from './binding-conditions.ts'
 import { taintEffects } from './device-claim.ts'
@@ -93,17 +94,10 @@ function validateAttribute(field: string, attribute: Unchecked<DeviceAttribute>)
   return [...errors, invalid(field, given === 0 ? '' : attribute, 'exactly one value must be specified')]
 }
 
-const numeric = '(?:0|[1-9]\\d*)'
-const preRelease = '(?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)'
-const semanticVersion = new RegExp(
-  `^${numeric}\\.${numeric}\\.${numeric}` +
-    `(?:-${preRelease}(?:\\.${preRelease})*)?(?:\\+[0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*)?$`,
-)
-
 function validateVersion(field: string, version: string): FieldError[] {
   // What is too long is not matched against: it is refused anyway.
   if (Buffer.byteLength(version) > valueBytesMax) return [tooLong(field, valueBytesMax)]
-  if (semanticVersion.test(version)) return []
+  if (isSemanticVersion(version)) return []
   return [invalid(field, version, 'must be a string compatible with semver.org spec 2.0.0')]
 }
 

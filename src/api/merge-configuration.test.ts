@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { structDefinition } from './definitions.ts'
+import type { JsonValue } from './json-value.ts'
+import { MergeError, mergeConfiguration } from './merge-configuration.ts'
+
+const schema = structDefinition('core.v1.Pod')
+
+type JsonObject = { [name: string]: JsonValue }
+
+function check(live: JsonObject, configuration: JsonObject, expected: JsonObject | RegExp): void {
+  if (expected instanceof RegExp) {
+    assert.throws(
+      () => mergeConfiguration(live, configuration, schema),
+      error => error instanceof MergeError && expected.test(error.message),
+    )
+  } else assert.deepEqual(mergeConfiguration(live, configuration, schema), expected)
+}
+
+test('a configuration is laid over an object, lists with keys item by item', () => {
+  const containers = [
+    { name: 'a', image: 'x' },
+    { name: 'b', image: 'y' },
+  ]
+  check(
+    { spec: { containers } },
+    { spec: { containers: [{ name: 'b', tty: true }] } },
+    { spec: { containers: [containers[0]!, { name: 'b', image: 'y', tty: true }] } },
+  )
+  check(
+    { metadata: { labels: { a: '1' } } },
+    { metadata: { labels: { b: '2' } } },
+    {
+      metadata: { labels: { a: '1', b: '2' } },
+    },
+  )
+  const live = { spec: { containers } }
+  assert.equal(mergeConfiguration(live, { spec: {} }, schema), live)
+  const hostile = JSON.parse('{"metadata":{"labels":{"__proto__":"x","constructor":"y"}}}') as JsonObject
+  const merged = mergeConfiguration({ metadata: { labels: { a: '1' } } }, hostile, schema)
+  assert.deepEqual(Object.entries((merged['metadata'] as { labels: JsonObject }).labels), [
+    ['a', '1'],
+    ['__proto__', 'x'],
+    ['constructor', 'y'],
+  ])
+})
+
+test('what is no configuration of the kind, or would replace more than it says, is refused', () => {
+  check(
+    {},
+    { spec: { nothing: 1 } },
+    /^failed to convert patch object .*\.spec\.nothing: field not declared/u,
+  )
+  check({}, { spec: { hostNetwork: 'x' } }, /^failed to convert patch object .*expected boolean/u)
+  check(
+    {},
+    { spec: { containers: [{ name: 'a', args: ['x'], command: ['y'] }], nodeSelector: { a: 'b' } } },
+    /^invalid ApplyConfiguration: may not mutate atomic .*: .*\[0\]\.args, .*\[0\]\.command, \.spec\.nodeSelector$/u,
+  )
+})

@@ -1,0 +1,59 @@
+/**
+ * A configuration laid over an object as server-side apply would, without asking or telling who owns what: how
+ * admission policies change objects.
+ */
+import type { JsonObject } from './apply.ts'
+import { mergeValues } from './apply/merge-values.ts'
+import { fieldElement, indexElement, printElement } from './apply/path-element.ts'
+import { asList, asMap, childSchema, isDeclared, StructureError } from './apply/structure.ts'
+import { validateStructure } from './apply/validate-structure.ts'
+import type { JsonValue } from './json-value.ts'
+import type { Schema } from './schema.ts'
+
+/** A configuration cannot be laid over an object of its kind. */
+export class MergeError extends Error {}
+
+/** The object itself when the configuration changes nothing. Throws MergeError. */
+export function mergeConfiguration(live: JsonObject, configuration: JsonObject, schema: Schema): JsonObject {
+  const problems = validateStructure(schema, configuration)
+  if (problems.length > 0) {
+    const { message } = new StructureError(problems)
+    throw new MergeError(`failed to convert patch object to typed object: ${message}`)
+  }
+  const atomics = findAtomics(schema, configuration)
+  if (atomics.length > 0) {
+    const paths = atomics.join(', ')
+    throw new MergeError(
+      `invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${paths}`,
+    )
+  }
+  try {
+    return asMap(mergeValues(schema, live, configuration)) ?? live
+  } catch (error) {
+    if (!(error instanceof StructureError)) throw error
+    throw new MergeError(`failed to convert original object to typed object: ${error.message}`, {
+      cause: error,
+    })
+  }
+}
+
+/**
+ * Where a configuration would replace as a whole what it only means to change in part. The structure was checked, so it
+ * is no deeper than it may be.
+ */
+function findAtomics(schema: Schema, value: JsonValue, path = ''): string[] {
+  const map = asMap(value)
+  if (map !== undefined && (schema.type === 'struct' || schema.type === 'map')) {
+    const declared = Object.keys(map).filter(key => isDeclared(schema, key))
+    const below = declared.flatMap(key =>
+      findAtomics(childSchema(schema, key), map[key] ?? null, path + printElement(fieldElement(key))),
+    )
+    return schema.atomic ? [path, ...below] : below
+  }
+  const list = asList(value)
+  if (list === undefined || schema.type !== 'list') return []
+  const below = list.flatMap((item, index) =>
+    findAtomics(schema.items, item, path + printElement(indexElement(index))),
+  )
+  return schema.listType === 'atomic' ? [path, ...below] : below
+}

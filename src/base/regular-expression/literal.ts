@@ -1,0 +1,38 @@
+import type { Node } from './syntax.ts'
+
+/** The text that every match begins with, in the common case that there is one. */
+export interface Literal {
+  readonly text: string
+  /** Whether a match is that text and nothing else. */
+  readonly isWhole: boolean
+  readonly isAtStart: boolean
+  /** Only where it is whole. */
+  readonly isAtEnd: boolean
+}
+
+export function literalOf(tree: Node): Literal {
+  const items = tree.kind === 'sequence' ? tree.items : [tree]
+  const isAtStart = isAssertion(items[0], 'text start')
+  let index = isAtStart ? 1 : 0
+  const codePoints: number[] = []
+  for (; index < items.length; index++) {
+    const item = items[index]
+    if (item?.kind !== 'character') break
+    codePoints.push(item.codePoint)
+  }
+  const isAtEnd = index === items.length - 1 && isAssertion(items[index], 'text end')
+  const isWhole = isAtEnd || index === items.length
+  let text = ''
+  for (const codePoint of codePoints) text += String.fromCodePoint(codePoint)
+  return { text, isWhole, isAtStart, isAtEnd }
+}
+
+/** What `test` answers for an expression that is nothing but a literal. */
+export function hasLiteral(text: string, { text: wanted, isAtStart, isAtEnd }: Literal): boolean {
+  if (isAtStart) return isAtEnd ? text === wanted : text.startsWith(wanted)
+  return isAtEnd ? text.endsWith(wanted) : text.includes(wanted)
+}
+
+function isAssertion(node: Node | undefined, assertion: 'text start' | 'text end'): boolean {
+  return node?.kind === 'assertion' && node.assertion === assertion
+}

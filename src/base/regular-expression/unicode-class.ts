@@ -1,0 +1,101 @@
+/**
+ * Classes by their Unicode names: `\p{L}`, `\p{Greek}`. The members come from the engine's own regular
+ * expressions, which carry Unicode's tables.
+ */
+import { codePointMax, isSurrogate, negate, rangesOf, type Ranges } from './character-class.ts'
+
+/** Undefined when there is no such class. Case, spaces, hyphens and underscores of a name do not matter. */
+export function unicodeClass(name: string): Ranges | undefined {
+  const property = properties().get(looseName(name))
+  if (property === undefined) return undefined
+  const known = classes.get(property)
+  if (known !== undefined) return known
+  const ranges = membersOf(property)
+  classes.set(property, ranges)
+  return ranges
+}
+
+/** One for each property that was ever asked for: there are fewer than three hundred. */
+const classes = new Map<string, Ranges>()
+
+const categories = [
+  'C Other; Cc Control cntrl; Cf Format; Cn Unassigned; Co Private_Use; Cs Surrogate; L Letter',
+  'LC Cased_Letter; Ll Lowercase_Letter; Lm Modifier_Letter; Lo Other_Letter; Lt Titlecase_Letter',
+  'Lu Uppercase_Letter; M Mark Combining_Mark; Mc Spacing_Mark; Me Enclosing_Mark; Mn Nonspacing_Mark',
+  'N Number; Nd Decimal_Number digit; Nl Letter_Number; No Other_Number; P Punctuation punct',
+  'Pc Connector_Punctuation; Pd Dash_Punctuation; Pe Close_Punctuation; Pf Final_Punctuation',
+  'Pi Initial_Punctuation; Po Other_Punctuation; Ps Open_Punctuation; S Symbol; Sc Currency_Symbol',
+  'Sk Modifier_Symbol; Sm Math_Symbol; So Other_Symbol; Z Separator; Zl Line_Separator',
+  'Zp Paragraph_Separator; Zs Space_Separator',
+]
+
+const scripts = [
+  'Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan Balinese Bamum Bassa_Vah Batak Bengali',
+  'Bhaiksuki Bopomofo Brahmi Braille Buginese Buhid Canadian_Aboriginal Carian Caucasian_Albanian Chakma',
+  'Cham Cherokee Chorasmian Common Coptic Cuneiform Cypriot Cypro_Minoan Cyrillic Deseret Devanagari',
+  'Dives_Akuru Dogra Duployan Egyptian_Hieroglyphs Elbasan Elymaic Ethiopic Georgian Glagolitic Gothic',
+  'Grantha Greek Gujarati Gunjala_Gondi Gurmukhi Han Hangul Hanifi_Rohingya Hanunoo Hatran Hebrew Hiragana',
+  'Imperial_Aramaic Inherited Inscriptional_Pahlavi Inscriptional_Parthian Javanese Kaithi Kannada',
+  'Katakana Kawi Kayah_Li Kharoshthi Khitan_Small_Script Khmer Khojki Khudawadi Lao Latin Lepcha Limbu',
+  'Linear_A Linear_B Lisu Lycian Lydian Mahajani Makasar Malayalam Mandaic Manichaean Marchen',
+  'Masaram_Gondi Medefaidrin Meetei_Mayek Mende_Kikakui Meroitic_Cursive Meroitic_Hieroglyphs Miao Modi',
+  'Mongolian Mro Multani Myanmar Nabataean Nag_Mundari Nandinagari New_Tai_Lue Newa Nko Nushu',
+  'Nyiakeng_Puachue_Hmong Ogham Ol_Chiki Old_Hungarian Old_Italic Old_North_Arabian Old_Permic Old_Persian',
+  'Old_Sogdian Old_South_Arabian Old_Turkic Old_Uyghur Oriya Osage Osmanya Pahawh_Hmong Palmyrene',
+  'Pau_Cin_Hau Phags_Pa Phoenician Psalter_Pahlavi Rejang Runic Samaritan Saurashtra Sharada Shavian',
+  'Siddham SignWriting Sinhala Sogdian Sora_Sompeng Soyombo Sundanese Syloti_Nagri Syriac Tagalog Tagbanwa',
+  'Tai_Le Tai_Tham Tai_Viet Takri Tamil Tangsa Tangut Telugu Thaana Thai Tibetan Tifinagh Tirhuta Toto',
+  'Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square',
+]
+
+let propertiesCache: ReadonlyMap<string, string> | undefined
+
+/** From a loose name to the property as the engine writes it. */
+function properties(): ReadonlyMap<string, string> {
+  if (propertiesCache !== undefined) return propertiesCache
+  const found = new Map<string, string>()
+  for (const name of ['Any', 'ASCII', 'Assigned']) found.set(looseName(name), name)
+  for (const entry of categories.join('; ').split('; ')) {
+    const names = entry.split(' ')
+    for (const name of names) found.set(looseName(name), names[0] ?? '')
+  }
+  for (const name of scripts.join(' ').split(' ')) found.set(looseName(name), `Script=${name}`)
+  propertiesCache = found
+  return found
+}
+
+function looseName(name: string): string {
+  return name.replace(/[-_ ]/g, '').toLowerCase()
+}
+
+const blockSize = 0x1000
+/** Nothing is assigned between these, nor will be soon: all are alike. */
+const unassigned = { first: 0x40000, last: 0xdffff }
+
+/** Some ten milliseconds: the engine is asked about nearly every code point there is. */
+function membersOf(property: string): Ranges {
+  // Halves of pairs make pairs when they are put side by side, so they are not asked about.
+  if (property === 'Cs') return [0xd800, 0xdfff]
+  if (property === 'Any') return negate([])
+  const expression = new RegExp(`\\p{${property}}+`, 'gu')
+  const pairs = property === 'C' || property === 'Assigned' ? [0xd800, 0xdfff] : []
+  if (String.fromCodePoint(unassigned.first).search(expression) === 0) {
+    pairs.push(unassigned.first, unassigned.last)
+  }
+  for (let first = 0; first <= codePointMax; first += blockSize) {
+    if (first >= unassigned.first && first <= unassigned.last) continue
+    const text = blockText(first)
+    for (const { index, 0: run } of text.matchAll(expression)) {
+      pairs.push(text.codePointAt(index) ?? 0, run.codePointAt(run.length - (first > 0xffff ? 2 : 1)) ?? 0)
+    }
+  }
+  return rangesOf(pairs)
+}
+
+function blockText(first: number): string {
+  const members: number[] = []
+  for (let codePoint = first; codePoint < first + blockSize; codePoint++) {
+    if (!isSurrogate(codePoint)) members.push(codePoint)
+  }
+  return String.fromCodePoint(...members)
+}

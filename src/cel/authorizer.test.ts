@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  AuthorizationAnswers,
+  AuthorizerValue,
+  authorizerType,
+  ResourceCheck,
+  resourceCheckType,
+  withAnswers,
+  type AuthorizationAnswer,
+  type AuthorizationQuestion,
+  type Authorize,
+} from './authorizer.ts'
+import { compile } from './cel.ts'
+import { Budget, expressionCostMax } from './cost.ts'
+import { Environment } from './environment.ts'
+import { kubernetesLibraries } from './library.ts'
+import type { Value } from './value.ts'
+
+const environment = new Environment({
+  variables: { 'authorizer': authorizerType, 'authorizer.requestResource': resourceCheckType },
+  libraries: kubernetesLibraries,
+})
+
+function run(expression: string, authorize: Authorize): Value | Promise<Value> {
+  const authorizer = new AuthorizerValue(new AuthorizationAnswers(authorize))
+  const variables = {
+    authorizer,
+    'authorizer.requestResource': new ResourceCheck(authorizer, {
+      group: '',
+      resource: 'pods',
+      namespace: 'a',
+      name: 'b',
+    }),
+  }
+  const program = compile(expression, environment)
+  return withAnswers(() => program.evaluate(variables, new Budget(expressionCostMax)))
+}
+
+/** What is asked, in short, and nothing is allowed but reading. */
+function answer(question: AuthorizationQuestion, asked: string[]): AuthorizationAnswer {
+  const { serviceAccount } = question
+  const who = serviceAccount ? `${serviceAccount.namespace}:${serviceAccount.name} ` : ''
+  asked.push(who + (question.isResource ? resourceText(question) : `${question.verb} ${question.path}`))
+  if (question.verb === 'get') return { decision: 'allow', reason: 'reading is free' }
+  return question.verb === 'fail'
+    ? { decision: 'no opinion', reason: '', error: 'it broke' }
+    : { decision: 'deny', reason: 'no' }
+}
+
+function resourceText(question: AuthorizationQuestion & { isResource: true }): string {
+  const { verb, group, version, resource, subresource, namespace, name, fieldSelector, labelSelector } =
+    question
+  const place = [group, version, resource, subresource, namespace, name].join('/')
+  return [verb, place, fieldSelector?.rawSelector, labelSelector?.rawSelector].filter(Boolean).join(' ')
+}
+
+test('a check asks for what was described', () => {
+  const check = (expression: string, expectedValue: Value, ...expected: string[]): void => {
+    const asked: string[] = []
+    assert.equal(
+      run(expression, question => answer(question, asked)),
+      expectedValue,
+      expression,
+    )
+    assert.deepEqual(asked, expected)
+  }
+  check(`authorizer.path('/healthz').check('get').allowed()`, true, 'get /healthz')
+  check(`authorizer.path('/healthz').check('post').allowed()`, false, 'post /healthz')
+  check(
+    `authorizer.group('apps').resource('deployments').check('get').reason()`,
+    'reading is free',
+    'get apps/*/deployments///',
+  )
+  check(
+    `authorizer.group('').resource('pods').subresource('log').namespace('n').name('p').check('get').allowed()`,
+    true,
+    'get /*/pods/log/n/p',
+  )
+  check(`authorizer.group('').resource('pods').check('fail').errored()`, true, 'fail /*/pods///')
+  check(`authorizer.group('').resource('pods').check('fail').error()`, 'it broke', 'fail /*/pods///')
+  check(`authorizer.group('').resource('pods').check('get').error()`, '', 'get /*/pods///')
+  check(`authorizer.serviceAccount('ns', 'sa').path('/x').check('get').allowed()`, true, 'ns:sa get /x')
+  check(
+    `authorizer.group('').resource('pods').fieldSelector('a=b').labelSelector('c').check('list').allowed()`,
+    false,
+    'list /*/pods/// a=b c',
+  )
+  check(`authorizer.requestResource.check('get').allowed()`, true, 'get /*/pods//a/b')
+  check(`authorizer.requestResource.name('c').check('get').allowed()`, true, 'get /*/pods//a/c')
+})
+
+test('what makes no sense is a fault', () => {
+  const check = (expression: string, message: string): void => {
+    assert.throws(() => run(expression, question => answer(question, [])), {
+      name: 'EvaluationError',
+      message,
+    })
+  }
+  check(`authorizer.path(' ')`, 'path must not be empty')
+  check(`authorizer.group('apps').resource('')`, 'resource must not be empty')
+  check(`authorizer.serviceAccount('not@a#valid!namespace', 'valid')`, 'Invalid service account namespace')
+  check(`authorizer.serviceAccount('valid', 'invalid@*name')`, 'Invalid service account name')
+  const three = ['a', 'b', 'c']
+    .map(path => `authorizer.path('/${path}').check('post').allowed()`)
+    .join(' || ')
+  check(three, 'operation cancelled: actual cost limit exceeded')
+})
+
+test('answers that come later are waited for, each asked once, and no operator swallows the wait', async () => {
+  const asked: string[] = []
+  const later: Authorize = async question => answer(question, asked)
+  const expression = `authorizer.path('/a').check('post').allowed() || authorizer.path('/b').check('get').allowed()`
+  const value = run(expression, later)
+  assert.ok(value instanceof Promise)
+  assert.equal(await value, true)
+  assert.deepEqual(asked, ['post /a', 'get /b'])
+})
+
+test('an authorizer that fails has no opinion', async () => {
+  const failing: Authorize = () => Promise.reject(new Error('the webhook is gone'))
+  assert.equal(await run(`authorizer.path('/a').check('get').error()`, failing), 'the webhook is gone')
+  assert.equal(await run(`authorizer.path('/a').check('get').allowed()`, failing), false)
+})

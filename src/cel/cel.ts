@@ -1,0 +1,60 @@
+/**
+ * The Common Expression Language as Kubernetes uses it: for admission policies, match conditions, rules of
+ * custom resources, device selectors and structured authentication and authorization.
+ *
+ *     const environment = new Environment({ variables: { object: dynType }, libraries })
+ *     const program = compile('object.spec.replicas <= 5', environment)
+ *     program.evaluate({ object: fromJson(pod, dynType) }, new Budget(expressionCostMax))
+ *
+ * An expression is parsed and checked once and runs many times, synchronously. Whole numbers are exact, regular
+ * expressions take linear time, and the budget stops every expression at the same step on every machine. It
+ * knows no clock, no randomness and no protobuf messages.
+ */
+import { CelError } from './cel-error.ts'
+import { check } from './check/check.ts'
+import { type Budget, CostExceeded } from './cost.ts'
+import type { Environment } from './environment.ts'
+import { compile as compileSteps } from './evaluate/compile.ts'
+import { EvaluationError } from './evaluation-error.ts'
+import { Fault } from './fault.ts'
+import { parse } from './parse/parse.ts'
+import type { Type } from './type.ts'
+import type { Value } from './value.ts'
+
+/** An expression that is ready to run. */
+export interface Program {
+  readonly expression: string
+  /** The type of what it returns; dyn when only values will tell. */
+  readonly type: Type
+  /** The variables it uses: others need not be given. */
+  readonly variables: ReadonlySet<string>
+  /** Throws EvaluationError. A variable that is used and not given is an error where it is used. */
+  evaluate(variables: Readonly<Record<string, Value>>, budget: Budget): Value
+}
+
+/** Throws CelError when the expression cannot be understood or does not fit the environment. */
+export function compile(expression: string, environment: Environment): Program {
+  const tree = parse(expression, (...key) => environment.findMacro(...key))
+  const checked = check(tree, environment)
+  if (checked.issues.length > 0) throw new CelError(expression, checked.issues)
+  const run = compileSteps(tree, checked)
+  const { type, variables: used, slotCount } = checked
+  return {
+    expression,
+    type,
+    variables: new Set(used.keys()),
+    evaluate: (variables, budget) => {
+      const slots = Array.from<Value | undefined>({ length: slotCount })
+      for (const [name, slot] of used) {
+        if (Object.hasOwn(variables, name)) slots[slot] = variables[name]
+      }
+      try {
+        return run({ slots, budget })
+      } catch (error) {
+        if (error instanceof Fault) throw new EvaluationError(error.message, 'fault')
+        if (error instanceof CostExceeded) throw new EvaluationError(error.message, 'cost')
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,127 @@
+import { dynType, parameter, partsOf, type Type, withParts } from '../type.ts'
+
+/**
+ * Finds out what type parameters stand for. `assign` either succeeds and remembers what it learned, or fails
+ * and has changed nothing.
+ */
+export class Unifier {
+  readonly #bindings = new Map<string, Type>()
+  /** What to restore when an attempt fails: the parameter and what it was bound to. */
+  #trail: [string, Type | undefined][] = []
+  #fresh = 0
+
+  /** A parameter that nothing is known about. */
+  freshParameter(): Type {
+    return parameter(`_var${this.#fresh++}`)
+  }
+
+  /** Whether values of the first types fit where the second are asked for. */
+  assignAll(from: readonly Type[], to: readonly Type[]): boolean {
+    this.#trail = []
+    if (from.length === to.length && from.every((type, index) => this.#assign(type, to[index]!))) return true
+    for (const [name, before] of this.#trail.reverse()) {
+      if (before === undefined) this.#bindings.delete(name)
+      else this.#bindings.set(name, before)
+    }
+    return false
+  }
+
+  assign(from: Type, to: Type): boolean {
+    return this.assignAll([from], [to])
+  }
+
+  /** The type with everything filled in that is known. */
+  resolve(type: Type): Type {
+    return this.#substitute(type, false)
+  }
+
+  /** As `resolve`, with dyn for what is not known. */
+  resolveFully(type: Type): Type {
+    return this.#substitute(type, true)
+  }
+
+  #substitute(type: Type, isFull: boolean): Type {
+    if (type.kind !== 'parameter') return withParts(type, part => this.#substitute(part, isFull))
+    const bound = this.#bindings.get(type.name)
+    if (bound !== undefined) return this.#substitute(bound, isFull)
+    return isFull ? dynType : type
+  }
+
+  #assign(from: Type, to: Type): boolean {
+    if (to.kind === 'parameter') {
+      const outcome = this.#bind(to.name, from)
+      if (outcome !== 'impossible') return outcome === 'bound'
+    }
+    if (from.kind === 'parameter') return this.#bind(from.name, to) === 'bound'
+    if (isWild(from) || isWild(to)) return true
+    if (from.kind === 'null' || to.kind === 'null') {
+      return from.kind === to.kind || isNullable(from.kind === 'null' ? to : from)
+    }
+    // A type of types fits every other: which one it is, only values tell.
+    if (from.kind === 'type' && to.kind === 'type') return true
+    return haveSame(from, to, (a, b) => this.#assign(a, b))
+  }
+
+  /** `conflict` when the parameter stands for something else already, `impossible` when it is inside the type. */
+  #bind(name: string, type: Type): 'bound' | 'conflict' | 'impossible' {
+    if (type.kind === 'parameter' && type.name === name) return 'bound'
+    const bound = this.#bindings.get(name)
+    if (bound === undefined) {
+      if (this.#contains(type, name)) return 'impossible'
+      this.#set(name, type)
+      return 'bound'
+    }
+    if (!this.#assign(type, bound)) return 'conflict'
+    const general = moreGeneral(type, bound)
+    if (general !== bound && !this.#contains(general, name)) this.#set(name, general)
+    return 'bound'
+  }
+
+  #set(name: string, type: Type): void {
+    this.#trail.push([name, this.#bindings.get(name)])
+    this.#bindings.set(name, type)
+  }
+
+  #contains(type: Type, name: string): boolean {
+    if (type.kind !== 'parameter') return partsOf(type).some(part => this.#contains(part, name))
+    if (type.name === name) return true
+    const bound = this.#bindings.get(type.name)
+    return bound !== undefined && this.#contains(bound, name)
+  }
+}
+
+/** Of two types that fit each other the one that says less. */
+export function moreGeneral(a: Type, b: Type): Type {
+  return isAsGeneral(a, b) ? a : b
+}
+
+export function equalTypes(a: Type, b: Type): boolean {
+  return haveSame(a, b, equalTypes)
+}
+
+function isAsGeneral(a: Type, b: Type): boolean {
+  if (a.kind === 'dyn' || a.kind === 'parameter') return true
+  if (b.kind === 'dyn' || b.kind === 'parameter') return false
+  if (a.kind === 'type' && b.kind === 'type') return true
+  return haveSame(a, b, isAsGeneral)
+}
+
+/** Whether two types are of one kind and name, and what is inside them goes together. */
+function haveSame(a: Type, b: Type, goTogether: (a: Type, b: Type) => boolean): boolean {
+  if (a.kind !== b.kind || nameOf(a) !== nameOf(b)) return false
+  const others = partsOf(b)
+  return partsOf(a).every((part, index) => goTogether(part, others[index]!))
+}
+
+function isWild(type: Type): boolean {
+  return type.kind === 'dyn' || type.kind === 'error'
+}
+
+function isNullable({ kind }: Type): boolean {
+  return ['opaque', 'optional', 'object', 'duration', 'timestamp'].includes(kind)
+}
+
+function nameOf(type: Type): string {
+  if (type.kind === 'object') return type.type.name
+  return type.kind === 'opaque' || type.kind === 'parameter' ? type.name : ''
+}

@@ -1,0 +1,25 @@
+import { isRegularExpression } from '../standard/regular-expressions.ts'
+import { parseDuration, parseTimestamp } from '../standard/time-text.ts'
+import type { Call } from '../syntax.ts'
+
+/** Durations, times and patterns that are written down are looked at before an expression is accepted. */
+export function literalComplaint(call: Call): { offset: number; message: string } | undefined {
+  const argument = call.parameters.at(-1)
+  if (argument?.kind !== 'literal' || typeof argument.value !== 'string') return undefined
+  return isValid(call.name, argument.value)
+    ? undefined
+    : { offset: argument.offset, message: `invalid ${call.name} argument` }
+}
+
+function isValid(name: string, text: string): boolean {
+  switch (name) {
+    case 'duration':
+      return parseDuration(text) !== undefined
+    case 'timestamp':
+      return parseTimestamp(text) !== undefined
+    case 'matches':
+      return isRegularExpression(text)
+    default:
+      return true
+  }
+}

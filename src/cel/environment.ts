@@ -1,0 +1,96 @@
+/**
+ * What an expression may speak of: variables with their types, functions, macros and types. An environment
+ * has the standard library always; everything else is given. It does not change, so one serves many
+ * expressions; `extend` makes a larger one.
+ */
+import type { ConstructedType, Library, Macro, Overload } from './function.ts'
+import { standardLibrary } from './standard/standard.ts'
+import { type Type, typeOfType } from './type.ts'
+import { TypeValue } from './value.ts'
+
+export interface EnvironmentOptions {
+  /** Names may have dots. */
+  readonly variables?: Readonly<Record<string, Type>>
+  readonly libraries?: readonly Library[]
+}
+
+/** What a name stands for: a variable, or a type as a value. */
+export interface Declaration {
+  readonly type: Type
+  readonly value?: TypeValue
+}
+
+export class Environment {
+  readonly #names = new Map<string, Declaration>()
+  readonly #functions = new Map<string, Overload[]>()
+  readonly #macros = new Map<string, Macro>()
+  readonly #libraries: readonly Library[]
+
+  constructor({ variables = {}, libraries = [] }: EnvironmentOptions = {}) {
+    this.#libraries = libraries
+    for (const library of [standardLibrary, ...libraries]) this.#add(library)
+    for (const [name, type] of Object.entries(variables)) this.#names.set(name, { type })
+  }
+
+  /** The same with more. A variable of a known name replaces it. */
+  extend({ variables = {}, libraries = [] }: EnvironmentOptions): Environment {
+    const known = [...this.#names].filter(([, { value }]) => value === undefined)
+    return new Environment({
+      variables: { ...Object.fromEntries(known.map(([name, { type }]) => [name, type])), ...variables },
+      libraries: [...this.#libraries, ...libraries],
+    })
+  }
+
+  findName(name: string): Declaration | undefined {
+    return this.#names.get(name)
+  }
+
+  /** All overloads of a name, methods and functions; undefined when there is none. */
+  findFunction(name: string): readonly Overload[] | undefined {
+    return this.#functions.get(name)
+  }
+
+  findMacro(name: string, isReceiver: boolean, parameters: number): Macro | undefined {
+    return this.#macros.get(macroKey(name, isReceiver, parameters))
+  }
+
+  findConstructor(name: string): ConstructedType | undefined {
+    for (const { constructors } of this.#libraries) {
+      const found = constructors?.find(name)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  #add({ overloads = [], macros = [], types = [] }: Library): void {
+    for (const overload of overloads) {
+      const existing = this.#functions.get(overload.name)
+      if (existing === undefined) this.#functions.set(overload.name, [overload])
+      else existing.push(overload)
+    }
+    for (const macro of macros) {
+      this.#macros.set(macroKey(macro.name, macro.receiver, macro.argumentCount), macro)
+    }
+    for (const type of types) {
+      const name = runtimeName(type)
+      this.#names.set(name, { type: typeOfType(type), value: new TypeValue(name) })
+    }
+  }
+}
+
+function macroKey(name: string, isReceiver: boolean, parameters: number): string {
+  return `${name}:${parameters}:${isReceiver}`
+}
+
+/** The name that `type()` gives for values of the type. */
+function runtimeName(type: Type): string {
+  if (type.kind === 'object') return type.type.name
+  return 'name' in type ? type.name : (runtimeNames.get(type.kind) ?? type.kind)
+}
+
+const runtimeNames: ReadonlyMap<string, string> = new Map([
+  ['null', 'null_type'],
+  ['timestamp', 'google.protobuf.Timestamp'],
+  ['duration', 'google.protobuf.Duration'],
+  ['optional', 'optional_type'],
+])

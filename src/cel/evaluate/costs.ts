@@ -1,0 +1,5 @@
+/** What the parts of an expression cost beside the calls of functions, as in Kubernetes. */
+export const selectCost = 1
+export const listCost = 10
+export const mapCost = 30
+export const structCost = 40

@@ -1,0 +1,48 @@
+/**
+ * `&&`, `||` and `?:`. A fault on one side of `&&` or `||` does not matter when the other side decides, in
+ * whatever order they stand.
+ */
+import { Fault } from '../fault.ts'
+import type { Frame, Step } from './frame.ts'
+
+export function compileAll(terms: readonly Step[]): Step {
+  return frame => decide(terms, frame, false)
+}
+
+export function compileAny(terms: readonly Step[]): Step {
+  return frame => decide(terms, frame, true)
+}
+
+export function compileConditional([condition, whenTrue, whenFalse]: readonly Step[]): Step {
+  return frame => {
+    const value = condition!(frame)
+    if (typeof value !== 'boolean') throw new Fault('no such overload')
+    return value ? whenTrue!(frame) : whenFalse!(frame)
+  }
+}
+
+/** What a step says, or its fault when it says neither true nor false. */
+export function judge(step: Step, frame: Frame): boolean | Fault {
+  try {
+    const value = step(frame)
+    return typeof value === 'boolean' ? value : new Fault('no such overload')
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    frame.budget.charge(faultCost)
+    return error
+  }
+}
+
+/** Kubernetes has faults for nothing; here one takes as long as several steps. */
+const faultCost = 10
+
+function decide(terms: readonly Step[], frame: Frame, decisive: boolean): boolean {
+  let fault: Fault | undefined
+  for (const term of terms) {
+    const outcome = judge(term, frame)
+    if (outcome === decisive) return decisive
+    if (typeof outcome !== 'boolean') fault ??= outcome
+  }
+  if (fault !== undefined) throw fault
+  return !decisive
+}

@@ -1,0 +1,28 @@
+/** What the calls of Kubernetes' own functions cost. */
+import { traversalFactor } from '../cost.ts'
+import { ListValue, MapValue, type Value } from '../value.ts'
+
+/** Of what reads the whole text. */
+export function textCost(text: string): number {
+  return Math.ceil(text.length * traversalFactor)
+}
+
+/** A regular expression is taken for a state for every four characters, each of which looks at the text. */
+export function matchCost(text: string, patternLength: number): number {
+  return Math.ceil((1 + text.length) * traversalFactor) * Math.ceil(patternLength * 0.25)
+}
+
+/** Of what looks at everything in a value once. Walks with a stack of its own: depth comes from clients. */
+export function treeCost(value: Value): number {
+  const pending: Value[] = [value]
+  let cost = 0
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (typeof next === 'string' || next instanceof Uint8Array)
+      cost += Math.floor(next.length * traversalFactor)
+    else if (next instanceof ListValue) for (const item of next) pending.push(item)
+    else if (next instanceof MapValue) {
+      for (const key of next.keys()) pending.push(key, next.get(key) ?? null)
+    } else cost += 1
+  }
+  return cost
+}

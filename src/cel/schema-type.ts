@@ -1,0 +1,111 @@
+/**
+ * The types of API objects, made of their schemas. Fields are made when somebody asks for them, so a recursive
+ * schema is no problem and an unused one costs nothing. What has no schema of its own, such as fields that are
+ * merely preserved, expressions cannot see.
+ */
+import type { ScalarSchema, Schema, StructSchema } from '#/api/schema.ts'
+import { escapeName } from './escape-name.ts'
+import {
+  boolType,
+  bytesType,
+  doubleType,
+  durationType,
+  dynType,
+  intType,
+  listOf,
+  mapOf,
+  objectOf,
+  type ObjectType,
+  stringType,
+  timestampType,
+  type Type,
+} from './type.ts'
+
+/**
+ * Undefined when expressions cannot see values of the schema. Structs without a name of their own get theirs
+ * from the given one and the path to them, so it must be another for every kind.
+ */
+export function schemaType(schema: Schema, name: string): Type | undefined {
+  if (schema.type === 'struct') return objectOf(structType(schema, name))
+  if (schema.type === 'list') {
+    const items = schemaType(schema.items, `${name}.@items`)
+    return items && listOf(items)
+  }
+  if (schema.type === 'map') {
+    const values = schemaType(schema.values, `${name}.@values`)
+    return values && mapOf(stringType, values)
+  }
+  if (schema.type === 'any') return schema.name === undefined ? undefined : dynType
+  return scalarType(schema)
+}
+
+function structType(schema: StructSchema, name: string): ObjectType {
+  const known = made.get(schema)
+  if (known !== undefined) return known
+  const type = new SchemaObject(schema, schema.name === '' ? name : schema.name)
+  made.set(schema, type)
+  return type
+}
+
+const made = new WeakMap<StructSchema, ObjectType>()
+
+class SchemaObject implements ObjectType {
+  readonly name: string
+  readonly #schema: StructSchema
+  readonly #types = new Map<string, Type | undefined>()
+  #properties: ReadonlyMap<string, string> | undefined
+
+  constructor(schema: StructSchema, name: string) {
+    this.#schema = schema
+    this.name = name
+  }
+
+  field(name: string): Type | undefined {
+    if (this.#types.has(name)) return this.#types.get(name)
+    const property = this.#findProperty(name)
+    const field = property === undefined ? undefined : this.#schema.fields.get(property)
+    if (field === undefined) return undefined
+    const type = schemaType(field.schema, `${this.name}.${name}`)
+    this.#types.set(name, type)
+    return type
+  }
+
+  property(name: string): string {
+    return this.#findProperty(name) ?? name
+  }
+
+  fieldOf(property: string): string | undefined {
+    return escapeName(property)
+  }
+
+  #findProperty(name: string): string | undefined {
+    this.#properties ??= new Map(
+      Array.from(this.#schema.fields.keys(), property => [escapeName(property) ?? '', property]),
+    )
+    return this.#properties.get(name)
+  }
+}
+
+function scalarType({ type, format }: ScalarSchema): Type {
+  switch (type) {
+    case 'boolean':
+      return boolType
+    case 'integer':
+      return intType
+    case 'number':
+      return doubleType
+    case 'int-or-string':
+    case 'quantity':
+      return dynType
+    case 'string':
+      return (format === undefined ? undefined : formats.get(format)) ?? stringType
+  }
+}
+
+const formats: ReadonlyMap<string, Type> = new Map<string, Type>([
+  ['byte', bytesType],
+  ['date', timestampType],
+  ['date-time', timestampType],
+  ['date-time-micro', timestampType],
+  ['duration', durationType],
+])

@@ -1,0 +1,201 @@
+/** What can be done with strings. Numbers of characters count characters, never UTF-16 units. */
+import { expressionCostMax, findCost, sizeOf, traversalCost, traversalFactor } from '../cost.ts'
+import { Fault } from '../fault.ts'
+import { globalFunction, method, type Overload } from '../function.ts'
+import { boolType, dynType, intType, listOf, stringType } from '../type.ts'
+import { list, type ListValue, typeName, type Value } from '../value.ts'
+import { searchCost, withPattern } from './regular-expressions.ts'
+import { formatCost, formatString } from './string-format.ts'
+import { characterAt, countCharacters, sliceCharacters, unitOf } from './text.ts'
+
+const stringList = listOf(stringType)
+const byTraversal = { cost: traversalCost }
+const bySearch = { cost: findCost }
+
+export const strings: readonly Overload[] = [
+  method('contains', [stringType, stringType], boolType, (text, part) => text.includes(part), {
+    cost: findCost,
+  }),
+  method(
+    'startsWith',
+    [stringType, stringType],
+    boolType,
+    (text, start) => text.startsWith(start),
+    byTraversal,
+  ),
+  method('endsWith', [stringType, stringType], boolType, (text, end) => text.endsWith(end), byTraversal),
+  method('matches', [stringType, stringType], boolType, matches, { cost: searchCost }),
+  globalFunction('matches', [stringType, stringType], boolType, matches, { cost: searchCost }),
+
+  method('charAt', [stringType, intType], stringType, charAt, byTraversal),
+  method('indexOf', [stringType, stringType], intType, (text, part) => indexOf(text, part, 0n), bySearch),
+  method('indexOf', [stringType, stringType, intType], intType, indexOf, bySearch),
+  method('lastIndexOf', [stringType, stringType], intType, (text, part) => lastIndexOf(text, part), bySearch),
+  method('lastIndexOf', [stringType, stringType, intType], intType, lastIndexOf, bySearch),
+  method('lowerAscii', [stringType], stringType, lowerAscii, byTraversal),
+  method('upperAscii', [stringType], stringType, upperAscii, byTraversal),
+  method('trim', [stringType], stringType, trim, byTraversal),
+  method('quote', [stringType], stringType, quote, byTraversal),
+  globalFunction('strings.quote', [stringType], stringType, quote, byTraversal),
+  method('reverse', [stringType], stringType, text => Array.from(text).reverse().join(''), byTraversal),
+  method(
+    'replace',
+    [stringType, stringType, stringType],
+    stringType,
+    (text, from, to) => replace(text, from, to),
+    {
+      cost: (text, from, to) => replaceCost(text, from, to),
+    },
+  ),
+  method('replace', [stringType, stringType, stringType, intType], stringType, replace, {
+    cost: replaceCost,
+  }),
+  method('split', [stringType, stringType], stringList, (text, separator) => split(text, separator, -1n), {
+    cost: splitCost,
+  }),
+  method('split', [stringType, stringType, intType], stringList, split, { cost: splitCost }),
+  method(
+    'substring',
+    [stringType, intType],
+    stringType,
+    (text, start) => substring(text, start),
+    byTraversal,
+  ),
+  method('substring', [stringType, intType, intType], stringType, substring, byTraversal),
+  method('join', [stringList], stringType, values => join(values, ''), {
+    cost: values => joinCost(values, ''),
+  }),
+  method('join', [stringList, stringType], stringType, join, { cost: joinCost }),
+  method('format', [stringType, listOf(dynType)], stringType, formatString, { cost: formatCost }),
+]
+
+function matches(text: string, pattern: string): boolean {
+  return withPattern(pattern, expression => expression.test(text))
+}
+
+function charAt(text: string, index: bigint): string {
+  const size = BigInt(countCharacters(text))
+  if (index < 0n || index > size) throw outOfRange(index)
+  return sliceCharacters(text, Number(index), Number(index) + 1)
+}
+
+function indexOf(text: string, part: string, offset: bigint): bigint {
+  if (offset < 0n) throw outOfRange(offset)
+  const size = countCharacters(text)
+  if (offset >= BigInt(size)) return part === '' ? BigInt(size) : -1n
+  return BigInt(characterAt(text, text.indexOf(part, unitOf(text, Number(offset)))))
+}
+
+function lastIndexOf(text: string, part: string, offset?: bigint): bigint {
+  if (offset !== undefined && offset < 0n) throw outOfRange(offset)
+  const size = BigInt(countCharacters(text))
+  if (offset !== undefined && offset >= size) return part === '' ? size : -1n
+  const from = offset === undefined ? text.length : unitOf(text, Number(offset))
+  return BigInt(characterAt(text, text.lastIndexOf(part, from)))
+}
+
+function lowerAscii(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, letters => letters.toLowerCase())
+}
+
+function upperAscii(text: string): string {
+  return text.replaceAll(/[a-z]+/g, letters => letters.toUpperCase())
+}
+
+/** White space as Unicode has it; JavaScript's own trim takes the byte order mark and leaves the next line. */
+const spaces = String.raw`[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]`
+const spaceAtStart = new RegExp(`^${spaces}+`)
+const space = new RegExp(spaces)
+
+function trim(text: string): string {
+  let end = text.length
+  while (end > 0 && space.test(text.charAt(end - 1))) end--
+  return text.slice(0, end).replace(spaceAtStart, '')
+}
+
+const quotedSigns: ReadonlyMap<string, string> = new Map([
+  ['\x07', String.raw`\a`],
+  ['\b', String.raw`\b`],
+  ['\f', String.raw`\f`],
+  ['\n', String.raw`\n`],
+  ['\r', String.raw`\r`],
+  ['\t', String.raw`\t`],
+  ['\v', String.raw`\v`],
+  ['\\', '\\\\'],
+  ['"', '\\"'],
+])
+
+function quote(text: string): string {
+  return `"${Array.from(text.toWellFormed(), sign => quotedSigns.get(sign) ?? sign).join('')}"`
+}
+
+/** An empty text is found before every character and at the end. */
+function replace(text: string, from: string, to: string, limit = -1n): string {
+  if (limit === 0n) return text
+  const pieces = from === '' ? ['', ...Array.from(text), ''] : text.split(from)
+  // Between the characters of an empty search there is one place more than characters.
+  const replaced = limit < 0n || limit >= BigInt(pieces.length - 1) ? pieces.length - 1 : Number(limit)
+  const head = pieces.slice(0, replaced + 1).join(to)
+  const tail = pieces.slice(replaced + 1)
+  return tail.length === 0 ? head : `${head}${from}${tail.join(from)}`
+}
+
+/** What the result is longer than the text is paid for as well: replacements can multiply it. */
+function replaceCost(text: string, from: string, to: string): number {
+  const cost = Math.max(findCost(text, from), Math.ceil(text.length * 2 * traversalFactor))
+  // Even counting would take too long.
+  if (cost > expressionCostMax || to.length <= from.length) return cost
+  return cost + Math.ceil(countPlaces(text, from) * (to.length - from.length) * traversalFactor)
+}
+
+function countPlaces(text: string, part: string): number {
+  if (part === '') return text.length + 1
+  let count = 0
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) count++
+  return count
+}
+
+function splitCost(text: string, separator: string): number {
+  return Math.max(findCost(text, separator), Math.ceil(text.length * 2 * traversalFactor))
+}
+
+function split(text: string, separator: string, limit: bigint): ListValue {
+  if (limit === 0n) return list([])
+  const pieces = separator === '' ? Array.from(text) : text.split(separator)
+  if (limit < 0n || BigInt(pieces.length) <= limit) return list(pieces)
+  const kept = pieces.slice(0, Number(limit) - 1)
+  return list([...kept, pieces.slice(Number(limit) - 1).join(separator)])
+}
+
+function substring(text: string, start: bigint, end?: bigint): string {
+  const size = BigInt(countCharacters(text))
+  if (end !== undefined && start > end) {
+    throw new Fault(`invalid substring range. start: ${start}, end: ${end}`)
+  }
+  for (const index of end === undefined ? [start] : [start, end]) {
+    if (index < 0n || index > size) throw outOfRange(index)
+  }
+  return sliceCharacters(text, Number(start), end === undefined ? undefined : Number(end))
+}
+
+function join(values: ListValue, separator: string): string {
+  const texts: string[] = []
+  for (const value of values) texts.push(expectString(value))
+  return texts.join(separator)
+}
+
+/** By the size of what comes out. */
+function joinCost(values: ListValue, separator: string): number {
+  let size = values.size * separator.length
+  for (const value of values) size += sizeOf(value)
+  return Math.max(1, Math.ceil(size * 2 * traversalFactor))
+}
+
+function expectString(value: Value): string {
+  if (typeof value === 'string') return value
+  throw new Fault(`join: invalid input: ${typeName(value)}`)
+}
+
+function outOfRange(index: bigint): Fault {
+  return new Fault(`index out of range: ${index}`)
+}

@@ -1,0 +1,254 @@
+/**
+ * What expressions compute with. Whole numbers are `bigint` within 64 bits, unsigned ones `Uint`, doubles
+ * `number`; lists and maps are behind an abstract class each, so that JSON can be wrapped without being
+ * converted. Values are immutable.
+ */
+import type { ObjectType } from './type.ts'
+
+export type Value =
+  | null
+  | boolean
+  | bigint
+  | Uint
+  | number
+  | string
+  | Uint8Array
+  | ListValue
+  | MapValue
+  | ObjectValue
+  | TypeValue
+  | Timestamp
+  | Duration
+  | Optional
+  | OpaqueValue
+
+/** A key of a map. */
+export type Key = boolean | bigint | Uint | string
+
+/** An unsigned whole number of 64 bits. */
+export class Uint {
+  readonly value: bigint
+
+  constructor(value: bigint) {
+    this.value = value
+  }
+}
+
+/** A moment: nanoseconds since 1970, within the years 1 to 9999. */
+export class Timestamp {
+  readonly nanoseconds: bigint
+
+  constructor(nanoseconds: bigint) {
+    this.nanoseconds = nanoseconds
+  }
+}
+
+/** A length of time: nanoseconds within 64 bits. */
+export class Duration {
+  readonly nanoseconds: bigint
+
+  constructor(nanoseconds: bigint) {
+    this.nanoseconds = nanoseconds
+  }
+}
+
+/** A type as a value: what `type(x)` returns. Two of one name are equal. */
+export class TypeValue {
+  readonly name: string
+
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+/** A value that may be missing: `a.?b`, `optional.of(1)`. */
+export class Optional {
+  static readonly none = new Optional(undefined)
+  readonly value: Value | undefined
+
+  constructor(value: Value | undefined) {
+    this.value = value
+  }
+}
+
+/** A value of an extension's own type, without fields: `class Quantity extends OpaqueValue`. */
+export abstract class OpaqueValue {
+  /** As in the type that `opaque()` makes. */
+  abstract readonly typeName: string
+  /** Whether the other, which is of the same type name, is the same value. */
+  abstract equals(other: OpaqueValue): boolean
+}
+
+export abstract class ListValue {
+  abstract readonly size: number
+  /** The index must be within the list. */
+  abstract at(index: number): Value
+
+  *[Symbol.iterator](): IterableIterator<Value> {
+    for (let index = 0; index < this.size; index++) yield this.at(index)
+  }
+}
+
+export abstract class MapValue {
+  abstract readonly size: number
+  /** The number keys 1, 1u and 1.0 are one key. */
+  abstract get(key: Value): Value | undefined
+  abstract keys(): Iterable<Key>
+}
+
+/** A value of a type with fields. */
+export abstract class ObjectValue {
+  abstract readonly type: ObjectType
+  /** Undefined when the field is absent. */
+  abstract field(name: string): Value | undefined
+  /** The fields that are there. */
+  abstract names(): Iterable<string>
+}
+
+/** A list whose elements are values already. */
+export function list(values: readonly Value[]): ListValue {
+  return new ArrayList(values)
+}
+
+/** A map of values; of two entries with one key the later counts. */
+export function map(entries: Iterable<readonly [Key, Value]>): MapValue {
+  const builder = new MapBuilder()
+  for (const [key, value] of entries) builder.set(key, value)
+  return builder.build()
+}
+
+/** Makes a map entry by entry. It must not be used any more once it has built. */
+export class MapBuilder {
+  readonly #entries = new Map<MapIndex, readonly [Key, Value]>()
+
+  has(key: Key): boolean {
+    const index = mapIndex(key)
+    return index !== undefined && this.#entries.has(index)
+  }
+
+  set(key: Key, value: Value): void {
+    const index = mapIndex(key)
+    if (index !== undefined) this.#entries.set(index, [key, value])
+  }
+
+  build(): MapValue {
+    return new EntryMap(this.#entries)
+  }
+}
+
+export function isKey(value: Value): value is Key {
+  return (
+    typeof value === 'string' ||
+    typeof value === 'bigint' ||
+    typeof value === 'boolean' ||
+    value instanceof Uint
+  )
+}
+
+/** An object of fields that are values already. */
+export function object(type: ObjectType, fields: ReadonlyMap<string, Value>): ObjectValue {
+  return new FieldObject(type, fields)
+}
+
+export function optionalOfValue(value: Value | undefined): Optional {
+  return value === undefined ? Optional.none : new Optional(value)
+}
+
+/** The name of a value's type as `type()` and messages give it: `int`, `list`, `google.protobuf.Timestamp`. */
+export function typeName(value: Value): string {
+  if (value === null) return 'null_type'
+  if (typeof value === 'string') return 'string'
+  if (typeof value === 'boolean') return 'bool'
+  if (typeof value === 'bigint') return 'int'
+  return typeof value === 'number' ? 'double' : objectTypeName(value)
+}
+
+/** A key or an index as messages show it. */
+export function showKey(key: Value): string {
+  if (key instanceof Uint) return key.value.toString()
+  return typeof key === 'object' ? typeName(key) : String(key)
+}
+
+type MapIndex = boolean | bigint | string
+
+/** One form for keys that are equal; undefined when the value can be no key. */
+function mapIndex(key: Value): MapIndex | undefined {
+  if (typeof key === 'string' || typeof key === 'bigint' || typeof key === 'boolean') return key
+  if (key instanceof Uint) return key.value
+  if (typeof key === 'number' && Number.isInteger(key)) return BigInt(key)
+  return undefined
+}
+
+class ArrayList extends ListValue {
+  readonly #values: readonly Value[]
+
+  constructor(values: readonly Value[]) {
+    super()
+    this.#values = values
+  }
+
+  override get size(): number {
+    return this.#values.length
+  }
+
+  override at(index: number): Value {
+    return this.#values[index] ?? null
+  }
+
+  override [Symbol.iterator](): IterableIterator<Value> {
+    return this.#values.values()
+  }
+}
+
+class EntryMap extends MapValue {
+  readonly #entries: ReadonlyMap<MapIndex, readonly [Key, Value]>
+
+  constructor(entries: ReadonlyMap<MapIndex, readonly [Key, Value]>) {
+    super()
+    this.#entries = entries
+  }
+
+  override get size(): number {
+    return this.#entries.size
+  }
+
+  override get(key: Value): Value | undefined {
+    const index = mapIndex(key)
+    return index === undefined ? undefined : this.#entries.get(index)?.[1]
+  }
+
+  override *keys(): Generator<Key> {
+    for (const [key] of this.#entries.values()) yield key
+  }
+}
+
+class FieldObject extends ObjectValue {
+  override readonly type: ObjectType
+  readonly #fields: ReadonlyMap<string, Value>
+
+  constructor(type: ObjectType, fields: ReadonlyMap<string, Value>) {
+    super()
+    this.type = type
+    this.#fields = fields
+  }
+
+  override field(name: string): Value | undefined {
+    return this.#fields.get(name)
+  }
+
+  override names(): Iterable<string> {
+    return this.#fields.keys()
+  }
+}
+
+function objectTypeName(value: Exclude<Value, null | boolean | bigint | number | string>): string {
+  if (value instanceof ListValue) return 'list'
+  if (value instanceof MapValue) return 'map'
+  if (value instanceof Uint) return 'uint'
+  if (value instanceof Uint8Array) return 'bytes'
+  if (value instanceof Timestamp) return 'google.protobuf.Timestamp'
+  if (value instanceof Duration) return 'google.protobuf.Duration'
+  if (value instanceof TypeValue) return 'type'
+  if (value instanceof Optional) return 'optional_type'
+  return value instanceof ObjectValue ? value.type.name : value.typeName
+}
