@@ -1,0 +1,27 @@
+/**
+ * A hundred thousand requests that nobody would send: whatever stands in paths, headers, tokens, certificates and
+ * bodies, there is no answer 500, nothing is thrown, and nobody sees or does what is not theirs. One seed is one input;
+ * `FUZZ_SEED=4711 node --test tests/security/fuzz.test.ts` plays it alone.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inWorker } from './in-worker.ts'
+
+const run = new URL('fuzz/run-fuzz.ts', import.meta.url)
+const inputs = 100_000
+
+test('a hundred thousand inputs through the pipeline', async () => {
+  const seed = Number(process.env.FUZZ_SEED ?? -1)
+  const parts =
+    seed >= 0
+      ? [{ from: seed, to: seed + 1 }]
+      : [
+          { from: 0, to: inputs / 2 },
+          { from: inputs / 2, to: inputs },
+        ]
+  const played = await Promise.all(parts.map(part => inWorker<number>(run, part)))
+  assert.equal(
+    played.reduce((sum, count) => sum + count, 0),
+    seed >= 0 ? 1 : inputs,
+  )
+})

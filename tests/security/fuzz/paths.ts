@@ -1,0 +1,247 @@
+/** Methods, paths and queries: some that are right, most of them almost right. */
+import { strange, type Draw } from './draw.ts'
+
+const words = [
+  'api',
+  'apis',
+  'v1',
+  'v1beta1',
+  'apps',
+  'batch',
+  'rbac.authorization.k8s.io',
+  'authentication.k8s.io',
+  'authorization.k8s.io',
+  'certificates.k8s.io',
+  'apiextensions.k8s.io',
+  'coordination.k8s.io',
+  'namespaces',
+  'default',
+  'kube-system',
+  'marked',
+  'other',
+  'secrets',
+  'configmaps',
+  'pods',
+  'nodes',
+  'serviceaccounts',
+  'deployments',
+  'clusterroles',
+  'clusterrolebindings',
+  'roles',
+  'certificatesigningrequests',
+  'tokenreviews',
+  'subjectaccessreviews',
+  'selfsubjectreviews',
+  'events',
+  'leases',
+  'bindings',
+  'status',
+  'scale',
+  'exec',
+  'attach',
+  'log',
+  'proxy',
+  'portforward',
+  'token',
+  'binding',
+  'eviction',
+  'ephemeralcontainers',
+  'finalize',
+  'approval',
+  'watch',
+  'proxy',
+  'redirect',
+  'healthz',
+  'livez',
+  'readyz',
+  'ping',
+  'etcd',
+  'version',
+  'metrics',
+  'logs',
+  'debug',
+  'pprof',
+  'swagger.json',
+  'openapi',
+  'v2',
+  'v3',
+  'openid',
+  'jwks',
+  '.well-known',
+  'openid-configuration',
+]
+
+const whole = [
+  '/',
+  '/api',
+  '/api/v1',
+  '/apis',
+  '/apis/apps/v1',
+  '/version',
+  '/version/',
+  '/healthz',
+  '/livez/ping',
+  '/readyz',
+  '/metrics',
+  '/openapi/v2',
+  '/openapi/v3',
+  '/openapi/v3/apis/apps/v1',
+  '/openid/v1/jwks',
+  '/.well-known/openid-configuration',
+  '/logs/',
+  '/api/v1/secrets',
+  '/api/v1/namespaces/default/secrets',
+  '/api/v1/namespaces/default/secrets/marked',
+  '/api/v1/namespaces/default/configmaps/marked',
+  '/api/v1/namespaces/default/pods/marked/exec',
+  '/api/v1/nodes/marked/proxy/',
+  '/api/v1/namespaces/default/pods/marked/log',
+  '/api/v1/namespaces/default/serviceaccounts/marked/token',
+  '/api/v1/nodes',
+  '/api/v1/namespaces/default',
+  '/api/v1/namespaces/default/finalize',
+  '/api/v1/watch/secrets',
+  '/api/v1/componentstatuses',
+  '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
+  '/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin',
+  '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+  '/apis/authentication.k8s.io/v1/tokenreviews',
+  '/apis/apps/v1/deployments',
+  '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+  '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+  '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
+  '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+]
+
+const separators = [
+  '/',
+  '/',
+  '/',
+  '/',
+  '/',
+  '//',
+  '/./',
+  '/../',
+  '%2f',
+  '%2F',
+  '\\',
+  ';/',
+  '/%2e%2e/',
+  '/%2e/',
+  '',
+]
+
+const methods = [
+  'GET',
+  'GET',
+  'GET',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'HEAD',
+  'OPTIONS',
+  'TRACE',
+  'CONNECT',
+  'get',
+  'Get',
+  'LIST',
+  'WATCH',
+  'PROPFIND',
+  '',
+  '__proto__',
+  'constructor',
+  'GET ',
+  'IMPERSONATE',
+]
+
+const parameters = [
+  'watch',
+  'limit',
+  'continue',
+  'resourceVersion',
+  'resourceVersionMatch',
+  'fieldSelector',
+  'labelSelector',
+  'timeoutSeconds',
+  'pretty',
+  'dryRun',
+  'fieldManager',
+  'fieldValidation',
+  'force',
+  'allowWatchBookmarks',
+  'sendInitialEvents',
+  'verbose',
+  'exclude',
+  'gracePeriodSeconds',
+  'propagationPolicy',
+  'orphanDependents',
+  'ignoreStoreReadErrorWithClusterBreakingPotential',
+  'command',
+  'container',
+  'stdin',
+  'stdout',
+  'tty',
+  'ports',
+  'includeObject',
+  'shardSelector',
+  'as',
+  'access_token',
+  'token',
+  '__proto__',
+]
+
+const values = [
+  '1',
+  '0',
+  'true',
+  'false',
+  'All',
+  'Strict',
+  'Exact',
+  'NotOlderThan',
+  'metadata.name=marked',
+  'metadata.name!=marked',
+  'a=b',
+  'a in (b,c)',
+  'a notin (',
+  'spec.nodeName=marked',
+  'metadata.namespace=default',
+  '!a',
+  'a=b,c=d',
+  'Foreground',
+  'Metadata',
+  'Object',
+  '500',
+  '2147483648',
+  'eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiIuLi8ifQ',
+  'system:masters',
+]
+
+export function drawMethod(draw: Draw): string {
+  return draw.one(methods)
+}
+
+export function drawPath(draw: Draw): string {
+  if (draw.oneIn(3)) return draw.one(whole)
+  if (draw.oneIn(2)) return `/${draw.mutate(draw.one(whole).slice(1))}`
+  const parts = Array.from({ length: draw.integer(9) }, () => draw.one(draw.oneIn(4) ? strange : words))
+  return `/${parts.map(part => part + draw.one(separators)).join('')}`
+}
+
+export function drawQuery(draw: Draw): string {
+  if (draw.oneIn(2)) return ''
+  const pairs = Array.from({ length: 1 + draw.integer(4) }, () => {
+    const value = draw.oneIn(3)
+      ? draw.one(strange)
+      : draw.oneIn(4)
+        ? draw.mutate(draw.one(values))
+        : draw.one(values)
+    return `${draw.oneIn(12) ? draw.one(strange) : draw.one(parameters)}=${draw.oneIn(3) ? value : encode(value)}`
+  })
+  return `?${pairs.join('&')}`
+}
+
+function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
+}

@@ -1,0 +1,58 @@
+/** Ways into a running cluster for anybody: certificates that its own authority has signed. */
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { parse, stringify } from 'yaml'
+import { ensureKubeconfigFile } from '#/kubeadm/kubeconfig-file.ts'
+import { nodeCrypto, nodePlatform } from '#/platform/node.ts'
+import type { ChildCluster } from '../clients/cluster.ts'
+
+const options = {
+  platform: nodePlatform({ log: { level: 'error', format: 'text' } }),
+  crypto: nodeCrypto(),
+}
+
+/** A kubeconfig with a certificate for this user and these groups; the path of the file. */
+export async function kubeconfigFor(
+  cluster: ChildCluster,
+  commonName: string,
+  organizations: readonly string[] = [],
+): Promise<string> {
+  const [cert, key] = await Promise.all(
+    ['ca.crt', 'ca.key'].map(name => readFile(join(cluster.folder, 'pki', name), 'utf8')),
+  )
+  const path = join(cluster.folder, `${commonName.replaceAll(':', '-')}.conf`)
+  await ensureKubeconfigFile({
+    ...options,
+    path,
+    authority: { name: 'ca', cert: cert!, key: key! },
+    server: `https://127.0.0.1:${cluster.port}`,
+    identity: { commonName, organizations, usage: 'client', names: [] },
+  })
+  return path
+}
+
+/** A kubeconfig with a token in the place of the administrator's certificate. */
+export async function kubeconfigWithToken(
+  cluster: ChildCluster,
+  name: string,
+  token: string,
+): Promise<string> {
+  const content = parse(await readFile(cluster.kubeconfig, 'utf8')) as { users: { user: object }[] }
+  for (const each of content.users) each.user = { token }
+  const path = join(cluster.folder, `${name}.conf`)
+  await options.platform.files.write(path, stringify(content), { mode: 0o600 })
+  return path
+}
+
+const run = promisify(execFile)
+
+/** What kubectl prints, errors after the rest; it does not matter how it ends. */
+export async function kubectl(kubeconfig: string, ...words: readonly string[]): Promise<string> {
+  const program = process.env.KUBECTL ?? 'kubectl'
+  const env = { ...process.env, KUBECONFIG: kubeconfig, GOGC: 'off' }
+  const result = run(program, words, { env })
+  const { stdout, stderr } = await result.catch((error: unknown) => error as Awaited<typeof result>)
+  return `${stdout}${stderr}`
+}

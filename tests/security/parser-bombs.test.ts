@@ -1,0 +1,167 @@
+/**
+ * Small bodies that mean to be large: they are refused, or taken for what they are, in a time that grows with their
+ * length and in memory that does too (CVE-2019-11253, CVE-2019-11254, CVE-2019-1002100).
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestServer } from '#/apiserver/test-server.ts'
+import { apiRequest } from './api-request.ts'
+import { configMap } from './people.ts'
+
+const maps = '/api/v1/namespaces/default/configmaps'
+
+/** About what a request may have; nothing that is sent here is longer. */
+const sizeMax = 3_000_000
+/** A body of this size is parsed in a tenth of a second; a machine may be slow and busy. */
+const millisecondsMax = 4_000
+
+/** What the engine does not give back at once is the most of it. */
+const grownBytesMax = 700_000_000
+
+const repeat = (text: string, count: number): string => text.repeat(count)
+
+/** Nine levels, each of nine references to the one before: a billion words. */
+function laughs(levels = 9): string {
+  const lines = ['a0: &a0 ["lol","lol","lol","lol","lol","lol","lol","lol","lol"]']
+  for (let level = 1; level <= levels; level++) {
+    lines.push(`a${level}: &a${level} [${repeat(`*a${level - 1},`, 8)}*a${level - 1}]`)
+  }
+  return `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n  a: b\n${lines.join('\n')}\n`
+}
+
+const yaml = 'application/yaml'
+const json = 'application/json'
+const apply = 'application/apply-patch+yaml'
+const operations = 'application/json-patch+json'
+const merge = 'application/merge-patch+json'
+const strategic = 'application/strategic-merge-patch+json'
+const protobuf = 'application/vnd.kubernetes.protobuf'
+
+/** Names of bodies, in which form they are sent, and what they are. */
+const bombs: readonly (readonly [string, readonly string[], () => string | Uint8Array])[] = [
+  ['laughs', [yaml, apply], () => laughs()],
+  ['an alias to itself', [yaml, apply], () => 'a: &a [*a]\n'],
+  [
+    'many aliases to one long text',
+    [yaml, apply],
+    () => `a: &a ${repeat('x', 100_000)}\nb: [${repeat('*a,', 20_000)}]`,
+  ],
+  ['merges of merges', [yaml, apply], () => `a: &a {x: 1}\n${repeat('b: &a {<<: [*a, *a, *a]}\n', 30)}`],
+  ['a deep flow', [yaml, apply], () => repeat('[', 500_000)],
+  ['a deep flow of maps', [yaml, apply], () => repeat('{a: ', 300_000)],
+  ['deep dashes', [yaml, apply], () => repeat('- ', 500_000)],
+  [
+    'deep keys',
+    [yaml, apply],
+    () => Array.from({ length: 1_500 }, (_, depth) => `${repeat(' ', depth)}a:`).join('\n'),
+  ],
+  ['question marks', [yaml, apply], () => repeat('? ', 500_000)],
+  ['long indents', [yaml, apply], () => repeat(`${repeat(' ', 3_000)}\n`, 900)],
+  ['a quote without an end', [yaml, json], () => `"${repeat('\\"', 1_000_000)}`],
+  ['a block without an end', [yaml], () => `a: |\n${repeat('  \n', 700_000)}`],
+  ['colons', [yaml, apply], () => repeat('a: ', 800_000)],
+  ['comments', [yaml, apply], () => repeat('#\n', 1_200_000)],
+  ['documents', [yaml, apply], () => repeat('---\n', 700_000)],
+  [
+    'anchors',
+    [yaml],
+    () => Array.from({ length: 100_000 }, (_, index) => `a${index}: &b${index} c`).join('\n'),
+  ],
+  ['tags', [yaml], () => repeat('!', 2_000_000)],
+  ['digits', [yaml, json, merge], () => repeat('9', 2_500_000)],
+  ['an exponent', [yaml, json, merge], () => `{"data":{"a":1e${repeat('9', 1_000_000)}}}`],
+  ['deep lists', [json, merge, strategic, operations], () => repeat('[', 1_000_000)],
+  ['deep objects', [json, merge, strategic], () => repeat('{"a":', 500_000)],
+  [
+    'deep objects with an end',
+    [json, merge, strategic],
+    () => `${repeat('{"a":', 200_000)}1${repeat('}', 200_000)}`,
+  ],
+  ['deep known fields', [json], () => `${repeat('{"metadata":', 100_000)}{}${repeat('}', 100_000)}`],
+  ['one key many times', [json, merge], () => `{"data":{${repeat('"a":"b",', 300_000)}"a":"b"}}`],
+  [
+    'many unknown fields',
+    [json, yaml],
+    () => JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`k${index}`, 1]))),
+  ],
+  ['escapes', [json], () => `{"data":{"a":"${repeat('\\u0000', 400_000)}"}}`],
+  ['copies of copies', [operations], () => copies(60)],
+  [
+    'many operations',
+    [operations],
+    () =>
+      `[${repeat('{"op":"test","path":"/kind","value":"ConfigMap"},', 50_000)}{"op":"remove","path":"/kind"}]`,
+  ],
+  [
+    'a long path',
+    [operations],
+    () => JSON.stringify([{ op: 'add', path: repeat('/a', 1_000_000), value: 1 }]),
+  ],
+  ['tildes', [operations], () => JSON.stringify([{ op: 'remove', path: `/${repeat('~1~0', 500_000)}` }])],
+  [
+    'a list of directives',
+    [strategic],
+    () => `{"metadata":{"ownerReferences":[${repeat('{"$patch":"delete","uid":"a"},', 80_000)}{}]}}`,
+  ],
+  [
+    'an order of a long list',
+    [strategic],
+    () => `{"metadata":{"$setElementOrder/finalizers":[${repeat('"a",', 500_000)}"b"]}}`,
+  ],
+  ['lengths that lie', [protobuf], () => Buffer.concat([Buffer.from('k8s\0'), Buffer.alloc(100_000, 0xff)])],
+  ['deep messages', [protobuf], () => Buffer.concat([Buffer.from('k8s\0'), nested(10_000)])],
+  [
+    'many empty messages',
+    [protobuf],
+    () => Buffer.concat([Buffer.from('k8s\0'), Buffer.alloc(2_000_000, '\x0a\0')]),
+  ],
+]
+
+/** Each copies all that is there into itself, which doubles it. */
+function copies(count: number): string {
+  const all = Array.from({ length: count }, (_, index) => ({
+    op: 'copy',
+    from: '/data',
+    path: `/data/k${index}`,
+  }))
+  return JSON.stringify([{ op: 'add', path: '/data', value: { a: 'b' } }, ...all])
+}
+
+function nested(depth: number): Buffer {
+  let bytes = Buffer.from([0x0a, 0])
+  for (let level = 0; level < depth && bytes.length < 500_000; level++) {
+    const { length } = bytes
+    const size =
+      length < 128
+        ? [length]
+        : length < 16_384
+          ? [(length & 127) | 128, length >> 7]
+          : [(length & 127) | 128, ((length >> 7) & 127) | 128, length >> 14]
+    bytes = Buffer.concat([Buffer.from([0x0a, ...size]), bytes])
+  }
+  return bytes
+}
+
+for (const [name, types, make] of bombs) {
+  test(`${name}: answered in time`, async t => {
+    const { server, request } = await startTestServer(t)
+    assert.equal((await request('POST', maps, configMap('target'))).code, 201)
+    const body = make()
+    assert.ok(body.length <= sizeMax, `${body.length} bytes`)
+    for (const type of types) {
+      const isPatch = type.includes('patch')
+      const url = isPatch ? `${maps}/target?fieldManager=x&force=true` : maps
+      const residentBytes = process.memoryUsage().rss
+      const startedMs = performance.now()
+      const sent = apiRequest(isPatch ? 'PATCH' : 'POST', url, { body, headers: { 'content-type': type } })
+      const { status } = await server.handle(sent)
+      const tookMs = performance.now() - startedMs
+      const grownBytes = process.memoryUsage().rss - residentBytes
+      assert.ok(status < 500, `${type}: ${status}`)
+      assert.ok(tookMs < millisecondsMax, `${type}: ${Math.round(tookMs)} ms`)
+      assert.ok(grownBytes < grownBytesMax, `${type}: ${Math.round(grownBytes / 1e6)} MB`)
+    }
+    const { text } = await request('GET', `${maps}/target`)
+    assert.ok(text.length < 10_000, 'nothing large is stored')
+  })
+}

@@ -1,0 +1,16 @@
+/**
+ * Fifty creations at once against a quota of ten: never nine, never eleven. A thousand seeds, each of which draws how
+ * slow the store is for every call, who asks which of two servers when, and who changes the quota meanwhile.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inWorker } from './in-worker.ts'
+
+const race = new URL('quota-race.ts', import.meta.url)
+
+test('fifty creations at once against a quota of ten make ten, in a thousand seeds', async () => {
+  const seeds = Array.from({ length: 1_000 }, (_, index) => index)
+  const halves = [seeds.slice(0, 500), seeds.slice(500)]
+  const played = await Promise.all(halves.map(half => inWorker<number>(race, { seeds: half })))
+  assert.deepEqual(played, [500, 500])
+})
