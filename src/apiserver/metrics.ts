@@ -12,6 +12,7 @@ import {
 } from '#/base/metrics.ts'
 import type { HttpRejection } from '#/platform/http.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
+import { AdmissionMetrics } from './metrics/admission.ts'
 import { latencyBuckets, sizeBuckets } from './metrics/buckets.ts'
 import type { ApiResponse } from './request.ts'
 
@@ -33,6 +34,11 @@ export interface RequestSeries {
   readonly duration: HistogramSeries
   readonly sizes: HistogramSeries
   readonly running: FigureSeries
+}
+
+export interface AnsweredFigures {
+  readonly code: number
+  readonly seconds: number
 }
 
 export interface StoreOperation {
@@ -59,6 +65,7 @@ export interface MetricsOptions {
 
 export class Metrics {
   readonly registry = new MetricsRegistry()
+  readonly admission = new AdmissionMetrics(this.registry)
   readonly #total: Figures
   readonly #duration: Histogram
   readonly #sizes: Histogram
@@ -140,8 +147,8 @@ export class Metrics {
     return series
   }
 
-  answered(labels: RequestLabels, code: number, seconds: number): void {
-    const series = this.request(labels)
+  /** `series` are those of the labels. */
+  answered(labels: RequestLabels, series: RequestSeries, { code, seconds }: AnsweredFigures): void {
     series.duration.observe(seconds)
     let count = series.codes.get(code)
     if (count === undefined) {

@@ -18,9 +18,14 @@ export interface AdmissionRequest extends AdmissionTarget {
   readonly before: KubernetesObject | undefined
   /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions as the client sent them. */
   readonly options: Readonly<Record<string, unknown>>
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal?: AbortSignal
   warn(text: string): void
-  /** Adds to what the audit log says of the request. The first value of a key stays. */
-  annotate(key: string, value: string): void
+  /**
+   * Adds to what the audit log says of the request. The first value of a key stays. What tells of the body is only
+   * said where the log has the body too.
+   */
+  annotate(key: string, value: string, about?: 'request' | 'body'): void
 }
 
 /** What kind of write it is, whatever the object. */
@@ -34,6 +39,10 @@ export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
 
 export interface AdmissionPlugin {
   readonly name: string
+  /** Called once before the first write. Rejects with ConfigurationError when the server must not start. */
+  start?(): Promise<void>
+  /** Called once after the last write. */
+  stop?(): void | Promise<void>
   /**
    * Whether such writes concern the plugin at all. Asked once for each kind of write and remembered, so it
    * must not depend on anything else. Every write when absent.
@@ -81,6 +90,15 @@ export class Admission {
 
   constructor(plugins: readonly AdmissionPlugin[]) {
     this.#plugins = plugins
+  }
+
+  /** Rejects with ConfigurationError. */
+  async start(): Promise<void> {
+    for (const plugin of this.#plugins) await plugin.start?.()
+  }
+
+  async stop(): Promise<void> {
+    for (const plugin of this.#plugins) await plugin.stop?.()
   }
 
   async mutate(request: AdmissionRequest): Promise<Admitted> {

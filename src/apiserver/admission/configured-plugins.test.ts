@@ -9,6 +9,7 @@ import { ownerReferencesPermissionEnforcement } from './owner-references-permiss
 import { ConfigurationError, type PluginContext } from './plugin-context.ts'
 import { podNodeSelector } from './pod-node-selector.ts'
 import { podTolerationRestriction } from './pod-toleration-restriction.ts'
+import { fakeRemote } from './testdata/fake-remote.ts'
 import { configMap, container, namespace, pod, pods, startWith } from './testdata/plugin-server.ts'
 
 const podsIn = (name: string): string => `/api/v1/namespaces/${name}/pods`
@@ -182,7 +183,7 @@ test('configurations that make no sense are refused', () => {
   check(podNodeSelector, { podNodeSelectorPluginConfig: {}, more: 1 }, /unknown fields: more/u)
   check(imagePolicyWebhook, undefined, /needs a configuration/u)
   check(imagePolicyWebhook, { imagePolicy: {} }, /no way to ask a backend/u)
-  const asking = { ...context, reviewImages: async () => null } as PluginContext
+  const asking = { ...context, remote: fakeRemote(async () => null) }
   const policy = (imagePolicy: JsonValue, expected: RegExp): void =>
     check((_, value) => imagePolicyWebhook(asking, value), { imagePolicy }, expected)
   policy({}, /names no kubeConfigFile/u)
@@ -195,7 +196,7 @@ test('ImagePolicyWebhook: the backend decides, and its answer is kept', async t 
   await simulation.run(
     (async () => {
       const asked: JsonValue[] = []
-      const reviewImages = async (file: string, review: JsonValue): Promise<JsonValue> => {
+      const remote = fakeRemote(async (file, review): Promise<JsonValue> => {
         asked.push(review)
         assert.equal(file, '/etc/policy')
         const isBad = JSON.stringify(review).includes('bad')
@@ -204,12 +205,12 @@ test('ImagePolicyWebhook: the backend decides, and its answer is kept', async t 
             ? { allowed: false, reason: 'no bad images' }
             : { allowed: true, auditAnnotations: { seen: 'yes' } },
         }
-      }
+      })
       const configuration = { imagePolicy: { kubeConfigFile: '/etc/policy', allowTTL: 60, denyTTL: 1 } }
       const { create, patch } = await startWith(t, imagePolicyWebhook, {
         platform,
         configuration,
-        context: { reviewImages },
+        context: { remote },
       })
       const annotations = { 'mine.image-policy.k8s.io/x': 'y', 'other': 'z' }
       assert.equal(
@@ -250,18 +251,18 @@ test('ImagePolicyWebhook: what happens without the backend is for the administra
     const simulation = new Simulation({ seed: 1 })
     const platform = simulation.host('server')
     let attempts = 0
-    const reviewImages = async (): Promise<JsonValue> => {
+    const remote = fakeRemote(async () => {
       attempts++
       if (answer instanceof Error) throw answer
       return answer
-    }
+    })
     const configuration = { imagePolicy: { kubeConfigFile: '/etc/policy', defaultAllow } }
     await simulation.run(
       (async () => {
         const { create } = await startWith(t, imagePolicyWebhook, {
           platform,
           configuration,
-          context: { reviewImages },
+          context: { remote },
         })
         assert.deepEqual([await create(pods, pod('p')), attempts], [expected, 5])
       })(),

@@ -6,31 +6,35 @@
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { refused, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
+import { ImagePolicyBackend } from './image-policy-webhook/backend.ts'
 import { readImagePolicy, type ImagePolicy } from './image-policy-webhook/configuration.ts'
 import { readVerdict, type Verdict } from './image-policy-webhook/verdict.ts'
-import { ConfigurationError, type PluginContext, type ReviewImages } from './plugin-context.ts'
+import { ConfigurationError, type PluginContext } from './plugin-context.ts'
 import { podWrites, specOf } from './pod-spec.ts'
 
 export function imagePolicyWebhook(
-  { platform, reviewImages }: PluginContext,
+  { platform, remote }: PluginContext,
   configuration?: JsonValue,
 ): AdmissionPlugin {
   if (configuration === undefined) {
     throw new ConfigurationError('ImagePolicyWebhook needs a configuration that says whom to ask')
   }
-  if (reviewImages === undefined) {
+  if (remote === undefined) {
     throw new ConfigurationError('ImagePolicyWebhook cannot be used: this server has no way to ask a backend')
   }
+  const { clock } = platform
+  const policy = readImagePolicy(configuration)
+  const { kubeConfigFile } = policy
   return new ImagePolicyAdmission({
-    policy: readImagePolicy(configuration),
-    reviewImages,
-    clock: platform.clock,
+    policy,
+    clock,
+    backend: new ImagePolicyBackend({ remote, clock, kubeConfigFile }),
   })
 }
 
 interface Options {
   readonly policy: ImagePolicy
-  readonly reviewImages: ReviewImages
+  readonly backend: ImagePolicyBackend
   readonly clock: PluginContext['platform']['clock']
 }
 
@@ -43,6 +47,21 @@ class ImagePolicyAdmission implements AdmissionPlugin {
 
   constructor(options: Options) {
     this.#options = options
+  }
+
+  async start(): Promise<void> {
+    try {
+      await this.#options.backend.open()
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : ''
+      throw new ConfigurationError(`ImagePolicyWebhook cannot use its kubeConfigFile: ${reason}`, {
+        cause: error,
+      })
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#options.backend.close()
   }
 
   async validate(request: AdmissionRequest): Promise<void> {
@@ -77,10 +96,10 @@ class ImagePolicyAdmission implements AdmissionPlugin {
   }
 
   async #ask(review: JsonValue): Promise<Verdict> {
-    const { policy, reviewImages, clock } = this.#options
+    const { policy, backend, clock } = this.#options
     for (let attempt = 1; ; attempt++) {
       try {
-        return readVerdict(await reviewImages(policy.kubeConfigFile, review))
+        return readVerdict(await backend.review(review))
       } catch (error) {
         if (attempt === attemptsMax) throw error
         await clock.sleep(policy.retryBackoffMs * backoffFactor ** (attempt - 1))

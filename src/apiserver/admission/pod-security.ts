@@ -3,12 +3,12 @@
  * noted in the audit log or warned of. Templates of pods are never refused, since who made them would not hear of it.
  * https://kubernetes.io/docs/concepts/security/pod-security-admission/
  */
-import { forbidden, internalError } from '#/api/errors.ts'
+import { internalError } from '#/api/errors.ts'
 import { formatFieldErrors, invalidObject } from '#/api/field-error.ts'
 import type { Namespace, Pod } from '#/api/generated/core/v1.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import type { AdmissionPlugin, AdmissionRequest, AdmissionTarget } from './admission.ts'
+import { refused, type AdmissionPlugin, type AdmissionRequest, type AdmissionTarget } from './admission.ts'
 import { find, findLatest } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
 import type { CheckedPod } from './pod-security/check.ts'
@@ -97,9 +97,7 @@ class PodSecurityAdmission implements AdmissionPlugin {
     if (request.resource.plural === 'pods') {
       annotate(request, 'enforce-policy', formatLevelVersion(policy.enforce))
       const enforced = violation(policy, 'enforce', pod)
-      if (enforced !== undefined) {
-        throw forbidden({ group: '', kind: 'pods', name: request.name }, `violates ${enforced}`)
-      }
+      if (enforced !== undefined) throw refused(request, `violates ${enforced}`)
     }
     const warned = violation(policy, 'warn', pod)
     if (warned !== undefined) request.warn(`would violate ${warned}`)

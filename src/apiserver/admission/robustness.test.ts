@@ -25,6 +25,7 @@ const everything = [
   'ExtendedResourceToleration',
   'OwnerReferencesPermissionEnforcement',
   'DenyServiceExternalIPs',
+  'Initializers',
 ]
 
 const kinds: readonly (readonly [name: string, definition: string, subresources?: readonly string[]])[] = [

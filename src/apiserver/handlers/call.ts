@@ -4,6 +4,7 @@ import { checkPathSegmentName } from '#/api/names.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { KindPart } from '#/api/kind-rules.ts'
+import type { ObjectView } from '../registry/object-cache.ts'
 import { keyOf } from '../registry/store-keys.ts'
 import type { ResourceRequestInfo } from '../request-info.ts'
 import type { RequestContext } from '../request.ts'
@@ -15,6 +16,8 @@ export interface Call {
   readonly info: ResourceRequestInfo
   readonly resource: Resource
   readonly view: View
+  /** The objects as the client wants to see them. */
+  readonly objects: ObjectView
   /** What the path may change of the object. */
   readonly part?: KindPart
 }

@@ -2,6 +2,7 @@ import { createObject } from '../registry/create-object.ts'
 import type { ApiResponse } from '../request.ts'
 import type { Call } from './call.ts'
 import { decodeBody } from './decode-body.ts'
+import { whenInitialized } from './when-initialized.ts'
 import { readWriteOptions } from './write-options.ts'
 import { writeRequest } from './write-request.ts'
 
@@ -13,6 +14,7 @@ export async function create(call: Call): Promise<ApiResponse> {
     schema: resource.schema,
     fieldValidation: options.fieldValidation,
   })
-  const stored = await createObject(registry, writeRequest(call, options), object)
-  return { status: 201, body: view.body(stored) }
+  const request = writeRequest(call, options)
+  const stored = await createObject(registry, request, object)
+  return { status: 201, body: view.body(await whenInitialized(call, request, stored)) }
 }

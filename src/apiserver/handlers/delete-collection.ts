@@ -11,7 +11,9 @@ import { readListOptions } from './list-options.ts'
 export async function removeCollection(call: Call): Promise<ApiResponse> {
   const listOptions = readListOptions(call)
   const options = await readDeleteOptions(call)
-  const { objects, meta } = await readPage(call, listOptions)
+  // What nobody sees is deleted like the rest: otherwise it would stay for ever.
+  const { cache } = call.registry
+  const { objects, meta } = await readPage({ ...call, objects: cache.unhidden ?? cache }, listOptions)
   for (let start = 0; start < objects.length; start += deletionsAtOnce) {
     await Promise.all(
       objects.slice(start, start + deletionsAtOnce).map(async ({ key }) => {

@@ -41,7 +41,7 @@ export function deleteOptionsOf(sent: DeleteOptionsObject, isDryRun: boolean): D
     gracePeriodSeconds: gracePeriodSeconds === undefined ? undefined : Number(gracePeriodSeconds),
     propagationPolicy: (propagationPolicy || orphans) as DeleteOptions['propagationPolicy'],
     preconditions,
-    sent: { kind: 'DeleteOptions', apiVersion: 'meta.k8s.io/v1', ...sent },
+    sent: { ...sent, kind: 'DeleteOptions', apiVersion: 'meta.k8s.io/v1' },
   }
 }
 

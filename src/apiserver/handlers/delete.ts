@@ -36,7 +36,9 @@ export async function deleteObject(call: Call, key: string, options: DeleteOptio
   for (let attempts = 1; ; attempts++) {
     if (current === undefined) throw notFound(nameSubject(call, key))
     checkPreconditions(call, current, options)
-    await registry.admission.validate(admissionOf(call, current, options))
+    const admission = admissionOf(call, current, options)
+    await registry.admission.mutate(admission)
+    await registry.admission.validate(admission)
     const outcome = await tryDelete(call, current, options)
     if ('stored' in outcome) return outcome
     if (attempts === attemptsMax) throw conflict(nameSubject(call, key), objectModified)
@@ -158,8 +160,9 @@ function admissionOf(
     object: undefined,
     before: current.object,
     options: options.sent,
+    signal: context.request.signal,
     warn: text => context.warnings.add(text),
-    annotate: (key, value) => annotate(context, key, value),
+    annotate: (key, value, about) => annotate(context, key, value, about),
   }
 }
 

@@ -7,10 +7,10 @@ import { freshen } from './list.ts'
 import { parseResourceVersion } from './list-options.ts'
 
 export async function get(call: Call): Promise<ApiResponse> {
-  const { registry, view, context } = call
+  const { view, context, objects } = call
   const key = keyOfCall(call)
   await freshen(call, parseResourceVersion(context.request.query.get('resourceVersion') ?? ''))
-  const stored = registry.cache.get(key)
+  const stored = objects.get(key)
   if (stored === undefined) throw notFound(subjectOf(call))
   if (view.negotiated.transform?.kind === 'Table') {
     return {

@@ -46,7 +46,8 @@ function isLegacyExact({ resourceVersion, resourceVersionMatch, limit }: ListOpt
 /** Waits until the cache is as new as the client needs it. */
 export async function freshen(call: Call, resourceVersion: number | undefined): Promise<void> {
   const {
-    registry: { cache, platform },
+    registry: { platform },
+    objects: cache,
     context: { request },
   } = call
   if (resourceVersion === 0) return
@@ -112,7 +113,7 @@ interface Position {
 
 /** A page of the state that the cache has. */
 function cachedPage(call: Call, options: ListOptions, { prefix, after }: Position): ListPage {
-  const { cache } = call.registry
+  const { objects: cache } = call
   const { selection } = options
   const limit = options.limit || Infinity
   const objects: StoredObject[] = []
@@ -141,11 +142,7 @@ function candidates(
   { selection }: ListOptions,
   { prefix, after }: Position,
 ): Iterable<StoredObject> {
-  const {
-    registry: { cache },
-    resource,
-    info,
-  } = call
+  const { objects: cache, resource, info } = call
   const namespace = info.namespace || selection.namespace || ''
   if (selection.name === undefined || (resource.scope === 'Namespaced' && namespace === '')) {
     return cache.list(namespace === info.namespace ? prefix : prefixOf(resource, namespace), after)
@@ -160,17 +157,14 @@ async function pageAt(
   options: ListOptions,
   position: Position & { readonly revision: number },
 ): Promise<ListPage> {
-  const {
-    registry: { cache, store },
-  } = call
   const { prefix, revision } = position
   await freshen(call, revision)
-  if (cache.eventsAfter(prefix, revision)?.length === 0) {
+  if (call.objects.eventsAfter(prefix, revision)?.length === 0) {
     const page = cachedPage(call, options, position)
     return { objects: page.objects, meta: withRevision(page.meta, revision, prefix, page.objects.at(-1)) }
   }
   try {
-    return await storedPage(store, options, position)
+    return await storedPage(call, options, position)
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== 'compacted') throw error
     throw expired(`The resourceVersion for the provided list is too old.`)
@@ -178,7 +172,7 @@ async function pageAt(
 }
 
 async function storedPage(
-  store: Call['registry']['store'],
+  { registry: { store }, objects: shown }: Call,
   { selection, limit }: ListOptions,
   { prefix, after, revision }: Position & { readonly revision: number },
 ): Promise<ListPage> {
@@ -194,7 +188,7 @@ async function storedPage(
     })
     for (const entry of entries) {
       const stored = new StoredObject(entry.key, entry.revision, entry.value)
-      if (!selection.isAll && !selection.matches(stored)) continue
+      if (!shown.shows(stored) || (!selection.isAll && !selection.matches(stored))) continue
       objects.push(stored)
       if (objects.length !== limit) continue
       const isLast = remaining === 0 && entry === entries.at(-1)

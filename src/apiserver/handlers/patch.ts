@@ -24,6 +24,7 @@ import { keyOfCall, type Call } from './call.ts'
 import { bodyBytes } from './decode-body.ts'
 import { decodePatched, patchKindOf, readPatch } from './read-patch.ts'
 import { checkNames } from './update.ts'
+import { whenInitialized } from './when-initialized.ts'
 import { readWriteOptions, type WriteOptions } from './write-options.ts'
 import { writeRequest } from './write-request.ts'
 
@@ -73,13 +74,15 @@ async function apply(call: Call, options: WriteOptions): Promise<ApiResponse> {
       convert: conversionIn(registry, resource),
       resetFields: resetFieldsOf(resource, info.subresource),
     })
-  const { stored, created } = await updateObject(registry, writeRequest(call, options), {
+  const request = writeRequest(call, options)
+  const { stored, created } = await updateObject(registry, request, {
     change: before => outcome(before),
     ...(info.subresource === '' && { create: async () => outcome(undefined) }),
     ownership: 'given',
     ...(call.part && { part: call.part }),
   })
-  return { status: created ? 201 : 200, body: view.body(stored) }
+  if (created) return { status: 201, body: view.body(await whenInitialized(call, request, stored)) }
+  return { status: 200, body: view.body(stored) }
 }
 
 export interface Applying extends Pick<ApplyOptions, 'schema' | 'apiVersion' | 'convert' | 'resetFields'> {

@@ -8,7 +8,7 @@ import type { JsonValue } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch, type PatchKind } from '#/api/patch.ts'
 import { quote } from '#/api/quote.ts'
-import { isCustomKind } from '#/api/resource.ts'
+import { isCustomKind, type Resource } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
 import type { Call } from './call.ts'
 import { bodyBytes } from './decode-body.ts'
@@ -66,9 +66,10 @@ export interface Patched {
 
 /** What a patch made must still fit the schema. */
 export function decodePatched(
-  { context }: Call,
-  { patch, patched, schema, options }: Patched,
+  { context, resource }: Call,
+  { patch: sent, patched, schema, options }: Patched,
 ): KubernetesObject {
+  const patch = isSecret(resource) ? hidden : sent
   const { value, unknownFields } = decodeOrRefuse(patch, patched, schema)
   const problems = unknownFields.map(field => `unknown field ${quote(field)}`)
   if (problems.length > 0 && options.fieldValidation === 'Strict') {
@@ -77,6 +78,13 @@ export function decodePatched(
   if (options.fieldValidation === 'Warn') for (const problem of problems) context.warnings.add(problem)
   return value
 }
+
+/** An answer that repeats what was sent goes into logs, where secrets must not be. */
+function isSecret({ group, plural }: Resource): boolean {
+  return group === '' && plural === 'secrets'
+}
+
+const hidden = '(hidden)'
 
 function decodeOrRefuse(
   patch: JsonValue,
@@ -93,5 +101,6 @@ function decodeOrRefuse(
 
 /** It is the request that is wrong, not an object: what the answer is about has no kind and no name. */
 function refusal(patch: JsonValue, problem: string): ApiError {
-  return invalidObject({ group: '', kind: '', name: '' }, [invalid('patch', stringifyJson(patch), problem)])
+  const shown = patch === hidden ? hidden : stringifyJson(patch)
+  return invalidObject({ group: '', kind: '', name: '' }, [invalid('patch', shown, problem)])
 }

@@ -6,6 +6,7 @@ import { rulesOf } from '../registry/write.ts'
 import type { ApiResponse } from '../request.ts'
 import { keyOfCall, type Call } from './call.ts'
 import { decodeBody } from './decode-body.ts'
+import { whenInitialized } from './when-initialized.ts'
 import { readWriteOptions } from './write-options.ts'
 import { writeRequest } from './write-request.ts'
 
@@ -20,12 +21,14 @@ export async function update(call: Call): Promise<ApiResponse> {
   })
   checkNames(sent, call)
   const mayCreate = rulesOf(resource).createOnUpdate === true && info.subresource === ''
-  const { stored, created } = await updateObject(registry, writeRequest(call, options), {
+  const request = writeRequest(call, options)
+  const { stored, created } = await updateObject(registry, request, {
     change: () => sent,
     ...(call.part && { part: call.part }),
     ...(mayCreate && { create: async () => sent }),
   })
-  return { status: created ? 201 : 200, body: view.body(stored) }
+  if (created) return { status: 201, body: view.body(await whenInitialized(call, request, stored)) }
+  return { status: 200, body: view.body(stored) }
 }
 
 /** The body must be about the object that the path names. */

@@ -61,7 +61,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
 
   async *[Symbol.asyncIterator](): AsyncGenerator<readonly StreamChunk[], void, undefined> {
     const {
-      registry: { cache },
+      objects: cache,
       context: { request },
     } = this.#call
     const timers = this.#startTimers()
@@ -90,9 +90,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
 
   /** What the client sees first. The state is fixed when this is called, not when it is read. */
   #begin(): AsyncIterable<readonly StreamChunk[]> {
-    const {
-      registry: { cache },
-    } = this.#call
+    const { objects: cache } = this.#call
     const { resourceVersion, sendInitialEvents } = this.#options
     if (sendInitialEvents || (sendInitialEvents === undefined && !resourceVersion)) {
       const one = this.#prefix.endsWith('/')
@@ -125,8 +123,10 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
   async *#replay(after: number, until: number): AsyncGenerator<readonly StreamChunk[], void, undefined> {
     const {
       registry: { store },
+      objects,
       context: { request },
     } = this.#call
+    const isHidden = (stored: StoredObject): boolean => !objects.shows(stored)
     const prefix = this.#prefix
     try {
       const before = new Map<string, StoredObject>()
@@ -145,7 +145,8 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
               event.type === 'put' ? new StoredObject(event.key, event.revision, event.value) : undefined
             if (current) before.set(event.key, current)
             else before.delete(event.key)
-            return this.#encode(new CacheEvent(event.revision, event.key, current, previous))
+            const { visible } = new CacheEvent(event.revision, event.key, current, previous, isHidden)
+            return visible ? this.#encode(visible) : []
           })
         if (chunks.length > 0) yield chunks
         if (batch.revision >= until) return
@@ -203,7 +204,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
 
   #bookmark(): void {
     if (this.#backlog.length > 0 || this.#end !== undefined) return
-    this.#backlog.push({ revision: this.#call.registry.cache.revision })
+    this.#backlog.push({ revision: this.#call.objects.revision })
     this.#wake?.()
   }
 

@@ -14,7 +14,8 @@ export function writeRequest({ context, info, resource }: Call, options: WriteOp
     dryRun: options.dryRun,
     fieldManager: options.fieldManager,
     options: options.sent,
+    signal: context.request.signal,
     warn: text => context.warnings.add(text),
-    annotate: (key, value) => annotate(context, key, value),
+    annotate: (key, value, about) => annotate(context, key, value, about),
   }
 }

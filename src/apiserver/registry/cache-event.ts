@@ -8,6 +8,8 @@ export class CacheEvent {
   readonly current: StoredObject | undefined
   /** Undefined for a creation. */
   readonly previous: StoredObject | undefined
+  /** The change for those who do not see what is hidden; undefined when they see no change at all. */
+  readonly visible: CacheEvent | undefined
   #gone: StoredObject | undefined
   readonly #frames = new Map<string, Uint8Array>()
 
@@ -16,11 +18,20 @@ export class CacheEvent {
     key: string,
     current: StoredObject | undefined,
     previous: StoredObject | undefined,
+    isHidden?: (stored: StoredObject) => boolean,
   ) {
     this.revision = revision
     this.key = key
     this.current = current
     this.previous = previous
+    this.visible = isHidden === undefined ? this : this.#without(isHidden)
+  }
+
+  #without(isHidden: (stored: StoredObject) => boolean): CacheEvent | undefined {
+    const current = this.current && !isHidden(this.current) ? this.current : undefined
+    const previous = this.previous && !isHidden(this.previous) ? this.previous : undefined
+    if (current === this.current && previous === this.previous) return this
+    return current || previous ? new CacheEvent(this.revision, this.key, current, previous) : undefined
   }
 
   /** Of the object that came, or of the one that went. */

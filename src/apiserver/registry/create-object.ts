@@ -7,12 +7,19 @@ import { validateMetadata } from '#/api/validate-metadata.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
-import { withBirth, withGeneration, withoutStatus, withZeroStatus } from './system-metadata.ts'
+import {
+  withBirth,
+  withGeneration,
+  withoutStatus,
+  withoutSystemMetadata,
+  withZeroStatus,
+} from './system-metadata.ts'
 import {
   admissionOf,
   attempt,
   check,
   hookName,
+  mutated,
   type Ownership,
   rulesOf,
   subjectOf,
@@ -51,13 +58,19 @@ async function tryCreate(
 ): Promise<StoredObject | undefined> {
   const { resource } = request
   const rules = rulesOf(resource)
-  const named = withNames(registry, request, sent)
-  const born = convertObject(withDefaults(rules, withBirth(named, registry.platform)), resource.storage)
-  const admitted = (await registry.admission.mutate(admissionOf(request, 'CREATE', born, undefined))) ?? born
-  const fresh = withoutStatus(admitted, resource)
+  const named = withoutSystemMetadata(withNames(request, sent))
+  // A name that the server chooses is no part of the request.
+  const naming = { ...request, name: named.metadata?.name ?? '' }
+  const defaulted = convertObject(withDefaults(rules, named), resource.storage)
+  // What admission adds to the object is nobody's.
+  const owned = ownership === 'given' ? defaulted : withOwnership(registry, request, undefined, defaulted)
+  const admitted = await mutated(registry, admissionOf(naming, 'CREATE', owned, undefined))
+  const born = withBirth(withChosenName(registry, withNames(request, admitted)), registry.platform)
+  const fresh = withoutStatus(born, resource)
   const stored = registry.scheme.byKind({ ...resource.storage, kind: resource.kind }) ?? resource
   const prepared = withZeroStatus(rules.prepareForCreate?.(fresh) ?? fresh, stored)
-  const authored = registry.hooks.get(hookName(resource))?.withAuthor?.(prepared, request.user) ?? prepared
+  const hooks = registry.hooks.get(hookName(resource))
+  const authored = hooks?.withAuthor?.(prepared, request.user) ?? prepared
   const counted = withGeneration(authored, undefined, resource)
   check(request, counted, [
     ...validateMetadata(counted.metadata ?? {}, {
@@ -65,14 +78,14 @@ async function tryCreate(
       namespaced: resource.scope === 'Namespaced',
     }),
     ...(rules.validate?.(counted) ?? []),
+    ...(hooks?.validate?.(counted, undefined) ?? []),
   ])
   for (const warning of rules.warnings?.(counted, undefined) ?? []) request.warn(warning)
-  const owned = ownership === 'given' ? counted : withOwnership(registry, request, undefined, counted)
-  await registry.admission.validate(admissionOf(request, 'CREATE', owned, undefined))
-  const key = keyOf(resource, owned.metadata?.namespace ?? '', owned.metadata?.name ?? '')
+  await registry.admission.validate(admissionOf(naming, 'CREATE', counted, undefined))
+  const key = keyOf(resource, counted.metadata?.namespace ?? '', counted.metadata?.name ?? '')
   // The store decides in the end; what is known to exist need not reserve anything first.
   if (registry.cache.get(key)) return undefined
-  return withReservation(registry, request, owned, undefined, async object => {
+  return withReservation(registry, request, counted, undefined, async object => {
     if (request.dryRun) return new StoredObject(key, 0, encodeForStore(object), object)
     return insert(registry, request, key, object)
   })
@@ -93,11 +106,8 @@ async function insert(
   return result.written ? new StoredObject(key, result.revision, bytes, object) : undefined
 }
 
-function withNames(
-  registry: Registry,
-  { resource, namespace, name }: WriteRequest,
-  object: KubernetesObject,
-): KubernetesObject {
+/** The names that the path says. */
+function withNames({ resource, namespace, name }: WriteRequest, object: KubernetesObject): KubernetesObject {
   const metadata = object.metadata ?? {}
   if (resource.scope === 'Namespaced') {
     if (metadata.namespace && metadata.namespace !== namespace) {
@@ -112,15 +122,19 @@ function withNames(
     throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`)
   }
   const given = metadata.name || name
-  const chosen =
-    given ||
-    (metadata.generateName ? generateName(metadata.generateName, registry.platform.random) : undefined)
   return {
     ...object,
     metadata: {
       ...metadata,
       ...(resource.scope === 'Namespaced' && { namespace }),
-      ...(chosen && { name: chosen }),
+      ...(given && { name: given }),
     },
   }
+}
+
+/** An object that leaves its name to the server gets one when all else is decided. */
+function withChosenName({ platform }: Registry, object: KubernetesObject): KubernetesObject {
+  const { name, generateName: prefix } = object.metadata ?? {}
+  if (name || !prefix) return object
+  return { ...object, metadata: { ...object.metadata, name: generateName(prefix, platform.random) } }
 }

@@ -19,6 +19,23 @@ export interface Subscriber {
   onReset(): void
 }
 
+/** What reads and watches are served from. */
+export type ObjectView = Pick<
+  ObjectCache,
+  | 'countAfter'
+  | 'eventsAfter'
+  | 'get'
+  | 'joinedLists'
+  | 'lastChange'
+  | 'latestRevision'
+  | 'list'
+  | 'revision'
+  | 'shows'
+  | 'subscribe'
+  | 'unsubscribe'
+  | 'waitFor'
+>
+
 export interface ObjectCacheOptions {
   readonly store: Store
   readonly platform: Platform
@@ -44,6 +61,8 @@ export class ObjectCache {
   /** Objects that this process has just written, by the bytes it gave the store: they need no parsing. */
   readonly #written = new WeakMap<Uint8Array, StoredObject['object']>()
   #latest: Promise<number> | undefined
+  /** Undefined when nothing is ever hidden. */
+  #hiding: Hiding | undefined
 
   constructor(options: ObjectCacheOptions) {
     this.#options = options
@@ -55,6 +74,21 @@ export class ObjectCache {
   /** Everything up to this revision of the store has been taken in. */
   get revision(): number {
     return this.#revision
+  }
+
+  /** Objects are hidden while this, which must not throw, says so. Called before the cache is filled. */
+  hide(isHidden: (stored: StoredObject) => boolean): void {
+    this.#hiding = { isHidden, objects: new SortedMap(), seeing: new WeakSet(), view: this.#unhiddenView() }
+  }
+
+  /** Everything, what is hidden too; undefined when nothing ever is. */
+  get unhidden(): ObjectView | undefined {
+    return this.#hiding?.view
+  }
+
+  /** Whether an object that comes from elsewhere, of another time, would be seen here. */
+  shows(stored: StoredObject): boolean {
+    return this.#hiding === undefined || !this.#hiding.isHidden(stored)
   }
 
   /** Fills the cache, then keeps it fresh until aborted. `onReady` is called when it can be read. */
@@ -75,11 +109,17 @@ export class ObjectCache {
   }
 
   get(key: string): StoredObject | undefined {
-    return this.#objects.get(key)
+    return this.#hiding?.objects.get(key) === undefined ? this.#objects.get(key) : undefined
   }
 
   /** Objects below a prefix, in the order of their keys, from the first key after `after`. */
-  *list(prefix: string, after?: string): Generator<StoredObject, void, undefined> {
+  list(prefix: string, after?: string): Generator<StoredObject, void, undefined> {
+    const hidden = this.#hiding?.objects
+    const all = this.#listAll(prefix, after)
+    return hidden === undefined || hidden.size === 0 ? all : without(all, hidden)
+  }
+
+  *#listAll(prefix: string, after?: string): Generator<StoredObject, void, undefined> {
     const end = prefixEnd(prefix)
     for (const object of this.#objects.valuesFrom(after === undefined ? prefix : `${after}\0`)) {
       if (object.key >= end) return
@@ -89,7 +129,8 @@ export class ObjectCache {
 
   /** How many objects below a prefix follow a key. */
   countAfter(prefix: string, after: string): number {
-    return this.#objects.rank(prefixEnd(prefix)) - this.#objects.rank(`${after}\0`)
+    const hidden = this.#hiding?.objects
+    return countBetween(this.#objects, prefix, after) - (hidden ? countBetween(hidden, prefix, after) : 0)
   }
 
   /** The revision of the store; everything that was written before the call is at or below it. */
@@ -151,6 +192,12 @@ export class ObjectCache {
    * remembers.
    */
   eventsAfter(prefix: string, revision: number): readonly CacheEvent[] | undefined {
+    const events = this.#eventsAfter(prefix, revision)
+    if (this.#hiding === undefined) return events
+    return events?.map(event => event.visible).filter(event => event !== undefined)
+  }
+
+  #eventsAfter(prefix: string, revision: number): readonly CacheEvent[] | undefined {
     if (revision < this.#recentSince) return undefined
     const isWithin = prefix.endsWith('/')
       ? (key: string): boolean => key.startsWith(prefix)
@@ -169,7 +216,7 @@ export class ObjectCache {
     let page = await store.list({ prefix, limit: pageKeys })
     const { revision } = page
     for (;;) {
-      for (const entry of page.entries) this.#objects.set(entry.key, this.#decode(entry))
+      for (const entry of page.entries) this.#put(this.#decode(entry))
       if (page.remaining === 0) break
       page = await store.list({ prefix, limit: pageKeys, revision, after: page.entries.at(-1)!.key })
     }
@@ -190,10 +237,9 @@ export class ObjectCache {
         const gone = new Set([...this.#objects.valuesFrom('')].map(object => object.key))
         for (const entry of entries) {
           gone.delete(entry.key)
-          if (this.#objects.get(entry.key)?.revision !== entry.revision)
-            this.#objects.set(entry.key, this.#decode(entry))
+          if (this.#objects.get(entry.key)?.revision !== entry.revision) this.#put(this.#decode(entry))
         }
-        for (const key of gone) this.#objects.delete(key)
+        for (const key of gone) this.#remove(key)
         this.#recent.take(this.#recent.length)
         this.#recentBytes = 0
         this.#recentSince = revision
@@ -218,9 +264,11 @@ export class ObjectCache {
       this.#recent.push(event)
       this.#recentBytes += event.sizeBytes
       this.#forSubscribers(event, subscriber => {
+        const seen = this.#hiding?.seeing.has(subscriber) ? event : event.visible
+        if (seen === undefined) return
         const events = bySubscriber.get(subscriber)
-        if (events) events.push(event)
-        else bySubscriber.set(subscriber, [event])
+        if (events) events.push(seen)
+        else bySubscriber.set(subscriber, [seen])
       })
     }
     this.#forgetOldest()
@@ -241,13 +289,49 @@ export class ObjectCache {
   #apply(event: StoreEvent): CacheEvent {
     const previous = this.#objects.get(event.key)
     const { key, revision } = event
+    const isHidden = this.#hiding?.isHidden
     if (event.type === 'delete') {
-      this.#objects.delete(key)
-      return new CacheEvent(revision, key, undefined, previous)
+      this.#remove(key)
+      return new CacheEvent(revision, key, undefined, previous, isHidden)
     }
     const current = this.#decode(event)
-    this.#objects.set(key, current)
-    return new CacheEvent(revision, key, current, previous)
+    this.#put(current)
+    return new CacheEvent(revision, key, current, previous, isHidden)
+  }
+
+  #put(stored: StoredObject): void {
+    this.#objects.set(stored.key, stored)
+    if (this.#hiding === undefined) return
+    if (this.#hiding.isHidden(stored)) this.#hiding.objects.set(stored.key, stored)
+    else this.#hiding.objects.delete(stored.key)
+  }
+
+  #remove(key: string): void {
+    this.#objects.delete(key)
+    this.#hiding?.objects.delete(key)
+  }
+
+  #unhiddenView(): ObjectView {
+    const revision = (): number => this.#revision
+    return {
+      joinedLists: new JoinedLists(),
+      get revision() {
+        return revision()
+      },
+      shows: () => true,
+      get: key => this.#objects.get(key),
+      list: (prefix, after) => this.#listAll(prefix, after),
+      countAfter: (prefix, after) => countBetween(this.#objects, prefix, after),
+      eventsAfter: (prefix, revision) => this.#eventsAfter(prefix, revision),
+      lastChange: prefix => this.lastChange(prefix),
+      latestRevision: () => this.latestRevision(),
+      waitFor: (revision, signal) => this.waitFor(revision, signal),
+      subscribe: (prefix, subscriber) => {
+        this.#hiding?.seeing.add(subscriber)
+        this.subscribe(prefix, subscriber)
+      },
+      unsubscribe: (prefix, subscriber) => this.unsubscribe(prefix, subscriber),
+    }
   }
 
   #decode(entry: Entry): StoredObject {
@@ -270,6 +354,26 @@ export class ObjectCache {
     this.#waiting = this.#waiting.filter(waiter => waiter.revision > revision)
     for (const waiter of due) waiter.resolve()
   }
+}
+
+interface Hiding {
+  readonly isHidden: (stored: StoredObject) => boolean
+  /** Those of the objects that are hidden at this moment. */
+  readonly objects: SortedMap<StoredObject>
+  /** Subscribers that see them nevertheless. */
+  readonly seeing: WeakSet<Subscriber>
+  readonly view: ObjectView
+}
+
+function* without(
+  objects: Iterable<StoredObject>,
+  hidden: SortedMap<StoredObject>,
+): Generator<StoredObject, void, undefined> {
+  for (const object of objects) if (hidden.get(object.key) === undefined) yield object
+}
+
+function countBetween(objects: SortedMap<StoredObject>, prefix: string, after: string): number {
+  return objects.rank(prefixEnd(prefix)) - objects.rank(`${after}\0`)
 }
 
 /** Keys read at once when the cache is filled. */

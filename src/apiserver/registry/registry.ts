@@ -2,6 +2,7 @@
 import type { Scheme } from '#/api/scheme.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
+import type { PortRange } from '../allocation/node-ports.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { ResourceHooks } from './hooks.ts'
 import type { ObjectCache } from './object-cache.ts'
@@ -14,4 +15,6 @@ export interface Registry {
   readonly admission: Admission
   /** By plural and group, `services`, `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, ResourceHooks>
+  /** Ports of nodes that services may have; Kubernetes' own choice when absent. */
+  readonly nodePorts?: PortRange
 }

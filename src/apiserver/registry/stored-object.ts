@@ -46,6 +46,11 @@ export class StoredObject {
     return this.#json
   }
 
+  /** Whether the JSON has this in it, wherever it is: cheaper to ask than to read the object. */
+  contains(text: Uint8Array): boolean {
+    return Buffer.from(this.#stored.buffer, this.#stored.byteOffset, this.#stored.length).includes(text)
+  }
+
   /** What was encrypted with a key that is gone is not JSON. Only who asks for the object is told. */
   get #readable(): Uint8Array {
     if (this.#stored[0] === openingBrace) return this.#stored

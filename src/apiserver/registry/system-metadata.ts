@@ -8,9 +8,11 @@ import { formatTime } from '#/api/time.ts'
 import { zeroStruct } from '#/api/zero-value.ts'
 import type { Platform } from '#/platform/platform.ts'
 
-/** A new object has an identity and a time of birth, and is not being deleted. */
-export function withBirth(object: KubernetesObject, platform: Platform): KubernetesObject {
+/** An object that is to be created, without what only the server can say of it. */
+export function withoutSystemMetadata(object: KubernetesObject): KubernetesObject {
   const {
+    uid: _uid,
+    creationTimestamp: _creation,
     resourceVersion: _revision,
     selfLink: _link,
     deletionTimestamp: _deletion,
@@ -18,12 +20,20 @@ export function withBirth(object: KubernetesObject, platform: Platform): Kuberne
     generation: _generation,
     ...metadata
   } = object.metadata ?? {}
+  return { ...object, metadata }
+}
+
+/** A new object has an identity and a time of birth, and is not being deleted. */
+export function withBirth(object: KubernetesObject, platform: Platform): KubernetesObject {
+  const { metadata: { managedFields, ...metadata } = {}, ...rest } = withoutSystemMetadata(object)
   const born: ObjectMeta = {
     ...metadata,
     uid: platform.random.uuid('object uid'),
     creationTimestamp: formatTime(platform.clock.now()),
+    ...(managedFields && { managedFields }),
   }
-  return { ...object, metadata: born }
+  const { kind, apiVersion, ...fields } = rest
+  return { kind, apiVersion, metadata: born, ...fields }
 }
 
 /** A new object without what only updates of its status may set. */

@@ -13,6 +13,7 @@ import type { Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/time.ts'
 import { validateMetadataUpdate } from '#/api/validate-metadata.ts'
 import { createObject } from './create-object.ts'
+import { asCompleted, initializersOf } from './initialization.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
@@ -24,6 +25,7 @@ import {
   hookName,
   kindSubject,
   latest,
+  mutated,
   type Ownership,
   rulesOf,
   subjectOf,
@@ -43,6 +45,15 @@ export interface Update {
   readonly ownership?: Ownership
   /** What the path may change, when that is neither the status nor everything else. */
   readonly part?: KindPart
+  /** What admission sees in the place of the object where the path speaks of another kind. */
+  readonly shown?: Shown
+}
+
+/** An object as another kind that has some of its fields: a deployment as a Scale. All in the stored version. */
+export interface Shown {
+  readonly of: (object: KubernetesObject) => KubernetesObject
+  /** The object with what admission changed in what it saw. */
+  readonly into: (object: KubernetesObject, shown: KubernetesObject) => KubernetesObject
 }
 
 export interface Updated {
@@ -67,7 +78,10 @@ export async function updateObject(
       }
     }
     const outcome = await tryUpdate(registry, request, update, current)
-    if ('stored' in outcome) return { stored: outcome.stored, created: false }
+    if ('stored' in outcome) {
+      if (registry.cache.unhidden) await removeFailed(registry, request, outcome.stored)
+      return { stored: outcome.stored, created: false }
+    }
     if (attempts === updateAttemptsMax) throw conflict(subject, objectModified)
     current = outcome.current
   }
@@ -84,9 +98,11 @@ async function tryUpdate(
   update: Update,
   current: StoredObject,
 ): Promise<Outcome> {
-  const { resource, subresource } = request
-  const rules = rulesOf(resource)
+  const { subresource } = request
   const before = current.object
+  const isComplete = registry.cache.unhidden === undefined || initializersOf(before) === undefined
+  const resource = isComplete ? request.resource : asCompleted(request.resource)
+  const rules = rulesOf(resource)
   const seen = convertObject(before, resource)
   const changed = await update.change(seen)
   const subject = subjectOf(request, request.name)
@@ -96,19 +112,61 @@ async function tryUpdate(
   const defaulted = convertObject(withDefaults(rules, identified), resource.storage)
   const now = formatTime(registry.platform.clock.now())
   const prepared = prepareParts(resource, subresource, update.part, { defaulted, before, now })
-  const admitted =
-    (await registry.admission.mutate(admissionOf(request, 'UPDATE', prepared, before))) ?? prepared
-  const counted = withGeneration(admitted, before, resource)
+  // What admission adds to the object is nobody's.
+  const owned = update.ownership === 'given' ? prepared : withOwnership(registry, request, before, prepared)
+  const admitted = await admit(registry, request, update, { owned, before })
+  const settled =
+    admitted === owned ? owned : settle(resource, subresource, update.part, { admitted, before, now })
+  const counted = withGeneration(settled, before, resource)
   const validate =
     update.part?.validate ?? (subresource === 'status' ? rules.validateStatusUpdate : rules.validateUpdate)
   check(request, counted, [
     ...validateMetadataUpdate(counted.metadata ?? {}, before.metadata ?? {}),
     ...(validate?.(counted, before) ?? []),
+    ...(registry.hooks.get(hookName(resource))?.validate?.(counted, before) ?? []),
   ])
   for (const warning of rules.warnings?.(counted, before) ?? []) request.warn(warning)
-  const owned = update.ownership === 'given' ? counted : withOwnership(registry, request, before, counted)
-  await registry.admission.validate(admissionOf(request, 'UPDATE', owned, before))
-  return replace(registry, request, current, owned)
+  const shownAs = update.shown?.of ?? itself
+  await registry.admission.validate(admissionOf(request, 'UPDATE', shownAs(counted), shownAs(before)))
+  return replace(registry, request, current, counted)
+}
+
+const itself: Shown['of'] = object => object
+
+/** The object as admission changes it. */
+async function admit(
+  registry: Registry,
+  request: WriteRequest,
+  { shown }: Update,
+  { owned, before }: { readonly owned: KubernetesObject; readonly before: KubernetesObject },
+): Promise<KubernetesObject> {
+  if (!shown) return mutated(registry, admissionOf(request, 'UPDATE', owned, before))
+  const seen = shown.of(owned)
+  const changed = await mutated(registry, admissionOf(request, 'UPDATE', seen, shown.of(before)))
+  return changed === seen ? owned : shown.into(owned, changed)
+}
+
+interface Admitted {
+  readonly admitted: KubernetesObject
+  readonly before: KubernetesObject
+  readonly now: string
+}
+
+/** Admission may change no more than the path may. */
+function settle(
+  resource: Resource,
+  subresource: string,
+  part: KindPart | undefined,
+  { admitted, before, now }: Admitted,
+): KubernetesObject {
+  const { metadata = {}, ...object } = prepareParts(resource, subresource, part, {
+    defaulted: admitted,
+    before,
+    now,
+  })
+  const { managedFields: _, ...rest } = metadata
+  const managedFields = admitted.metadata?.managedFields
+  return { ...object, metadata: { ...rest, ...(managedFields && { managedFields }) } }
 }
 
 interface Prepared {
@@ -178,6 +236,17 @@ async function removeFinished(
   const result = await removeObject(registry, request, current)
   if ('current' in result) return { current: result.current }
   return { stored: new StoredObject(current.key, result.revision, encodeForStore(object), object) }
+}
+
+/** What an initializer has given up goes, whatever would hold it otherwise. */
+async function removeFailed(registry: Registry, request: WriteRequest, stored: StoredObject): Promise<void> {
+  if (request.dryRun || initializersOf(stored.object)?.result === undefined) return
+  let current: StoredObject | undefined = stored
+  while (current !== undefined && current.object.metadata?.uid === stored.object.metadata?.uid) {
+    const removal: Removal = await removeObject(registry, request, current)
+    if (!('current' in removal)) return
+    current = removal.current
+  }
 }
 
 export type Removal = { readonly revision: number } | { readonly current: StoredObject | undefined }

@@ -2,15 +2,17 @@
  * What all writes have in common, whatever brought them: the request, the rules of the kind, admission,
  * ownership of fields.
  */
-import { type Convert, type JsonObject, trackUpdate } from '#/api/apply.ts'
+import { type Convert, faultOfManagedFields, type JsonObject, trackUpdate } from '#/api/apply.ts'
 import { convertObject } from '#/api/conversion.ts'
 import { apiError, type ErrorSubject } from '#/api/errors.ts'
 import { type FieldError, invalidObject } from '#/api/field-error.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
+import type { JsonValue } from '#/api/json-value.ts'
 import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/time.ts'
+import { assert } from '#/base/assert.ts'
 import { StoreError } from '#/store/store.ts'
 import type { AdmissionRequest } from '../admission/admission.ts'
 import type { UserInfo } from '../request.ts'
@@ -31,8 +33,10 @@ export interface WriteRequest {
   /** As admission sees them. */
   readonly options: Readonly<Record<string, unknown>>
   warn(text: string): void
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal?: AbortSignal
   /** Adds to what the audit log says of the request. */
-  annotate(key: string, value: string): void
+  annotate: AdmissionRequest['annotate']
 }
 
 /** Who owns the fields is found out from what changed, or the object says it already, as one that was applied does. */
@@ -139,16 +143,44 @@ export async function attempt<T>(
   }
 }
 
-/** What is posted to a subresource, as admission leaves it. It is not stored. */
+/** What is posted to a subresource, or with what it is connected to, as admission leaves it. It is not stored. */
 export async function admitPosted(
   { admission }: Pick<Registry, 'admission'>,
   request: WriteRequest,
   posted: KubernetesObject,
+  operation: 'CREATE' | 'CONNECT' = 'CREATE',
 ): Promise<KubernetesObject> {
   const admitted =
-    (await admission.mutate({ ...request, operation: 'CREATE', object: posted, before: undefined })) ?? posted
-  await admission.validate({ ...request, operation: 'CREATE', object: admitted, before: undefined })
+    (await admission.mutate({ ...request, operation, object: posted, before: undefined })) ?? posted
+  await admission.validate({ ...request, operation, object: admitted, before: undefined })
   return admitted
+}
+
+/**
+ * What admission makes of an object. Who owns its fields is for nobody but the server to say: what cannot be right is
+ * put back.
+ */
+export async function mutated(
+  { admission }: Pick<Registry, 'admission'>,
+  request: AdmissionRequest,
+): Promise<KubernetesObject> {
+  const { object } = request
+  assert(object !== undefined, 'there is an object to change')
+  const admitted = (await admission.mutate(request)) ?? object
+  const problem = checkOwners(object, admitted)
+  if (problem === undefined) return admitted
+  request.warn(
+    '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated ' +
+      `mutating admission controller; please fix your requests: ${problem}`,
+  )
+  return { ...admitted, metadata: { ...admitted.metadata, managedFields: object.metadata?.managedFields } }
+}
+
+/** What is wrong with the owners of fields that admission left behind. */
+function checkOwners(before: KubernetesObject, { metadata }: KubernetesObject): string | undefined {
+  const owners = metadata?.managedFields
+  if (owners === before.metadata?.managedFields) return undefined
+  return faultOfManagedFields(owners as JsonValue | undefined)
 }
 
 export function admissionOf(
@@ -157,8 +189,7 @@ export function admissionOf(
   object: KubernetesObject,
   before: KubernetesObject | undefined,
 ): AdmissionRequest {
-  const { resource, subresource, namespace, user, dryRun, options } = request
-  const name = object.metadata?.name ?? request.name
+  const { resource, subresource, namespace, name, user, dryRun, options } = request
   return {
     operation,
     resource,
@@ -171,7 +202,8 @@ export function admissionOf(
     object,
     before,
     warn: text => request.warn(text),
-    annotate: (key, value) => request.annotate(key, value),
+    ...(request.signal && { signal: request.signal }),
+    annotate: (key, value, about) => request.annotate(key, value, about),
   }
 }
 

@@ -1,0 +1,76 @@
+import { parseJson, stringifyJson } from '#/api/json.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import type { Clock } from '#/platform/platform.ts'
+import { RemoteServer } from '../../remote-server.ts'
+import type { Remote } from '../../settings/reading.ts'
+import type { RemoteAccess } from '../plugin-context.ts'
+
+export interface BackendOptions {
+  readonly remote: RemoteAccess
+  readonly clock: Clock
+  readonly kubeConfigFile: string
+}
+
+/** The server that decides on images, which a kubeconfig file names. */
+export class ImagePolicyBackend {
+  readonly #options: BackendOptions
+  #opened: Promise<Opened> | undefined
+
+  constructor(options: BackendOptions) {
+    this.#options = options
+  }
+
+  /** Rejects with Error when the file cannot be used. */
+  async open(): Promise<void> {
+    await this.#open()
+  }
+
+  /** What it answered. Rejects when it did not. */
+  async review(review: JsonValue): Promise<JsonValue> {
+    const { server, remote } = await this.#open()
+    const { pathname, search } = new URL(remote.url)
+    const { status, bytes } = await server.ask({
+      path: `${pathname}${search}`,
+      body: Buffer.from(stringifyJson(review)),
+      timeoutMs,
+      ...(remote.headers && { headers: remote.headers }),
+    })
+    if (status < 200 || status > 299) throw new Error(`the image policy webhook backend answered ${status}`)
+    return parseJson(bytes)
+  }
+
+  async close(): Promise<void> {
+    const opened = await this.#opened?.catch(() => undefined)
+    opened?.server.close()
+  }
+
+  #open(): Promise<Opened> {
+    this.#opened ??= this.#read()
+    return this.#opened
+  }
+
+  async #read(): Promise<Opened> {
+    const { remote: access, clock, kubeConfigFile } = this.#options
+    const remote = await access.readRemote(kubeConfigFile)
+    const { origin } = new URL(remote.url)
+    const { connectHttp } = access
+    const server = new RemoteServer({
+      clock,
+      connectHttp,
+      origin,
+      answerBytesMax,
+      ...(remote.tls && { tls: remote.tls }),
+    })
+    return { server, remote }
+  }
+}
+
+interface Opened {
+  readonly server: RemoteServer
+  readonly remote: Remote
+}
+
+const timeoutMs = 30_000
+
+/** A yes or a no, a reason and some annotations. */
+const answerBytesMax = 1024 * 1024

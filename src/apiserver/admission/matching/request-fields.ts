@@ -1,0 +1,56 @@
+import type { JsonValue } from '#/api/json-value.ts'
+import type { GroupVersionKind, Resource } from '#/api/resource.ts'
+import type { UserInfo } from '../../request.ts'
+import type { AdmissionRequest } from '../admission.ts'
+import { spokenIn, type Spoken } from './resource-rules.ts'
+import { namespaceOf } from './selectors.ts'
+
+export interface RequestFields {
+  readonly [name: string]: JsonValue
+}
+
+/** What webhooks and expressions are told of a request, its objects apart. */
+export function requestFields(
+  request: AdmissionRequest,
+  { resource, subresource, kind }: Spoken,
+): RequestFields {
+  const asked = spokenIn(request.resource, request.subresource)
+  const namespace = namespaceOf(request)
+  const { name } = request
+  return {
+    kind: kindFields(kind),
+    resource: resourceFields(resource),
+    ...(subresource && { subResource: subresource }),
+    requestKind: kindFields(asked.kind),
+    requestResource: resourceFields(asked.resource),
+    ...(asked.subresource && { requestSubResource: asked.subresource }),
+    ...(name && { name }),
+    ...(namespace && { namespace }),
+    operation: request.operation,
+    userInfo: userFields(request.user),
+    dryRun: request.dryRun,
+    options: optionsOf(request),
+  }
+}
+
+function kindFields({ group, version, kind }: GroupVersionKind): RequestFields {
+  return { group, version, kind }
+}
+
+function resourceFields({ group, version, plural }: Resource): RequestFields {
+  return { group, version, resource: plural }
+}
+
+function userFields({ username, uid, groups, extra }: UserInfo): RequestFields {
+  return {
+    ...(username && { username }),
+    ...(uid && { uid }),
+    ...(groups.length > 0 && { groups: [...groups] }),
+    ...(extra && Object.keys(extra).length > 0 && { extra: extra as RequestFields }),
+  }
+}
+
+/** Who connects sends no options but what is connected with. */
+function optionsOf({ operation, options }: AdmissionRequest): JsonValue {
+  return operation === 'CONNECT' ? null : (options as JsonValue)
+}

@@ -1,0 +1,210 @@
+/**
+ * Policies in CEL change writes before they are checked, one after the other in the order of their names. One that
+ * wants to see what came after it is asked a second time, and no more.
+ * https://kubernetes.io/docs/reference/access-authn-authz/mutating-admission-policy/
+ */
+import { ApiError } from '#/api/errors.ts'
+import type {
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+} from '#/api/generated/admissionregistration/v1.ts'
+import {
+  mutatingAdmissionPolicies,
+  mutatingAdmissionPolicyBindings,
+} from '#/api/generated/admissionregistration/v1-resources.ts'
+import { equalJson, type JsonValue } from '#/api/json-value.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { AuthorizerValue } from '#/cel/authorizer.ts'
+import { errorTypeOf } from '../metrics/admission-policies.ts'
+import {
+  refused,
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  type Admitted,
+  type Reinvocation,
+} from './admission.ts'
+import { authorizerValue, variablesOf } from './matching/expressions.ts'
+import type { PluginContext } from './plugin-context.ts'
+import { authorizeParams, isPolicyResource } from './policies/authorize-params.ts'
+import { compileMutatingPolicy, type CompiledMutatingPolicy } from './policies/compile-policy.ts'
+import { checkPolicyConfiguration } from './policies/configuration.ts'
+import { fulfils, inputOf, invocationsOf, namespaceObjectOf, type Invocation } from './policies/invocation.ts'
+import { mutateObject } from './policies/mutate-object.ts'
+import { PolicyError } from './policies/policy-error.ts'
+import { isBeyondPolicies, PolicySource, type BoundPolicy } from './policies/policy-source.ts'
+import { Reinvocations } from './webhooks/reinvocations.ts'
+
+const name = 'MutatingAdmissionPolicy'
+
+const resources = { policies: mutatingAdmissionPolicies, bindings: mutatingAdmissionPolicyBindings }
+
+export function mutatingAdmissionPolicy(context: PluginContext, configuration?: JsonValue): AdmissionPlugin {
+  checkPolicyConfiguration(name, configuration)
+  const source = new PolicySource(context, {
+    ...resources,
+    compile: ({ spec = {} }) => compileMutatingPolicy(spec),
+  })
+  const remembered = new WeakMap<Reinvocation, Reinvocations>()
+  return {
+    name,
+    handles: ({ resource }) => !isBeyondPolicies(resource) || isPolicyResource(resources, resource),
+    mutate(request, reinvocation) {
+      if (request.object === undefined || isBeyondPolicies(request.resource)) return request.object
+      const concerned = source.bound.filter(({ matcher }) => matcher.spoken(request))
+      if (concerned.length === 0) return request.object
+      const reinvocations = remembered.get(reinvocation) ?? new Reinvocations(reinvocation)
+      remembered.set(reinvocation, reinvocations)
+      return new Dispatch(context, request, reinvocations).run(concerned)
+    },
+    validate(request) {
+      return isPolicyResource(resources, request.resource)
+        ? authorizeParams(context, resources, request)
+        : undefined
+    },
+  }
+}
+
+type Bound = BoundPolicy<MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, CompiledMutatingPolicy>
+type OneInvocation = Invocation<
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+  CompiledMutatingPolicy
+>
+
+/** One pass of one request through the policies. */
+class Dispatch {
+  readonly #context: PluginContext
+  readonly #request: AdmissionRequest
+  readonly #reinvocations: Reinvocations
+  readonly #authorizer: AuthorizerValue
+  readonly #errors: PolicyFailure[] = []
+  #object: KubernetesObject
+
+  constructor(context: PluginContext, request: AdmissionRequest, reinvocations: Reinvocations) {
+    this.#context = context
+    this.#request = request
+    this.#reinvocations = reinvocations
+    this.#authorizer = authorizerValue(context.authorizer, request.user)
+    this.#object = request.object!
+  }
+
+  /** Throws ApiError when the request is refused. */
+  async run(policies: readonly Bound[]): Promise<Admitted> {
+    const reinvocations = this.#reinvocations
+    const invocations = await this.#invocations(policies)
+    reinvocations.begin(this.#object)
+    const before = this.#object
+    for (const invocation of invocations) await this.#invoke(invocation)
+    // Whoever was asked since the last change is asked again when anything has changed at all, as in Kubernetes.
+    if (this.#object !== before) reinvocations.changed()
+    reinvocations.end(this.#object)
+    if (this.#errors.length > 0) throw refusal(this.#request, this.#errors)
+    return this.#object
+  }
+
+  async #invocations(policies: readonly Bound[]): Promise<readonly OneInvocation[]> {
+    const invocations: OneInvocation[] = []
+    for (const bound of policies) {
+      for (const { invocation, failure } of await invocationsOf(this.#context, bound, this.#request)) {
+        if (invocation) invocations.push(invocation)
+        else {
+          const { binding, message } = failure
+          this.#fail(bound, { ...(binding && { binding: binding.name }), message })
+        }
+      }
+    }
+    return invocations
+  }
+
+  async #invoke(invocation: OneInvocation): Promise<void> {
+    const { bound } = invocation
+    const id = idOf(invocation)
+    if (!this.#reinvocations.mayCall(id) || !(await this.#fulfils(invocation))) return
+    const before = this.#object
+    for (const mutation of bound.compiled.mutations) await this.#mutate(invocation, mutation)
+    if (this.#object !== before) this.#reinvocations.changed()
+    if (bound.policy.spec?.reinvocationPolicy === 'IfNeeded') this.#reinvocations.called(id)
+  }
+
+  async #fulfils(invocation: OneInvocation): Promise<boolean> {
+    const { bound, binding } = invocation
+    const inputs = await this.#inputs(invocation)
+    try {
+      return await fulfils(this.#context, this.#request, { bound, inputs, type: 'admit' })
+    } catch (error) {
+      if (!(error instanceof PolicyError)) throw error
+      this.#fail(bound, { binding: binding.name, message: error.message, reason: 'Invalid' })
+      return false
+    }
+  }
+
+  async #mutate(
+    invocation: OneInvocation,
+    mutation: CompiledMutatingPolicy['mutations'][number],
+  ): Promise<void> {
+    const { bound, binding, spoken } = invocation
+    const { clock } = this.#context.platform
+    const startedMs = clock.monotonicMs()
+    const measure = (message?: string): void => {
+      const seconds = (clock.monotonicMs() - startedMs) / 1_000
+      const place = { policy: bound.name, binding: binding.name }
+      this.#context.metrics?.admission.policies.mutated({ ...place, error: errorTypeOf(message), seconds })
+    }
+    const object = this.#object
+    const inputs = await this.#inputs(invocation)
+    try {
+      const mutated = await mutateObject(mutation, {
+        object,
+        spoken,
+        inputs,
+        variables: bound.compiled.variables,
+      })
+      if (mutated !== object && !equalJson(mutated, object)) this.#object = mutated
+      measure()
+    } catch (error) {
+      if (error instanceof PolicyError || error instanceof ApiError) measure(error.message)
+      if (!(error instanceof PolicyError)) throw error
+      this.#fail(bound, { binding: binding.name, message: error.message, reason: 'Invalid' })
+    }
+  }
+
+  /** What expressions see of the object as it is by now. */
+  async #inputs(invocation: OneInvocation) {
+    const request = { ...this.#request, object: this.#object }
+    const namespaceObject = await namespaceObjectOf(this.#context, request)
+    return variablesOf(inputOf(request, invocation, namespaceObject), this.#authorizer)
+  }
+
+  #fail({ name: policy, policy: { spec } }: Bound, failure: Omit<PolicyFailure, 'policy'>): void {
+    if (spec?.failurePolicy !== 'Ignore') this.#errors.push({ policy, ...failure })
+  }
+}
+
+/** The same for the same policy, binding and parameters. */
+function idOf({ bound, binding, params }: OneInvocation): string {
+  const { namespace = '', name: ofParams = '' } = params?.metadata ?? {}
+  return [bound.name, binding.name, namespace, ofParams].join(' ')
+}
+
+interface PolicyFailure {
+  readonly policy: string
+  readonly binding?: string
+  readonly message: string
+  readonly reason?: string
+}
+
+/** The first says why, the causes all. */
+function refusal(request: AdmissionRequest, failures: readonly PolicyFailure[]): ApiError {
+  const messages = failures.map(({ policy, binding, message }) => {
+    if (binding === undefined) return `policy ${JSON.stringify(policy)} denied request: ${message}`
+    return `policy '${policy}' with binding '${binding}' denied request: ${message}`
+  })
+  const { status } = refused(
+    request,
+    'admission request denied by policy',
+    messages.map(message => ({ message })),
+  )
+  const [message = ''] = messages
+  const { reason = status.reason } = failures[0] ?? {}
+  return new ApiError({ ...status, message, ...(reason && { reason }) })
+}

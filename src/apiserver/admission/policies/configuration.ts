@@ -1,0 +1,23 @@
+import type { JsonValue } from '#/api/json-value.ts'
+import { readConfiguration, text, topStruct } from '../plugin-configuration.ts'
+import { ConfigurationError } from '../plugin-context.ts'
+
+/** What administrators write for the plugin of one kind of policies. Throws ConfigurationError. */
+export function checkPolicyConfiguration(plugin: string, configuration: JsonValue | undefined): void {
+  if (configuration === undefined) return
+  const kind = `${plugin}Configuration`
+  const { staticManifestsDir = '' } = readConfiguration<{ readonly staticManifestsDir?: string }>(
+    configuration,
+    {
+      of: plugin,
+      kind,
+      versions: ['apiserver.config.k8s.io/v1'],
+      schema: topStruct(kind, { staticManifestsDir: text }),
+    },
+  )
+  if (staticManifestsDir === '') return
+  throw new ConfigurationError(
+    `static policy manifests dir ${JSON.stringify(staticManifestsDir)} configured ` +
+      'but ManifestBasedAdmissionControlConfig feature gate is not enabled',
+  )
+}

@@ -1,0 +1,155 @@
+/**
+ * Which policies a write concerns, and with what parameters: what policies of both kinds have in common. Policies that
+ * validate and those that mutate differ in what becomes of it.
+ */
+import { ApiError, notFound } from '#/api/errors.ts'
+import { namespaces } from '#/api/generated/core/v1-resources.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { Compiled } from '#/cel/compile-expression.ts'
+import type { Value } from '#/cel/value.ts'
+import type { AdmissionRequest } from '../admission.ts'
+import { find, findLatest } from '../lookup.ts'
+import { evaluateConditions, joinErrors } from '../matching/conditions.ts'
+import type { ExpressionInput } from '../matching/expressions.ts'
+import { requestFields } from '../matching/request-fields.ts'
+import type { Spoken } from '../matching/resource-rules.ts'
+import { namespaceOf } from '../matching/selectors.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { versioned } from '../webhooks/versioned-object.ts'
+import { collectParams, findParamResource } from './collect-params.ts'
+import { PolicyError } from './policy-error.ts'
+import type { ActiveBinding, Binding, BoundPolicy, Policy } from './policy-source.ts'
+
+/** A binding of a policy that is about a write, with one of its parameters. */
+export interface Invocation<P, B, C> {
+  readonly bound: BoundPolicy<P, B, C>
+  readonly binding: ActiveBinding<B>
+  readonly spoken: Spoken
+  readonly params: KubernetesObject | null
+}
+
+/** A policy or a binding that cannot be used for a write. */
+export interface Misconfiguration<P, B, C> {
+  readonly bound: BoundPolicy<P, B, C>
+  /** Undefined when it is the policy. */
+  readonly binding?: ActiveBinding<B>
+  readonly message: string
+}
+
+export type Finding<P, B, C> =
+  | { readonly invocation: Invocation<P, B, C>; readonly failure?: undefined }
+  | { readonly invocation?: undefined; readonly failure: Misconfiguration<P, B, C> }
+
+/** What a policy has to do with a write, binding by binding. */
+export async function invocationsOf<P extends Policy, B extends Binding, C>(
+  context: PluginContext,
+  bound: BoundPolicy<P, B, C>,
+  request: AdmissionRequest,
+): Promise<readonly Finding<P, B, C>[]> {
+  const matched = await attempt('policy', async () => {
+    const spoken = bound.matcher.spoken(request)
+    if (spoken === undefined || !(await bound.matcher.selectsNamespace(context, request))) return undefined
+    return { spoken, resource: findParamResource(context.scheme, bound.policy.spec?.paramKind) }
+  })
+  if (matched === undefined) return []
+  if ('problem' in matched) return [{ failure: { bound, message: matched.problem } }]
+  const findings: Finding<P, B, C>[] = []
+  for (const binding of bound.bindings) {
+    const params = await attempt('binding', () => paramsOf(context, binding, { request, ...matched }))
+    if (params === undefined) continue
+    if ('problem' in params) findings.push({ failure: { bound, binding, message: params.problem } })
+    else {
+      for (const each of params)
+        findings.push({ invocation: { bound, binding, spoken: matched.spoken, params: each } })
+    }
+  }
+  return findings
+}
+
+/** Undefined when the binding is not about the write. */
+async function paramsOf<B extends Binding>(
+  context: PluginContext,
+  { binding, matcher }: ActiveBinding<B>,
+  { request, resource }: { readonly request: AdmissionRequest; readonly resource: Resource | undefined },
+): Promise<readonly (KubernetesObject | null)[] | undefined> {
+  if (matcher) {
+    if (!matcher.spoken(request) || !(await matcher.selectsNamespace(context, request))) return undefined
+  }
+  return collectParams(context, {
+    resource,
+    paramRef: binding.spec?.paramRef,
+    namespace: namespaceOf(request),
+  })
+}
+
+async function attempt<T extends object>(
+  what: 'policy' | 'binding',
+  work: () => Promise<T | undefined>,
+): Promise<T | { readonly problem: string } | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof PolicyError) && !(error instanceof ApiError)) throw error
+    return { problem: `failed to configure ${what}: ${error.message}` }
+  }
+}
+
+/** The namespace that expressions see; null for what is in none. Throws ApiError 404 when it is gone. */
+export async function namespaceObjectOf(
+  context: PluginContext,
+  { namespace: name }: AdmissionRequest,
+): Promise<KubernetesObject | null> {
+  if (name === '') return null
+  const found = find(context, namespaces, { name }) ?? (await findLatest(context, namespaces, { name }))
+  if (found === undefined) throw notFound({ group: '', kind: 'namespaces', name })
+  return found
+}
+
+/** What expressions see of a write, but for who may do what. */
+export function inputOf(
+  request: AdmissionRequest,
+  { spoken, params }: Pick<Invocation<never, never, never>, 'spoken' | 'params'>,
+  namespaceObject: KubernetesObject | null,
+): ExpressionInput {
+  const { object, before } = request
+  return {
+    object: object ? versioned(object, spoken) : null,
+    oldObject: before ? versioned(before, spoken) : null,
+    request: requestFields(request, spoken),
+    params,
+    namespaceObject,
+  }
+}
+
+export interface ConditionsAsked {
+  readonly bound: BoundPolicy<Policy, unknown, { readonly conditions: readonly Compiled[] }>
+  readonly inputs: Readonly<Record<string, Value>>
+  readonly type: 'admit' | 'validate'
+}
+
+/** Whether the conditions of a policy hold. Throws PolicyError when that cannot be said and matters. */
+export async function fulfils(
+  { platform, metrics }: PluginContext,
+  { operation }: AdmissionRequest,
+  { bound: { name, policy, compiled }, inputs, type }: ConditionsAsked,
+): Promise<boolean> {
+  if (compiled.conditions.length === 0) return true
+  const startedMs = platform.clock.monotonicMs()
+  // Conditions do not look at the namespace, as in Kubernetes.
+  const { matches, errors } = await evaluateConditions(compiled.conditions, {
+    ...inputs,
+    namespaceObject: null,
+  })
+  metrics?.admission.conditions(
+    { name, kind: 'policy', type, operation },
+    {
+      seconds: (platform.clock.monotonicMs() - startedMs) / 1_000,
+      errors: errors.length,
+      isExcluded: !matches,
+    },
+  )
+  if (!matches || errors.length === 0) return matches
+  if (policy.spec?.failurePolicy === 'Ignore') return false
+  throw new PolicyError(joinErrors(errors))
+}

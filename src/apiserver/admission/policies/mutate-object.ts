@@ -1,0 +1,128 @@
+/** What one mutation of a policy makes of an object. */
+import { ApiError, apiError, internalError } from '#/api/errors.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import { MergeError, mergeConfiguration } from '#/api/merge-configuration.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { applyPatch, JsonPatchTestError } from '#/api/patch.ts'
+import { apiVersionOf } from '#/api/resource.ts'
+import { EvaluationError } from '#/cel/evaluation-error.ts'
+import { ExpressionRun, OutOfBudget } from '#/cel/expression-run.ts'
+import { toJson } from '#/cel/json.ts'
+import { checkConstructed } from '#/cel/object-constructors.ts'
+import type { PolicyVariables } from '#/cel/policy-variables.ts'
+import { InvalidExpression } from '#/cel/compile-expression.ts'
+import { ListValue, ObjectValue, type Value } from '#/cel/value.ts'
+import type { Spoken } from '../matching/resource-rules.ts'
+import { reread, schemaOf, versioned } from '../webhooks/versioned-object.ts'
+import type { CompiledMutation } from './compile-policy.ts'
+import { policyCostMax } from './evaluate-validations.ts'
+import { PolicyError } from './policy-error.ts'
+
+export interface MutationInput {
+  readonly object: KubernetesObject
+  readonly spoken: Spoken
+  /** What the expression sees. */
+  readonly inputs: Readonly<Record<string, Value>>
+  readonly variables: PolicyVariables
+}
+
+/**
+ * The very same object when nothing changes. Throws PolicyError when the policy cannot be evaluated, ApiError when what
+ * it makes is no object of the kind.
+ */
+export async function mutateObject(
+  { type, expression }: CompiledMutation,
+  { object, spoken, inputs, variables }: MutationInput,
+): Promise<KubernetesObject> {
+  // Validation told who wrote the policy; the words are the same.
+  if (expression instanceof InvalidExpression) throw new PolicyError(expression.message)
+  const value = await evaluate(new ExpressionRun({ inputs, costMax: policyCostMax, variables }), expression)
+  const before = versioned(object, spoken)
+  const made = type === 'apply' ? applied(value, before, spoken) : patched(value, before)
+  if (made === undefined) return object
+  const { object: after, unknownFields } = reread(object, made, spoken)
+  if (unknownFields.length === 0) return after
+  const names = unknownFields.map(field => `unknown field ${JSON.stringify(field)}`)
+  throw internalError(`strict decoding error: ${names.join(', ')}`)
+}
+
+async function evaluate(
+  run: ExpressionRun,
+  expression: Parameters<ExpressionRun['evaluate']>[0],
+): Promise<Value> {
+  try {
+    const { value, error } = await run.evaluate(expression)
+    if (error === undefined) return value
+    throw new PolicyError(error)
+  } catch (error) {
+    if (error instanceof OutOfBudget) throw new PolicyError(error.message)
+    throw error
+  }
+}
+
+function applied(value: Value, object: KubernetesObject, spoken: Spoken): JsonValue {
+  const schema = schemaOf(spoken)
+  if (schema === undefined) throw unknownKind(spoken)
+  const configuration = {
+    ...(jsonOf(value) as { [name: string]: JsonValue }),
+    apiVersion: apiVersionOf(spoken.kind),
+    kind: spoken.kind.kind,
+  }
+  try {
+    return mergeConfiguration(object as unknown as { [name: string]: JsonValue }, configuration, schema)
+  } catch (error) {
+    if (!(error instanceof MergeError)) throw error
+    throw new PolicyError(`error applying patch: ${error.message}`)
+  }
+}
+
+function unknownKind({ kind: { group, version, kind } }: Spoken): ApiError {
+  return apiError(
+    'ServiceUnavailable',
+    `Resource kind ${group}/${version}, Kind=${kind} not found. There can be a delay between when ` +
+      'CustomResourceDefinitions are created and when they are available.',
+  )
+}
+
+/** Undefined when a test of the patch says that it is not meant for the object. */
+function patched(value: Value, object: KubernetesObject): JsonValue | undefined {
+  try {
+    return applyPatch('json', object as unknown as JsonValue, operationsOf(value))
+  } catch (error) {
+    if (error instanceof JsonPatchTestError) return undefined
+    if (!(error instanceof ApiError)) throw error
+    const [cause] = error.status.details?.causes ?? []
+    throw new PolicyError(`JSON Patch: ${cause?.message ?? error.message}`)
+  }
+}
+
+/** The type was checked when the expression was compiled. */
+function operationsOf(value: Value): JsonValue {
+  if (!(value instanceof ListValue)) throw new PolicyError('type mismatch: not a list of JSONPatch')
+  return Array.from(value, operation => {
+    if (!(operation instanceof ObjectValue)) throw new PolicyError('type mismatch: not a JSONPatch')
+    const text = (field: string): string => {
+      const found = operation.field(field)
+      return typeof found === 'string' ? found : ''
+    }
+    const from = text('from')
+    const given = operation.field('value')
+    return {
+      op: text('op'),
+      path: text('path'),
+      ...(from && { from }),
+      ...(given !== undefined && { value: jsonOf(given) }),
+    }
+  })
+}
+
+function jsonOf(value: Value): JsonValue {
+  const errors = checkConstructed(value)
+  if (errors.length > 0) throw new PolicyError(`type mismatch: ${errors.join('\n')}`)
+  try {
+    return toJson(value)
+  } catch (error) {
+    if (!(error instanceof EvaluationError)) throw error
+    throw new PolicyError(`the value of the expression is no JSON: ${error.message}`)
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * The policies that are in force: those with bindings, compiled once for each version of the object, in the order of
+ * their names.
+ */
+import type { MatchResources, ParamKind, ParamRef } from '#/api/generated/admissionregistration/v1.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { Scheme } from '#/api/scheme.ts'
+import { Derived } from '../derived.ts'
+import { ResourceMatcher } from '../matching/resource-matcher.ts'
+import type { PluginContext } from '../plugin-context.ts'
+
+/** What policies of both kinds say. */
+export interface Policy extends KubernetesObject {
+  readonly spec?: {
+    readonly failurePolicy?: string
+    readonly paramKind?: ParamKind
+    readonly matchConstraints?: MatchResources
+  }
+}
+
+export interface Binding extends KubernetesObject {
+  readonly spec?: {
+    readonly policyName?: string
+    readonly paramRef?: ParamRef
+    readonly matchResources?: MatchResources
+  }
+}
+
+export interface BoundPolicy<P, B, C> {
+  readonly name: string
+  readonly policy: P
+  readonly matcher: ResourceMatcher
+  readonly compiled: C
+  readonly bindings: readonly ActiveBinding<B>[]
+}
+
+export interface ActiveBinding<B> {
+  readonly name: string
+  readonly binding: B
+  /** Without one it is about all that the policy is about. */
+  readonly matcher: ResourceMatcher | undefined
+}
+
+export interface PolicySourceOptions<P extends Policy, B extends Binding, C> {
+  readonly policies: Resource<P>
+  readonly bindings: Resource<B>
+  readonly compile: (policy: P) => C
+}
+
+export class PolicySource<P extends Policy, B extends Binding, C> {
+  readonly #scheme: Scheme
+  readonly #policies: Derived<P, readonly P[]>
+  readonly #bindings: Derived<B, readonly B[]>
+  readonly #compile: (policy: P) => C
+  /** By the version of the object, which is one value as long as it is the newest. */
+  readonly #compiled = new WeakMap<P, C>()
+  #made: Made<P, B, C> | undefined
+
+  constructor(
+    { cache, scheme }: Pick<PluginContext, 'cache' | 'scheme'>,
+    { policies, bindings, compile }: PolicySourceOptions<P, B, C>,
+  ) {
+    this.#scheme = scheme
+    this.#policies = new Derived(cache, policies, all => all)
+    this.#bindings = new Derived(cache, bindings, all => all)
+    this.#compile = compile
+    // Which versions of a resource there are decides whom a rule is about.
+    scheme.onChange(() => (this.#made = undefined))
+  }
+
+  /** Those with bindings. */
+  get bound(): readonly BoundPolicy<P, B, C>[] {
+    const policies = this.#policies.value
+    const bindings = this.#bindings.value
+    const made = this.#made
+    if (made !== undefined && made.policies === policies && made.bindings === bindings) return made.bound
+    const bound = this.#bind(policies, bindings)
+    this.#made = { policies, bindings, bound }
+    return bound
+  }
+
+  #bind(policies: readonly P[], bindings: readonly B[]): readonly BoundPolicy<P, B, C>[] {
+    const byPolicy = Map.groupBy(bindings, ({ spec }) => spec?.policyName ?? '')
+    return policies.flatMap(policy => {
+      const name = policy.metadata?.name ?? ''
+      const own = byPolicy.get(name)
+      if (own === undefined) return []
+      return [
+        {
+          name,
+          policy,
+          matcher: new ResourceMatcher(policy.spec?.matchConstraints ?? {}, this.#scheme),
+          compiled: this.#compiledOf(policy),
+          bindings: own.map(binding => this.#activate(binding)),
+        },
+      ]
+    })
+  }
+
+  #activate(binding: B): ActiveBinding<B> {
+    const { matchResources } = binding.spec ?? {}
+    return {
+      name: binding.metadata?.name ?? '',
+      binding,
+      matcher: matchResources && new ResourceMatcher(matchResources, this.#scheme),
+    }
+  }
+
+  #compiledOf(policy: P): C {
+    const known = this.#compiled.get(policy)
+    if (known !== undefined) return known
+    const compiled = this.#compile(policy)
+    this.#compiled.set(policy, compiled)
+    return compiled
+  }
+}
+
+interface Made<P, B, C> {
+  readonly policies: readonly P[]
+  readonly bindings: readonly B[]
+  readonly bound: readonly BoundPolicy<P, B, C>[]
+}
+
+/** Nothing comes between an administrator and policies, and reviews are only questions. */
+export function isBeyondPolicies({ group, plural }: Resource): boolean {
+  return group === '' ? false : resourcesBeyond.has(`${plural}.${group}`)
+}
+
+const resourcesBeyond: ReadonlySet<string> = new Set([
+  'mutatingadmissionpolicies.admissionregistration.k8s.io',
+  'mutatingadmissionpolicybindings.admissionregistration.k8s.io',
+  'validatingadmissionpolicies.admissionregistration.k8s.io',
+  'validatingadmissionpolicybindings.admissionregistration.k8s.io',
+  'selfsubjectreviews.authentication.k8s.io',
+  'tokenreviews.authentication.k8s.io',
+  'localsubjectaccessreviews.authorization.k8s.io',
+  'selfsubjectaccessreviews.authorization.k8s.io',
+  'selfsubjectrulesreviews.authorization.k8s.io',
+  'subjectaccessreviews.authorization.k8s.io',
+])

@@ -1,0 +1,113 @@
+/** What became of the validations of a request, and what everybody is told about it. */
+import { apiError, type ApiError, type StatusReason } from '#/api/errors.ts'
+import { errorTypeOf, type EnforcementAction } from '../../metrics/admission-policies.ts'
+import { refused, type AdmissionRequest } from '../admission.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import type { Denial, Validated } from './evaluate-validations.ts'
+
+/** Failures that the audit log is told of; more would only fill it. */
+const failuresMax = 50
+
+export interface Place {
+  readonly policy: string
+  /** Undefined when the policy itself cannot be used. */
+  readonly binding?: string
+}
+
+export interface Enforcement {
+  readonly place: Place & { readonly binding: string }
+  readonly actions: readonly string[]
+  /** Whether what cannot be evaluated counts as if it held. */
+  readonly ignoresErrors: boolean
+}
+
+interface Failure {
+  readonly message: string
+  readonly policy: string
+  readonly binding: string
+  readonly expressionIndex: number
+  readonly validationActions: readonly string[]
+}
+
+export class ValidationReport {
+  readonly #request: AdmissionRequest
+  readonly #metrics: PluginContext['metrics']
+  readonly #failures: Failure[] = []
+  /** By policy and key, each value once. */
+  readonly #annotations = new Map<string, Set<string>>()
+  #refusal: ApiError | undefined
+
+  constructor(request: AdmissionRequest, metrics: PluginContext['metrics']) {
+    this.#request = request
+    this.#metrics = metrics
+  }
+
+  /** Only the first refusal is told. */
+  refuse({ policy, binding }: Place, message: string, reason = 'Invalid'): void {
+    if (this.#refusal) return
+    const by = binding === undefined ? '' : ` with binding '${binding}'`
+    const text = `ValidatingAdmissionPolicy '${policy}'${by} denied request: ${message}`
+    const { status } = refused(this.#request, text, [{ message: text }])
+    this.#refusal = apiError(reason as StatusReason, status.message ?? '', status.details)
+  }
+
+  add({ denials, annotations, annotationErrors }: Validated, enforcement: Enforcement): void {
+    const { place, ignoresErrors } = enforcement
+    for (const denial of denials) {
+      if (denial.reason !== undefined || !ignoresErrors) this.#enforce(denial, enforcement)
+      else this.#measure(place, denial, 'allow')
+    }
+    for (const [key, value] of annotations) this.#annotate(`${place.policy}/${key}`, value)
+    for (const error of ignoresErrors ? [] : annotationErrors) {
+      this.refuse(place, error.message)
+      this.#measure(place, error, 'deny')
+    }
+  }
+
+  /** Tells the audit log. Throws ApiError when the request is refused. */
+  finish(): void {
+    const request = this.#request
+    for (const [key, values] of this.#annotations) request.annotate(key, [...values].join(', '))
+    if (this.#failures.length > 0) {
+      const failures = JSON.stringify(this.#failures.slice(0, failuresMax))
+      request.annotate('validation.policy.admission.k8s.io/validation_failure', failures)
+    }
+    if (this.#refusal) throw this.#refusal
+  }
+
+  #enforce(denial: Denial, { place, actions }: Enforcement): void {
+    const { message, reason, index: expressionIndex } = denial
+    for (const action of actions) {
+      if (action === 'Deny') {
+        this.refuse(place, message, reason)
+        this.#measure(place, denial, 'deny')
+      } else if (action === 'Audit') {
+        this.#failures.push({ message, ...place, expressionIndex, validationActions: actions })
+        this.#measure(place, denial, 'audit')
+      } else if (action === 'Warn') {
+        const { policy, binding } = place
+        this.#request.warn(
+          `Validation failed for ValidatingAdmissionPolicy '${policy}' with binding '${binding}': ${message}`,
+        )
+        this.#measure(place, denial, 'warn')
+      }
+    }
+  }
+
+  #annotate(key: string, value: string): void {
+    const values = this.#annotations.get(key)
+    if (values) values.add(value)
+    else this.#annotations.set(key, new Set([value]))
+  }
+
+  #measure(
+    { policy, binding }: Enforcement['place'],
+    { message, seconds }: { readonly message: string; readonly seconds: number },
+    action: EnforcementAction,
+  ): void {
+    this.#metrics?.admission.policies.validated(
+      { policy, binding, error: errorTypeOf(message), seconds },
+      action,
+    )
+  }
+}

@@ -1,0 +1,75 @@
+/** Policies must be made of expressions of the language, which the rules of their kinds do not know. */
+import { invalid, type FieldError } from '#/api/field-error.ts'
+import { equalJson, type JsonValue } from '#/api/json-value.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { type Compiled, InvalidExpression } from '#/cel/compile-expression.ts'
+import type { ResourceHooks } from '../registry/hooks.ts'
+import {
+  compileMutatingPolicy,
+  compileValidatingPolicy,
+  type WrittenMutatingSpec,
+  type WrittenValidatingSpec,
+} from './policies/compile-policy.ts'
+
+export const validatingAdmissionPolicyHooks: ResourceHooks = {
+  validate: (object, before) => (isUnchanged(object, before) ? [] : validateValidating(object)),
+}
+
+export const mutatingAdmissionPolicyHooks: ResourceHooks = {
+  validate: (object, before) => (isUnchanged(object, before) ? [] : validateMutating(object)),
+}
+
+/** What was accepted once may stay, should the language ever become stricter. */
+function isUnchanged(object: KubernetesObject, before: KubernetesObject | undefined): boolean {
+  return before !== undefined && equalJson(specOf(object), specOf(before))
+}
+
+function specOf(object: KubernetesObject): JsonValue {
+  return ((object as { readonly spec?: object }).spec ?? null) as JsonValue
+}
+
+function validateValidating(object: KubernetesObject): FieldError[] {
+  const { spec = {} } = object as { readonly spec?: WrittenValidatingSpec }
+  const compiled = compileValidatingPolicy(spec)
+  return [
+    ...validateShared(compiled),
+    ...compiled.validations.flatMap(({ condition, messageExpression }, index) => [
+      ...validate(`spec.validations[${index}].expression`, condition),
+      ...validate(`spec.validations[${index}].messageExpression`, messageExpression),
+    ]),
+    ...compiled.auditAnnotations.flatMap(({ value }, index) =>
+      validate(`spec.auditAnnotations[${index}].valueExpression`, value),
+    ),
+  ]
+}
+
+function validateMutating(object: KubernetesObject): FieldError[] {
+  const { spec = {} } = object as { readonly spec?: WrittenMutatingSpec }
+  const compiled = compileMutatingPolicy(spec)
+  return [
+    ...validateShared(compiled),
+    ...compiled.mutations.flatMap(({ type, expression }, index) => {
+      const patch = type === 'apply' ? 'applyConfiguration' : 'jsonPatch'
+      return validate(`spec.mutations[${index}].${patch}.expression`, expression)
+    }),
+  ]
+}
+
+function validateShared({
+  conditions,
+  definitions,
+}: {
+  readonly conditions: readonly Compiled[]
+  readonly definitions: readonly Compiled[]
+}): FieldError[] {
+  return [
+    ...conditions.flatMap((each, index) => validate(`spec.matchConditions[${index}].expression`, each)),
+    ...definitions.flatMap((each, index) => validate(`spec.variables[${index}].expression`, each)),
+  ]
+}
+
+/** That there must be an expression is said elsewhere. */
+function validate(field: string, compiled: Compiled | undefined): FieldError[] {
+  if (!(compiled instanceof InvalidExpression) || compiled.expression.trim() === '') return []
+  return [invalid(field, compiled.expression, compiled.message)]
+}

@@ -1,0 +1,55 @@
+/**
+ * Servers of others decide whether a write is let in. They are asked all at once; one that refuses is enough.
+ * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+ */
+import type { JsonValue } from '#/api/json-value.ts'
+import { validatingWebhookConfigurations } from '#/api/generated/admissionregistration/v1-resources.ts'
+import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
+import type { PluginContext } from './plugin-context.ts'
+import { WebhookDispatcher } from './webhooks/dispatcher.ts'
+import { isBeyondWebhooks, type Candidate } from './webhooks/webhook.ts'
+
+const name = 'ValidatingAdmissionWebhook'
+
+export function validatingAdmissionWebhook(
+  context: PluginContext,
+  configuration?: JsonValue,
+): AdmissionPlugin {
+  const dispatcher = new WebhookDispatcher({
+    context,
+    name,
+    configuration,
+    resource: validatingWebhookConfigurations,
+    type: 'validating',
+  })
+  return {
+    name,
+    start: () => dispatcher.start(),
+    stop: () => dispatcher.stop(),
+    handles: ({ resource }) => !isBeyondWebhooks(resource),
+    validate(request) {
+      const candidates = dispatcher.candidates(request)
+      return candidates.length === 0 ? undefined : dispatch(dispatcher, candidates, request)
+    },
+  }
+}
+
+async function dispatch(
+  dispatcher: WebhookDispatcher,
+  candidates: readonly Candidate[],
+  request: AdmissionRequest,
+): Promise<void> {
+  const concerned: Candidate[] = []
+  for (const candidate of candidates) {
+    if (await dispatcher.applies(candidate, request)) concerned.push(candidate)
+  }
+  const outcomes = await Promise.allSettled(
+    concerned.map((candidate, index) =>
+      dispatcher.review(candidate, request, {
+        failedOpenKey: `failed-open.validating.webhook.admission.k8s.io/round_0_index_${index}`,
+        use: () => undefined,
+      }),
+    ),
+  )
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+}

@@ -1,0 +1,44 @@
+import { isAbsolute } from 'node:path'
+import type { JsonValue } from '#/api/json-value.ts'
+import { invalid } from '#/api/field-error.ts'
+import {
+  checkConfiguration,
+  readConfiguration,
+  text,
+  topStruct,
+  type ConfigurationForm,
+} from '../plugin-configuration.ts'
+import { ConfigurationError } from '../plugin-context.ts'
+
+interface Written {
+  readonly kubeConfigFile?: string
+  readonly staticManifestsDir?: string
+}
+
+/** The file that says who this server is to webhooks; undefined when none does. Throws ConfigurationError. */
+export function kubeConfigFileOf(plugin: string, configuration: JsonValue | undefined): string | undefined {
+  if (configuration === undefined) return undefined
+  const { kubeConfigFile = '', staticManifestsDir = '' } = readConfiguration(configuration, {
+    ...form,
+    of: plugin,
+  })
+  if (staticManifestsDir !== '') {
+    throw new ConfigurationError(
+      `static webhook manifests dir ${JSON.stringify(staticManifestsDir)} configured ` +
+        'but ManifestBasedAdmissionControlConfig feature gate is not enabled',
+    )
+  }
+  if (kubeConfigFile === '') return undefined
+  const isRight = isAbsolute(kubeConfigFile)
+  checkConfiguration(
+    plugin,
+    isRight ? [] : [invalid('kubeConfigFile', kubeConfigFile, 'must be an absolute file path')],
+  )
+  return kubeConfigFile
+}
+
+const form: Omit<ConfigurationForm<Written>, 'of'> = {
+  kind: 'WebhookAdmissionConfiguration',
+  versions: ['apiserver.config.k8s.io/v1'],
+  schema: topStruct('WebhookAdmissionConfiguration', { kubeConfigFile: text, staticManifestsDir: text }),
+}

@@ -1,0 +1,184 @@
+/**
+ * What webhooks of both kinds have in common: which of them a write concerns, how they are asked, and what becomes of
+ * the write when one cannot be.
+ */
+import { forbidden, internalError, timeout, type ApiError } from '#/api/errors.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import { quote } from '#/api/quote.ts'
+import type { Resource } from '#/api/resource.ts'
+import { compileLabelSelector } from '#/api/selector.ts'
+import type { AdmissionType, WebhookResult } from '../../metrics/admission.ts'
+import type { AdmissionRequest, AdmissionTarget } from '../admission.ts'
+import { Derived } from '../derived.ts'
+import { ConditionEvaluator, joinErrors } from '../matching/conditions.ts'
+import { selectsNamespace, selectsObject } from '../matching/selectors.ts'
+import { ConfigurationError, type Callers, type PluginContext } from '../plugin-context.ts'
+import { WebhookCallError } from './call-error.ts'
+import { kubeConfigFileOf } from './configuration.ts'
+import { requestFields } from '../matching/request-fields.ts'
+import { reviewByWebhook, WebhookDenial, type Reviewer } from './review-by-webhook.ts'
+import { versioned } from './versioned-object.ts'
+import { WebhookClient } from './webhook-client.ts'
+import { Webhooks, type Candidate, type WebhookConfiguration } from './webhook.ts'
+
+export interface DispatcherOptions {
+  readonly context: PluginContext
+  /** Of the plugin, as its configuration calls it. */
+  readonly name: string
+  /** The configurations of its webhooks. */
+  readonly resource: Resource<WebhookConfiguration>
+  readonly type: AdmissionType
+  readonly configuration: JsonValue | undefined
+}
+
+export class WebhookDispatcher {
+  readonly #options: DispatcherOptions
+  readonly #webhooks: Derived<WebhookConfiguration, Webhooks>
+  readonly #conditions: ConditionEvaluator
+  readonly #client: WebhookClient
+  readonly #reviewer: Reviewer
+  readonly #kubeConfigFile: string | undefined
+  #callers: Promise<Callers> | undefined
+
+  /** Throws ConfigurationError. */
+  constructor(options: DispatcherOptions) {
+    const { context, name, resource, type, configuration } = options
+    const { cache, scheme, platform } = context
+    this.#options = options
+    this.#kubeConfigFile = kubeConfigFileOf(name, configuration)
+    this.#webhooks = new Derived(cache, resource, objects => new Webhooks(objects, scheme))
+    // Which versions of a resource there are decides who hears of it.
+    scheme.onChange(() => this.#webhooks.onReset())
+    this.#conditions = new ConditionEvaluator(context.authorizer)
+    this.#client = new WebhookClient(context, () => this.#readCallers())
+    this.#reviewer = { client: this.#client, random: platform.random, isMutating: type === 'admit' }
+  }
+
+  async start(): Promise<void> {
+    try {
+      await this.#readCallers()
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : ''
+      throw new ConfigurationError(`${this.#options.name} cannot use its kubeConfigFile: ${reason}`, {
+        cause: error,
+      })
+    }
+  }
+
+  stop(): void {
+    this.#client.close()
+  }
+
+  /** Those whose rules are about such a write. */
+  candidates(target: AdmissionTarget): readonly Candidate[] {
+    return this.#webhooks.value.candidates(target)
+  }
+
+  /** Whether a webhook whose rules are about the write is to hear of it. Throws ApiError when that cannot be said. */
+  async applies(candidate: Candidate, request: AdmissionRequest): Promise<boolean> {
+    const { namespaceSelector, objectSelector, matchConditions = [] } = candidate.webhook
+    if (!selectsObject(compileLabelSelector(objectSelector), request)) return false
+    const isSelected = await selectsNamespace(
+      this.#options.context,
+      compileLabelSelector(namespaceSelector),
+      request,
+    )
+    return isSelected && (matchConditions.length === 0 || this.#fulfils(candidate, request))
+  }
+
+  async #fulfils({ webhook, spoken }: Candidate, request: AdmissionRequest): Promise<boolean> {
+    const { context, type } = this.#options
+    const { clock } = context.platform
+    const { object, before, user, operation } = request
+    const startedMs = clock.monotonicMs()
+    const { matches, errors } = await this.#conditions.evaluate(webhook.matchConditions ?? [], {
+      object: object ? versioned(object, spoken) : null,
+      oldObject: before ? versioned(before, spoken) : null,
+      request: requestFields(request, spoken),
+      user,
+    })
+    context.metrics?.admission.conditions(
+      { name: webhook.name, kind: 'webhook', type: type === 'admit' ? 'admit' : 'validate', operation },
+      { seconds: (clock.monotonicMs() - startedMs) / 1_000, errors: errors.length, isExcluded: !matches },
+    )
+    if (!matches || errors.length === 0) return matches
+    if (webhook.failurePolicy === 'Ignore') return false
+    const { resource, name } = request
+    throw forbidden(
+      { group: resource.group, kind: resource.plural, ...(name && { name }) },
+      joinErrors(errors),
+    )
+  }
+
+  /**
+   * Asks a webhook and uses its patch. Undefined when it could not be asked and that does not matter, which the audit
+   * log then says under the key. Throws ApiError when the write is refused.
+   */
+  async review<T>(
+    candidate: Candidate,
+    request: AdmissionRequest,
+    {
+      failedOpenKey,
+      use,
+    }: { readonly failedOpenKey: string; readonly use: (patch: readonly JsonValue[]) => T },
+  ): Promise<T | undefined> {
+    const { clock } = this.#options.context.platform
+    const startedMs = clock.monotonicMs()
+    const measure = (result: Omit<WebhookResult, 'seconds'>): void => {
+      this.#measure(candidate, request, { ...result, seconds: (clock.monotonicMs() - startedMs) / 1_000 })
+    }
+    try {
+      const used = use(await reviewByWebhook(this.#reviewer, candidate, request))
+      measure({ code: 200 })
+      return used
+    } catch (error) {
+      if (error instanceof WebhookCallError) {
+        const isIgnored = candidate.webhook.failurePolicy === 'Ignore'
+        measure({ code: error.code, ...(!isIgnored && { rejection: 'calling_webhook_error' }) })
+        if (!isIgnored) throw failure(candidate, error)
+        this.#ignore(candidate, request, { failedOpenKey, error })
+        return undefined
+      }
+      const isDenied = error instanceof WebhookDenial
+      measure({
+        code: isDenied ? error.code : 0,
+        rejection: isDenied ? 'no_error' : 'apiserver_internal_error',
+      })
+      throw error
+    }
+  }
+
+  #ignore(
+    { webhook: { name } }: Candidate,
+    request: AdmissionRequest,
+    { failedOpenKey, error }: { readonly failedOpenKey: string; readonly error: WebhookCallError },
+  ): void {
+    const { context, type } = this.#options
+    if (request.signal?.aborted) throw timeout('request did not complete within requested timeout', 0)
+    context.platform.log.warn('a webhook cannot be asked and is ignored', { webhook: name, error })
+    context.metrics?.admission.failedOpen({ name, type, operation: request.operation })
+    request.annotate(failedOpenKey, name)
+  }
+
+  #measure({ webhook: { name } }: Candidate, { operation }: AdmissionRequest, result: WebhookResult): void {
+    const { context, type } = this.#options
+    context.metrics?.admission.called({ name, type, operation }, result)
+  }
+
+  #readCallers(): Promise<Callers> {
+    this.#callers ??= this.#kubeConfigFile === undefined ? nobody : this.#readKubeconfig(this.#kubeConfigFile)
+    return this.#callers
+  }
+
+  async #readKubeconfig(path: string): Promise<Callers> {
+    const { remote } = this.#options.context
+    if (remote === undefined) throw new Error('this server does not call others')
+    return remote.readCallers(path)
+  }
+}
+
+const nobody: Promise<Callers> = Promise.resolve({ users: new Map() })
+
+function failure({ webhook: { name } }: Candidate, error: WebhookCallError): ApiError {
+  return internalError(`failed calling webhook ${quote(name)}: ${error.message}`, error)
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import type { HttpClientOptions } from '#/platform/http-client.ts'
+import { admitPosted } from '../../registry/write.ts'
+import { writeBySystem } from '../../registry/write-by-system.ts'
+import { Admission, type AdmissionPlugin } from '../admission.ts'
+import { mutatingAdmissionWebhook } from '../mutating-admission-webhook.ts'
+import type { Callers, PluginContext } from '../plugin-context.ts'
+import { fakeRemote } from '../testdata/fake-remote.ts'
+import { configMap, startWith } from '../testdata/plugin-server.ts'
+import { validatingAdmissionWebhook } from '../validating-admission-webhook.ts'
+import { credentialsFor } from './caller-credentials.ts'
+
+test('a webhook gets the credentials of the user with its name, or with the end of it', () => {
+  const check = (names: string, target: string, expected: string | undefined, current?: string): void => {
+    const credentials = (name: string) => ({ current: async () => ({ headers: { name } }) })
+    const users: Callers['users'] = new Map(names.split(' ').map(name => [name, credentials(name)]))
+    const found = credentialsFor({ users, ...(current && { current }) }, target)
+    assert.equal(found, expected && users.get(expected), `${target} of ${names}`)
+  }
+  check('hook.ns.svc:443 *', 'hook.ns.svc:443', 'hook.ns.svc:443')
+  check('hook.ns.svc *', 'hook.ns.svc:443', 'hook.ns.svc')
+  check('hook.ns.svc *', 'hook.ns.svc:8443', '*')
+  check('hook.ns.svc:8443 *', 'hook.ns.svc:8443', 'hook.ns.svc:8443')
+  check('*.ns.svc *.svc', 'hook.ns.svc:443', '*.ns.svc')
+  check('*.svc', 'hook.ns.svc:443', '*.svc')
+  check('*.svc:8443', 'hook.ns.svc:8443', '*.svc:8443')
+  check('*.svc other', 'hook.example.com:443', undefined)
+  check('other', 'hook.example.com:443', 'other', 'other')
+  check('other *', 'hook.example.com:443', '*', 'other')
+  check('constructor', '__proto__:443', undefined)
+})
+
+const service = (fields: object): object => ({
+  kind: 'Service',
+  apiVersion: 'v1',
+  metadata: { name: 'hook' },
+  spec: { ports: [{ name: 'web', port: 443 }], ...fields },
+})
+
+const slice = (name: string, endpoints: readonly object[], fields: object = {}): object => ({
+  kind: 'EndpointSlice',
+  apiVersion: 'discovery.k8s.io/v1',
+  metadata: { name, labels: { 'kubernetes.io/service-name': 'hook' } },
+  addressType: 'IPv4',
+  ports: [{ name: 'web', port: 8443 }],
+  endpoints,
+  ...fields,
+})
+
+test('a service is reached at an endpoint that is ready, or at its own address when it has none', async t => {
+  const check = async (expected: string, ...objects: readonly object[]): Promise<void> => {
+    let connected: HttpClientOptions | undefined
+    const remote = fakeRemote(async () => null)
+    const connectHttp: typeof remote.connectHttp = options => {
+      connected = options
+      return remote.connectHttp(options)
+    }
+    const context = { remote: { ...remote, connectHttp } }
+    const { given, create } = await startWith(t, validatingAdmissionWebhook, { context })
+    for (const object of objects) {
+      const isService = (object as { kind: string }).kind === 'Service'
+      const group = isService ? '/api/v1' : '/apis/discovery.k8s.io/v1'
+      await given(`${group}/namespaces/default/${isService ? 'services' : 'endpointslices'}`, object)
+    }
+    const clientConfig = { service: { namespace: 'default', name: 'hook' } }
+    await given(configurations('validating'), configuration({ clientConfig }))
+    const outcome = await create('/api/v1/namespaces/default/configmaps', configMap('m'))
+    if (connected) assert.equal(connected.tls?.serverName, 'hook.default.svc')
+    assert.equal(connected?.origin ?? outcome.replace(/^.*timeout=10s": /u, ''), expected)
+  }
+  const ready = { addresses: ['10.0.0.7'], conditions: { ready: true } }
+  const unready = { addresses: ['10.0.0.8'], conditions: { ready: false } }
+  const ports = [{ name: 'other', port: 1 }]
+  await check('https://10.0.0.7:8443', service({}), slice('a', [unready, ready]))
+  await check('https://10.0.0.7:8443', service({}), slice('a', [unready]), slice('b', [ready]))
+  await check(
+    'https://[fd00::7]:8443',
+    service({}),
+    slice('a', [{ addresses: ['fd00::7'] }], { addressType: 'IPv6' }),
+  )
+  await check('no endpoints available for service "hook"', service({}), slice('a', [unready]))
+  await check('no endpoints available for service "hook"', service({}), slice('a', [ready], { ports }))
+  await check('no endpoints available for service "hook"', service({ clusterIP: 'None' }))
+  await check('no service port 443 found for service "hook"', service({ ports: [{ port: 80 }] }))
+  await check('service "hook" not found')
+  await check('https://10.96.0.77:443', service({ clusterIP: '10.96.0.77' }))
+  await check('https://example.com:443', service({ type: 'ExternalName', externalName: 'example.com' }))
+})
+
+test('without a way to call others webhooks cannot be asked', async t => {
+  const { given, create } = await startWith(t, validatingAdmissionWebhook)
+  await given(configurations('validating'), configuration({}))
+  assert.match(
+    await create('/api/v1/namespaces/default/configmaps', configMap('m')),
+    /^500 .*Post "https:\/\/example\.com\/\?timeout=10s": this server does not call others$/u,
+  )
+})
+
+test('webhooks hear of connections, and change with what is connected', async t => {
+  const asked: JsonValue[] = []
+  const remote = fakeRemote(async (_, question) => {
+    asked.push(question)
+    const { request } = question as { readonly request: { readonly uid: string } }
+    const patch = Buffer.from('[{"op":"replace","path":"/container","value":"b"}]').toString('base64')
+    const response = { uid: request.uid, allowed: true, patch, patchType: 'JSONPatch' }
+    return { kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', response }
+  })
+  let plugin: AdmissionPlugin | undefined
+  const make = (context: PluginContext): AdmissionPlugin => (plugin = mutatingAdmissionWebhook(context))
+  const { given } = await startWith(t, make, { context: { remote } })
+  const rules = [{ operations: ['CONNECT'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods/exec'] }]
+  await given(configurations('mutating'), configuration({ rules }))
+  const options = { kind: 'PodExecOptions', apiVersion: 'v1', container: 'a', command: ['sh'] }
+  const request = { ...writeBySystem(pods, 'p', 'default'), subresource: 'exec' }
+  const admitted = await admitPosted({ admission: new Admission([plugin!]) }, request, options, 'CONNECT')
+  assert.deepEqual(admitted, { ...options, container: 'b' })
+  const {
+    object,
+    oldObject,
+    options: sent,
+    operation,
+    kind,
+  } = (asked[0] as { request: Record<string, unknown> }).request
+  assert.deepEqual([object, oldObject, sent, operation], [options, null, null, 'CONNECT'])
+  assert.deepEqual(kind, { group: '', version: 'v1', kind: 'PodExecOptions' })
+})
+
+function configurations(kind: string): string {
+  return `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations`
+}
+
+function configuration(webhook: object): object {
+  const usual = {
+    name: 'a.example.com',
+    clientConfig: { url: 'https://example.com' },
+    rules: [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }],
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+  }
+  return { metadata: { name: 'c' }, webhooks: [{ ...usual, ...webhook }] }
+}

@@ -1,0 +1,130 @@
+/** Asks one webhook about one write, and reads what it says. */
+import { DecodeError } from '#/api/decode-error.ts'
+import { ApiError, badRequest, type Status } from '#/api/errors.ts'
+import { parseJson } from '#/api/json.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { quote } from '#/api/quote.ts'
+import type { Random } from '#/platform/platform.ts'
+import type { AdmissionRequest } from '../admission.ts'
+import {
+  admissionReview,
+  checkResponse,
+  readReview,
+  ResponseError,
+  reviewVersionOf,
+  type ExpectedResponse,
+  type ReviewResponse,
+} from './admission-review.ts'
+import { WebhookCallError } from './call-error.ts'
+import { requestFields } from '../matching/request-fields.ts'
+import { versioned } from './versioned-object.ts'
+import type { WebhookClient } from './webhook-client.ts'
+import type { Candidate, Webhook } from './webhook.ts'
+
+export interface Reviewer {
+  readonly client: WebhookClient
+  readonly random: Random
+  readonly isMutating: boolean
+}
+
+/** The webhook refuses the write. */
+export class WebhookDenial extends ApiError {}
+
+/**
+ * The operations of the patch that it wants, none of one that only looks. Throws ApiError when it refuses or must not
+ * be asked, a WebhookDenial in the first case, and WebhookCallError when it cannot be asked or makes no sense.
+ */
+export async function reviewByWebhook(
+  { client, random, isMutating }: Reviewer,
+  { webhook, spoken }: Candidate,
+  request: AdmissionRequest,
+): Promise<readonly JsonValue[]> {
+  checkDryRun(webhook, request)
+  const version = reviewVersionOf(webhook.admissionReviewVersions)
+  if (version === undefined) {
+    const why = 'webhook does not accept known AdmissionReview versions (v1, v1beta1)'
+    throw new WebhookCallError(`could not create admission objects: ${why}`, 400)
+  }
+  const uid = random.uuid('admission review uid')
+  const shown = (object: KubernetesObject | undefined): JsonValue =>
+    object === undefined ? null : (versioned(object, spoken) as unknown as JsonValue)
+  const answer = await client.ask(webhook.clientConfig, {
+    body: admissionReview({
+      version,
+      uid,
+      fields: requestFields(request, spoken),
+      object: shown(request.object),
+      oldObject: shown(request.before),
+    }),
+    timeoutSeconds: webhook.timeoutSeconds ?? timeoutSecondsDefault,
+    ...(request.signal && { signal: request.signal }),
+  })
+  const response = readResponse(answer, { version, uid, isMutating })
+  for (const [key, value] of Object.entries(response.auditAnnotations))
+    request.annotate(`${webhook.name}/${key}`, value)
+  for (const warning of response.warnings) request.warn(warning)
+  if (!response.allowed) throw denial(webhook, response.status)
+  return readPatch(response)
+}
+
+const timeoutSecondsDefault = 10
+
+/** What a dry run must not do, a webhook must not either. */
+function checkDryRun({ name, sideEffects }: Webhook, { dryRun }: AdmissionRequest): void {
+  if (!dryRun || sideEffects === 'None' || sideEffects === 'NoneOnDryRun') return
+  throw badRequest(`admission webhook ${quote(name)} does not support dry run`)
+}
+
+function readResponse(answer: JsonValue, expected: ExpectedResponse): ReviewResponse {
+  try {
+    return checkResponse(readReview(answer), expected)
+  } catch (error) {
+    if (error instanceof ResponseError)
+      throw new WebhookCallError(`received invalid webhook response: ${error.message}`, 503, { cause: error })
+    if (error instanceof DecodeError)
+      throw new WebhookCallError(`failed to call webhook: ${error.message}`, 503, { cause: error })
+    throw error
+  }
+}
+
+function denial({ name }: Webhook, status: Partial<Status> = {}): WebhookDenial {
+  const { message = '', reason = '', code = 0 } = status
+  const by = `admission webhook ${quote(name)} denied the request`
+  const why = message || reason
+  return new WebhookDenial({
+    ...status,
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: why === '' ? `${by} without explanation` : `${by}: ${why}`,
+    code: code < codeMin ? codeMin : code > codeMax ? codeOdd : code,
+  })
+}
+
+/** Codes with which something can be refused, and what is answered for those that HTTP does not have. */
+const codeMin = 400
+const codeMax = 599
+const codeOdd = 500
+
+function readPatch({ patch, patchType = '' }: ReviewResponse): readonly JsonValue[] {
+  if (patch === undefined) return []
+  const operations = parsePatch(patch)
+  if (operations.length > 0 && patchType !== 'JSONPatch')
+    throw new WebhookCallError(`unsupported patch type ${quote(patchType)}`, 400)
+  return operations
+}
+
+function parsePatch(patch: Uint8Array): readonly JsonValue[] {
+  const undecodable = (why: string, cause?: unknown): WebhookCallError =>
+    new WebhookCallError(`received undecodable patch in webhook response: ${why}`, 503, { cause })
+  try {
+    const value = parseJson(patch)
+    if (Array.isArray(value)) return value
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw undecodable(error.message, error)
+  }
+  throw undecodable('it is not a list of operations')
+}

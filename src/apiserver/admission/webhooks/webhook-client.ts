@@ -1,0 +1,172 @@
+/**
+ * Asks webhooks: at a URL, or at a service of the cluster under the service's name. Connections are kept, one set for
+ * each server and each way of trusting it.
+ */
+import type { WebhookClientConfig } from '#/api/generated/admissionregistration/v1.ts'
+import { DecodeError } from '#/api/decode-error.ts'
+import { parseJson, stringifyJson } from '#/api/json.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import { quote } from '#/api/quote.ts'
+import type { HttpClientTls } from '#/platform/http-client.ts'
+import { RemoteServer, type RemoteAnswer } from '../../remote-server.ts'
+import type { Callers, PluginContext } from '../plugin-context.ts'
+import { WebhookCallError } from './call-error.ts'
+import { credentialsFor } from './caller-credentials.ts'
+import { describeFailure, describeRefusal } from './describe-failure.ts'
+import { addressOfService } from './service-address.ts'
+
+export interface WebhookQuestion {
+  readonly body: JsonValue
+  readonly timeoutSeconds: number
+  readonly signal?: AbortSignal
+}
+
+export class WebhookClient {
+  readonly #context: PluginContext
+  readonly #callers: () => Promise<Callers>
+  /** By origin and trust, in the order in which they were last used. */
+  readonly #servers = new Map<string, RemoteServer>()
+
+  constructor(context: PluginContext, callers: () => Promise<Callers>) {
+    this.#context = context
+    this.#callers = callers
+  }
+
+  /** Throws WebhookCallError. */
+  async ask(config: WebhookClientConfig, question: WebhookQuestion): Promise<JsonValue> {
+    const { body, timeoutSeconds, signal } = question
+    const target = targetOf(config)
+    const path = `${target.path}?timeout=${timeoutSeconds}s`
+    let address = target.host
+    let answer: RemoteAnswer
+    try {
+      address = target.service
+        ? addressOfService(this.#context, this.#context.platform.random, target.service)
+        : target.host
+      const { tls, headers } = await this.#credentials(target, signal)
+      answer = await this.#server(`https://${address}`, tls).ask({
+        path,
+        headers: { ...headers, 'host': target.host, 'user-agent': 'kube-apiserver-admission' },
+        body: Buffer.from(stringifyJson(body)),
+        timeoutMs: timeoutSeconds * 1_000,
+        ...(signal && { signal }),
+      })
+    } catch (error) {
+      const text = `Post ${quote(`https://${target.host}${path}`)}: ${describeFailure(error, address)}`
+      throw failed(text, 503, error)
+    }
+    return read(answer)
+  }
+
+  close(): void {
+    for (const server of this.#servers.values()) server.close()
+    this.#servers.clear()
+  }
+
+  async #credentials(target: Target, signal = never): Promise<Credentials> {
+    const credentials = credentialsFor(await this.#callers(), withPort(target.host))
+    const { headers = {}, certificate } = (await credentials?.current(signal)) ?? {}
+    const { ca, serverName } = target
+    return { headers, tls: { serverName, ...(ca !== undefined && { ca }), ...certificate } }
+  }
+
+  #server(origin: string, tls: HttpClientTls): RemoteServer {
+    const { platform, remote } = this.#context
+    if (remote === undefined) throw new Error('this server does not call others')
+    const key = JSON.stringify([origin, tls.serverName, ...[tls.ca, tls.cert, tls.key].map(textOf)])
+    const known = this.#servers.get(key)
+    this.#servers.delete(key)
+    const server =
+      known ??
+      new RemoteServer({
+        clock: platform.clock,
+        connectHttp: remote.connectHttp,
+        origin,
+        tls,
+        answerBytesMax,
+      })
+    this.#servers.set(key, server)
+    if (this.#servers.size > serversMax) this.#forgetOldest()
+    return server
+  }
+
+  #forgetOldest(): void {
+    for (const [key, server] of this.#servers) {
+      this.#servers.delete(key)
+      server.close()
+      return
+    }
+  }
+}
+
+interface Credentials {
+  readonly tls: HttpClientTls
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+}
+
+/** Servers to which connections are kept; past that those go that were not used for longest. */
+const serversMax = 200
+
+/** An answer has at most a patch in it, which may put in all that an object may have, as base64. */
+const answerBytesMax = 8 * 1024 * 1024
+
+const never = new AbortController().signal
+
+interface Target {
+  /** With the port where the URL has one. */
+  readonly host: string
+  /** In the server's certificate. */
+  readonly serverName: string
+  readonly path: string
+  readonly ca?: Uint8Array
+  readonly service?: { readonly namespace: string; readonly name: string; readonly port: number }
+}
+
+function targetOf({ service, url, caBundle }: WebhookClientConfig): Target {
+  const ca = caBundle ? { ca: Buffer.from(caBundle, 'base64') } : {}
+  if (service) {
+    const { namespace, name, port = 443, path = '' } = service
+    const serverName = `${name}.${namespace}.svc`
+    return {
+      host: `${serverName}:${port}`,
+      serverName,
+      path: path === '' ? '/' : path,
+      service: { namespace, name, port },
+      ...ca,
+    }
+  }
+  const parsed = URL.parse(url ?? '')
+  if (!url || parsed === null) {
+    const why = url ? 'Unparsable URL' : 'webhook configuration must have either service or URL'
+    throw new WebhookCallError(`could not get REST client: ${why}`, 500)
+  }
+  const { host, hostname, pathname } = parsed
+  return { host, serverName: hostname.replace(/^\[(.*)\]$/, '$1'), path: pathname, ...ca }
+}
+
+function withPort(host: string): string {
+  return /:\d+$/.test(host) ? host : `${host}:443`
+}
+
+function textOf(content: Uint8Array | string | undefined): string {
+  return content === undefined ? '' : Buffer.from(content).toString()
+}
+
+function read(answer: RemoteAnswer): JsonValue {
+  const { status, bytes, headers } = answer
+  if (status < 200 || status > 206) throw failed(describeRefusal(answer), status)
+  if (bytes.length === 0) {
+    const type = headers['content-type'] ?? ''
+    throw failed(`0-length response with status code: ${status} and content type: ${type}`, 503)
+  }
+  try {
+    return parseJson(bytes)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw failed(`couldn't get version/kind; json parse error: ${error.message}`, 503, error)
+  }
+}
+
+function failed(why: string, code: number, cause?: unknown): WebhookCallError {
+  return new WebhookCallError(`failed to call webhook: ${why}`, code, { cause })
+}

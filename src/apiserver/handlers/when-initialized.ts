@@ -1,0 +1,59 @@
+import { ApiError, internalError, qualifiedName, timeout, type Status } from '#/api/errors.ts'
+import type { CacheEvent } from '../registry/cache-event.ts'
+import { initializersOf } from '../registry/initialization.ts'
+import type { StoredObject } from '../registry/stored-object.ts'
+import { subjectOf, type WriteRequest } from '../registry/write.ts'
+import type { Call } from './call.ts'
+
+/** How long who creates an object waits until it is initialized; afterwards it may still become so. */
+const waitMsMax = 30_000
+
+/**
+ * A new object once it is initialized, and at once for a client that asks for objects that are not. Rejects with
+ * ApiError when it is given up or deleted before, or takes too long.
+ */
+export async function whenInitialized(
+  { registry, objects }: Pick<Call, 'registry' | 'objects'>,
+  request: WriteRequest,
+  created: StoredObject,
+): Promise<StoredObject> {
+  const { unhidden } = registry.cache
+  if (unhidden === undefined || unhidden === objects || request.dryRun) return created
+  if (initializersOf(created.object) === undefined) return created
+  const { promise, resolve, reject } = Promise.withResolvers<StoredObject>()
+  const take = (events: readonly CacheEvent[]): void => {
+    for (const { revision, current, previous } of events) {
+      if (revision <= created.revision) continue
+      const { result } = initializersOf((current ?? previous)?.object ?? {}) ?? {}
+      if (result) reject(failureOf(result))
+      else if (current === undefined) reject(internalError('object deleted while waiting for creation'))
+      else if (initializersOf(current.object) === undefined) resolve(current)
+    }
+  }
+  const onReset = (): void => reject(tooLate(request, created))
+  const subscriber = { onEvents: take, onReset }
+  const timer = registry.platform.clock.setTimer(waitMsMax, onReset)
+  const { signal } = request
+  const abort = (): void => reject(signal?.reason)
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
+  unhidden.subscribe(created.key, subscriber)
+  take(unhidden.eventsAfter(created.key, created.revision) ?? [])
+  try {
+    return await promise
+  } finally {
+    unhidden.unsubscribe(created.key, subscriber)
+    signal?.removeEventListener('abort', abort)
+    timer.cancel()
+  }
+}
+
+function failureOf(result: Partial<Status>): ApiError {
+  return new ApiError({ ...result, kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' })
+}
+
+function tooLate(request: WriteRequest, { object }: StoredObject): ApiError {
+  const subject = subjectOf(request, undefined)
+  const what = `${qualifiedName(subject)} ${object.metadata?.name ?? ''}`
+  return timeout(`server has timed out waiting for the initialization of ${what}`, 0)
+}

@@ -1,0 +1,115 @@
+/** What webhooks and policies of admission do to requests, and how long they take. */
+import type { Figures, Histogram, MetricsRegistry } from '#/base/metrics.ts'
+import { PolicyMetrics } from './admission-policies.ts'
+
+/** As the figures have it. */
+export type AdmissionType = 'admit' | 'validating'
+
+export interface WebhookCall {
+  readonly name: string
+  readonly type: AdmissionType
+  readonly operation: string
+}
+
+/** Why a request was refused: the webhook said so, it could not be asked, or this server could not go on. */
+export type RejectionCause = 'no_error' | 'calling_webhook_error' | 'apiserver_internal_error'
+
+export interface WebhookResult {
+  readonly seconds: number
+  /** 0 when there is none. */
+  readonly code: number
+  /** There when the request was refused. */
+  readonly rejection?: RejectionCause
+}
+
+export class AdmissionMetrics {
+  readonly policies: PolicyMetrics
+  readonly #duration: Histogram
+  readonly #requests: Figures
+  readonly #rejections: Figures
+  readonly #failOpen: Figures
+  readonly #conditionErrors: Figures
+  readonly #conditionExclusions: Figures
+  readonly #conditionDuration: Histogram
+
+  constructor(registry: MetricsRegistry) {
+    this.policies = new PolicyMetrics(registry)
+    const counter = (name: string, help: string, labels: readonly string[]): Figures => {
+      return registry.counter({ name: `apiserver_admission_${name}`, help, labels })
+    }
+    this.#duration = registry.histogram({
+      name: 'apiserver_admission_webhook_admission_duration_seconds',
+      help: 'Time that webhooks of admission took.',
+      labels: [...callLabels, 'rejected'],
+      buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25],
+    })
+    this.#requests = counter('webhook_request_total', 'Requests sent to webhooks.', [
+      ...callLabels,
+      'code',
+      'rejected',
+    ])
+    this.#rejections = counter('webhook_rejection_count', 'Requests refused because of webhooks.', [
+      ...callLabels,
+      'error_type',
+      'rejection_code',
+    ])
+    this.#failOpen = counter(
+      'webhook_fail_open_count',
+      'Webhooks that could not be asked and were ignored.',
+      ['name', 'type'],
+    )
+    this.#conditionErrors = counter('match_condition_evaluation_errors_total', 'Conditions that failed.', [
+      ...conditionLabels,
+    ])
+    this.#conditionExclusions = counter(
+      'match_condition_exclusions_total',
+      'Requests left out by conditions.',
+      [...conditionLabels],
+    )
+    this.#conditionDuration = registry.histogram({
+      name: 'apiserver_admission_match_condition_evaluation_seconds',
+      help: 'Time that conditions took.',
+      labels: conditionLabels,
+      buckets: [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25],
+    })
+  }
+
+  called({ name, type, operation }: WebhookCall, { seconds, code, rejection }: WebhookResult): void {
+    const rejected = String(rejection !== undefined)
+    const shownCode = String(Math.min(code, codeMax))
+    this.#requests.with(name, type, operation, shownCode, rejected).add()
+    this.#duration.with(name, type, operation, rejected).observe(seconds)
+    if (rejection) this.#rejections.with(name, type, operation, rejection, shownCode).add()
+  }
+
+  failedOpen({ name, type }: WebhookCall): void {
+    this.#failOpen.with(name, type).add()
+  }
+
+  /** Conditions of a webhook or of a policy were looked at. */
+  conditions(of: ConditionsOwner, { seconds, errors, isExcluded }: ConditionsResult): void {
+    const labels = [of.name, of.kind, of.type, of.operation]
+    this.#conditionDuration.with(...labels).observe(seconds)
+    if (errors > 0) this.#conditionErrors.with(...labels).add(errors)
+    if (isExcluded) this.#conditionExclusions.with(...labels).add()
+  }
+}
+
+export interface ConditionsOwner {
+  readonly name: string
+  readonly kind: 'webhook' | 'policy'
+  readonly type: 'admit' | 'validate'
+  readonly operation: string
+}
+
+export interface ConditionsResult {
+  readonly seconds: number
+  readonly errors: number
+  readonly isExcluded: boolean
+}
+
+const callLabels = ['name', 'type', 'operation']
+const conditionLabels = ['name', 'kind', 'type', 'operation']
+
+/** Webhooks answer with whatever code they like; past that all are one in the figures. */
+const codeMax = 600
