@@ -2,29 +2,47 @@
  * A cluster in one process: the composition root, and the only file that knows every component. State is in
  * one folder; the process may be killed at any moment and started again on it. Nodes are not part of it yet.
  */
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { parseIp } from '#/api/ip.ts'
-import { readAdmission, type AdmissionOptions } from '#/apiserver/admission.ts'
+import { nthAddress, parseCidr } from '#/api/cidr.ts'
+import { formatIp, parseIp } from '#/api/ip.ts'
 import { ApiServer, type ApiServerOptions } from '#/apiserver/api-server.ts'
-import type { AuthenticationSettings } from '#/apiserver/authn.ts'
-import { EncryptingStore, Encryption, ensureEncryptionConfiguration } from '#/apiserver/encryption.ts'
+import { openAudit, type Audit } from '#/apiserver/audit.ts'
+import {
+  EncryptingStore,
+  Encryption,
+  ensureEncryptionConfiguration,
+  keepEncryption,
+} from '#/apiserver/encryption.ts'
+import type { ApiServerFlags } from '#/apiserver/flags.ts'
 import { Health } from '#/apiserver/health.ts'
 import { measuredStore } from '#/apiserver/measured-store.ts'
 import { Metrics } from '#/apiserver/metrics.ts'
 import { withObservability } from '#/apiserver/observability.ts'
 import { Server } from '#/apiserver/server.ts'
+import {
+  readApiServerSettings,
+  refuseProxiesAmongClients,
+  type ApiServerSettings,
+} from '#/apiserver/settings.ts'
+import { clientOf, type Client } from '#/client/client.ts'
+import { inProcessTransport } from '#/client/in-process.ts'
+import { readCallers, readRemote } from '#/client/remote.ts'
 import { ensureAdminKubeconfig } from '#/kubeadm/admin-kubeconfig.ts'
 import { ensureClusterCertificates, type ClusterCertificates } from '#/kubeadm/certificates.ts'
+import { administrator, userOf } from '#/kubeadm/identities.ts'
 import { renewCertificates } from '#/kubeadm/renew-certificates.ts'
+import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
-import type { HttpTls, ServeHttp } from '#/platform/http.ts'
-import type { Listener, Platform } from '#/platform/platform.ts'
+import type { ServeHttp } from '#/platform/http.ts'
+import type { HttpConnect } from '#/platform/http-client.ts'
+import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
-import { EmbeddedStore } from '#/store/embedded.ts'
-import { EtcdStore } from '#/store/etcd.ts'
-import { MemoryStore } from '#/store/memory.ts'
 import type { Store } from '#/store/store.ts'
+import { lockFolder } from '#/cluster/lock-folder.ts'
+import { describeStore, openStore, type StoreChoice } from '#/cluster/store-choice.ts'
+import { authenticationOf, clientAuthorities, serviceAccountIssuer, tlsOf } from '#/cluster/trust.ts'
+
+export type { StoreChoice } from '#/cluster/store-choice.ts'
 
 export interface ClusterOptions {
   readonly platform: Platform
@@ -36,6 +54,8 @@ export interface ClusterOptions {
   /** 0 picks a free one. */
   readonly port: number
   readonly store: StoreChoice
+  /** What is wanted otherwise than it is by itself. */
+  readonly apiServer?: ApiServerFlags
   readonly build: ApiServerOptions['build']
   /** Called with what has been done, as it is done. */
   readonly onProgress: (text: string) => void
@@ -46,17 +66,13 @@ export interface ClusterOptions {
 /** What the cluster needs of the machine beside the platform. */
 export interface ClusterMachine {
   readonly serveHttp: ServeHttp
+  readonly connectHttp: HttpConnect
   readonly loadGrpc: () => Promise<GrpcConnect>
   readonly crypto: Crypto
   readonly usage: () => ProcessUsage
   /** Names and addresses of the machine. */
   readonly names: readonly string[]
 }
-
-export type StoreChoice =
-  | { readonly type: 'embedded' }
-  | { readonly type: 'memory' }
-  | { readonly type: 'etcd'; readonly endpoints: readonly string[] }
 
 export class Cluster implements AsyncDisposable {
   readonly #options: ClusterOptions
@@ -112,27 +128,59 @@ export class Cluster implements AsyncDisposable {
 
   async #start(): Promise<void> {
     const { platform, folder, onProgress } = this.#options
+    const settings = await this.#readSettings()
     await platform.files.makeFolder(folder, { mode: 0o700 })
     this.#started.use(await lockFolder(platform, folder))
-    const certificates = await this.#ensureCertificates()
+    const certificates = await this.#ensureCertificates(settings)
+    refuseProxiesAmongClients(clientAuthorities(certificates, settings), settings.authentication.frontProxy)
     onProgress(`certificates are in ${join(folder, 'pki')}`)
-    await this.#listen(certificates)
+    const audit = this.#startAudit(settings)
+    await this.#listen(certificates, settings, audit)
     onProgress(`listening at ${this.url}`)
     await this.#writeKubeconfig(certificates)
-    const store = await this.#openStore()
+    const opened = await this.#openStore(settings)
     onProgress(`the store is ${describeStore(this.#options.store)}`)
-    await this.#startApiServer(store, certificates)
-    void this.#keepCertificates(certificates)
+    await this.#startApiServer({ store: opened.store, settings, certificates, audit })
+    this.#keepEncryption(opened, settings)
+    void this.#keepCertificates(certificates, settings)
   }
 
-  async #listen(certificates: ClusterCertificates): Promise<void> {
+  #readSettings(): Promise<ApiServerSettings> {
+    const { platform, apiServer = {} } = this.#options
+    return readApiServerSettings(apiServer, {
+      files: platform.files,
+      readRemote: path => readRemote(platform, path),
+      defaults,
+    })
+  }
+
+  /** What has happened is written down before anything is closed that could fail. */
+  #startAudit({ audit: settings }: ApiServerSettings): Audit | undefined {
+    const { platform, machine } = this.#options
+    if (settings === undefined) return undefined
+    const audit = openAudit(settings, { platform, connectHttp: machine.connectHttp })
+    const stopping = new AbortController()
+    const running = audit.run(stopping.signal)
+    this.#started.defer(async () => {
+      stopping.abort()
+      await running
+    })
+    return audit
+  }
+
+  async #listen(
+    certificates: ClusterCertificates,
+    settings: ApiServerSettings,
+    audit: Audit | undefined,
+  ): Promise<void> {
     const { platform, machine, host, port } = this.#options
     const handle = withObservability({
       platform,
       health: this.#health,
       metrics: this.#metrics,
       authentication: () => this.#apiServer?.authentication,
-      certificates: { authorities: certificates.authority.cert },
+      certificates: { authorities: clientAuthorities(certificates, settings) },
+      ...(audit && { audit }),
       authorizer: () => this.#apiServer?.authorizer,
       server: () => this.#apiServer?.handle,
     })
@@ -150,7 +198,7 @@ export class Cluster implements AsyncDisposable {
         port,
         handle,
         serveHttp: machine.serveHttp,
-        tls: tlsOf(certificates),
+        tls: tlsOf(certificates, settings),
         onRejected: reason => this.#metrics.rejected(reason),
       })
     } catch (cause) {
@@ -158,61 +206,84 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  async #openStore(): Promise<Store> {
+  async #openStore(settings: ApiServerSettings): Promise<OpenedStore> {
     const { platform } = this.#options
-    const opened = await openStore(this.#options)
+    const { loadGrpc } = this.#options.machine
+    const opened = await openStore({ ...this.#options, loadGrpc })
     const store = this.#started.use(measuredStore(opened, this.#metrics, platform.clock))
     this.#health.add({
       name: 'etcd',
       endpoints: ['healthz', 'livez', 'readyz'],
       check: async () => void (await opened.revision()),
     })
-    return this.#encrypted(store)
+    return this.#encrypted(store, settings)
   }
 
   /**
-   * Secrets are encrypted at rest. Several API servers that share an etcd would have to share the key too: until they
-   * can be told which, only the stores of this process are encrypted.
+   * Secrets are encrypted at rest, with a key that is made with the cluster unless the administrator has others. API
+   * servers that share an etcd must be given the same ones.
    */
-  async #encrypted(store: Store): Promise<Store> {
-    const { platform, folder, store: choice } = this.#options
-    if (choice.type === 'etcd') return store
-    const configuration = await ensureEncryptionConfiguration(
-      platform,
-      join(folder, 'pki', 'encryption.yaml'),
-    )
-    const connect = (): never => {
-      throw new Error('a key made by the cluster needs no key service')
-    }
+  async #encrypted(store: Store, { encryption: settings }: ApiServerSettings): Promise<OpenedStore> {
+    const { platform, folder, machine } = this.#options
+    const configuration =
+      settings?.configuration ??
+      (await ensureEncryptionConfiguration(platform, join(folder, 'pki', 'encryption.yaml')))
     const encryption = await Encryption.open({
       platform,
-      connect,
+      // The library behind it is large: it is loaded when there is somebody to talk to.
+      connect: settings ? await machine.loadGrpc() : noKeyService,
       configuration,
       signal: this.#stopping.signal,
     })
     this.#started.use(encryption)
-    return new EncryptingStore({ store, encryption, log: platform.log })
+    for (const check of encryption.healthChecks) this.#health.add(check)
+    return { store: new EncryptingStore({ store, encryption, log: platform.log }), encryption }
   }
 
-  async #startApiServer(store: Store, certificates: ClusterCertificates): Promise<void> {
-    const { platform, build } = this.#options
-    const advertise = { address: this.#reachableHost, port: this.#server!.address.port }
-    const authentication = authenticationOf(certificates)
-    const admission = await readAdmission(platform.files, admissionPlugins)
+  #keepEncryption({ store, encryption }: OpenedStore, { encryption: settings }: ApiServerSettings): void {
+    const { platform } = this.#options
+    const file = settings?.reloads ? settings : undefined
+    const options = { platform, store, encryption, ...(file && { file }) }
+    const stopping = new AbortController()
+    const running = keepEncryption(options, stopping.signal)
+    this.#started.defer(async () => {
+      stopping.abort()
+      await running
+    })
+  }
+
+  async #startApiServer({ store, settings, certificates, audit }: ApiServerParts): Promise<void> {
+    const { platform, build, machine } = this.#options
+    const { connectHttp } = machine
+    const { encryption: _encryption, audit: _audit, ...rest } = settings
     const apiServer = await ApiServer.start({
+      ...rest,
       platform,
       store,
       build,
-      advertise,
-      authentication,
-      admission,
+      advertise: { address: this.#reachableHost, port: this.#server!.address.port },
+      authentication: { ...authenticationOf(certificates, settings), connectHttp },
+      remote: {
+        connectHttp,
+        readRemote: path => readRemote(platform, path),
+        readCallers: path => readCallers(platform, path),
+      },
+      ...(audit && { audit }),
       metrics: this.#metrics,
     })
     this.#apiServer = apiServer
     this.#started.defer(() => apiServer.stop())
+    await ensureRoleBindings(this.#clientOf('k8ts'))
   }
 
-  #ensureCertificates(): Promise<ClusterCertificates> {
+  /** Of an administrator in this process. */
+  #clientOf(userAgent: string): Client {
+    const { handle } = this.#apiServer!
+    const transport = inProcessTransport({ handle, user: userOf(administrator) })
+    return clientOf({ platform: this.#options.platform, transport, userAgent })
+  }
+
+  #ensureCertificates({ serviceCidrs = [] }: ApiServerSettings): Promise<ClusterCertificates> {
     const {
       platform,
       folder,
@@ -220,7 +291,9 @@ export class Cluster implements AsyncDisposable {
       machine: { crypto, names },
     } = this.#options
     const hostNames = names.filter(name => parseIp(name) === undefined)
-    const serverNames = isWildcard(host) ? names : [host, ...hostNames]
+    // By the first address of its range pods reach the server.
+    const serviceAddresses = serviceCidrs.map(cidr => formatIp(nthAddress(parseCidr(cidr)!, 1)!))
+    const serverNames = [...(isWildcard(host) ? names : [host, ...hostNames]), ...serviceAddresses]
     return ensureClusterCertificates({ platform, crypto, folder: join(folder, 'pki'), serverNames })
   }
 
@@ -233,18 +306,18 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** A cluster may run for longer than its certificates last. */
-  async #keepCertificates(current: ClusterCertificates): Promise<void> {
+  async #keepCertificates(current: ClusterCertificates, settings: ApiServerSettings): Promise<void> {
     const { platform } = this.#options
     await renewCertificates(
       {
         platform,
         current,
         ensure: async () => {
-          const next = await this.#ensureCertificates()
+          const next = await this.#ensureCertificates(settings)
           await this.#writeKubeconfig(next)
           return next
         },
-        onRenewed: next => this.#server!.setTls(tlsOf(next)),
+        onRenewed: next => this.#server!.setTls(tlsOf(next, settings)),
       },
       this.#stopping.signal,
     )
@@ -256,11 +329,30 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-/**
- * Kubernetes' own choice, with the rule that nodes keep to themselves. Pods need no service account as long as there is
- * no controller that makes the default one.
- */
-const admissionPlugins: AdmissionOptions = { enable: ['NodeRestriction'], disable: ['ServiceAccount'] }
+interface OpenedStore {
+  readonly store: EncryptingStore
+  readonly encryption: Encryption
+}
+
+interface ApiServerParts {
+  readonly store: Store
+  readonly settings: ApiServerSettings
+  readonly certificates: ClusterCertificates
+  readonly audit: Audit | undefined
+}
+
+/** What flags may say otherwise. */
+const defaults = {
+  serviceAccountIssuer,
+  /** Nodes keep to themselves. */
+  enabledPlugins: ['NodeRestriction'],
+  /** Pods need no service account as long as there is no controller that makes the default one. */
+  disabledPlugins: ['ServiceAccount'],
+}
+
+function noKeyService(): never {
+  throw new Error('a key made by the cluster needs no key service')
+}
 
 /** Rejects with the signal's reason when it is aborted first. */
 async function unlessAborted(promise: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
@@ -275,58 +367,6 @@ async function unlessAborted(promise: Promise<void>, signal: AbortSignal | undef
 /** Requests that are running when the cluster stops have so long to finish. */
 const requestGraceMs = 5_000
 
-/**
- * One process works on a folder. Who listens at a socket has the lock, and loses it with its life, however it
- * ends. The path of a socket must be short, so that of a long folder is made of its digest.
- */
-async function lockFolder({ network }: Platform, folder: string): Promise<Listener> {
-  const inside = join(folder, 'lock.sock')
-  const path =
-    Buffer.byteLength(inside) <= socketPathBytesMax
-      ? inside
-      : `/tmp/k8ts-${createHash('sha256').update(folder).digest('hex').slice(0, 32)}.sock`
-  try {
-    return await network.listen({ path }, connection => connection.destroy())
-  } catch (cause) {
-    const isTaken = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE'
-    const wayOut = 'stop it, or choose another folder with --data-dir'
-    throw new Error(isTaken ? `another k8ts is running on ${folder}: ${wayOut}` : `cannot lock ${folder}`, {
-      cause,
-    })
-  }
-}
-
-/** What every operating system takes. */
-const socketPathBytesMax = 100
-
-async function openStore({ platform, folder, store, machine }: ClusterOptions): Promise<Store> {
-  switch (store.type) {
-    case 'embedded':
-      return EmbeddedStore.open({ platform, folder: join(folder, 'store') })
-    case 'memory':
-      return MemoryStore.open({ platform })
-    case 'etcd':
-      return EtcdStore.open({ platform, connect: await machine.loadGrpc(), endpoints: store.endpoints })
-  }
-}
-
-function tlsOf({ authority, frontProxyAuthority, apiServer }: ClusterCertificates): HttpTls {
-  return { ...apiServer, clientCa: `${authority.cert}${frontProxyAuthority.cert}` }
-}
-
-function authenticationOf(certificates: ClusterCertificates): AuthenticationSettings {
-  const { authority, frontProxyAuthority, serviceAccounts } = certificates
-  return {
-    certificates: { authorities: authority.cert },
-    frontProxy: { authorities: frontProxyAuthority.cert, allowedNames: ['front-proxy-client'] },
-    bootstrapTokens: true,
-    serviceAccounts: { url: serviceAccountIssuer, signingKey: serviceAccounts.privateKey },
-  }
-}
-
-/** As kubeadm calls it: where pods reach the API server. */
-const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local'
-
 function whyNotListening(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException
   return listenErrors.get(code) ?? message
@@ -337,10 +377,6 @@ const listenErrors: ReadonlyMap<string, string> = new Map([
   ['EADDRNOTAVAIL', 'this machine does not have the address; choose another with --bind'],
   ['EACCES', 'that needs more rights; choose another port with --port'],
 ])
-
-function describeStore(choice: StoreChoice): string {
-  return choice.type === 'etcd' ? `etcd at ${choice.endpoints.join(', ')}` : choice.type
-}
 
 function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::'

@@ -1,81 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, stat } from 'node:fs/promises'
-import type { IncomingMessage } from 'node:http'
-import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { test } from 'node:test'
 import { temporaryFolder } from './temporary-folder.ts'
-
-const script = fileURLToPath(new URL('../k8ts', import.meta.url))
-
-interface Running {
-  readonly child: ChildProcess
-  readonly output: string
-  readonly url: URL
-  readonly open: (path: string, options?: RequestOptions, body?: string) => Promise<IncomingMessage>
-  readonly ask: (
-    path: string,
-    options?: RequestOptions,
-    body?: string,
-  ) => Promise<{ status: number; text: string }>
-}
-
-/** Starts `k8ts up --no-node` and waits until it says that it is ready. */
-async function up(t: TestContext, folder: string, ...parameters: string[]): Promise<Running> {
-  const child = spawn(script, ['up', '--no-node', '--data-dir', folder, '--port', '0', ...parameters])
-  t.after(() => child.kill('SIGKILL'))
-  let output = ''
-  child.stderr.on('data', chunk => {
-    output += chunk
-  })
-  await new Promise<void>((resolve, reject) => {
-    child.stdout.on('data', chunk => {
-      output += chunk
-      if (/^ready in /m.test(output)) resolve()
-    })
-    child.once('exit', () => reject(new Error(`it ended before it was ready: ${output}`)))
-  })
-  const kubeconfig = await readFile(join(folder, 'admin.conf'), 'utf8')
-  const field = (name: string): string => new RegExp(`${name}: (\\S+)`).exec(kubeconfig)![1]!
-  const pem = (name: string): string => Buffer.from(field(name), 'base64').toString()
-  const url = new URL(field('server'))
-  const credentials = {
-    ca: pem('certificate-authority-data'),
-    cert: pem('client-certificate-data'),
-    key: pem('client-key-data'),
-    agent: false as const,
-  }
-  const open: Running['open'] = async (path, options = {}, body) => {
-    const request = httpsRequest(new URL(path, url), { ...credentials, ...options })
-    request.end(body)
-    const [response] = await once(request, 'response')
-    return response
-  }
-  const ask: Running['ask'] = async (...question) => {
-    const response = await open(...question)
-    return { status: response.statusCode!, text: await textOf(response) }
-  }
-  return { child, output, url, open, ask }
-}
-
-async function textOf(response: IncomingMessage): Promise<string> {
-  return Buffer.concat(await response.toArray()).toString()
-}
-
-async function stop({ child }: Running, signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') {
-  const startedMs = performance.now()
-  child.kill(signal)
-  const [code] = await once(child, 'exit')
-  return { code: code as number | null, ms: performance.now() - startedMs }
-}
-
-/** Runs `k8ts up` to its end. */
-function run(...parameters: string[]) {
-  return spawnSync(script, ['up', ...parameters], { encoding: 'utf8' })
-}
+import { run, script, stop, textOf, up } from './up/process.ts'
 
 const namespaces = '/api/v1/namespaces'
 
@@ -83,11 +13,13 @@ test('k8ts up serves the API, keeps its state through SIGTERM and SIGKILL, and e
   const folder = join(await temporaryFolder(t), 'data')
   const first = await up(t, folder)
   assert.match(
-    first.output,
+    first.output(),
     /^certificates .*\n[^]*^listening at https:\/\/127\.0\.0\.1:\d+\n[^]*^ready in \d/m,
   )
   assert.equal((await first.ask('/readyz')).text, 'ok')
   assert.match((await first.ask('/metrics')).text, /^process_resident_memory_bytes \d+$/m)
+  const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
+  assert.equal((await first.ask(`${bindings}/kubeadm:apiserver-kubelet-client`)).status, 200)
   const headers = { 'content-type': 'application/json' }
   const created = await first.ask(namespaces, { method: 'POST', headers }, '{"metadata": {"name": "mine"}}')
   assert.equal(created.status, 201, created.text)

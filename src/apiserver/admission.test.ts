@@ -10,7 +10,7 @@ import {
   type AdmissionRequest,
   type Reinvocation,
 } from './admission/admission.ts'
-import { ConfigurationError, type PluginFactory } from './admission/plugin-context.ts'
+import { ConfigurationError } from './admission/plugin-context.ts'
 import { startTestServer } from './test-server.ts'
 
 test('the plugins that are on by default, in order', () => {
@@ -172,26 +172,6 @@ test('a file that cannot be read, or says something else, keeps the server from 
     /unknown fields: plugin/u,
   )
   await check(admissionFile, /cannot read the admission configuration .*pod-security.yaml/u)
-})
-
-test('plugins that others make run in their place', async t => {
-  const names: string[] = []
-  const make =
-    (name: string): PluginFactory =>
-    () => ({ name, validate: () => void names.push(name) })
-  const platform = new Simulation({ seed: 1 }).host('unused')
-  const admission = await readAdmission(platform.files, {
-    disable: ['ServiceAccount'],
-    others: { ValidatingAdmissionWebhook: make('webhook'), ValidatingAdmissionPolicy: make('policy') },
-  })
-  const { request } = await startTestServer(t, undefined, { admission })
-  names.length = 0
-  await request('POST', '/api/v1/namespaces/default/configmaps', {
-    kind: 'ConfigMap',
-    apiVersion: 'v1',
-    metadata: { name: 'a' },
-  })
-  assert.deepEqual(names, ['policy', 'webhook'])
 })
 
 function request(object: KubernetesObject, fields: Partial<AdmissionRequest> = {}): AdmissionRequest {

@@ -1,7 +1,6 @@
 /**
  * Which admission plugins there are, in what order they run, which of them are on, and how they are configured: as in
- * Kubernetes 1.36. What each does is its own file's business. Those that need more than the cluster's objects, such as
- * webhooks, are made by others and only have their place here.
+ * Kubernetes 1.36. What each does is its own file's business.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
  */
 import type { JsonValue } from '#/api/json-value.ts'
@@ -22,9 +21,12 @@ import { denyServiceExternalIps } from './admission/deny-service-external-ips.ts
 import { eventRateLimit } from './admission/event-rate-limit.ts'
 import { extendedResourceToleration } from './admission/extended-resource-toleration.ts'
 import { imagePolicyWebhook } from './admission/image-policy-webhook.ts'
+import { initializers } from './admission/initializers.ts'
 import { jobValidation } from './admission/job-validation.ts'
 import { limitPodHardAntiAffinityTopology } from './admission/limit-pod-hard-anti-affinity-topology.ts'
 import { limitRanger } from './admission/limit-ranger.ts'
+import { mutatingAdmissionPolicy } from './admission/mutating-admission-policy.ts'
+import { mutatingAdmissionWebhook } from './admission/mutating-admission-webhook.ts'
 import { namespaceAutoProvision } from './admission/namespace-auto-provision.ts'
 import { namespaceExists } from './admission/namespace-exists.ts'
 import { namespaceLifecycle } from './admission/namespace-lifecycle.ts'
@@ -48,6 +50,8 @@ import { securityContextDeny } from './admission/security-context-deny.ts'
 import { serviceAccount } from './admission/service-account.ts'
 import { storageObjectInUseProtection } from './admission/storage-object-in-use-protection.ts'
 import { taintNodesByCondition } from './admission/taint-nodes-by-condition.ts'
+import { validatingAdmissionPolicy } from './admission/validating-admission-policy.ts'
+import { validatingAdmissionWebhook } from './admission/validating-admission-webhook.ts'
 
 export interface AdmissionOptions {
   /** Plugins that are on beside those that always are, and plugins that are off although they would be on. */
@@ -55,15 +59,7 @@ export interface AdmissionOptions {
   readonly disable?: readonly string[]
   /** Where the configuration of plugins is. */
   readonly configurationFile?: string
-  /** How the plugins are made that are not made here, by name. One that is missing is off. */
-  readonly others?: Readonly<Partial<Record<OtherPlugin, PluginFactory>>>
 }
-
-export type OtherPlugin =
-  | 'MutatingAdmissionPolicy'
-  | 'MutatingAdmissionWebhook'
-  | 'ValidatingAdmissionPolicy'
-  | 'ValidatingAdmissionWebhook'
 
 /** Makes the plugins of a server, in the order in which they run. */
 export type MakeAdmissionPlugins = (context: PluginContext) => readonly AdmissionPlugin[]
@@ -76,14 +72,14 @@ export async function readAdmission(
   files: Files,
   options: AdmissionOptions = {},
 ): Promise<MakeAdmissionPlugins> {
-  const { configurationFile, others = {} } = options
+  const { configurationFile } = options
   const names = enabledPlugins(options)
   const configurations: ReadonlyMap<string, JsonValue> = configurationFile
     ? await readAdmissionConfiguration(files, configurationFile)
     : new Map()
   return context =>
     names.flatMap(name => {
-      const make = plugins.get(name)?.make ?? others[name as OtherPlugin]
+      const make = plugins.get(name)?.make
       return make ? [make(context, configurations.get(name))] : []
     })
 }
@@ -113,11 +109,10 @@ function refuseUnknown(option: string, names: readonly string[]): void {
 interface PluginEntry {
   /** Whether it is on unless somebody turns it off. */
   readonly isOn: boolean
-  /** Absent where others make it. */
-  readonly make?: PluginFactory
+  readonly make: PluginFactory
 }
 
-const on = (make?: PluginFactory): PluginEntry => ({ isOn: true, ...(make && { make }) })
+const on = (make: PluginFactory): PluginEntry => ({ isOn: true, make })
 const off = (make: PluginFactory): PluginEntry => ({ isOn: false, make })
 
 /** In the order in which they run. */
@@ -159,10 +154,11 @@ const plugins: ReadonlyMap<string, PluginEntry> = new Map([
   ['NodeDeclaredFeatureValidator', on(nodeDeclaredFeatureValidator)],
   ['JobValidation', on(jobValidation)],
   ['PodResizeValidator', on(podResizeValidator)],
-  ['MutatingAdmissionPolicy', on()],
-  ['MutatingAdmissionWebhook', on()],
-  ['ValidatingAdmissionPolicy', on()],
-  ['ValidatingAdmissionWebhook', on()],
+  ['MutatingAdmissionPolicy', on(mutatingAdmissionPolicy)],
+  ['MutatingAdmissionWebhook', on(mutatingAdmissionWebhook)],
+  ['Initializers', off(initializers)],
+  ['ValidatingAdmissionPolicy', on(validatingAdmissionPolicy)],
+  ['ValidatingAdmissionWebhook', on(validatingAdmissionWebhook)],
   ['ResourceQuota', on(resourceQuota)],
   ['AlwaysDeny', off(alwaysDeny)],
 ])

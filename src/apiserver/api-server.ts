@@ -5,21 +5,28 @@
  */
 import { defaultResources } from '#/api/builtin.ts'
 import { apiError } from '#/api/errors.ts'
+import type { Resource } from '#/api/resource.ts'
 import { Scheme } from '#/api/scheme.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { Compactor } from '#/store/compactor.ts'
 import type { Store } from '#/store/store.ts'
 import type { MakeAdmissionPlugins } from './admission.ts'
-import { Admission } from './admission/admission.ts'
+import { Admission, everythingAdmitted } from './admission/admission.ts'
+import type { RemoteAccess, TolerationSeconds } from './admission/plugin-context.ts'
+import { mutatingAdmissionPolicyHooks, validatingAdmissionPolicyHooks } from './admission/policy-hooks.ts'
+import { webhookConfigurationHooks } from './admission/webhook-configuration-hooks.ts'
+import type { PortRange } from './allocation/node-ports.ts'
 import { serviceHooks } from './allocation/service-hooks.ts'
+import type { Audit } from './audit.ts'
 import { Authentication, type AuthenticationSettings } from './authn.ts'
 import { impersonate } from './authn/impersonate.ts'
 import { IssuerMetadata, keysPath } from './authn/issuer-metadata.ts'
-import { createAuthz, defaultModes, reconcileRoles, type AuthorizationMode } from './authz.ts'
+import { createAuthz, defaultAuthorizers, reconcileRoles, type AuthorizerSettings } from './authz.ts'
 import type { Authorizer } from './authz/authorizer.ts'
 import { bootstrap } from './bootstrap.ts'
 import { Discovery } from './discovery.ts'
 import type { Build } from './discovery/server-version.ts'
+import { limitRequests, type RequestLimits } from './flow-control.ts'
 import { OpenApi } from './openapi.ts'
 import { measure } from './measure.ts'
 import type { Metrics, ObjectCount } from './metrics.ts'
@@ -50,13 +57,25 @@ export interface ApiServerOptions {
   /** Which credentials are taken; certificates alone when absent. */
   readonly authentication?: AuthenticationSettings
   /** Who is asked whether somebody may do something, in order; nodes' rules and roles when absent. */
-  readonly authorizationModes?: readonly AuthorizationMode[]
+  readonly authorizers?: readonly AuthorizerSettings[]
+  /** How servers of others are asked. Webhooks need it. */
+  readonly remote?: RemoteAccess
+  /** Writes down what happens. Belongs to the caller, who runs it for longer than the server. */
+  readonly audit?: Audit
+  /** How many requests are served at once; any number when absent. */
+  readonly limits?: RequestLimits
+  /** How long a request may take that is not meant to last. */
+  readonly requestTimeoutMs?: number
+  readonly tolerationSeconds?: TolerationSeconds
   /** Counts requests, when somebody wants to know. */
   readonly metrics?: Metrics
   /** Where pods and nodes reach this server. */
   readonly advertise?: Advertise
-  /** The range that services get their addresses from. */
-  readonly serviceCidr?: string
+  /** The ranges that services get their addresses from, one of each family, the preferred first. */
+  readonly serviceCidrs?: readonly string[]
+  readonly nodePorts?: PortRange
+  /** How long events are kept. */
+  readonly eventTtlMs?: number
 }
 
 export interface Advertise {
@@ -80,15 +99,23 @@ export class ApiServer {
   private constructor(options: ApiServerOptions) {
     const { platform, store, build } = options
     const { address, port } = options.advertise ?? defaultAdvertise
-    this.scheme = new Scheme(defaultResources())
+    this.scheme = new Scheme(resourcesOf(options))
     const cache = new ObjectCache({ store, platform, prefix: storeRoot })
-    const parts = { platform, store, cache, scheme: this.scheme, hooks }
+    const { nodePorts, remote, tolerationSeconds } = options
+    const parts = { platform, store, cache, scheme: this.scheme, hooks, ...(nodePorts && { nodePorts }) }
     const { authorizer, escalation } = createAuthz({
       cache,
-      modes: options.authorizationModes ?? defaultModes,
+      platform,
+      authorizers: options.authorizers ?? defaultAuthorizers,
+      ...(remote && { connectHttp: remote.connectHttp }),
     })
     this.authorizer = authorizer
-    const plugins = options.admission?.({ ...parts, authorizer }) ?? []
+    const more = {
+      ...(remote && { remote }),
+      ...(tolerationSeconds && { tolerationSeconds }),
+      ...(options.metrics && { metrics: options.metrics }),
+    }
+    const plugins = options.admission?.({ ...parts, ...more, authorizer }) ?? []
     this.#registry = { ...parts, admission: new Admission([...plugins, escalation]) }
     this.#discovery = new Discovery(this.scheme, { build, serverAddress: `${address}:${port}` })
     this.#openApi = new OpenApi(this.scheme, { build, clock: platform.clock })
@@ -108,14 +135,7 @@ export class ApiServer {
         ['tokenreviews.authentication.k8s.io', tokenReview(this.authentication)],
       ]),
     })
-    const stages = [
-      ...this.#measuring(options),
-      limitTime(platform),
-      authenticate(this.authentication),
-      impersonate(authorizer),
-      authorize(authorizer),
-      whenReady(() => this.#isReady),
-    ]
+    const stages = this.#stages(options)
     this.handle = pipeline(platform, stages, context => this.#route(router, context))
   }
 
@@ -140,9 +160,10 @@ export class ApiServer {
     this.#isReady = false
     this.#stopping.abort()
     await this.#running
+    await this.#registry.admission.stop()
   }
 
-  async #start({ platform, store, advertise, serviceCidr }: ApiServerOptions): Promise<void> {
+  async #start({ platform, store, advertise, serviceCidrs }: ApiServerOptions): Promise<void> {
     const { signal } = this.#stopping
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const compactor = new Compactor({ store, clock: platform.clock, log: platform.log, keepMs: historyMs })
@@ -156,14 +177,33 @@ export class ApiServer {
     })
     this.#running = Promise.all([cacheRun, compactorRun]).then(() => undefined)
     await promise
+    await this.#registry.admission.start()
+    // The server starts whatever webhooks say, or it could not be told to forget them.
+    const own = { ...this.#registry, admission: everythingAdmitted }
     const { address, port } = advertise ?? defaultAdvertise
-    await bootstrap(this.#registry, {
-      serviceCidr: serviceCidr ?? defaultServiceCidr,
+    await bootstrap(own, {
+      serviceCidrs: serviceCidrs ?? defaultServiceCidrs,
       advertiseAddress: address,
       port,
     })
-    await reconcileRoles(this.#registry)
+    await reconcileRoles(own)
     this.#isReady = true
+  }
+
+  /** What each request goes through, in this order. */
+  #stages(options: ApiServerOptions): readonly Stage[] {
+    const { platform, audit, limits, requestTimeoutMs = defaultRequestTimeoutMs } = options
+    return [
+      ...this.#measuring(options),
+      limitTime(platform, requestTimeoutMs),
+      ...(audit ? [audit.refusals] : []),
+      authenticate(this.authentication),
+      ...(audit ? [audit.stage] : []),
+      impersonate(this.authorizer),
+      ...(limits ? [limitRequests(this.#registry, limits)] : []),
+      authorize(this.authorizer),
+      whenReady(() => this.#isReady),
+    ]
   }
 
   #measuring({ metrics, platform: { clock } }: ApiServerOptions): readonly Stage[] {
@@ -181,9 +221,12 @@ export class ApiServer {
     }
   }
 
-  async #route(router: Router, context: RequestContext): Promise<ApiResponse> {
+  #route(router: Router, context: RequestContext): Promise<ApiResponse> {
     const { info } = context
-    if (info.isResource) return router.route(context, info)
+    return info.isResource ? router.route(context, info) : this.#answerPath(context)
+  }
+
+  async #answerPath(context: RequestContext): Promise<ApiResponse> {
     const response =
       this.#issuerMetadata?.handle(context) ??
       this.#discovery.handle(context) ??
@@ -195,7 +238,17 @@ export class ApiServer {
 
 const defaultAdvertise: Advertise = { address: '127.0.0.1', port: 6443 }
 
-const defaultServiceCidr = '10.96.0.0/16'
+const defaultServiceCidrs = ['10.96.0.0/16']
+
+const defaultRequestTimeoutMs = 60_000
+
+/** The kinds that every server has, and of events how long they last here. */
+function resourcesOf({ eventTtlMs: ttlMs }: ApiServerOptions): readonly Resource[] {
+  if (ttlMs === undefined) return defaultResources()
+  return defaultResources().map(resource =>
+    resource.rules?.ttlMs === undefined ? resource : { ...resource, rules: { ...resource.rules, ttlMs } },
+  )
+}
 
 const virtual: RouterOptions['virtual'] = new Map<string, VerbHandlers>([
   ['bindings', binding],
@@ -205,6 +258,10 @@ const virtual: RouterOptions['virtual'] = new Map<string, VerbHandlers>([
 const hooks: ReadonlyMap<string, ResourceHooks> = new Map([
   ['services', serviceHooks],
   ['certificatesigningrequests.certificates.k8s.io', certificateRequestHooks],
+  ['mutatingadmissionpolicies.admissionregistration.k8s.io', mutatingAdmissionPolicyHooks],
+  ['mutatingwebhookconfigurations.admissionregistration.k8s.io', webhookConfigurationHooks],
+  ['validatingadmissionpolicies.admissionregistration.k8s.io', validatingAdmissionPolicyHooks],
+  ['validatingwebhookconfigurations.admissionregistration.k8s.io', webhookConfigurationHooks],
 ])
 
 /** How long earlier states can be read and watched from. */

@@ -6,6 +6,7 @@ import type { Log } from '#/platform/platform.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { Audit, AuditLog, AuditWebhook, parseAuditPolicy, type AuditPolicy } from './audit.ts'
 import { compilePolicy } from './audit/decide.ts'
+import { legacyLine } from './audit/legacy-line.ts'
 import { pipeline, type Stage } from './pipeline.ts'
 import { requestInfo } from './request-info.ts'
 import type { ApiRequest } from './request.ts'
@@ -28,12 +29,18 @@ async function start(t: TestContext, policy: AuditPolicy, before: readonly Stage
   const audit = new Audit({
     platform,
     policy,
-    backends: [{ record: line => lines.push(line), run: async () => undefined }],
+    backends: [
+      {
+        mode: 'batch',
+        record: line => void lines.push(line),
+        run: async () => undefined,
+      },
+    ],
   })
   const authenticate: Stage = (context, next) => {
     if (context.request.headers['authorization'] !== undefined) throw unauthorized()
     context.user = context.request.peer.user!
-    return next()
+    return next(context)
   }
   const handle = pipeline(platform, [audit.refusals, authenticate, audit.stage, ...before], context => {
     return server.handle(context.request)
@@ -172,7 +179,7 @@ test('failures are recorded with what the client was told', async t => {
   const { send } = await start(t, everything, [
     async (context, next) => {
       if (context.request.query.has('broken')) throw new Error('the password is hunter2')
-      return next()
+      return next(context)
     },
   ])
   const missing = await send('GET /api/v1/namespaces/default/pods/none')
@@ -208,7 +215,7 @@ test('who impersonates whom is recorded, and what others add', async t => {
       context.user = { username: 'adam', groups: [] }
       context.impersonation = { requester, constraint: 'impersonate:user-info' }
       context.annotations.set('authorization.k8s.io/decision', 'allow')
-      return next()
+      return next(context)
     },
   ])
   const headers = { 'x-forwarded-for': '1.2.3.4, nonsense"', 'audit-id': 'given-1' }
@@ -306,7 +313,7 @@ test('a log that has grown large is put aside, and old ones go', async () => {
   await simulation.run(host.files.makeFolder('/var/log'))
   await simulation.run(host.files.write('/var/log/audit-old.log', 'not ours'))
   for (let index = 0; index < 12; index++) {
-    log.record(`{"line":${index},"text":"${'x'.repeat(20)}"}`)
+    void log.record(`{"line":${index},"text":"${'x'.repeat(20)}"}`)
     await simulation.advance(1_000)
   }
   stopping.abort()
@@ -333,7 +340,7 @@ test('logs that were put aside too long ago go too', async () => {
   const stopping = new AbortController()
   const running = log.run(stopping.signal)
   for (let index = 0; index < 12; index++) {
-    log.record('0123456789')
+    void log.record('0123456789')
     await simulation.advance(2_000)
   }
   stopping.abort()
@@ -345,7 +352,7 @@ test('a slow disk costs events, not the server', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('api')
   const log = new AuditLog({ platform: host, path: '/audit.log' })
-  for (let index = 0; index < 20_000; index++) log.record(`${index}`)
+  for (let index = 0; index < 20_000; index++) void log.record(`${index}`)
   const stopping = new AbortController()
   const running = log.run(stopping.signal)
   await simulation.advance(10)
@@ -377,9 +384,9 @@ test('a webhook gets events together, and again when it did not take them', asyn
   })
   const stopping = new AbortController()
   const running = webhook.run(stopping.signal)
-  for (let index = 0; index < 7; index++) webhook.record(`${index}`)
+  for (let index = 0; index < 7; index++) void webhook.record(`${index}`)
   await simulation.advance(60_000)
-  webhook.record('7')
+  void webhook.record('7')
   stopping.abort()
   await simulation.run(running)
   assert.deepEqual(
@@ -403,11 +410,69 @@ test('a webhook that never takes anything costs bounded memory and time', async 
       throw new Error('never')
     },
   })
-  for (let index = 0; index < 100; index++) webhook.record('0')
+  for (let index = 0; index < 100; index++) void webhook.record('0')
   const stopping = new AbortController()
   const running = webhook.run(stopping.signal)
   await simulation.advance(60_000)
   stopping.abort()
   await simulation.run(running)
   assert.equal(posts, 10)
+})
+
+test('where requests wait for the log they learn whether their lines are written', async () => {
+  const simulation = new Simulation({ seed: 1 })
+  const host = simulation.host('api')
+  const log = new AuditLog({ platform: host, path: '/audit.log', mode: 'blocking' })
+  const bad = new AuditLog({ platform: host, path: '/audit.log/x', mode: 'blocking' })
+  const stopping = new AbortController()
+  const running = Promise.all([log.run(stopping.signal), bad.run(stopping.signal)])
+  const written = Array.from({ length: 1_000 }, (_, index) => log.record(`${index}`)!)
+  assert.ok((await simulation.run(Promise.all(written))).every(Boolean))
+  assert.equal(await simulation.run(bad.record('lost')!), false)
+  const lines = Buffer.from(await simulation.run(host.files.read('/audit.log'))).toString()
+  assert.equal(lines.trim().split('\n').length, 1_000)
+  stopping.abort()
+  await simulation.run(running)
+})
+
+test('a request of which nothing can be written is refused where that is wanted, and else it is not', async t => {
+  for (const [mode, code] of [
+    ['blocking', 200],
+    ['blocking-strict', 500],
+  ] as const) {
+    const { server } = await startTestServer(t)
+    const backend = { mode, record: async () => false, run: async () => undefined }
+    const audit = new Audit({ platform, policy: everything, backends: [backend] })
+    const known: Stage = (context, next) => {
+      context.user = context.request.peer.user!
+      return next(context)
+    }
+    const handle = pipeline(platform, [known, audit.stage], context => server.handle(context.request))
+    assert.equal((await handle(requestOf('GET /api/v1/namespaces/default'))).status, code)
+  }
+})
+
+test('the old form of a log is a line of text', () => {
+  const event = {
+    auditID: 'i',
+    stage: 'ResponseComplete',
+    sourceIPs: ['10.0.0.1'],
+    verb: 'get',
+    user: { username: 'zoe', groups: ['a', 'b "c"'] },
+    userAgent: 'x',
+    requestURI: '/api',
+    objectRef: { namespace: 'n' },
+    responseStatus: { code: 200 },
+    requestReceivedTimestamp: '2026-01-02T03:04:05.600000Z',
+  }
+  assert.equal(
+    legacyLine(JSON.stringify(event)),
+    '2026-01-02T03:04:05.6Z AUDIT: id="i" stage="ResponseComplete" ip="10.0.0.1" method="get" user="zoe"' +
+      String.raw` groups="\"a\",\"b \\\"c\\\"\"" as="<self>" asgroups="<lookup>" user-agent="x"` +
+      ' namespace="n" uri="/api" response="200"',
+  )
+  const bare = legacyLine(
+    JSON.stringify({ auditID: 'i', stage: 'RequestReceived', user: { username: '', groups: [] } }),
+  )
+  assert.match(bare, /ip="<unknown>" .* user="<none>" groups="<none>" .* response="<deferred>"$/)
 })

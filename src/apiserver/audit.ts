@@ -3,25 +3,68 @@
  * as the policy says; never anything that proves who somebody is.
  * https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
  */
+import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { isApiError } from '#/api/errors.ts'
+import { internalError, isApiError } from '#/api/errors.ts'
 import { AuditEntry } from './audit/entry.ts'
 import { compilePolicy, type AuditDecision, type Decide } from './audit/decide.ts'
+import { AuditLog, type AuditLogSettings } from './audit/log.ts'
 import type { AuditPolicy } from './audit/policy.ts'
+import { postEvents } from './audit/post-events.ts'
 import { RecordedBody, withBody } from './audit/recorded-body.ts'
-import type { Stage } from './pipeline.ts'
+import { AuditWebhook, type AuditWebhookSettings } from './audit/webhook.ts'
+import type { Next, Stage } from './pipeline.ts'
 import type { ApiResponse, RequestContext, StreamBody, StreamChunk } from './request.ts'
+import type { Remote } from './settings/reading.ts'
 
-export { AuditLog } from './audit/log.ts'
+export { AuditLog, type AuditLogSettings } from './audit/log.ts'
 export { parseAuditPolicy, type AuditPolicy } from './audit/policy.ts'
-export { AuditWebhook } from './audit/webhook.ts'
+export { AuditWebhook, type AuditWebhookSettings } from './audit/webhook.ts'
+
+/**
+ * Whether requests wait until what is said of them is written; and, when strict, whether one of which nothing can be
+ * written is refused.
+ */
+export type AuditMode = 'batch' | 'blocking' | 'blocking-strict'
 
 /** Where events go. */
 export interface AuditBackend {
-  /** Takes an event, as JSON in one line, or drops it when it has too many already. */
-  record(line: string): void
+  readonly mode: AuditMode
+  /**
+   * Takes an event, as JSON in one line, or drops it when it has too many already. Undefined in batch mode; otherwise
+   * resolves to whether it is written.
+   */
+  record(line: string): Promise<boolean> | undefined
   /** Works until aborted, then until everything taken is written. */
   run(signal: AbortSignal): Promise<void>
+}
+
+/** What an administrator has chosen. */
+export interface AuditSettings {
+  readonly policy: AuditPolicy
+  readonly log?: AuditLogSettings
+  readonly webhook?: AuditWebhookSettings & { readonly remote: Remote }
+}
+
+/** The service of a webhook is asked over HTTP. */
+export function openAudit(
+  { policy, log, webhook }: AuditSettings,
+  { platform, connectHttp }: { readonly platform: Platform; readonly connectHttp: HttpConnect },
+): Audit {
+  const { clock } = platform
+  const backends = [
+    ...(log ? [new AuditLog({ ...log, platform })] : []),
+    ...(webhook
+      ? [
+          new AuditWebhook({
+            ...webhook,
+            platform,
+            post: postEvents({ clock, connectHttp, remote: webhook.remote }),
+          }),
+        ]
+      : []),
+  ]
+  return new Audit({ platform, policy, backends })
 }
 
 export interface AuditOptions {
@@ -48,44 +91,42 @@ export class Audit {
   /** Comes after authentication, and before impersonation. */
   readonly stage: Stage = (context, next) => {
     const decision = this.#decide(context.user, context.info)
-    return decision.level === 'None' ? next() : this.#audit(context, next, decision)
+    return decision.level === 'None' ? next(context) : this.#audit(context, next, decision)
   }
 
   /** Comes before authentication: those whom it turns away are not seen by anybody else. */
   readonly refusals: Stage = async (context, next) => {
     try {
-      return await next()
+      return await next(context)
     } catch (error) {
       if (isApiError(error, 'Unauthorized')) this.#recordRefusal(context, error)
       throw error
     }
   }
 
-  async #audit(
-    context: RequestContext,
-    next: () => Promise<ApiResponse>,
-    decision: AuditDecision,
-  ): Promise<ApiResponse> {
+  async #audit(context: RequestContext, next: Next, decision: AuditDecision): Promise<ApiResponse> {
     const entry = this.#enter(context, decision)
+    context.isAudited = true
     context.responseHeaders = { ...context.responseHeaders, 'audit-id': entry.id }
-    entry.record('RequestReceived')
+    const received = entry.record('RequestReceived')
+    if (received && !(await received)) throw internalError('the request cannot be written to the audit log')
     const body = entry.wantsRequest ? new RecordedBody(context.request) : undefined
     if (body) context.request = withBody(context.request, body)
     try {
-      const response = await next()
+      const response = await next(context)
       entry.answered(response, body)
       if (response.body?.type === 'stream') {
         // Whoever asked may be gone before anything is read.
-        context.request.signal.addEventListener('abort', () => entry.record('ResponseComplete'), {
+        context.request.signal.addEventListener('abort', () => void entry.record('ResponseComplete'), {
           once: true,
         })
         return watched(response, response.body, entry)
       }
-      entry.record('ResponseComplete')
+      await entry.record('ResponseComplete')
       return response
     } catch (error) {
       entry.failed(error, body)
-      entry.record(isApiError(error) ? 'ResponseComplete' : 'Panic')
+      await entry.record(isApiError(error) ? 'ResponseComplete' : 'Panic')
       throw error
     }
   }
@@ -97,12 +138,16 @@ export class Audit {
     if (decision.level === 'None') return
     const entry = this.#enter(context, decision)
     entry.failed(error, undefined)
-    entry.record('ResponseComplete')
+    void entry.record('ResponseComplete')
   }
 
   #enter(context: RequestContext, decision: AuditDecision): AuditEntry {
-    const record = (line: string): void => {
-      for (const backend of this.#backends) backend.record(line)
+    const record = (line: string): Promise<boolean> | undefined => {
+      const written = this.#backends.flatMap(backend => {
+        const waiting = backend.record(line)
+        return waiting ? [waiting.then(isWritten => isWritten || backend.mode !== 'blocking-strict')] : []
+      })
+      return written.length === 0 ? undefined : Promise.all(written).then(all => all.every(Boolean))
     }
     return new AuditEntry(context, { decision, record, platform: this.#platform })
   }
@@ -110,12 +155,12 @@ export class Audit {
 
 /** A stream is complete when its reader is done with it. */
 function watched(response: ApiResponse, body: StreamBody, entry: AuditEntry): ApiResponse {
-  entry.record('ResponseStarted')
+  void entry.record('ResponseStarted')
   const chunks = async function* (): AsyncGenerator<readonly StreamChunk[], void, undefined> {
     try {
       yield* body.chunks
     } finally {
-      entry.record('ResponseComplete')
+      void entry.record('ResponseComplete')
     }
   }
   return { ...response, body: { ...body, chunks: chunks() } }

@@ -3,6 +3,7 @@
  * administrators; the roles that every cluster has; and the rule that nobody gives more than they have. Who somebody is
  * was found out before, and what an allowed request may contain is decided by admission.
  */
+import { assert } from '#/base/assert.ts'
 import { AbacAuthorizer, type AbacPolicy } from './authz/abac-authorizer.ts'
 import { administrators, alwaysAllow, alwaysDeny } from './authz/always.ts'
 import { authorizerChain } from './authz/authorizer-chain.ts'
@@ -11,22 +12,32 @@ import { checkEscalation } from './authz/escalation.ts'
 import type { AuthorizationMode } from './authz/modes.ts'
 import { NodeAuthorizer } from './authz/node-authorizer.ts'
 import { RbacAuthorizer } from './authz/rbac-authorizer.ts'
-import { WebhookAuthorizer, type WebhookAuthorizerOptions } from './authz/webhook-authorizer.ts'
+import {
+  WebhookAuthorizer,
+  type AuthorizationWebhookSettings,
+  type WebhookConnection,
+} from './authz/webhook-authorizer.ts'
 import type { AdmissionPlugin } from './admission/admission.ts'
 import type { ObjectCache } from './registry/object-cache.ts'
 
-export { type AbacPolicy } from './authz/abac-authorizer.ts'
-export { defaultModes, type AuthorizationMode } from './authz/modes.ts'
 export { reconcileRoles } from './authz/reconcile-roles.ts'
-export type { WebhookAuthorizerOptions } from './authz/webhook-authorizer.ts'
+
+/** One of those who are asked. Webhooks may be several, everybody else is asked once. */
+export type AuthorizerSettings =
+  | { readonly mode: Exclude<AuthorizationMode, 'ABAC' | 'Webhook'> }
+  | { readonly mode: 'ABAC'; readonly policies: readonly AbacPolicy[] }
+  | { readonly mode: 'Webhook'; readonly webhook: AuthorizationWebhookSettings }
+
+/** What a cluster has unless it says otherwise: nodes by what runs on them, everybody else by roles. */
+export const defaultAuthorizers: readonly AuthorizerSettings[] = [{ mode: 'Node' }, { mode: 'RBAC' }]
 
 export interface AuthzOptions {
   readonly cache: ObjectCache
-  readonly modes: readonly AuthorizationMode[]
-  /** For the mode ABAC. */
-  readonly abacPolicies?: readonly AbacPolicy[]
-  /** For the mode Webhook. */
-  readonly webhook?: WebhookAuthorizerOptions
+  /** In the order in which they are asked. */
+  readonly authorizers: readonly AuthorizerSettings[]
+  readonly platform: WebhookConnection['platform']
+  /** Webhooks need it. */
+  readonly connectHttp?: WebhookConnection['connectHttp']
 }
 
 export interface Authz {
@@ -38,12 +49,11 @@ export interface Authz {
   readonly escalation: AdmissionPlugin
 }
 
-/** Throws Error when a mode lacks what it needs. */
 export function createAuthz(options: AuthzOptions): Authz {
   const rbac = new RbacAuthorizer(options.cache)
   const authorizer = authorizerChain([
     administrators,
-    ...options.modes.map(mode => authorizerOf(mode, options, rbac)),
+    ...options.authorizers.map(settings => authorizerOf(settings, options, rbac)),
   ])
   const escalation: AdmissionPlugin = {
     name: 'RBACEscalation',
@@ -56,21 +66,20 @@ export function createAuthz(options: AuthzOptions): Authz {
 }
 
 function authorizerOf(
-  mode: AuthorizationMode,
-  { cache, abacPolicies, webhook }: AuthzOptions,
+  settings: AuthorizerSettings,
+  { cache, platform, connectHttp }: AuthzOptions,
   rbac: RbacAuthorizer,
 ): Authorizer {
-  switch (mode) {
+  switch (settings.mode) {
     case 'RBAC':
       return rbac
     case 'Node':
       return new NodeAuthorizer(cache)
     case 'ABAC':
-      if (!abacPolicies) throw new Error('authorization-mode ABAC needs --authorization-policy-file')
-      return new AbacAuthorizer(abacPolicies)
+      return new AbacAuthorizer(settings.policies)
     case 'Webhook':
-      if (!webhook) throw new Error('authorization-mode Webhook needs --authorization-webhook-config-file')
-      return new WebhookAuthorizer(webhook)
+      assert(connectHttp !== undefined, 'a webhook is asked over HTTP')
+      return new WebhookAuthorizer({ ...settings.webhook, platform, connectHttp })
     case 'AlwaysAllow':
       return alwaysAllow
     case 'AlwaysDeny':

@@ -21,7 +21,7 @@ export async function bootstrap(registry: Registry, options: BootstrapOptions): 
 function objects(options: BootstrapOptions): readonly KubernetesObject[] {
   return [
     ...['kube-system', 'kube-public', 'kube-node-lease', 'default'].map(namespace),
-    serviceCidr(options.serviceCidr),
+    serviceCidr(options.serviceCidrs),
     ...kubernetesService(options),
     priorityClass(
       'system-cluster-critical',
@@ -53,12 +53,12 @@ function namespace(name: string): KubernetesObject {
   return { kind: 'Namespace', apiVersion: 'v1', metadata: { name } }
 }
 
-function serviceCidr(cidr: string): KubernetesObject {
+function serviceCidr(cidrs: readonly string[]): KubernetesObject {
   const object = {
     kind: 'ServiceCIDR',
     apiVersion: 'networking.k8s.io/v1',
     metadata: { name: 'kubernetes' },
-    spec: { cidrs: [cidr] },
+    spec: { cidrs },
   }
   return object
 }

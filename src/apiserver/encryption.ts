@@ -25,8 +25,10 @@ import { encryptedPrefix } from './encryption/provider-chain.ts'
 import { storeRoot } from './registry/store-keys.ts'
 
 export { DecryptionError } from './encryption/cipher.ts'
+export { parseEncryptionConfiguration } from './encryption/configuration.ts'
 export { ensureEncryptionConfiguration } from './encryption/default-configuration.ts'
 export { Encryption } from './encryption/encryption.ts'
+export { keepEncryption } from './encryption/upkeep.ts'
 
 export interface EncryptingStoreOptions {
   readonly store: Store

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isApiError } from '#/api/errors.ts'
-import { maxInFlight } from './flow-control.ts'
+import { maxInFlight } from './flow-control/max-in-flight.ts'
 import { LimitedServer, type Answer } from './flow-control/testdata/limited-server.ts'
 import { requestInfo } from './request-info.ts'
 import type { RequestContext, UserInfo } from './request.ts'

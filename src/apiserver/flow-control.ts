@@ -18,14 +18,23 @@ import {
 import { estimateSeats } from './flow-control/estimate-seats.ts'
 import { isLongRunning } from './flow-control/long-running.ts'
 import { byPrecedence, distinguisherOf, includesRequest, rulesFor } from './flow-control/match-flow.ts'
-import { tooMany } from './flow-control/max-in-flight.ts'
+import { maxInFlight, tooMany, type InFlightLimits } from './flow-control/max-in-flight.ts'
 import { boundsOf, planLimits } from './flow-control/plan-limits.ts'
 import { PriorityLevel, type Seat } from './flow-control/priority-level.ts'
-import type { Stage } from './pipeline.ts'
+import type { Next, Stage } from './pipeline.ts'
 import type { Registry } from './registry/registry.ts'
 import type { ApiResponse, RequestContext, UserInfo } from './request.ts'
 
-export { maxInFlight } from './flow-control/max-in-flight.ts'
+/** How many requests are served at once, and who decides which. */
+export interface RequestLimits extends InFlightLimits {
+  readonly fairness: 'priority and fairness' | 'max in flight'
+}
+
+/** The stage that comes after it is known who asks. */
+export function limitRequests(registry: FlowControlOptions['registry'], limits: RequestLimits): Stage {
+  if (limits.fairness === 'max in flight') return maxInFlight(limits)
+  return new FlowControl({ registry, seats: limits.readOnly + limits.mutating }).stage
+}
 
 export interface FlowControlOptions {
   readonly registry: Pick<Registry, 'platform' | 'cache' | 'scheme'>
@@ -59,13 +68,15 @@ export class FlowControl {
 
   /** Comes after it is known who asks, and before anything is done for him. */
   readonly stage: Stage = (context, next) => {
-    if (isLongRunning(context.info)) return next()
+    if (isLongRunning(context.info)) return next(context)
     const { level, headers, schema } = this.#routeOf(context)
     if (headers)
       context.responseHeaders = context.responseHeaders ? { ...context.responseHeaders, ...headers } : headers
+    // Nobody's seats depend on what is exempt and has no part of its own.
+    if (level.isExempt && level.bounds.nominal === 0) return next(context)
     const seats = level.isExempt ? 1 : estimateSeats(this.#registry, context, level.bounds.nominal)
     const seat = level.tryStart(seats)
-    if (seat) return serve(level, seat, next)
+    if (seat) return serve(level, seat, () => next(context))
     const distinguisher = distinguisherOf(schema?.spec, context.user, context.info)
     return this.#wait(context, next, { level, seats, flow: `${schema?.metadata?.name}/${distinguisher}` })
   }
@@ -81,15 +92,11 @@ export class FlowControl {
     }))
   }
 
-  async #wait(
-    context: RequestContext,
-    next: () => Promise<ApiResponse>,
-    wanted: Wanted,
-  ): Promise<ApiResponse> {
+  async #wait(context: RequestContext, next: Next, wanted: Wanted): Promise<ApiResponse> {
     const { level, seats, flow } = wanted
     const outcome = await level.wait(flow, seats, context.request.signal)
     if (typeof outcome === 'string') throw tooMany()
-    return serve(level, outcome, next)
+    return serve(level, outcome, () => next(context))
   }
 
   #routeOf({ user, info }: RequestContext): Route {
@@ -207,14 +214,16 @@ interface Wanted {
   readonly flow: string
 }
 
-async function serve(
-  level: PriorityLevel,
-  seat: Seat,
-  next: () => Promise<ApiResponse>,
-): Promise<ApiResponse> {
+/** The answer goes on as it is; that the seat is free again is nobody's to wait for. */
+function serve(level: PriorityLevel, seat: Seat, run: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  const finish = (): void => level.finish(seat)
+  let response: Promise<ApiResponse>
   try {
-    return await next()
-  } finally {
-    level.finish(seat)
+    response = run()
+  } catch (error) {
+    finish()
+    throw error
   }
+  response.then(finish, finish)
+  return response
 }

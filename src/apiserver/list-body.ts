@@ -23,7 +23,7 @@ export interface WholeList {
 }
 
 export interface ListRequest extends TableRequest {
-  readonly registry: TableRequest['registry'] & { readonly cache: { readonly joinedLists: JoinedLists } }
+  readonly objects: { readonly joinedLists: JoinedLists }
   readonly whole?: WholeList | undefined
 }
 
@@ -46,13 +46,8 @@ export function listBody(
     },
     bytes() {
       if (isJoined) {
-        const {
-          registry: {
-            cache: { joinedLists },
-          },
-          whole,
-        } = request
-        const items = joinedLists.items({ whole, form: view.formName }, () => joinItems(view, objects))
+        const { objects: known, whole } = request
+        const items = known.joinedLists.items({ whole, form: view.formName }, () => joinItems(view, objects))
         return [startOf(head), ...items, end]
       }
       if (format === 'protobuf' && transform === undefined) {

@@ -2,7 +2,7 @@
 import { isApiError } from '#/api/errors.ts'
 import type { FigureSeries, HistogramSeries } from '#/base/metrics.ts'
 import type { Clock } from '#/platform/platform.ts'
-import type { Metrics, RequestLabels } from './metrics.ts'
+import type { Metrics, RequestLabels, RequestSeries } from './metrics.ts'
 import type { Stage } from './pipeline.ts'
 import type { ApiVerb, RequestInfo, ResourceRequestInfo } from './request-info.ts'
 import type { ApiRequest, ApiResponse, StreamBody, StreamChunk, ValueBody } from './request.ts'
@@ -18,18 +18,19 @@ export function measure({ metrics, clock, isServed }: MeasureOptions): Stage {
   return async (context, next) => {
     const { request, info } = context
     const labels = labelsOf(request, info, isServed)
-    const running = runningFigure(metrics, labels, info)
+    const series = metrics.request(labels)
+    const running = runningFigure(metrics, series, labels.verb)
     const startedMs = clock.monotonicMs()
     let isRunning = true
     const finish = (code: number): void => {
       if (!isRunning) return
       isRunning = false
       running.add(-1)
-      metrics.answered(labels, code, (clock.monotonicMs() - startedMs) / 1_000)
+      metrics.answered(labels, series, { code, seconds: (clock.monotonicMs() - startedMs) / 1_000 })
     }
     running.add(1)
     try {
-      const response = await next()
+      const response = await next(context)
       if (response.body?.type === 'stream') {
         // Whoever asked may be gone before anything is read.
         request.signal.addEventListener('abort', () => finish(response.status), { once: true })
@@ -37,7 +38,7 @@ export function measure({ metrics, clock, isServed }: MeasureOptions): Stage {
       }
       finish(response.status)
       if (response.body === undefined) return response
-      return { ...response, body: new MeasuredBody(response.body, metrics.request(labels).sizes) }
+      return { ...response, body: new MeasuredBody(response.body, series.sizes) }
     } catch (error) {
       finish(isApiError(error) ? error.code : 500)
       throw error
@@ -45,10 +46,9 @@ export function measure({ metrics, clock, isServed }: MeasureOptions): Stage {
   }
 }
 
-function runningFigure(metrics: Metrics, labels: RequestLabels, info: RequestInfo): FigureSeries {
-  if (labels.verb === 'WATCH' || labels.verb === 'CONNECT') return metrics.request(labels).running
-  const isReading = info.verb === 'get' || info.verb === 'list' || info.verb === 'head'
-  return isReading ? metrics.inFlight.readOnly : metrics.inFlight.mutating
+function runningFigure({ inFlight }: Metrics, { running }: RequestSeries, verb: string): FigureSeries {
+  if (verb === 'WATCH' || verb === 'CONNECT') return running
+  return verb === 'GET' || verb === 'LIST' || verb === 'HEAD' ? inFlight.readOnly : inFlight.mutating
 }
 
 /** Knows its size once somebody asks for its bytes. */
@@ -133,8 +133,16 @@ function labelsOf(
 ): RequestLabels {
   if (!info.isResource || !isServed(info)) return { ...nothing, ...pathLabels(request, info) }
   const { group, version, resource, subresource } = info
-  const [verb, scope, dryRun] = [verbOf(request, info), scopeOf(info), dryRunOf(request)]
-  return { verb, group, version, resource, subresource, scope, dryRun }
+  return {
+    verb: verbOf(request, info),
+    group,
+    version,
+    resource,
+    subresource,
+    scope: scopeOf(info),
+    // What only reads is dry anyway.
+    dryRun: request.method === 'GET' ? '' : dryRunOf(request),
+  }
 }
 
 const nothing: RequestLabels = {

@@ -1,12 +1,15 @@
 /** A store that notes how long each request takes, by what it is about. Watches last, and are not timed. */
 import type { Clock } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
-import type { Metrics } from './metrics.ts'
+import type { Metrics, StoreSeries } from './metrics.ts'
 
 /** Closing it closes the store. */
 export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Store {
-  const measured = async <T>(operation: string, key: string, run: () => Promise<T>): Promise<T> => {
-    const { duration, errors } = metrics.store({ operation, ...subjectOf(key) })
+  const revisions = metrics.store({ operation: 'getCurrentResourceVersion', ...subjectOf('') })
+  const measured = <T>(operation: string, key: string, run: () => Promise<T>): Promise<T> => {
+    return timed(metrics.store({ operation, ...subjectOf(key) }), run)
+  }
+  const timed = async <T>({ duration, errors }: StoreSeries, run: () => Promise<T>): Promise<T> => {
     const startedMs = clock.monotonicMs()
     try {
       return await run()
@@ -18,7 +21,8 @@ export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Sto
     }
   }
   return {
-    revision: () => measured('getCurrentResourceVersion', '', () => store.revision()),
+    // Every read asks for it.
+    revision: () => timed(revisions, () => store.revision()),
     get: (key, options) => measured('get', key, () => store.get(key, options)),
     list: options => measured('list', options.prefix, () => store.list(options)),
     create: (key, value, options) => measured('create', key, () => store.create(key, value, options)),

@@ -4,6 +4,7 @@
  */
 import { apiError, serviceUnavailable } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { Audit } from './audit.ts'
 import { authenticationByCertificate, type RequestAuthentication } from './authn.ts'
 import type { ClientCertificatesOptions } from './authn/client-certificates.ts'
 import { administrators } from './authz/always.ts'
@@ -22,12 +23,13 @@ export interface ObservabilityOptions {
   readonly certificates?: ClientCertificatesOptions
   /** Who may look, once the server has started; administrators alone until then, and anybody at the health. */
   readonly authorizer?: () => Authorizer | undefined
+  readonly audit?: Audit
   /** The rest of the server; undefined until it has started. */
   readonly server: () => Handle | undefined
 }
 
 export function withObservability(options: ObservabilityOptions): Handle {
-  const { platform, health, metrics, server } = options
+  const { platform, health, metrics, audit, server } = options
   const early = authenticationByCertificate(options.certificates)
   const current = (): RequestAuthentication => options.authentication?.() ?? early
   const authentication: RequestAuthentication = {
@@ -37,7 +39,12 @@ export function withObservability(options: ObservabilityOptions): Handle {
   const authorizer: Authorizer = {
     authorize: attributes => (options.authorizer?.() ?? whileStarting).authorize(attributes),
   }
-  const stages = [authenticate(authentication), authorize(authorizer)]
+  const stages = [
+    ...(audit ? [audit.refusals] : []),
+    authenticate(authentication),
+    ...(audit ? [audit.stage] : []),
+    authorize(authorizer),
+  ]
   const observe = pipeline(platform, stages, async ({ request }) => {
     if (request.path === '/metrics') return metrics.answer()
     const answer = await health.answer(request.path, request.query)

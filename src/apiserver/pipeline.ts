@@ -6,28 +6,25 @@
 import { ApiError, badRequest, internalError } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { negotiate } from './negotiation.ts'
-import { requestInfo } from './request-info.ts'
-import type { ApiRequest, ApiResponse, RequestContext } from './request.ts'
+import { requestInfo, type RequestInfo } from './request-info.ts'
+import type { ApiRequest, ApiResponse, RequestContext, UserInfo } from './request.ts'
 import { valueBody } from './view.ts'
 
-export type Stage = (context: RequestContext, next: () => Promise<ApiResponse>) => Promise<ApiResponse>
+/** Throws, or rejects with, ApiError. */
+export type Stage = (context: RequestContext, next: Next) => Promise<ApiResponse>
+
+/** All that follows. */
+export type Next = (context: RequestContext) => Promise<ApiResponse>
 
 export type Handle = (request: ApiRequest) => Promise<ApiResponse>
 
-export function pipeline(
-  platform: Platform,
-  stages: readonly Stage[],
-  route: (context: RequestContext) => Promise<ApiResponse>,
-): Handle {
-  const run = (context: RequestContext, index: number): Promise<ApiResponse> => {
-    const stage = stages[index]
-    return stage ? stage(context, () => run(context, index + 1)) : route(context)
-  }
+export function pipeline(platform: Platform, stages: readonly Stage[], route: Next): Handle {
+  const run = stages.reduceRight<Next>((next, stage) => context => stage(context, next), route)
   return async request => {
-    let context: RequestContext | undefined
+    let context: Context | undefined
     try {
       context = contextOf(platform, request)
-      return withHeaders(await run(context, 0), context)
+      return withHeaders(await run(context), context)
     } catch (error) {
       const response = errorResponse(platform, request, error)
       return context ? withHeaders(response, context) : response
@@ -38,16 +35,41 @@ export function pipeline(
 /** Who nobody has said who he is. */
 const nobody = { username: '', groups: [] }
 
-function contextOf(platform: Platform, request: ApiRequest): RequestContext {
+function contextOf(platform: Platform, request: ApiRequest): Context {
   const info = requestInfo(request.method, request.path, request.query)
   if (info === undefined) throw badRequest('the path of the request cannot be decoded')
-  return {
-    request,
-    info,
-    user: nobody,
-    warnings: new Set(),
-    annotations: new Map(),
-    receivedMs: platform.clock.now(),
+  return new Context(request, info, platform.clock.now())
+}
+
+/** What few requests have is made when somebody asks for it. All have the same shape. */
+class Context implements RequestContext {
+  request: ApiRequest
+  readonly info: RequestInfo
+  user: UserInfo = nobody
+  readonly receivedMs: number
+  impersonation: NonNullable<RequestContext['impersonation']> | undefined = undefined
+  responseHeaders: Readonly<Record<string, string>> | undefined = undefined
+  bodyAnnotations: Map<string, string> | undefined = undefined
+  isAudited = false
+  #warnings: Set<string> | undefined = undefined
+  #annotations: Map<string, string> | undefined = undefined
+
+  constructor(request: ApiRequest, info: RequestInfo, receivedMs: number) {
+    this.request = request
+    this.info = info
+    this.receivedMs = receivedMs
+  }
+
+  get hasWarnings(): boolean {
+    return this.#warnings !== undefined && this.#warnings.size > 0
+  }
+
+  get warnings(): Set<string> {
+    return (this.#warnings ??= new Set())
+  }
+
+  get annotations(): Map<string, string> {
+    return (this.#annotations ??= new Map())
   }
 }
 
@@ -80,9 +102,11 @@ function formFor({ headers, query }: ApiRequest): {
 }
 
 /** What the stages want to be said along with the answer. */
-function withHeaders(response: ApiResponse, { warnings, responseHeaders }: RequestContext): ApiResponse {
-  if (warnings.size === 0 && responseHeaders === undefined) return response
-  const texts = [...warnings].slice(0, warningsMax).map(text => `299 - "${escape(text)}"`)
+function withHeaders(response: ApiResponse, context: Context): ApiResponse {
+  const { responseHeaders, hasWarnings } = context
+  if (!hasWarnings && responseHeaders === undefined) return response
+  if (!hasWarnings && response.headers === undefined) return { ...response, headers: responseHeaders! }
+  const texts = [...context.warnings].slice(0, warningsMax).map(text => `299 - "${escape(text)}"`)
   const warning = texts.length > 0 && { warning: texts }
   return { ...response, headers: { ...response.headers, ...responseHeaders, ...warning } }
 }

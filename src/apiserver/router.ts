@@ -11,9 +11,10 @@ import { patch } from './handlers/patch.ts'
 import { update } from './handlers/update.ts'
 import { watch } from './handlers/watch.ts'
 import { negotiate } from './negotiation.ts'
+import type { ObjectView } from './registry/object-cache.ts'
 import type { Registry } from './registry/registry.ts'
 import { rulesOf } from './registry/write.ts'
-import type { ApiVerb, ResourceRequestInfo } from './request-info.ts'
+import { isTrue, type ApiVerb, type ResourceRequestInfo } from './request-info.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
 import { View } from './view.ts'
 
@@ -51,19 +52,22 @@ export class Router {
     this.#options = options
   }
 
-  async route(context: RequestContext, info: ResourceRequestInfo): Promise<ApiResponse> {
+  /** Throws, or rejects with, ApiError. */
+  route(context: RequestContext, info: ResourceRequestInfo): Promise<ApiResponse> {
     const { registry } = this.#options
     const { request } = context
     const resource = registry.scheme.byResource(info)
     if (resource === undefined) throw noSuchResource()
     const handler = this.#handler(resource, info)
     const negotiated = negotiate(request.headers['accept'], request.query, request.headers['user-agent'])
-    return handler({ registry, context, info, resource, view: new View(resource, negotiated) })
+    const objects = objectsFor(registry, request.query)
+    return handler({ registry, context, info, resource, objects, view: new View(resource, negotiated) })
   }
 
   #handler(resource: Resource, info: ResourceRequestInfo): Handler {
-    if (resource.scope === 'Cluster' && info.namespace !== '' && resource.plural !== 'namespaces')
-      throw noSuchResource()
+    // A namespace is in itself. Nothing else of the cluster is in one: who has rights there has none on it.
+    const isInItself = resource.plural === 'namespaces' && info.namespace === info.name
+    if (resource.scope === 'Cluster' && info.namespace !== '' && !isInItself) throw noSuchResource()
     const isAcross = resource.scope === 'Namespaced' && info.namespace === ''
     if (isAcross && info.name !== '' && info.verb !== 'list' && info.verb !== 'watch') throw noSuchResource()
     if (info.subresource !== '') return this.#subresourceHandler(resource, info)
@@ -87,6 +91,12 @@ export class Router {
     if (handler === undefined) throw notAllowed(resource, info)
     return part ? call => handler({ ...call, part }) : handler
   }
+}
+
+/** What is not initialized yet only those see who ask for it. */
+function objectsFor({ cache }: Registry, query: URLSearchParams): ObjectView {
+  const { unhidden } = cache
+  return unhidden && isTrue(query.get('includeUninitialized')) ? unhidden : cache
 }
 
 function resourceName({ group, plural }: Resource): string {

@@ -87,7 +87,8 @@ export class Server {
     try {
       const response = await this.#handle(request)
       if (response.body?.type === 'stream') this.#noteLasting(request, exchange)
-      await reply.send(response)
+      const sending = reply.send(response)
+      if (sending) await sending
     } catch (error) {
       // The pipeline turns errors into answers. This is for what fails after it, or in it.
       const { method, path } = request

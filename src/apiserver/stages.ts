@@ -2,36 +2,71 @@
 import { apiError, forbidden, internalError, timeout, unauthorized, type ApiError } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { RequestAuthentication } from './authn.ts'
-import { isAuthenticated } from './authn/authenticator.ts'
-import { attributesOf, type Attributes, type Authorizer } from './authz/authorizer.ts'
-import type { Stage } from './pipeline.ts'
+import { isAuthenticated, type Outcome } from './authn/authenticator.ts'
+import { attributesOf, type Attributes, type Authorization, type Authorizer } from './authz/authorizer.ts'
+import { Deadlines } from './deadlines.ts'
+import type { Next, Stage } from './pipeline.ts'
 import type { RequestInfo } from './request-info.ts'
-import { annotate } from './request.ts'
+import { annotate, type ApiResponse, type RequestContext } from './request.ts'
 
 /** Who sends the request; from here on it carries nothing that proves it. */
 export function authenticate(authentication: RequestAuthentication): Stage {
-  return async (context, next) => {
-    const found = authentication.authenticate(context.request)
-    const outcome = found instanceof Promise ? await found : found
+  const admit = (context: RequestContext, outcome: Outcome): void => {
     context.request = authentication.withoutCredentials(context.request)
     if (!isAuthenticated(outcome)) throw unauthorized()
     const { user, warnings, annotations } = outcome
     context.user = user
     if (warnings) for (const text of warnings) context.warnings.add(text)
     if (annotations) for (const [key, value] of Object.entries(annotations)) annotate(context, key, value)
-    return next()
+  }
+  const admitLater = async (
+    context: RequestContext,
+    outcome: Promise<Outcome>,
+    next: Next,
+  ): Promise<ApiResponse> => {
+    admit(context, await outcome)
+    return next(context)
+  }
+  return (context, next) => {
+    const outcome = authentication.authenticate(context.request)
+    if (outcome instanceof Promise) return admitLater(context, outcome, next)
+    admit(context, outcome)
+    return next(context)
   }
 }
 
+/** Most requests are decided at once, and then nothing waits. */
 export function authorize(authorizer: Authorizer): Stage {
-  return async (context, next) => {
+  return (context, next) => {
     const attributes = attributesOf(context.user, context.info, context.request.query)
-    const { decision, reason, error } = await authorizer.authorize(attributes)
-    if (decision === 'allow') return next()
-    // Whether somebody may do it is not known: that is our failure and not theirs.
-    throw error === undefined ? refusal(attributes, reason) : internalError(error)
+    const answer = authorizer.authorize(attributes)
+    const later = async (promise: Promise<Authorization>): Promise<ApiResponse> => {
+      enforce(context, attributes, await promise)
+      return next(context)
+    }
+    if (answer instanceof Promise) return later(answer)
+    enforce(context, attributes, answer)
+    return next(context)
   }
 }
+
+function enforce(
+  context: RequestContext,
+  attributes: Attributes,
+  { decision, reason, error }: Authorization,
+): void {
+  const isAllowed = decision === 'allow'
+  // Whether somebody may do it is not known: that is our failure and not theirs.
+  const isUnknown = !isAllowed && error !== undefined
+  if (context.isAudited) {
+    annotate(context, decisionAnnotation, isAllowed ? 'allow' : 'forbid')
+    annotate(context, reasonAnnotation, isUnknown ? 'internal error' : reason)
+  }
+  if (!isAllowed) throw isUnknown ? internalError(error) : refusal(attributes, reason)
+}
+
+const decisionAnnotation = 'authorization.k8s.io/decision'
+const reasonAnnotation = 'authorization.k8s.io/reason'
 
 /** Says what somebody may not do. */
 export function refusal({ user: { username }, ...info }: Attributes, reason: string): ApiError {
@@ -48,22 +83,35 @@ export function refusal({ user: { username }, ...info }: Attributes, reason: str
 }
 
 /** A request that is not meant to last is answered in time, if only to say that it was not done in time. */
-export function limitTime(platform: Platform): Stage {
-  return async (context, next) => {
-    if (isLong(context.info)) return next()
-    const { promise, reject } = Promise.withResolvers<never>()
-    const timer = platform.clock.setTimer(requestMsMax, () => {
-      reject(timeout('request did not complete within the allotted timeout', 0))
+export function limitTime({ clock }: Platform, requestMsMax: number): Stage {
+  const deadlines = new Deadlines(clock, requestMsMax)
+  return (context, next) => {
+    if (isLong(context.info)) return next(context)
+    return new Promise((resolve, reject) => {
+      let isOver = false
+      const deadline = deadlines.add(() => {
+        isOver = true
+        reject(timeout('request did not complete within the allotted timeout', 0))
+      })
+      const finish = (): void => {
+        if (!isOver) deadlines.delete(deadline)
+      }
+      const succeed = (response: ApiResponse): void => {
+        finish()
+        resolve(response)
+      }
+      const fail = (error: unknown): void => {
+        finish()
+        reject(error)
+      }
+      try {
+        next(context).then(succeed, fail)
+      } catch (error) {
+        fail(error)
+      }
     })
-    try {
-      return await Promise.race([next(), promise])
-    } finally {
-      timer.cancel()
-    }
   }
 }
-
-const requestMsMax = 60_000
 
 const longSubresources: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
 
@@ -77,6 +125,6 @@ export function whenReady(isReady: () => boolean): Stage {
     if (context.info.isResource && !isReady()) {
       throw apiError('ServiceUnavailable', 'the server is not ready', { retryAfterSeconds: 1 })
     }
-    return next()
+    return next(context)
   }
 }

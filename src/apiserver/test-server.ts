@@ -5,8 +5,7 @@ import type { JsonValue } from '#/api/json-value.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { MemoryStore } from '#/store/memory.ts'
-import type { MakeAdmissionPlugins } from './admission.ts'
-import { ApiServer } from './api-server.ts'
+import { ApiServer, type ApiServerOptions } from './api-server.ts'
 import type { ApiResponse, UserInfo } from './request.ts'
 
 export interface TestServer {
@@ -53,10 +52,10 @@ const administrator: UserInfo = {
   groups: ['system:masters', 'system:authenticated'],
 }
 
-export interface TestServerOptions {
-  /** The admission plugins of the server; none when absent. */
-  readonly admission?: MakeAdmissionPlugins
-}
+/** Of the options of a server those that a test may choose; without admission plugins there are none. */
+export type TestServerOptions = Partial<
+  Pick<ApiServerOptions, 'admission' | 'audit' | 'eventTtlMs' | 'metrics' | 'nodePorts' | 'remote' | 'store'>
+>
 
 export async function startTestServer(
   t: Pick<TestContext, 'after'>,
@@ -64,8 +63,8 @@ export async function startTestServer(
   options: TestServerOptions = {},
 ): Promise<TestServer> {
   const platform = given ?? nodePlatform({ log: { level: 'error', format: 'text' } })
-  const store = await MemoryStore.open({ platform })
-  const server = await ApiServer.start({ platform, store, build: { version: '0.0.0' }, ...options })
+  const store = options.store ?? (await MemoryStore.open({ platform }))
+  const server = await ApiServer.start({ ...options, platform, store, build: { version: '0.0.0' } })
   t.after(async () => {
     await server.stop()
     await store[Symbol.asyncDispose]()

@@ -143,6 +143,8 @@ export interface CallOptions {
 
 export interface GetOptions extends CallOptions {
   readonly resourceVersion?: string
+  /** Also what initializers have not finished yet, of servers that have them. */
+  readonly includeUninitialized?: boolean
 }
 
 export interface SelectOptions extends CallOptions {
@@ -153,6 +155,8 @@ export interface SelectOptions extends CallOptions {
   readonly resourceVersion?: string | undefined
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan' | undefined
   readonly timeoutSeconds?: number
+  /** Also what initializers have not finished yet, of servers that have them. */
+  readonly includeUninitialized?: boolean
 }
 
 export interface ListOptions extends SelectOptions {

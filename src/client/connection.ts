@@ -64,7 +64,10 @@ export async function openConnection({
   })
 }
 
-function credentialsOf(platform: Platform, { exec, impersonate, ...standing }: UserSettings): Credentials {
+export function credentialsOf(
+  platform: Platform,
+  { exec, impersonate, ...standing }: UserSettings,
+): Credentials {
   const credentials =
     exec && !standing.token && !standing.basic
       ? execCredentials(platform, exec)
@@ -72,7 +75,7 @@ function credentialsOf(platform: Platform, { exec, impersonate, ...standing }: U
   return impersonate ? impersonating(credentials, impersonate) : credentials
 }
 
-async function readContent(platform: Platform, source: ContentSource): Promise<Uint8Array | string> {
+export async function readContent(platform: Platform, source: ContentSource): Promise<Uint8Array | string> {
   return 'data' in source ? source.data : platform.files.read(source.file)
 }
 

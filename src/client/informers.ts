@@ -57,7 +57,7 @@ export class Informers {
 
 function keyOf(
   resource: Resource,
-  { namespace = '', labelSelector = '', fieldSelector = '' }: Selection,
+  { namespace = '', labelSelector = '', fieldSelector = '', includeUninitialized = false }: Selection,
 ): string {
   return JSON.stringify([
     apiVersionOf(resource),
@@ -65,5 +65,6 @@ function keyOf(
     namespace,
     labelSelector.toString(),
     fieldSelector.toString(),
+    includeUninitialized,
   ])
 }

@@ -14,7 +14,10 @@ import { isNewer } from './reflector/resource-version.ts'
 import { TransportError } from './transport.ts'
 
 /** Which objects of a resource: all when nothing is said. */
-export type Selection = Pick<SelectOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>
+export type Selection = Pick<
+  SelectOptions,
+  'namespace' | 'labelSelector' | 'fieldSelector' | 'includeUninitialized'
+>
 
 export interface ReflectorSink<T> {
   /** All there is at one moment. What is not in it is gone. */

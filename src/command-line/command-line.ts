@@ -2,6 +2,7 @@
  * Finds the command that a command line names and runs it. Commands are a table of values; the code of one is loaded
  * only when it is run. What a command's own parameters mean is the command's business.
  */
+import { UsageError } from '#/base/flags.ts'
 import type { Command, Terminal } from './command.ts'
 
 export type CommandTable = Readonly<Record<string, CommandEntry>>
@@ -48,9 +49,12 @@ function isHelp(word: string | undefined): boolean {
   return word === '--help' || word === '-h'
 }
 
-/** What `parseArgs` throws for parameters that a command does not have. */
+/** Also what `parseArgs` throws for parameters that a command does not have. */
 function isUsageError(error: unknown): error is Error {
-  return error instanceof Error && String(Reflect.get(error, 'code')).startsWith('ERR_PARSE_ARGS_')
+  return (
+    error instanceof UsageError ||
+    (error instanceof Error && String(Reflect.get(error, 'code')).startsWith('ERR_PARSE_ARGS_'))
+  )
 }
 
 function overview(commands: CommandTable): string {

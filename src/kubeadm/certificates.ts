@@ -12,6 +12,7 @@ import {
 } from './certificates/pair-files.ts'
 import type { CertificateProfile } from './certificates/profile.ts'
 import { ensureServiceAccountKeys, type ServiceAccountKeys } from './certificates/service-account-keys.ts'
+import { kubeletClient as kubeletClientProfile } from './identities.ts'
 
 export {
   ensureCertificate,
@@ -88,13 +89,6 @@ const apiServerProfile: CertificateProfile = {
     '127.0.0.1',
     '::1',
   ],
-}
-
-const kubeletClientProfile: CertificateProfile = {
-  commonName: 'kube-apiserver-kubelet-client',
-  organizations: [],
-  usage: 'client',
-  names: [],
 }
 
 const frontProxyClientProfile: CertificateProfile = {

@@ -14,6 +14,9 @@ export const scheduler = client('system:kube-scheduler')
 
 export const kubeProxy = client('system:kube-proxy')
 
+/** The API server, where it goes to kubelets. */
+export const kubeletClient = client('kube-apiserver-kubelet-client')
+
 export function nodeIdentity(nodeName: string): CertificateProfile {
   return client(`system:node:${nodeName}`, ['system:nodes'])
 }

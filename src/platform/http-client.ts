@@ -21,7 +21,7 @@ export interface HttpClientRequest {
   readonly method: string
   /** With the query. */
   readonly path: string
-  /** Names in lower case. */
+  /** Names in lower case. `host` says which server is meant where that is not the origin's. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly body?: Uint8Array
   /** Aborting gives up the request, or the answer while it is read: both fail with the signal's reason. */

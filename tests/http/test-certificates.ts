@@ -15,14 +15,17 @@ export interface TestCertificates {
   readonly client: (commonName: string, organizations?: readonly string[]) => Promise<KeyAndCertificate>
 }
 
-/** A cluster's certificates, for a server on loopback. */
-export async function testCertificates(t: Pick<TestContext, 'after'>): Promise<TestCertificates> {
+/** A cluster's certificates, for a server on loopback, and under other names too. */
+export async function testCertificates(
+  t: Pick<TestContext, 'after'>,
+  serverNames: readonly string[] = [],
+): Promise<TestCertificates> {
   const options = {
     platform: nodePlatform({ log: { level: 'error', format: 'text' } }),
     crypto: nodeCrypto(),
   }
   const folder = join(await temporaryFolder(t), 'pki')
-  const { authority, apiServer } = await ensureClusterCertificates({ ...options, folder, serverNames: [] })
+  const { authority, apiServer } = await ensureClusterCertificates({ ...options, folder, serverNames })
   return {
     ca: authority.cert,
     server: apiServer,

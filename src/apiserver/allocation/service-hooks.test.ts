@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { nodePlatform } from '#/platform/node.ts'
+import { MemoryStore } from '#/store/memory.ts'
 import { startTestServer, type AnyObject, type TestServer } from '../test-server.ts'
 
 const services = '/api/v1/namespaces/default/services'
@@ -122,3 +124,26 @@ async function addressNames(request: TestServer['request']): Promise<readonly st
   const { body } = await request('GET', '/apis/networking.k8s.io/v1/ipaddresses')
   return (body['items'] as unknown as { metadata: { name: string } }[]).map(item => item.metadata.name)
 }
+
+test('ports come from the range of the server, also when that has changed', async t => {
+  const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
+  const store = await MemoryStore.open({ platform })
+  const start = (from: number, to: number): Promise<TestServer> =>
+    startTestServer(t, platform, { store, nodePorts: { from, to } })
+  const first = await start(100, 101)
+  const [a, b] = [
+    nodePortOf(await create(first.request, 'a', { type: 'NodePort' })),
+    nodePortOf(await create(first.request, 'b', { type: 'NodePort' })),
+  ]
+  assert.deepEqual(new Set([a, b]), new Set([100, 101]))
+  const full = await first.request('POST', services, service('c', { type: 'NodePort' }))
+  assert.match(full.body.message ?? '', /range is full/)
+  await first.server.stop()
+  const second = await start(101, 102)
+  assert.equal(nodePortOf(await create(second.request, 'c', { type: 'NodePort' })), 102)
+  await second.request('DELETE', `${services}/${a === 100 ? 'a' : 'b'}`)
+  const still = await second.request('POST', services, service('d', { type: 'NodePort' }))
+  assert.match(still.body.message ?? '', /range is full/)
+  await second.request('DELETE', `${services}/${a === 101 ? 'a' : 'b'}`)
+  assert.equal(nodePortOf(await create(second.request, 'd', { type: 'NodePort' })), 101)
+})

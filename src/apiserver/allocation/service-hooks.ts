@@ -4,7 +4,7 @@ import type { Service, ServicePort, ServiceSpec } from '#/api/generated/core/v1.
 import type { IpFamily } from '#/api/ip.ts'
 import type { Reservation, ResourceHooks } from '../registry/hooks.ts'
 import type { Registry } from '../registry/registry.ts'
-import { NodePortError, returnPorts, takePorts } from './node-ports.ts'
+import { NodePortError, portsOf, returnPorts, takePorts } from './node-ports.ts'
 import {
   AddressError,
   returnAddress,
@@ -195,11 +195,6 @@ function familyName(family: IpFamily): string {
 function addressesOf({ spec = {} }: Service): readonly string[] {
   if (spec.type === 'ExternalName') return []
   return (spec.clusterIPs ?? []).filter(address => address !== 'None' && address !== '')
-}
-
-function portsOf({ spec = {} }: Service): readonly number[] {
-  const ports = (spec.ports ?? []).map(port => port.nodePort ?? 0)
-  return [...new Set([...ports, spec.healthCheckNodePort ?? 0])].filter(port => port > 0)
 }
 
 function without<T>(all: readonly T[], some: readonly T[]): readonly T[] {

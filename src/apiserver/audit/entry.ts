@@ -22,7 +22,8 @@ import { withoutManagedFields, type RecordedBody } from './recorded-body.ts'
 export interface AuditEntryOptions {
   readonly decision: AuditDecision
   readonly platform: Platform
-  readonly record: (line: string) => void
+  /** Undefined when nobody has to wait; otherwise resolves to whether the request may go on. */
+  readonly record: (line: string) => Promise<boolean> | undefined
 }
 
 export class AuditEntry {
@@ -82,19 +83,20 @@ export class AuditEntry {
   }
 
   /** The last stage is recorded once, whoever ends the request first. */
-  record(stage: AuditStage): void {
-    if (this.#isOver) return
+  record(stage: AuditStage): Promise<boolean> | undefined {
+    if (this.#isOver) return undefined
     this.#isOver = stage === 'ResponseComplete' || stage === 'Panic'
     const { decision, record } = this.#options
-    if (decision.omitStages.has(stage)) return
+    if (decision.omitStages.has(stage)) return undefined
     const event = JSON.stringify(this.#event(stage)).slice(0, -1)
     const sent = this.#requestObject === undefined ? '' : `,"requestObject":${this.#requestObject}`
     const answered = this.#responseObject === undefined ? '' : `,"responseObject":${this.#responseObject}`
-    record(`${event}${sent}${answered}}`)
+    return record(`${event}${sent}${answered}}`)
   }
 
   #event(stage: AuditStage): object {
-    const { info, impersonation, user, annotations, receivedMs } = this.#context
+    const { info, impersonation, user, receivedMs } = this.#context
+    const annotations = [...this.#context.annotations, ...this.#bodyAnnotations]
     const constraint = impersonation?.constraint
     return {
       kind: 'Event',
@@ -113,8 +115,12 @@ export class AuditEntry {
       ...(this.#status && { responseStatus: this.#status }),
       requestReceivedTimestamp: formatMicroTime(receivedMs),
       stageTimestamp: formatMicroTime(this.#options.platform.clock.now()),
-      ...(annotations.size > 0 && { annotations: Object.fromEntries(annotations) }),
+      ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }),
     }
+  }
+
+  get #bodyAnnotations(): Iterable<[string, string]> {
+    return this.wantsRequest ? (this.#context.bodyAnnotations ?? []) : []
   }
 
   #takeRequest(body: RecordedBody | undefined): void {

@@ -21,15 +21,17 @@ export class LineQueue {
     return this.#lines.length
   }
 
-  push(line: string): void {
+  /** False when it was dropped. */
+  push(line: string): boolean {
     const { linesMax, bytesMax } = this.#bounds
     if (this.#lines.length >= linesMax || this.#bytes + line.length > bytesMax) {
       this.#dropped++
-      return
+      return false
     }
     this.#lines.push(line)
     this.#bytes += line.length
     this.#wake?.()
+    return true
   }
 
   take(linesMax: number): readonly string[] {

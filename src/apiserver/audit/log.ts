@@ -4,12 +4,16 @@
  */
 import { basename, dirname, extname, join } from 'node:path'
 import type { AppendFile, Platform } from '#/platform/platform.ts'
-import type { AuditBackend } from '../audit.ts'
+import type { AuditBackend, AuditMode } from '../audit.ts'
+import { legacyLine } from './legacy-line.ts'
 import { LineQueue } from './line-queue.ts'
 
-export interface AuditLogOptions {
-  readonly platform: Platform
+export interface AuditLogSettings {
   readonly path: string
+  /** JSON when absent; otherwise a line of text with less in it. */
+  readonly format?: 'json' | 'legacy'
+  /** Batch when absent. */
+  readonly mode?: AuditMode
   /** 100 MiB when absent. */
   readonly sizeBytesMax?: number
   /** How long a file that was put aside is kept; for ever when absent. */
@@ -18,9 +22,15 @@ export interface AuditLogOptions {
   readonly keptFilesMax?: number
 }
 
+export interface AuditLogOptions extends AuditLogSettings {
+  readonly platform: Platform
+}
+
 export class AuditLog implements AuditBackend {
   readonly #options: AuditLogOptions
   readonly #queue = new LineQueue(bounds)
+  /** Those who wait for a line, in the order of the lines; nobody does in batch mode. */
+  readonly #waiting: ((isWritten: boolean) => void)[] = []
   #file: AppendFile | undefined
   #sizeBytes = 0
 
@@ -28,8 +38,18 @@ export class AuditLog implements AuditBackend {
     this.#options = options
   }
 
-  record(line: string): void {
-    this.#queue.push(line)
+  get mode(): AuditMode {
+    return this.#options.mode ?? 'batch'
+  }
+
+  record(line: string): Promise<boolean> | undefined {
+    const { format } = this.#options
+    const isTaken = this.#queue.push(format === 'legacy' ? legacyLine(line) : line)
+    if (this.mode === 'batch') return undefined
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    if (isTaken) this.#waiting.push(resolve)
+    else resolve(false)
+    return promise
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -40,9 +60,12 @@ export class AuditLog implements AuditBackend {
       if (dropped > 0) log.error('the audit log is too slow: events were dropped', { dropped })
       const lines = this.#queue.take(linesAtOnce)
       if (lines.length === 0) continue
+      const waiting = this.#waiting.splice(0, lines.length)
       try {
         await this.#write(Buffer.from(`${lines.join('\n')}\n`))
+        for (const tell of waiting) tell(true)
       } catch (error) {
+        for (const tell of waiting) tell(false)
         log.error('events cannot be written to the audit log', { lost: lines.length, error })
         await this.#close()
         if (!signal.aborted) await clock.sleep(failureDelayMs, signal).catch(() => undefined)

@@ -2,36 +2,49 @@
 import { backoffMs, type Backoff } from '#/base/backoff.ts'
 import { TokenBucket } from '#/base/token-bucket.ts'
 import type { Platform } from '#/platform/platform.ts'
-import type { AuditBackend } from '../audit.ts'
+import type { AuditBackend, AuditMode } from '../audit.ts'
 import { LineQueue } from './line-queue.ts'
 
-export interface AuditWebhookOptions {
-  readonly platform: Platform
-  /** Sends an `EventList` as JSON. Rejects when it was not taken. */
-  readonly post: (body: string) => Promise<void>
+export interface AuditWebhookSettings {
+  readonly mode?: AuditMode
   readonly bufferEventsMax?: number
   readonly batchEventsMax?: number
   /** How long the first event of a batch waits for others. */
   readonly batchMsMax?: number
-  /** How often batches are sent. */
-  readonly batches?: { readonly perSecond: number; readonly burst: number }
+  /** How often batches are sent; `undefined` is as fast as they are taken. */
+  readonly batches?: { readonly perSecond: number; readonly burst: number } | undefined
   /** The wait after the first failure. */
   readonly initialBackoffMs?: number
+}
+
+export interface AuditWebhookOptions extends AuditWebhookSettings {
+  readonly platform: Platform
+  /** Sends an `EventList` as JSON. Rejects when it was not taken. */
+  readonly post: (body: string) => Promise<void>
 }
 
 export class AuditWebhook implements AuditBackend {
   readonly #options: Required<AuditWebhookOptions>
   readonly #queue: LineQueue
-  readonly #bucket: TokenBucket
+  readonly #bucket: TokenBucket | undefined
+  readonly #stopping = new AbortController()
 
   constructor(options: AuditWebhookOptions) {
     this.#options = { ...defaults, ...options }
     this.#queue = new LineQueue({ linesMax: this.#options.bufferEventsMax, bytesMax: bufferBytesMax })
-    this.#bucket = new TokenBucket(this.#options.batches, options.platform.clock.monotonicMs())
+    const { batches } = this.#options
+    this.#bucket = batches && new TokenBucket(batches, options.platform.clock.monotonicMs())
   }
 
-  record(line: string): void {
+  get mode(): AuditMode {
+    return this.#options.mode
+  }
+
+  /** An event that somebody waits for does not wait for others. */
+  record(line: string): Promise<boolean> | undefined {
+    if (this.#options.mode !== 'batch') return this.#send([line], this.#stopping.signal)
     this.#queue.push(line)
+    return undefined
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -45,10 +58,11 @@ export class AuditWebhook implements AuditBackend {
       if (dropped > 0) log.error('the audit webhook is too slow: events were dropped', { dropped })
       const lines = this.#queue.take(this.#options.batchEventsMax)
       if (lines.length === 0) continue
-      const delayMs = this.#bucket.reserve(clock.monotonicMs())
+      const delayMs = this.#bucket?.reserve(clock.monotonicMs()) ?? 0
       if (delayMs > 0 && !signal.aborted) await clock.sleep(delayMs, signal).catch(() => undefined)
       await this.#send(lines, signal)
     }
+    this.#stopping.abort()
   }
 
   /** Gives a batch time to fill. */
@@ -66,7 +80,8 @@ export class AuditWebhook implements AuditBackend {
     }
   }
 
-  async #send(lines: readonly string[], signal: AbortSignal): Promise<void> {
+  /** Whether they were taken in the end. */
+  async #send(lines: readonly string[], signal: AbortSignal): Promise<boolean> {
     const {
       platform: { clock, log, random },
       post,
@@ -77,11 +92,11 @@ export class AuditWebhook implements AuditBackend {
     for (let failures = 1; ; failures++) {
       try {
         await post(body)
-        return
+        return true
       } catch (error) {
         if (failures >= attemptsMax || signal.aborted) {
           log.error('events cannot be sent to the audit webhook', { lost: lines.length, error })
-          return
+          return false
         }
         await clock
           .sleep(backoffMs(failures, backoff, random.fraction('audit webhook backoff')), signal)
@@ -92,6 +107,7 @@ export class AuditWebhook implements AuditBackend {
 }
 
 const defaults = {
+  mode: 'batch',
   bufferEventsMax: 10_000,
   batchEventsMax: 400,
   batchMsMax: 30_000,

@@ -117,17 +117,37 @@ test('an issuer is reached safely, and means its tokens for us', () => {
   refuse({ egressSelectorType: 'cluster' }, /egress selectors are not supported/)
 })
 
-test('claims are named, and expressions are not ignored', () => {
+test('claims are named, or expressions say what to make of them', () => {
   const refuse = (changes: object, expected: RegExp): void => check(jwt(changes), expected)
-  const expressions = [
-    { claimMappings: { username: { expression: 'claims.sub' } } },
-    { claimMappings: { ...claimMappings, groups: { expression: 'claims.g' } } },
-    { claimMappings: { ...claimMappings, uid: { expression: 'claims.u' } } },
-    { claimMappings: { ...claimMappings, extra: [{ key: 'a.com/b', valueExpression: 'claims.x' }] } },
-    { claimValidationRules: [{ expression: 'true' }] },
-    { userValidationRules: [{ expression: '!user.username.startsWith("system:")' }] },
-  ]
-  for (const each of expressions) refuse(each, /expressions are not supported yet/)
+  const mapping = (changes: object): object => ({ claimMappings: { ...claimMappings, ...changes } })
+  refuse(
+    mapping({ username: { expression: 'claims.' } }),
+    /username\.expression: .*compilation failed: ERROR/,
+  )
+  refuse(mapping({ username: { expression: 'user.x' } }), /undeclared reference to 'user'/)
+  refuse(mapping({ username: { expression: 'claims.a', prefix: '' } }), /prefix: .*when expression is set/)
+  refuse(mapping({ username: { expression: 'claims.email' } }), /claims\.email_verified must be used/)
+  refuse(mapping({ username: { expression: 'claims.?email.orValue("")' } }), /email_verified must be used/)
+  refuse(mapping({ groups: { expression: '[' } }), /groups\.expression: .*compilation failed/)
+  refuse(mapping({ uid: { claim: 'a', expression: 'b' } }), /uid: .*can't both be set/)
+  const refuseExtra = (extra: readonly object[], expected: RegExp): void =>
+    refuse(mapping({ extra }), expected)
+  const valueExpression = 'claims.x'
+  refuseExtra([{ key: 'plain', valueExpression }], /extra\[0\]\.key: .*domain-prefixed path/)
+  refuseExtra([{ key: 'a.com/B', valueExpression }], /must be lowercase/)
+  refuseExtra([{ key: 'a.k8s.io/b', valueExpression }], /are reserved for Kubernetes use/)
+  refuseExtra([{ key: 'a.com/b' }], /valueExpression: Required value/)
+  const twice = { key: 'a.com/b', valueExpression }
+  refuseExtra([twice, twice], /extra\[1\]\.key: Duplicate value/)
+  const notBool = /must evaluate to bool but got int/
+  refuse({ claimValidationRules: [{ expression: '1 + 1' }] }, notBool)
+  refuse({ userValidationRules: [{ expression: '1 + 1' }] }, notBool)
+  refuse({ userValidationRules: [{ expression: 'user.nothing == 1' }] }, /undefined field 'nothing'/)
+  refuse({ userValidationRules: [{}] }, /expression: Required value/)
+  refuse(
+    { claimValidationRules: [{ expression: 'true', requiredValue: 'x' }] },
+    /requiredValue: .*when expression/,
+  )
   refuse({ claimMappings: { username: { claim: 'sub' } } }, /username\.prefix: Required value/)
   refuse({ claimMappings: { username: { claim: 'a', expression: 'x' } } }, /can't both be set/)
   const refuseRules = (rules: readonly object[], expected: RegExp): void => {

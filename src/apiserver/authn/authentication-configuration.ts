@@ -1,12 +1,9 @@
 /**
  * The file that says whose tokens are taken and who may come without any: `AuthenticationConfiguration`.
- * Expressions are not evaluated, and a file that has some is refused: to ignore one would let in people whom
- * it keeps out.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  * /
  */
-import { DecodeError } from '#/api/decode-error.ts'
-import { badRequest } from '#/api/errors.ts'
+import { ApiError, badRequest } from '#/api/errors.ts'
 import {
   duplicate,
   formatFieldErrors,
@@ -15,20 +12,17 @@ import {
   tooMany,
   type FieldError,
 } from '#/api/field-error.ts'
-import { readTypeMeta } from '#/api/type-meta.ts'
-import { strictDecode } from '#/api/strict-decode.ts'
-import { parseYaml } from '#/api/yaml.ts'
 import type { TokenAlgorithm } from '#/base/json-web-token.ts'
 import type { AnonymousOptions } from './anonymous.ts'
+import { readConfigurationFile } from '../configuration-file.ts'
 import {
-  authenticationSchema,
+  authenticationKind,
   type AnonymousFields,
   type AuthenticationFile,
-  type ClaimFields,
   type JwtFields,
 } from './authentication-schema.ts'
 import { readCertificates } from './certificate-chain.ts'
-import type { PrefixedClaim } from './claim-mapping.ts'
+import { toMapping, validateClaims } from './configured-claims.ts'
 import type { IssuerConfiguration } from './issuer-tokens.ts'
 
 export interface AuthenticationConfiguration {
@@ -36,9 +30,6 @@ export interface AuthenticationConfiguration {
   /** Absent when the file does not say. */
   readonly anonymous?: AnonymousOptions
 }
-
-const group = 'apiserver.config.k8s.io'
-const versions = ['v1', 'v1beta1', 'v1alpha1']
 
 /** With the file an issuer may sign as any of these; with flags it is said which. */
 const allAlgorithms: readonly TokenAlgorithm[] = [
@@ -61,17 +52,7 @@ export function readAuthenticationConfiguration(
   text: string,
   ownIssuers: readonly string[] = [],
 ): AuthenticationConfiguration {
-  const apiVersion = readApiVersion(text)
-  const version = versions.find(each => apiVersion === `${group}/${each}`)
-  if (version === undefined) {
-    throw badRequest(`the apiVersion must be one of ${versions.map(each => `${group}/${each}`).join(', ')}`)
-  }
-  const expected = { group, version, kind: 'AuthenticationConfiguration' }
-  const { value } = strictDecode(Buffer.from(text), 'application/yaml', authenticationSchema, {
-    expected,
-    fieldValidation: 'Strict',
-  })
-  const { jwt: given, anonymous } = value as unknown as AuthenticationFile
+  const { jwt: given, anonymous } = read(text)
   const jwt = (given ?? []).map(withStructs)
   const errors = [...validate(jwt, ownIssuers), ...validateAnonymous(anonymous)]
   if (errors.length > 0) throw badRequest(formatFieldErrors(errors))
@@ -81,17 +62,17 @@ export function readAuthenticationConfiguration(
   }
 }
 
-function toAnonymous({ enabled = false, conditions = [] }: AnonymousFields): AnonymousOptions {
-  return { enabled, paths: conditions.map(({ path = '' }) => path) }
-}
-
-function readApiVersion(text: string): string {
+function read(text: string): AuthenticationFile {
   try {
-    return readTypeMeta(parseYaml(text)).apiVersion
+    return readConfigurationFile(text, authenticationKind)
   } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
+    if (error instanceof ApiError || !(error instanceof Error)) throw error
     throw badRequest(`the file cannot be read: ${error.message}`)
   }
+}
+
+function toAnonymous({ enabled = false, conditions = [] }: AnonymousFields): AnonymousOptions {
+  return { enabled, paths: conditions.map(({ path = '' }) => path) }
 }
 
 /** What a file leaves out is empty, and then validation says that it is missing. */
@@ -100,22 +81,15 @@ function withStructs(given: Partial<JwtFields>): JwtFields {
   return { ...rest, issuer: issuer ?? {}, claimMappings: claimMappings ?? {} }
 }
 
-function toIssuer({ issuer, claimMappings, claimValidationRules = [] }: JwtFields): IssuerConfiguration {
-  const { url = '', discoveryURL: discoveryUrl, certificateAuthority, audiences = [] } = issuer
-  const { username = {}, groups, uid } = claimMappings
-  const prefixed = ({ claim = '', prefix = '' }: ClaimFields): PrefixedClaim => ({ claim, prefix })
+function toIssuer(fields: JwtFields): IssuerConfiguration {
+  const { url = '', discoveryURL: discoveryUrl, certificateAuthority, audiences = [] } = fields.issuer
   return {
     url,
     ...(discoveryUrl && { discoveryUrl }),
     ...(certificateAuthority && { certificateAuthority }),
     audiences,
     algorithms: allAlgorithms,
-    mapping: {
-      username: prefixed(username),
-      ...(groups?.claim && { groups: prefixed(groups) }),
-      ...(uid?.claim && { uid: { claim: uid.claim } }),
-      required: new Map(claimValidationRules.map(rule => [rule.claim ?? '', rule.requiredValue ?? ''])),
-    },
+    mapping: toMapping(fields),
   }
 }
 
@@ -199,59 +173,6 @@ function validateUrl(text: string, field: string): FieldError[] {
     ...(hash === '' ? [] : ['URL must not contain a fragment']),
   ]
   return details.map(detail => invalid(field, text, detail))
-}
-
-const noExpressions = 'expressions are not supported yet'
-
-function validateClaims(
-  { claimMappings, claimValidationRules = [], userValidationRules = [] }: JwtFields,
-  field: string,
-): FieldError[] {
-  const { username = {}, groups, uid, extra = [] } = claimMappings
-  const errors = [
-    ...validateClaim(username, `${field}.claimMappings.username`, 'needed'),
-    ...(groups ? validateClaim(groups, `${field}.claimMappings.groups`, 'optional') : []),
-  ]
-  if (uid?.expression) {
-    errors.push(invalid(`${field}.claimMappings.uid.expression`, uid.expression, noExpressions))
-  }
-  for (const [index, { valueExpression = '' }] of extra.entries()) {
-    const at = `${field}.claimMappings.extra[${index}].valueExpression`
-    errors.push(invalid(at, valueExpression, noExpressions))
-  }
-  const claims = claimValidationRules.map(({ claim = '' }) => claim)
-  for (const [index, { claim = '', expression = '', message = '' }] of claimValidationRules.entries()) {
-    const at = `${field}.claimValidationRules[${index}]`
-    if (expression !== '') errors.push(invalid(`${at}.expression`, expression, noExpressions))
-    else if (claim === '') errors.push(required(at, 'claim or expression is required'))
-    else if (message !== '') {
-      errors.push(invalid(`${at}.message`, message, 'may not be specified when claim is set'))
-    }
-    if (claim !== '' && claims.indexOf(claim) < index) errors.push(duplicate(`${at}.claim`, claim))
-  }
-  for (const [index, { expression = '' }] of userValidationRules.entries()) {
-    errors.push(invalid(`${field}.userValidationRules[${index}].expression`, expression, noExpressions))
-  }
-  return errors
-}
-
-function validateClaim(
-  { claim = '', prefix, expression = '' }: ClaimFields,
-  field: string,
-  need: 'needed' | 'optional',
-): FieldError[] {
-  if (claim !== '' && expression !== '') {
-    return [invalid(field, '', "claim and expression can't both be set")]
-  }
-  if (expression !== '') return [invalid(`${field}.expression`, expression, noExpressions)]
-  if (claim === '') return need === 'needed' ? [required(field, 'claim or expression is required')] : []
-  if (prefix !== undefined) return []
-  return [
-    required(
-      `${field}.prefix`,
-      'prefix is required when claim is set. It can be set to an empty string to disable prefixing',
-    ),
-  ]
 }
 
 function areCertificates(pem: string): boolean {

@@ -1,5 +1,5 @@
 /** The fields of `AuthenticationConfiguration`, as types and as what a file is decoded with. */
-import type { Field, ListSchema, Schema, StructSchema } from '#/api/schema.ts'
+import { boolean, list, string, struct, type ConfigurationKind } from '../configuration-file.ts'
 
 export interface AuthenticationFile {
   readonly jwt?: readonly JwtFields[]
@@ -41,44 +41,37 @@ export interface ClaimFields {
   readonly expression?: string
 }
 
-const text: Schema = { type: 'string' }
-
-const prefixedClaim = struct({ claim: text, prefix: text, expression: text })
+const prefixedClaim = struct({ claim: string, prefix: string, expression: string })
 
 const jwt = struct({
   issuer: struct({
-    url: text,
-    discoveryURL: text,
-    certificateAuthority: text,
-    audiences: list(text),
-    audienceMatchPolicy: text,
-    egressSelectorType: text,
+    url: string,
+    discoveryURL: string,
+    certificateAuthority: string,
+    audiences: list(string),
+    audienceMatchPolicy: string,
+    egressSelectorType: string,
   }),
-  claimValidationRules: list(struct({ claim: text, requiredValue: text, expression: text, message: text })),
+  claimValidationRules: list(
+    struct({ claim: string, requiredValue: string, expression: string, message: string }),
+  ),
   claimMappings: struct({
     username: prefixedClaim,
     groups: prefixedClaim,
-    uid: struct({ claim: text, expression: text }),
-    extra: list(struct({ key: text, valueExpression: text })),
+    uid: struct({ claim: string, expression: string }),
+    extra: list(struct({ key: string, valueExpression: string })),
   }),
-  userValidationRules: list(struct({ expression: text, message: text })),
+  userValidationRules: list(struct({ expression: string, message: string })),
 })
 
-export const authenticationSchema: StructSchema = struct({
-  apiVersion: text,
-  kind: text,
-  jwt: list(jwt),
-  anonymous: struct({ enabled: { type: 'boolean' }, conditions: list(struct({ path: text })) }),
-})
-
-function struct(fields: Readonly<Record<string, Schema>>): StructSchema {
-  const entries = Object.entries(fields).map(([name, schema]): [string, Field] => [
-    name,
-    { schema, required: false },
-  ])
-  return { type: 'struct', name: '', fields: new Map(entries), atomic: false, preserveUnknownFields: false }
-}
-
-function list(items: Schema): ListSchema {
-  return { type: 'list', items, listType: 'atomic', keys: [] }
+export const authenticationKind: ConfigurationKind<AuthenticationFile> = {
+  group: 'apiserver.config.k8s.io',
+  versions: ['v1', 'v1beta1', 'v1alpha1'],
+  kind: 'AuthenticationConfiguration',
+  schema: struct({
+    apiVersion: string,
+    kind: string,
+    jwt: list(jwt),
+    anonymous: struct({ enabled: boolean, conditions: list(struct({ path: string })) }),
+  }),
 }

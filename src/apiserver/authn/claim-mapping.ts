@@ -1,15 +1,28 @@
 /** From the claims of a token to a user, as the configuration of its issuer says. */
 import type { Claims } from '#/base/json-web-token.ts'
+import type { Value } from '#/cel/value.ts'
+import type { Expression } from '../expressions.ts'
 import type { UserInfo } from '../request.ts'
 import type { Refused } from './authenticator.ts'
+import { evaluateText, evaluateTexts, whyNot, type Rule } from './claim-expressions.ts'
 import { credentialId } from './extra-keys.ts'
 
 export interface ClaimMapping {
-  readonly username: PrefixedClaim
-  readonly groups?: PrefixedClaim
-  readonly uid?: { readonly claim: string }
+  readonly username: PrefixedClaim | MappingExpression
+  readonly groups?: PrefixedClaim | MappingExpression
+  readonly uid?: { readonly claim: string } | MappingExpression
+  /** By key. */
+  readonly extra?: ReadonlyMap<string, MappingExpression>
   /** By claim, the value that it must have. */
   readonly required: ReadonlyMap<string, string>
+  readonly claimRules?: readonly Rule[]
+  readonly userRules?: readonly Rule[]
+}
+
+/** In the place of a claim. */
+export interface MappingExpression {
+  readonly expression: string
+  readonly evaluate: Expression<Value>
 }
 
 export interface PrefixedClaim {
@@ -19,38 +32,78 @@ export interface PrefixedClaim {
 }
 
 export function mapClaims(claims: Claims, mapping: ClaimMapping): { readonly user: UserInfo } | Refused {
-  const { username, groups, uid } = mapping
-  const name = textClaim(claims, username.claim)
-  if (name === undefined || name === '') {
-    return { refused: `oidc: the token has no claim ${username.claim} to name a user by` }
-  }
-  if (
-    username.claim === 'email' &&
-    Object.hasOwn(claims, 'email_verified') &&
-    claims['email_verified'] !== true
-  ) {
-    return { refused: 'oidc: email not verified' }
-  }
+  const { groups, uid } = mapping
+  const username = nameIn(claims, mapping.username)
+  if (typeof username !== 'string') return username
   const memberships = groups === undefined ? [] : groupsIn(claims, groups)
-  if (!Array.isArray(memberships)) return memberships
-  const id = uid && textClaim(claims, uid.claim)
-  if (uid !== undefined && id === undefined) return { refused: `oidc: the claim ${uid.claim} is not a text` }
+  if ('refused' in memberships) return memberships
+  const id = uid && idIn(claims, uid)
+  if (typeof id === 'object') return id
+  const extra = extraIn(claims, mapping.extra ?? new Map())
+  if (!(extra instanceof Map)) return extra
   for (const [claim, value] of mapping.required) {
     if (textClaim(claims, claim) !== value) {
       return { refused: `oidc: the required claim ${claim} is not there or has another value` }
     }
   }
-  const tokenId = textClaim(claims, 'jti')
   const user: UserInfo = {
-    username: `${username.prefix}${name}`,
+    username,
     ...(id && { uid: id }),
     groups: memberships,
-    ...(tokenId && { extra: { [credentialId]: [`JTI=${tokenId}`] } }),
+    ...(extra.size > 0 && { extra: Object.fromEntries(extra) }),
   }
-  return { user }
+  const problem = whyNot(mapping.claimRules ?? [], claims) ?? whyNot(mapping.userRules ?? [], asked(user))
+  return problem === undefined ? { user } : { refused: `oidc: ${problem}` }
 }
 
-function groupsIn(claims: Claims, { claim, prefix }: PrefixedClaim): string[] | Refused {
+/** Who has no uid has an empty one, for those who ask. */
+function asked({ username, uid = '', groups, extra = {} }: UserInfo): object {
+  return { username, uid, groups, extra }
+}
+
+function nameIn(claims: Claims, from: ClaimMapping['username']): string | Refused {
+  if ('expression' in from) {
+    const name = evaluateText(from.evaluate, claims)
+    return name ? name : { refused: `oidc: the expression ${from.expression} names no user` }
+  }
+  const { claim, prefix } = from
+  const name = textClaim(claims, claim)
+  if (name === undefined || name === '') {
+    return { refused: `oidc: the token has no claim ${claim} to name a user by` }
+  }
+  const isUnverified = Object.hasOwn(claims, 'email_verified') && claims['email_verified'] !== true
+  if (claim === 'email' && isUnverified) return { refused: 'oidc: email not verified' }
+  return `${prefix}${name}`
+}
+
+function idIn(claims: Claims, from: NonNullable<ClaimMapping['uid']>): string | Refused {
+  const isExpression = 'expression' in from
+  const id = isExpression ? evaluateText(from.evaluate, claims) : textClaim(claims, from.claim)
+  if (id !== undefined) return id
+  return { refused: `oidc: ${isExpression ? from.expression : `the claim ${from.claim}`} is not a text` }
+}
+
+function extraIn(
+  claims: Claims,
+  mappings: ReadonlyMap<string, MappingExpression>,
+): Map<string, readonly string[]> | Refused {
+  const extra = new Map<string, readonly string[]>()
+  const tokenId = textClaim(claims, 'jti')
+  if (tokenId) extra.set(credentialId, [`JTI=${tokenId}`])
+  for (const [key, { expression, evaluate }] of mappings) {
+    const values = evaluateTexts(evaluate, claims)
+    if (values === undefined) return { refused: `oidc: ${expression} gives neither a text nor several` }
+    if (values.length > 0) extra.set(key, values)
+  }
+  return extra
+}
+
+function groupsIn(claims: Claims, from: NonNullable<ClaimMapping['groups']>): readonly string[] | Refused {
+  if ('expression' in from) {
+    const groups = evaluateTexts(from.evaluate, claims)
+    return groups ?? { refused: `oidc: ${from.expression} gives neither a text nor several` }
+  }
+  const { claim, prefix } = from
   if (!Object.hasOwn(claims, claim)) {
     const isElsewhere = namesOf(claims['_claim_names']).includes(claim)
     // Whoever's groups are not known may be in one that keeps him from something.

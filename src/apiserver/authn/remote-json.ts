@@ -3,6 +3,7 @@ import { parseJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import type { HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
+import { RemoteServer } from '../remote-server.ts'
 
 export interface RemoteJsonOptions {
   readonly clock: Clock
@@ -33,39 +34,19 @@ export class RemoteAnswerError extends Error {
 export async function askRemote(options: RemoteJsonOptions): Promise<JsonValue> {
   const { clock, connectHttp, url, tls, body, headers, timeoutMs } = options
   const { origin, pathname, search } = new URL(url)
-  const abortion = new AbortController()
-  const timer = clock.setTimer(timeoutMs, () => abortion.abort(new Error(`no answer within ${timeoutMs} ms`)))
-  const client = connectHttp({ origin, ...(tls && { tls }), connectTimeoutMs: timeoutMs })
-  try {
-    const response = await client.request({
-      method: body === undefined ? 'GET' : 'POST',
-      path: `${pathname}${search}`,
-      headers: {
-        accept: 'application/json',
-        ...(body && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body && { body: Buffer.from(JSON.stringify(body)) }),
-      signal: abortion.signal,
-    })
-    if (response.status < 200 || response.status > 299) {
-      response.discard()
-      throw new RemoteAnswerError(response.status)
-    }
-    return parseJson(await readAll(response.body))
-  } finally {
-    timer.cancel()
-    await client[Symbol.asyncDispose]()
-  }
-}
-
-async function readAll(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const read: Uint8Array[] = []
-  let sizeBytes = 0
-  for await (const piece of pieces) {
-    sizeBytes += piece.length
-    if (sizeBytes > answerBytesMax) throw new Error(`the answer is larger than ${answerBytesMax} bytes`)
-    read.push(piece)
-  }
-  return Buffer.concat(read)
+  await using server = new RemoteServer({
+    clock,
+    connectHttp,
+    origin,
+    answerBytesMax,
+    ...(tls && { tls }),
+  })
+  const { status, bytes } = await server.ask({
+    path: `${pathname}${search}`,
+    timeoutMs,
+    ...(headers && { headers }),
+    ...(body && { body: Buffer.from(JSON.stringify(body)) }),
+  })
+  if (status < 200 || status > 299) throw new RemoteAnswerError(status)
+  return parseJson(bytes)
 }

@@ -4,7 +4,7 @@ import type { UserInfo } from '../request.ts'
 import { administrators, alwaysAllow, alwaysDeny } from './always.ts'
 import { authorizerChain } from './authorizer-chain.ts'
 import type { Attributes, Authorization, Authorizer } from './authorizer.ts'
-import { defaultModes, parseModes } from './modes.ts'
+import { parseModes } from './modes.ts'
 
 const eve: UserInfo = { username: 'eve', groups: [] }
 const question: Attributes = { user: eve, isResource: false, verb: 'get', path: '/' }
@@ -72,12 +72,13 @@ test('administrators are a group, and what is always denied may be allowed by an
 })
 
 test('modes are named once each', () => {
-  assert.deepEqual(parseModes('Node,RBAC'), defaultModes)
-  assert.deepEqual(parseModes('Webhook, ABAC'), ['Webhook', 'ABAC'])
+  assert.deepEqual(parseModes(['Node', 'RBAC']), ['Node', 'RBAC'])
+  assert.deepEqual(parseModes(['Webhook', 'ABAC']), ['Webhook', 'ABAC'])
   assert.throws(
-    () => parseModes('RBAC,rbac'),
+    () => parseModes(['RBAC', 'rbac']),
     /authorization-mode "rbac" is not a valid mode: use AlwaysAllow/,
   )
-  assert.throws(() => parseModes(''), /authorization-mode "" is not a valid mode/)
-  assert.throws(() => parseModes('RBAC,RBAC'), /more than once/)
+  assert.throws(() => parseModes(['']), /authorization-mode "" is not a valid mode/)
+  assert.throws(() => parseModes([]), /at least one authorization-mode/)
+  assert.throws(() => parseModes(['RBAC', 'RBAC']), /more than once/)
 })

@@ -104,7 +104,7 @@ const user = (name: string): Subject => ({ kind: 'User', name, apiGroup })
 const group = (name: string): Subject => ({ kind: 'Group', name, apiGroup })
 
 test('a binding in a namespace gives a role there, one of the cluster everywhere', async t => {
-  const cluster = await startTestCluster(t, { withoutRoles: true, modes: ['RBAC'] })
+  const cluster = await startTestCluster(t, { withoutRoles: true, authorizers: [{ mode: 'RBAC' }] })
   const account: UserInfo = { username: 'system:serviceaccount:build:robot', groups: [] }
   await cluster.create(role('reader', undefined, readPods))
   await cluster.create(role('reader', 'a', readPods))
@@ -136,7 +136,7 @@ test('a binding in a namespace gives a role there, one of the cluster everywhere
 })
 
 test('changes of roles and bindings are in force at once', async t => {
-  const cluster = await startTestCluster(t, { withoutRoles: true, modes: ['RBAC'] })
+  const cluster = await startTestCluster(t, { withoutRoles: true, authorizers: [{ mode: 'RBAC' }] })
   const may = (): Promise<boolean> => cluster.may(eve, 'get pods n/a')
   assert.equal(await may(), false)
   await cluster.create(binding('b', undefined, ['ClusterRole', 'r'], user('eve')))
@@ -156,7 +156,7 @@ test('changes of roles and bindings are in force at once', async t => {
 })
 
 test('an answer says which binding allowed, or which roles are missing', async t => {
-  const cluster = await startTestCluster(t, { withoutRoles: true, modes: ['RBAC'] })
+  const cluster = await startTestCluster(t, { withoutRoles: true, authorizers: [{ mode: 'RBAC' }] })
   const check = async (question: string, decision: string, reason: string): Promise<void> => {
     assert.deepEqual(await cluster.authorizer.authorize(readQuestion(eve, question)), { decision, reason })
   }
@@ -182,7 +182,7 @@ test('an answer says which binding allowed, or which roles are missing', async t
 })
 
 test('the rules of a user are those of all bindings, each binding once', async t => {
-  const cluster = await startTestCluster(t, { withoutRoles: true, modes: ['RBAC'] })
+  const cluster = await startTestCluster(t, { withoutRoles: true, authorizers: [{ mode: 'RBAC' }] })
   await cluster.create(role('r', undefined, readPods, { verbs: ['get'], nonResourceURLs: ['/x'] }))
   await cluster.create(role('s', 'n', { ...readPods, resourceNames: ['a'] }))
   await cluster.create(binding('b', undefined, ['ClusterRole', 'r'], user('eve'), group('team')))

@@ -10,7 +10,13 @@ import { nodePlatform } from '#/platform/node.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { Admission } from '../admission/admission.ts'
 import { writeBySystem } from '../registry/write-by-system.ts'
-import { createAuthz, defaultModes, reconcileRoles, type AuthorizationMode, type Authz } from '../authz.ts'
+import {
+  createAuthz,
+  defaultAuthorizers,
+  reconcileRoles,
+  type AuthorizerSettings,
+  type Authz,
+} from '../authz.ts'
 import { ObjectCache } from '../registry/object-cache.ts'
 import type { Registry } from '../registry/registry.ts'
 import { keyOf, storeRoot } from '../registry/store-keys.ts'
@@ -31,7 +37,7 @@ export interface TestCluster extends Authz {
 }
 
 interface Options {
-  readonly modes?: readonly AuthorizationMode[]
+  readonly authorizers?: readonly AuthorizerSettings[]
   readonly withoutRoles?: boolean
 }
 
@@ -42,7 +48,7 @@ export async function startTestCluster(
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   const store = await MemoryStore.open({ platform })
   const cache = new ObjectCache({ store, platform, prefix: storeRoot })
-  const authz = createAuthz({ cache, modes: options.modes ?? defaultModes })
+  const authz = createAuthz({ cache, platform, authorizers: options.authorizers ?? defaultAuthorizers })
   const scheme = new Scheme(defaultResources())
   const registry: Registry = {
     platform,

@@ -9,13 +9,14 @@ import { LruMap } from '#/base/lru-map.ts'
 import { HttpClientError, type HttpClientTls, type HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { askRemote, RemoteAnswerError } from '../authn/remote-json.ts'
-import type {
-  Attributes,
-  Authorization,
-  Authorizer,
-  Decision,
-  ResourceAttributes,
-  UserRules,
+import {
+  noOpinion,
+  type Attributes,
+  type Authorization,
+  type Authorizer,
+  type Decision,
+  type ResourceAttributes,
+  type UserRules,
 } from './authorizer.ts'
 import { fieldRequirements, labelRequirements } from './selector-attributes.ts'
 
@@ -29,14 +30,23 @@ export interface AuthorizationWebhookSettings {
   readonly version?: 'v1' | 'v1beta1'
   readonly authorizedTtlMs?: number
   readonly unauthorizedTtlMs?: number
+  /** How long one try may take; all that is left of the time for one question when absent. */
+  readonly timeoutMs?: number
   /** What is decided when there is no answer: nothing, when absent. */
   readonly onFailure?: Extract<Decision, 'deny' | 'no opinion'>
+  /** What is to be asked at all: everything, when absent. Throws MatchError when it cannot tell. */
+  readonly matches?: (review: SubjectAccessReviewSpec) => boolean
 }
 
-export interface WebhookAuthorizerOptions extends AuthorizationWebhookSettings {
+/** The conditions under which a service is asked say neither yes nor no. */
+export class MatchError extends Error {}
+
+export interface WebhookConnection {
   readonly platform: Pick<Platform, 'clock' | 'random' | 'log'>
   readonly connectHttp: HttpConnect
 }
+
+export interface WebhookAuthorizerOptions extends AuthorizationWebhookSettings, WebhookConnection {}
 
 const authorizedTtlMsDefault = 300_000
 const unauthorizedTtlMsDefault = 30_000
@@ -51,10 +61,23 @@ export class WebhookAuthorizer implements Required<Authorizer> {
 
   authorize(attributes: Attributes): Authorization | Promise<Authorization> {
     const spec = specOf(attributes)
+    const unasked = this.#withoutAsking(spec)
+    if (unasked) return unasked
     const key = JSON.stringify(spec)
     const known = this.#known.get(key)
     if (known && known.untilMs > this.#options.platform.clock.monotonicMs()) return decisionOf(known.status)
     return this.#ask(spec, sizeOf(attributes) < rememberedCharactersMax ? key : undefined)
+  }
+
+  #withoutAsking(spec: SubjectAccessReviewSpec): Authorization | undefined {
+    const { matches, onFailure = 'no opinion' } = this.#options
+    if (matches === undefined) return undefined
+    try {
+      return matches(spec) ? undefined : noOpinion
+    } catch (error) {
+      if (!(error instanceof MatchError)) throw error
+      return { decision: onFailure, reason: '', error: error.message }
+    }
   }
 
   rulesFor(): UserRules {
@@ -107,10 +130,11 @@ export class WebhookAuthorizer implements Required<Authorizer> {
       tls,
       headers,
       version = 'v1beta1',
+      timeoutMs: tryMs = Infinity,
     } = this.#options
     const startedMs = clock.monotonicMs()
     for (let attempts = 1; ; attempts++) {
-      const timeoutMs = deadlineMs - (clock.monotonicMs() - startedMs)
+      const timeoutMs = Math.min(tryMs, deadlineMs - (clock.monotonicMs() - startedMs))
       try {
         return await askRemote({
           clock,

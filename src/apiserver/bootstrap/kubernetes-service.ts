@@ -4,19 +4,19 @@ import { nthAddress, parseCidr } from '#/api/cidr.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 
 export interface ServiceOptions {
-  /** The range that services get their addresses from. */
-  readonly serviceCidr: string
+  /** The ranges that services get their addresses from, one of each family, the preferred first. */
+  readonly serviceCidrs: readonly string[]
   /** Where this API server can be reached by pods. */
   readonly advertiseAddress: string
   readonly port: number
 }
 
 export function kubernetesService({
-  serviceCidr,
+  serviceCidrs: [serviceCidr],
   advertiseAddress,
   port,
 }: ServiceOptions): readonly KubernetesObject[] {
-  const range = parseCidr(serviceCidr)
+  const range = parseCidr(serviceCidr ?? '')
   const clusterIP = range && formatIp(nthAddress(range, 1)!)
   const labels = { component: 'apiserver', provider: 'kubernetes' }
   const service = {

@@ -37,12 +37,17 @@ export function rulesFor(
 }
 
 export function includesRequest(rules: readonly PolicyRulesWithSubjects[], info: RequestInfo): boolean {
-  return rules.some(({ resourceRules = [], nonResourceRules = [] }) =>
-    info.isResource
-      ? resourceRules.some(rule => includesResource(rule, info))
-      : nonResourceRules.some(rule => includesPath(rule, info)),
-  )
+  for (const { resourceRules = none, nonResourceRules = none } of rules) {
+    if (info.isResource) {
+      for (const rule of resourceRules) if (includesResource(rule, info)) return true
+    } else {
+      for (const rule of nonResourceRules) if (includesPath(rule, info)) return true
+    }
+  }
+  return false
 }
+
+const none: readonly never[] = []
 
 /** What tells the flows of one schema from each other. */
 export function distinguisherOf(

@@ -13,12 +13,12 @@ export function maxInFlight(limits: InFlightLimits): Stage {
   const running = { readOnly: 0, mutating: 0 }
   return async (context, next) => {
     const { info, user } = context
-    if (isLongRunning(info) || user.groups.includes('system:masters')) return next()
+    if (isLongRunning(info) || user.groups.includes('system:masters')) return next(context)
     const kind = reading.has(info.verb) ? 'readOnly' : 'mutating'
     if (limits[kind] > 0 && running[kind] >= limits[kind]) throw tooMany()
     running[kind]++
     try {
-      return await next()
+      return await next(context)
     } finally {
       running[kind]--
     }

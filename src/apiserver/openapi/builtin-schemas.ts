@@ -2,7 +2,7 @@
 import { declaresListType, definition, kindsOf, referenceOf, unionOf } from '#/api/definitions.ts'
 import type { Documentation } from '#/api/documentation.ts'
 import type { GroupVersion, GroupVersionKind } from '#/api/resource.ts'
-import type { Field, ListSchema, PatchStrategy, Schema, StructSchema } from '#/api/schema.ts'
+import type { AnySchema, Field, ListSchema, PatchStrategy, Schema, StructSchema } from '#/api/schema.ts'
 import { shortNameOf } from './definition-names.ts'
 import { describedReference, reference, type Dialect, type JsonSchema } from './json-schema.ts'
 
@@ -11,19 +11,27 @@ export interface BuiltinOptions {
   readonly documentation: Documentation
   /** Kinds that every group understands are told only of these; of every group when absent. */
   readonly homes?: readonly GroupVersion[]
+  /** Definitions that are not as Kubernetes has them, or that it does not have, by full name. */
+  readonly own?: ReadonlyMap<string, StructSchema>
 }
 
 /** The schema of a definition by its full name; undefined for a custom one. */
 export function builtinSchema(name: string, options: BuiltinOptions): JsonSchema | undefined {
+  const schema = definitionNamed(name, options.own)
+  return schema ? describeDefinition(name, schema, options) : scalarSchema(name, options.dialect)
+}
+
+function definitionNamed(
+  name: string,
+  own: BuiltinOptions['own'],
+): ReturnType<typeof definition> | undefined {
   const shortName = shortNameOf(name)
-  if (shortName === undefined) return scalarSchema(name, options.dialect)
-  return describeDefinition(shortName, options)
+  return own?.get(name) ?? (shortName === undefined ? undefined : definition(shortName))
 }
 
 /** The definitions that one refers to, each once. */
-export function referencesOf(name: string): readonly string[] {
-  const shortName = shortNameOf(name)
-  const schema = shortName === undefined ? undefined : definition(shortName)
+export function referencesOf(name: string, own: BuiltinOptions['own']): readonly string[] {
+  const schema = definitionNamed(name, own)
   if (schema?.type !== 'struct') return []
   return [...new Set([...schema.fields.values()].flatMap(field => referencesIn(field.schema)))]
 }
@@ -58,13 +66,18 @@ const openObjects: ReadonlySet<string> = new Set([
   'runtime.RawExtension',
 ])
 
-function describeDefinition(name: string, options: BuiltinOptions): JsonSchema {
-  const schema = definition(name)
+function describeDefinition(
+  fullName: string,
+  schema: StructSchema | AnySchema,
+  options: BuiltinOptions,
+): JsonSchema {
+  const shortName = shortNameOf(fullName)
+  const name = shortName ?? fullName
   const text = describe(options.documentation.describe(name))
   if (schema.type === 'any') return openObjects.has(name) ? { ...text, type: 'object' } : text
   const fields = [...schema.fields]
   const required = fields.filter(([, field]) => field.required).map(([key]) => key)
-  const kinds = told(kindsOf(name), options)
+  const kinds = shortName === undefined ? [] : told(kindsOf(shortName), options)
   const union = unionOf(name)
   return {
     ...text,

@@ -1,8 +1,10 @@
 /** The definitions a document needs: what its operations speak of, and everything that refers to. */
+import { definition } from '#/api/definitions.ts'
 import type { Resource } from '#/api/resource.ts'
+import type { Schema, StructSchema } from '#/api/schema.ts'
 import { builtinSchema, referencesOf, type BuiltinOptions } from './builtin-schemas.ts'
 import { customSchemas, type CustomOptions } from './custom-schemas.ts'
-import { isBuiltin } from './definition-names.ts'
+import { isBuiltin, shortNameOf } from './definition-names.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { compareText, type Path } from './operation.ts'
 
@@ -17,15 +19,36 @@ export function definitionsFor(
   const custom = new Map(
     resources.filter(each => !isBuiltin(each)).flatMap(each => [...customSchemas(each, options)]),
   )
+  const own = ownDefinitions(resources)
   const found = new Map<string, JsonSchema>()
   const waiting = [...namesIn(paths)]
   for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
-    const schema = found.has(name) ? undefined : (custom.get(name) ?? builtinSchema(name, options))
+    const schema = found.has(name)
+      ? undefined
+      : (custom.get(name) ?? builtinSchema(name, { ...options, own }))
     if (schema === undefined) continue
     found.set(name, schema)
-    waiting.push(...(custom.has(name) ? referencesIn(schema, options.dialect.root) : referencesOf(name)))
+    waiting.push(...(custom.has(name) ? referencesIn(schema, options.dialect.root) : referencesOf(name, own)))
   }
   return Object.fromEntries([...found].sort(([left], [right]) => compareText(left, right)))
+}
+
+/** Where this server knows more of the metadata of objects than Kubernetes does: all its kinds know the same. */
+function ownDefinitions(resources: readonly Resource[]): ReadonlyMap<string, StructSchema> {
+  const own = new Map<string, StructSchema>()
+  const add = (schema: Schema): void => {
+    if (schema.type === 'list') add(schema.items)
+    if (schema.type !== 'struct' || schema.name === '' || own.has(schema.name)) return
+    const shortName = shortNameOf(schema.name)
+    if (shortName !== undefined && definition(shortName) === schema) return
+    own.set(schema.name, schema)
+    for (const field of schema.fields.values()) add(field.schema)
+  }
+  for (const { schema } of resources) {
+    const metadata = schema.fields.get('metadata')
+    if (metadata) add(metadata.schema)
+  }
+  return own
 }
 
 function namesIn(paths: readonly Path[]): ReadonlySet<string> {

@@ -31,15 +31,16 @@ export class HttpReply {
     this.#random = random
   }
 
-  async send(response: ApiResponse): Promise<void> {
+  /** Undefined when it has been handed over already, as most are. */
+  send(response: ApiResponse): Promise<void> | undefined {
     if (response.body === undefined) {
       this.#begin(response, noContent.has(response.status) ? {} : { 'content-length': '0' })
       this.#exchange.end()
-    } else if (response.body.type === 'value') {
-      await this.#sendValue(response, response.body)
-    } else {
-      await this.#sendStream(response, response.body)
+      return undefined
     }
+    return response.body.type === 'value'
+      ? this.#sendValue(response, response.body)
+      : this.#sendStream(response, response.body)
   }
 
   /** The last resort: says that something failed, and to nobody what. */
@@ -61,10 +62,7 @@ export class HttpReply {
   }
 
   #begin({ status, headers }: ApiResponse, further: Readonly<Record<string, string>>): void {
-    for (const value of Object.values(headers ?? {}).flat()) {
-      if (notInHeader.test(value))
-        throw new Error('an answer has a header with a character that is none of headers')
-    }
+    for (const name in headers) refuseUnfit(headers[name]!)
     const auditId = this.#request.headers['audit-id']?.slice(0, auditIdCharactersMax)
     this.#exchange.respond(status, {
       'audit-id': auditId ?? this.#random.uuid('audit-id'),
@@ -75,15 +73,15 @@ export class HttpReply {
     this.#hasBegun = true
   }
 
-  async #sendValue(response: ApiResponse, body: ValueBody): Promise<void> {
+  #sendValue(response: ApiResponse, body: ValueBody): Promise<void> | undefined {
     const pieces = body.bytes()
     const sizeBytes = sizeOf(pieces)
     if (sizeBytes <= smallBytesMax || this.#isHead) {
       this.#begin(response, { 'content-type': body.mediaType, 'content-length': String(sizeBytes) })
       this.#exchange.end(this.#isHead ? [] : pieces)
-    } else {
-      await this.#sendLarge(response, { body, pieces, sizeBytes })
+      return undefined
     }
+    return this.#sendLarge(response, { body, pieces, sizeBytes })
   }
 
   async #sendLarge(response: ApiResponse, { body, pieces, sizeBytes }: LargeValue): Promise<void> {
@@ -169,6 +167,12 @@ const auditIdCharactersMax = 64
 
 /** Node checks it for HTTP/1.1 only. */
 const notInHeader = /[^\t\x20-\x7e\x80-\xff]/
+
+function refuseUnfit(value: string | readonly string[]): void {
+  const isUnfit =
+    typeof value === 'string' ? notInHeader.test(value) : value.some(each => notInHeader.test(each))
+  if (isUnfit) throw new Error('an answer has a header with a character that is none of headers')
+}
 
 function sizeOf(pieces: readonly Uint8Array[]): number {
   let sizeBytes = 0

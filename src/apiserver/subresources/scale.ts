@@ -16,7 +16,7 @@ import { decodePatched, patchKindOf, readPatch } from '../handlers/read-patch.ts
 import { readWriteOptions, type WriteOptions } from '../handlers/write-options.ts'
 import { writeRequest } from '../handlers/write-request.ts'
 import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
-import { updateObject } from '../registry/update-object.ts'
+import { updateObject, type Shown } from '../registry/update-object.ts'
 import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
 import { tableBody } from '../table.ts'
@@ -38,7 +38,7 @@ interface Scalable extends KubernetesObject {
 async function get(call: Call): Promise<ApiResponse> {
   const key = keyOfCall(call)
   await freshen(call, undefined)
-  const stored = call.registry.cache.get(key)
+  const stored = call.objects.get(key)
   if (stored === undefined) throw notFound(subjectOf(call))
   return answer(call, stored.object)
 }
@@ -55,6 +55,7 @@ async function update(call: Call): Promise<ApiResponse> {
   const { stored } = await updateObject(call.registry, writeRequest(call, options), {
     change: before => withReplicas(before, sent),
     part: { merge: replicasOf },
+    shown: shownAsScale(call),
   })
   return answer(call, stored.object)
 }
@@ -67,6 +68,7 @@ async function patch(call: Call): Promise<ApiResponse> {
   const { stored } = await updateObject(call.registry, writeRequest(call, options), {
     change: before => withReplicas(before, applyTo(scaleOf(call, before) as unknown as JsonValue) as Scale),
     part: { merge: replicasOf },
+    shown: shownAsScale(call),
   })
   return answer(call, stored.object)
 }
@@ -116,6 +118,7 @@ async function apply(call: Call, options: WriteOptions): Promise<ApiResponse> {
     },
     part: { merge: (before, sent) => withOwnersOf(replicasOf(before, sent), sent) },
     ownership: 'given',
+    shown: shownAsScale(call),
   })
   return answer(call, stored.object)
 }
@@ -141,6 +144,14 @@ function replicasOf(before: Scalable, sent: Scalable): KubernetesObject {
   const replicas = sent.spec?.replicas ?? 0
   const changed: Scalable = { ...before, spec: { ...before.spec, replicas } }
   return changed
+}
+
+/** Admission sees and changes the Scale. */
+function shownAsScale(call: Call): Shown {
+  return {
+    of: object => scaleOf(call, object),
+    into: (object, scale) => replicasOf(object, scale),
+  }
 }
 
 function scaleOf({ resource }: Call, object: Scalable): Scale {

@@ -27,7 +27,7 @@ function asking({ registry, authorizer }: TestCluster): Ask {
   const router = new Router({ registry, subresources: new Map(), virtual: accessReviews(authorizer) })
   const stage: Parameters<typeof pipeline>[1][number] = (context, next) => {
     context.user = context.request.peer.user!
-    return next()
+    return next(context)
   }
   const handle = pipeline(registry.platform, [stage], context => {
     assert.ok(context.info.isResource)

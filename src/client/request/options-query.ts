@@ -9,8 +9,8 @@ import type {
 
 type Parameters = Readonly<Record<string, string | number | boolean | undefined>>
 
-export function getQuery({ resourceVersion }: GetOptions): URLSearchParams {
-  return queryOf({ resourceVersion })
+export function getQuery({ resourceVersion, includeUninitialized }: GetOptions): URLSearchParams {
+  return queryOf({ resourceVersion, includeUninitialized: includeUninitialized || undefined })
 }
 
 export function listQuery(options: ListOptions): URLSearchParams {
@@ -24,6 +24,7 @@ export function listQuery(options: ListOptions): URLSearchParams {
     resourceVersion,
     resourceVersionMatch,
     timeoutSeconds,
+    includeUninitialized: options.includeUninitialized || undefined,
   })
 }
 
@@ -38,6 +39,7 @@ export function watchQuery(options: WatchOptions): URLSearchParams {
     timeoutSeconds,
     allowWatchBookmarks: options.allowWatchBookmarks || undefined,
     sendInitialEvents: options.sendInitialEvents,
+    includeUninitialized: options.includeUninitialized || undefined,
   })
 }
 

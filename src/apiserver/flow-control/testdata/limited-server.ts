@@ -46,12 +46,12 @@ export class LimitedServer {
       [
         (context, next) => {
           context.user = context.request.peer.user!
-          return next()
+          return next(context)
         },
         this.flowControl.stage,
         (context, next) => {
           if (context.request.query.get('fail') === 'now') throw notFound({ group: '', kind: 'pods' })
-          return next()
+          return next(context)
         },
       ],
       async ({ request }) => {

@@ -65,13 +65,15 @@ function cancel(stream: ClientHttp2Stream): void {
 }
 
 function headersOf(origin: URL, { method, path, headers, body }: HttpClientRequest): OutgoingHttpHeaders {
+  // What HTTP/1.1 calls the host has another name here (RFC 9113, 8.3.1).
+  const { host = origin.host, ...others } = headers ?? {}
   return {
     ':method': method,
     ':path': path,
     ':scheme': 'https',
-    ':authority': origin.host,
+    ':authority': String(host),
     'accept-encoding': 'identity',
-    ...headers,
+    ...others,
     ...(body !== undefined && { 'content-length': String(body.length) }),
   }
 }

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JwtFields } from './authentication-schema.ts'
+import { mapClaims } from './claim-mapping.ts'
+import { toMapping } from './configured-claims.ts'
+
+type Mappings = JwtFields['claimMappings']
+const zoe = { claimMappings: { username: { expression: 'claims.sub' } } }
+
+function check(claims: object, fields: Omit<JwtFields, 'issuer'>, expected: object | RegExp): void {
+  const mapped = mapClaims({ ...claims }, toMapping({ issuer: {}, ...fields }))
+  if (!(expected instanceof RegExp)) return assert.deepEqual(mapped, { user: expected })
+  assert.match('refused' in mapped ? mapped.refused : `somebody: ${JSON.stringify(mapped)}`, expected)
+}
+
+test('expressions make a user of claims', () => {
+  const make = (claims: object, claimMappings: Mappings, expected: object | RegExp): void =>
+    check(claims, { claimMappings }, expected)
+  const name = (expression: string): Mappings => ({ username: { expression } })
+  make({ sub: 'zoe' }, name('"x:" + claims.sub'), { username: 'x:zoe', groups: [] })
+  make({ a: { b: ['zoe'] } }, name('claims.a.b[0]'), { username: 'zoe', groups: [] })
+  make({}, name('claims.?sub.orValue("nobody")'), { username: 'nobody', groups: [] })
+  make({ sub: '' }, name('claims.sub'), /claims\.sub names no user/)
+  make({ sub: 7 }, name('claims.sub'), /claims\.sub names no user/)
+  make({}, name('claims.sub'), /claims\.sub names no user/)
+  const groups = (expression: string): Mappings => ({ ...name('"zoe"'), groups: { expression } })
+  make({ roles: 'a,b,' }, groups('claims.roles.split(",")'), { username: 'zoe', groups: ['a', 'b'] })
+  make({ role: 'a' }, groups('claims.role'), { username: 'zoe', groups: ['a'] })
+  make({ role: null }, groups('claims.role'), { username: 'zoe', groups: [] })
+  make({ roles: ['a', 1] }, groups('claims.roles'), /gives neither a text nor several/)
+  make(
+    { id: 'u1' },
+    { ...name('"zoe"'), uid: { expression: 'claims.id' } },
+    {
+      username: 'zoe',
+      uid: 'u1',
+      groups: [],
+    },
+  )
+  make({ id: 1 }, { ...name('"zoe"'), uid: { expression: 'claims.id' } }, /is not a text/)
+  const extra = [
+    { key: 'a.com/one', valueExpression: 'claims.one' },
+    { key: 'a.com/none', valueExpression: '""' },
+  ]
+  make(
+    { one: 'x', jti: 'j' },
+    { ...name('"zoe"'), extra },
+    {
+      username: 'zoe',
+      groups: [],
+      extra: { 'authentication.kubernetes.io/credential-id': ['JTI=j'], 'a.com/one': ['x'] },
+    },
+  )
+  make({ one: 1 }, { ...name('"zoe"'), extra }, /claims\.one gives neither/)
+})
+
+test('rules about claims and about the user keep people out, and so does what cannot be judged', () => {
+  const claimRule = { expression: 'claims.hd == "example.com"', message: 'only our own people' }
+  const claimValidationRules = [claimRule]
+  const user = { username: 'zoe', groups: [] }
+  check({ sub: 'zoe', hd: 'example.com' }, { ...zoe, claimValidationRules }, user)
+  check({ sub: 'zoe', hd: 'other.com' }, { ...zoe, claimValidationRules }, /^oidc: only our own people$/)
+  check({ sub: 'zoe' }, { ...zoe, claimValidationRules }, /cannot be judged: no such key: hd/)
+  const userValidationRules = [{ expression: "!user.username.startsWith('system:') && user.uid == ''" }]
+  check({ sub: 'zoe' }, { ...zoe, userValidationRules }, user)
+  check({ sub: 'system:admin' }, { ...zoe, userValidationRules }, /^oidc: the rule !user.*does not hold$/)
+  const endless = {
+    expression: 'claims.a.all(x, claims.a.all(y, claims.a.all(z, x == y || y == z || true)))',
+  }
+  const many = Array.from({ length: 2_000 }, (_, index) => index)
+  check({ sub: 'zoe', a: many }, { ...zoe, claimValidationRules: [endless] }, /cost limit exceeded/)
+  check(
+    { sub: 'zoe' },
+    { ...zoe, claimValidationRules: [{ expression: '"__proto__" in claims' }] },
+    /does not hold/,
+  )
+})

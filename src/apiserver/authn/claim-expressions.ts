@@ -1,0 +1,64 @@
+/** What expressions make of the claims of a token, and which users they let in. */
+import { ListValue, type Value } from '#/cel/value.ts'
+import { dynType, listOf, mapOf, objectOf, stringType } from '#/cel/type.ts'
+import { EvaluationError, objectType, subject, type Expression, type Subject } from '../expressions.ts'
+
+export const claimsSubject: Subject = subject('claims', mapOf(stringType, dynType))
+
+const strings = listOf(stringType)
+
+export const userSubject: Subject = subject(
+  'user',
+  objectOf(
+    objectType('kubernetes.UserInfo', {
+      username: stringType,
+      uid: stringType,
+      groups: strings,
+      extra: mapOf(stringType, strings),
+    }),
+  ),
+)
+
+/** What must be so. */
+export interface Rule {
+  readonly expression: string
+  readonly holds: Expression<boolean>
+  /** What is said where it does not hold. */
+  readonly message: string
+}
+
+/** Why the rules do not let somebody in; undefined when they do. */
+export function whyNot(rules: readonly Rule[], about: object): string | undefined {
+  for (const { expression, holds, message } of rules) {
+    try {
+      if (!holds(about)) return message || `the rule ${expression} does not hold`
+    } catch (error) {
+      if (!(error instanceof EvaluationError)) throw error
+      return `the rule ${expression} cannot be judged: ${error.message}`
+    }
+  }
+  return undefined
+}
+
+/** Undefined when the expression fails, or gives something else. */
+export function evaluateText(expression: Expression<Value>, about: object): string | undefined {
+  const value = evaluate(expression, about)
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Several, or one; what is empty is left out. Undefined when the expression fails, or gives something else. */
+export function evaluateTexts(expression: Expression<Value>, about: object): readonly string[] | undefined {
+  const value = evaluate(expression, about)
+  if (value === null) return []
+  const values = value instanceof ListValue ? [...value] : [value]
+  return values.every(each => typeof each === 'string') ? values.filter(each => each !== '') : undefined
+}
+
+function evaluate(expression: Expression<Value>, about: object): Value | undefined {
+  try {
+    return expression(about)
+  } catch (error) {
+    if (error instanceof EvaluationError) return undefined
+    throw error
+  }
+}

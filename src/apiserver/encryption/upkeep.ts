@@ -1,0 +1,71 @@
+/**
+ * What goes on while a store is encrypted: key services are asked whether their keys have changed, values that were
+ * encrypted with an older key are written again, and a configuration that has changed takes effect.
+ */
+import type { Platform } from '#/platform/platform.ts'
+import type { EncryptingStore } from '../encryption.ts'
+import type { Encryption } from './encryption.ts'
+
+export interface EncryptionUpkeepOptions {
+  readonly platform: Platform
+  readonly encryption: Encryption
+  readonly store: EncryptingStore
+  /** The file to read again and what it said; nothing is read again when absent. */
+  readonly file?: { readonly path: string; readonly configuration: string }
+}
+
+/** Begin it when everything that is stored has been read. Resolves when aborted. */
+export async function keepEncryption(options: EncryptionUpkeepOptions, signal: AbortSignal): Promise<void> {
+  const { encryption, store, file } = options
+  const changes = file ? followFile(options, file, signal) : Promise.resolve()
+  await Promise.all([
+    encryption.run(signal),
+    store.hasStale ? rewrite(options, signal) : Promise.resolve(),
+    changes,
+  ])
+}
+
+/** How long a file may have changed before it counts. */
+const fileCheckMs = 10_000
+
+async function followFile(
+  options: EncryptionUpkeepOptions,
+  { path, configuration }: NonNullable<EncryptionUpkeepOptions['file']>,
+  signal: AbortSignal,
+): Promise<void> {
+  const {
+    platform: { clock, files, log },
+    encryption,
+  } = options
+  let known = configuration
+  while (!signal.aborted) {
+    await clock.sleep(fileCheckMs, signal).catch(() => undefined)
+    if (signal.aborted) return
+    try {
+      const text = Buffer.from(await files.read(path)).toString()
+      if (text === known) continue
+      known = text
+      await encryption.change(text, signal)
+    } catch (error) {
+      if (!signal.aborted)
+        log.error('the encryption configuration cannot be used: the last one serves', { path, error })
+      continue
+    }
+    log.warn('another encryption configuration is in force', { path })
+    await rewrite(options, signal)
+  }
+}
+
+/** What fails is tried again with the next start: everything can still be read. */
+async function rewrite(
+  { platform: { log }, store }: EncryptionUpkeepOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const { rewritten, unreadable } = await store.rewriteStale(signal)
+    if (rewritten > 0) log.warn('values were encrypted again with the key of today', { rewritten })
+    if (unreadable > 0) log.error('values cannot be decrypted with any key', { unreadable })
+  } catch (error) {
+    if (!signal.aborted) log.error('values cannot be encrypted again', { error })
+  }
+}

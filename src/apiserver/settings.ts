@@ -1,0 +1,162 @@
+/**
+ * What an API server is started with, made of its flags and of the files that they name. Everything is read and checked
+ * before anything starts: what is wrong is said at once, with the flag that it is about. What flags do not say is left
+ * out, and chosen by whoever makes the cluster.
+ */
+import { parseCidr } from '#/api/cidr.ts'
+import { UsageError } from '#/base/flags.ts'
+import type { PortRange } from './allocation/node-ports.ts'
+import { readAdmission, type MakeAdmissionPlugins } from './admission.ts'
+import { ConfigurationError, type TolerationSeconds } from './admission/plugin-context.ts'
+import type { AuditSettings } from './audit.ts'
+import { readCertificates } from './authn/certificate-chain.ts'
+import type { FrontProxyOptions } from './authn/front-proxy.ts'
+import type { AuthorizerSettings } from './authz.ts'
+import { parseEncryptionConfiguration } from './encryption.ts'
+import type { ApiServerFlags } from './flags.ts'
+import type { RequestLimits } from './flow-control.ts'
+import { readAudit } from './settings/audit.ts'
+import { readAuthentication, type GivenAuthentication } from './settings/authentication.ts'
+import { readAuthorization } from './settings/authorization.ts'
+import { readWith, type Reading } from './settings/reading.ts'
+
+export interface ApiServerSettings {
+  readonly authentication: GivenAuthentication
+  readonly authorizers: readonly AuthorizerSettings[]
+  readonly admission: MakeAdmissionPlugins
+  readonly tolerationSeconds: TolerationSeconds
+  /** Nothing is written down when absent. */
+  readonly audit?: AuditSettings
+  /** The cluster has a key of its own when absent. */
+  readonly encryption?: EncryptionSettings
+  readonly limits: RequestLimits
+  readonly requestTimeoutMs: number
+  readonly eventTtlMs?: number
+  readonly serviceCidrs?: readonly string[]
+  readonly nodePorts?: PortRange
+}
+
+export interface EncryptionSettings {
+  /** The content of the file. */
+  readonly configuration: string
+  readonly path: string
+  /** Whether the file is read again when it changes. */
+  readonly reloads: boolean
+}
+
+export interface ReadingOptions extends Reading {
+  /** What the cluster chooses where the flags leave it the choice. */
+  readonly defaults: {
+    readonly serviceAccountIssuer: string
+    readonly enabledPlugins: readonly string[]
+    readonly disabledPlugins: readonly string[]
+  }
+}
+
+/** Rejects with UsageError. */
+export async function readApiServerSettings(
+  flags: ApiServerFlags,
+  options: ReadingOptions,
+): Promise<ApiServerSettings> {
+  const audit = await readAudit(flags, options)
+  const encryption = await readEncryption(flags, options)
+  const serviceCidrs = cidrsOf(flags)
+  return {
+    authentication: await readAuthentication(flags, options, options.defaults.serviceAccountIssuer),
+    authorizers: await readAuthorization(flags, options),
+    admission: await readPlugins(flags, options),
+    tolerationSeconds: {
+      notReady: flags['default-not-ready-toleration-seconds'] ?? 300,
+      unreachable: flags['default-unreachable-toleration-seconds'] ?? 300,
+    },
+    ...(audit && { audit }),
+    ...(encryption && { encryption }),
+    limits: limitsOf(flags),
+    requestTimeoutMs: timeoutOf(flags),
+    ...(flags['event-ttl'] && { eventTtlMs: flags['event-ttl'] }),
+    ...(serviceCidrs && { serviceCidrs }),
+    ...(flags['service-node-port-range'] && { nodePorts: flags['service-node-port-range'] }),
+  }
+}
+
+/**
+ * Who names users must not speak for others at will: where both have the same authorities, the names of proxies must be
+ * said. Throws UsageError.
+ */
+export function refuseProxiesAmongClients(clients: string, proxies: Partial<FrontProxyOptions>): void {
+  const { authorities, allowedNames = [] } = proxies
+  if (authorities === undefined || allowedNames.length > 0) return
+  const ofClients = new Set(readCertificates(clients).map(({ fingerprint256 }) => fingerprint256))
+  if (!readCertificates(authorities).some(({ fingerprint256 }) => ofClients.has(fingerprint256))) return
+  throw new UsageError(
+    '--requestheader-client-ca-file has an authority that names users: --requestheader-allowed-names must be' +
+      ' specified, or every user could speak for every other',
+  )
+}
+
+/** Flags say what differs from what the cluster chooses. */
+async function readPlugins(flags: ApiServerFlags, options: ReadingOptions): Promise<MakeAdmissionPlugins> {
+  const { enabledPlugins, disabledPlugins } = options.defaults
+  const { 'enable-admission-plugins': enable = [], 'disable-admission-plugins': disable = [] } = flags
+  const configurationFile = flags['admission-control-config-file']
+  try {
+    return await readAdmission(options.files, {
+      enable: [...enable, ...enabledPlugins.filter(name => !disable.includes(name))],
+      disable: [...disable, ...disabledPlugins.filter(name => !enable.includes(name))],
+      ...(configurationFile && { configurationFile }),
+    })
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    throw new UsageError(error.message, { cause: error })
+  }
+}
+
+async function readEncryption(
+  flags: ApiServerFlags,
+  reading: Reading,
+): Promise<EncryptionSettings | undefined> {
+  const path = flags['encryption-provider-config']
+  const reloads = flags['encryption-provider-config-automatic-reload'] ?? false
+  if (!path) {
+    if (!reloads) return undefined
+    const needed = '--encryption-provider-config'
+    throw new UsageError(`--encryption-provider-config-automatic-reload needs ${needed}`)
+  }
+  const configuration = await readWith(reading, { flag: 'encryption-provider-config', path }, text => {
+    parseEncryptionConfiguration(text)
+    return text
+  })
+  return configuration === undefined ? undefined : { configuration, path, reloads }
+}
+
+function limitsOf(flags: ApiServerFlags): RequestLimits {
+  const isFair = flags['enable-priority-and-fairness'] ?? true
+  const readOnly = flags['max-requests-inflight'] ?? 400
+  const mutating = flags['max-mutating-requests-inflight'] ?? 200
+  if (isFair && readOnly + mutating === 0) {
+    throw new UsageError(
+      '--max-requests-inflight and --max-mutating-requests-inflight cannot both be 0 with priority and fairness',
+    )
+  }
+  return { fairness: isFair ? 'priority and fairness' : 'max in flight', readOnly, mutating }
+}
+
+function timeoutOf(flags: ApiServerFlags): number {
+  const timeoutMs = flags['request-timeout'] ?? 60_000
+  if (timeoutMs === 0) throw new UsageError('--request-timeout must be longer than 0s')
+  return timeoutMs
+}
+
+/** One range, or one for each family. */
+function cidrsOf(flags: ApiServerFlags): readonly string[] | undefined {
+  const given = flags['service-cluster-ip-range']
+  if (!given) return undefined
+  const cidrs = given.split(',').map(each => each.trim())
+  const families = cidrs.map(each => parseCidr(each)?.family)
+  if (families.includes(undefined) || families.length > 2 || new Set(families).size < families.length) {
+    throw new UsageError(
+      `--service-cluster-ip-range ${given}: not a range of addresses, nor one for each family`,
+    )
+  }
+  return cidrs
+}

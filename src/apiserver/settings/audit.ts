@@ -1,0 +1,73 @@
+/** What is written down of requests and where, from the flags. */
+import { UsageError } from '#/base/flags.ts'
+import { parseAuditPolicy, type AuditLogSettings, type AuditSettings } from '../audit.ts'
+import type { ApiServerFlags } from '../flags.ts'
+import { readRemoteOf, readWith, type Reading } from './reading.ts'
+
+/** Undefined when nothing is written down. Throws UsageError. */
+export async function readAudit(flags: ApiServerFlags, reading: Reading): Promise<AuditSettings | undefined> {
+  const path = flags['audit-policy-file']
+  const policy = await readWith(reading, { flag: 'audit-policy-file', path }, parseAuditPolicy)
+  const given = Object.keys(flags).filter(name => name.startsWith('audit-'))
+  if (policy === undefined) {
+    if (given.length === 0) return undefined
+    throw new UsageError(`--${given[0]} needs --audit-policy-file: without a policy nothing is recorded`)
+  }
+  const log = logOf(flags)
+  const webhook = await readWebhook(flags, reading)
+  if (!log && !webhook) {
+    throw new UsageError('--audit-policy-file needs --audit-log-path or --audit-webhook-config-file')
+  }
+  return { policy, ...(log && { log }), ...(webhook && { webhook }) }
+}
+
+function logOf(flags: ApiServerFlags): AuditLogSettings | undefined {
+  const path = flags['audit-log-path']
+  if (!path) {
+    const other = Object.keys(flags).find(name => name.startsWith('audit-log-'))
+    if (other) throw new UsageError(`--${other} needs --audit-log-path`)
+    return undefined
+  }
+  return {
+    path,
+    format: flags['audit-log-format'] ?? 'json',
+    mode: flags['audit-log-mode'] ?? 'blocking',
+    sizeBytesMax: orInfinity(flags['audit-log-maxsize'] ?? 100) * 1024 * 1024,
+    keptMsMax: orInfinity(flags['audit-log-maxage'] ?? 366) * dayMs,
+    keptFilesMax: orInfinity(flags['audit-log-maxbackup'] ?? 100),
+  }
+}
+
+const dayMs = 24 * 3_600_000
+
+/** What has no bound is written as 0. */
+function orInfinity(value: number): number {
+  return value === 0 ? Infinity : value
+}
+
+async function readWebhook(flags: ApiServerFlags, reading: Reading): Promise<AuditSettings['webhook']> {
+  const flag = 'audit-webhook-config-file'
+  const remote = await readRemoteOf(reading, flag, flags[flag])
+  if (remote === undefined) {
+    const other = Object.keys(flags).find(name => name.startsWith('audit-webhook-'))
+    if (other) throw new UsageError(`--${other} needs --${flag}`)
+    return undefined
+  }
+  const isThrottled = flags['audit-webhook-batch-throttle-enable'] ?? true
+  const perSecond = flags['audit-webhook-batch-throttle-qps'] ?? 10
+  const burst = flags['audit-webhook-batch-throttle-burst'] ?? 15
+  const bufferEventsMax = flags['audit-webhook-batch-buffer-size'] ?? 10_000
+  const batchEventsMax = flags['audit-webhook-batch-max-size'] ?? 400
+  if ([perSecond, burst, bufferEventsMax, batchEventsMax].includes(0)) {
+    throw new UsageError('the figures of --audit-webhook-batch-... must be positive')
+  }
+  return {
+    remote,
+    mode: flags['audit-webhook-mode'] ?? 'batch',
+    bufferEventsMax,
+    batchEventsMax,
+    batchMsMax: flags['audit-webhook-batch-max-wait'] ?? 30_000,
+    batches: isThrottled ? { perSecond, burst } : undefined,
+    initialBackoffMs: flags['audit-webhook-initial-backoff'] ?? 10_000,
+  }
+}

@@ -1,0 +1,217 @@
+/** Which credentials are taken, from the flags. What they do not say is for whoever makes the cluster. */
+import { createPublicKey } from 'node:crypto'
+import { UsageError } from '#/base/flags.ts'
+import {
+  issuerOfFlags,
+  readAuthenticationConfiguration,
+  type AuthenticationSettings,
+  type ServiceAccountSettings,
+} from '../authn.ts'
+import type { AuthenticationConfiguration } from '../authn/authentication-configuration.ts'
+import { readCertificates } from '../authn/certificate-chain.ts'
+import type { FrontProxyOptions } from '../authn/front-proxy.ts'
+import type { IssuerConfiguration } from '../authn/issuer-tokens.ts'
+import { ServiceAccountIssuer } from '../authn/service-account-issuer.ts'
+import { BasicCredentials, StaticTokens } from '../authn/static-credentials.ts'
+import type { ApiServerFlags } from '../flags.ts'
+import { readRemoteOf, readWith, type Reading } from './reading.ts'
+
+/** The parts that may be given in part are completed by whoever makes the cluster. */
+export interface GivenAuthentication extends Omit<
+  AuthenticationSettings,
+  'certificates' | 'frontProxy' | 'serviceAccounts' | 'connectHttp'
+> {
+  /** PEM, of authorities whose certificates name users. */
+  readonly clientAuthorities?: string
+  readonly frontProxy: Partial<FrontProxyOptions>
+  readonly serviceAccounts: Partial<ServiceAccountSettings>
+}
+
+/** Throws UsageError. `ownIssuer` is who gives out tokens of service accounts when no flag says it. */
+export async function readAuthentication(
+  flags: ApiServerFlags,
+  reading: Reading,
+  ownIssuer: string,
+): Promise<GivenAuthentication> {
+  const file = await readWith(
+    reading,
+    { flag: 'authentication-config', path: flags['authentication-config'] },
+    text => readAuthenticationConfiguration(text, flags['service-account-issuer'] ?? [ownIssuer]),
+  )
+  const clientAuthorities = await readAuthorities(flags, reading, 'client-ca-file')
+  const tokenFile = await readWith(
+    reading,
+    { flag: 'token-auth-file', path: flags['token-auth-file'] },
+    checkedBy(text => new StaticTokens(text)),
+  )
+  const passwordFile = await readWith(
+    reading,
+    { flag: 'basic-auth-file', path: flags['basic-auth-file'] },
+    checkedBy(text => new BasicCredentials(text)),
+  )
+  const webhook = await readWebhook(flags, reading)
+  return {
+    ...(clientAuthorities && { clientAuthorities }),
+    ...(tokenFile !== undefined && { tokenFile }),
+    ...(passwordFile !== undefined && { passwordFile }),
+    ...(flags['enable-bootstrap-token-auth'] !== undefined && {
+      bootstrapTokens: flags['enable-bootstrap-token-auth'],
+    }),
+    ...anonymousOf(flags, file),
+    issuers: [...(file?.issuers ?? []), ...(await readIssuer(flags, reading, file))],
+    ...(webhook && { webhook }),
+    frontProxy: await readFrontProxy(flags, reading),
+    serviceAccounts: await readServiceAccounts(flags, reading),
+  }
+}
+
+/** Lets somebody look for what is wrong, and gives the text back as it is. */
+function checkedBy(check: (text: string) => unknown): (text: string) => string {
+  return text => {
+    check(text)
+    return text
+  }
+}
+
+function readAuthorities(
+  flags: ApiServerFlags,
+  reading: Reading,
+  flag: 'client-ca-file' | 'requestheader-client-ca-file' | 'oidc-ca-file',
+): Promise<string | undefined> {
+  const check = (text: string): void => {
+    if (readCertificates(text).length === 0) throw new Error('it has no certificate')
+  }
+  return readWith(reading, { flag, path: flags[flag] }, checkedBy(check))
+}
+
+function anonymousOf(
+  flags: ApiServerFlags,
+  file: AuthenticationConfiguration | undefined,
+): Pick<GivenAuthentication, 'anonymous'> {
+  const enabled = flags['anonymous-auth']
+  if (file?.anonymous === undefined) return enabled === undefined ? {} : { anonymous: { enabled } }
+  if (enabled === undefined) return { anonymous: file.anonymous }
+  throw new UsageError('--anonymous-auth cannot be used when --authentication-config says who is anonymous')
+}
+
+async function readIssuer(
+  flags: ApiServerFlags,
+  reading: Reading,
+  file: AuthenticationConfiguration | undefined,
+): Promise<readonly IssuerConfiguration[]> {
+  const given = Object.keys(flags).find(name => name.startsWith('oidc-'))
+  if (given === undefined) return []
+  if (file) throw new UsageError(`--${given} cannot be used together with --authentication-config`)
+  const { 'oidc-issuer-url': issuerUrl, 'oidc-client-id': clientId } = flags
+  if (!issuerUrl || !clientId) {
+    throw new UsageError('--oidc-issuer-url and --oidc-client-id must be specified together')
+  }
+  const certificateAuthority = await readAuthorities(flags, reading, 'oidc-ca-file')
+  const optional = {
+    usernameClaim: flags['oidc-username-claim'],
+    usernamePrefix: flags['oidc-username-prefix'],
+    groupsClaim: flags['oidc-groups-claim'],
+    groupsPrefix: flags['oidc-groups-prefix'],
+    signingAlgorithms: flags['oidc-signing-algs'],
+    certificateAuthority,
+  }
+  const requiredClaims = Object.fromEntries((flags['oidc-required-claim'] ?? []).map(readClaim))
+  try {
+    return [issuerOfFlags({ issuerUrl, clientId, requiredClaims, ...withoutUndefined(optional) })]
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+function readClaim(text: string): readonly [string, string] {
+  const [, key, value] = /^([^=]+)=([^]*)$/.exec(text) ?? []
+  if (key === undefined || value === undefined) {
+    throw new UsageError(`--oidc-required-claim ${text}: not of the form KEY=VALUE`)
+  }
+  return [key.trim(), value.trim()]
+}
+
+async function readWebhook(
+  flags: ApiServerFlags,
+  reading: Reading,
+): Promise<AuthenticationSettings['webhook']> {
+  const flag = 'authentication-token-webhook-config-file'
+  const remote = await readRemoteOf(reading, flag, flags[flag])
+  const cacheMs = flags['authentication-token-webhook-cache-ttl']
+  return (
+    remote && {
+      ...remote,
+      version: flags['authentication-token-webhook-version'] ?? 'v1beta1',
+      ...(cacheMs !== undefined && { cacheMs }),
+    }
+  )
+}
+
+async function readFrontProxy(flags: ApiServerFlags, reading: Reading): Promise<Partial<FrontProxyOptions>> {
+  const authorities = await readAuthorities(flags, reading, 'requestheader-client-ca-file')
+  return {
+    // Names that are allowed belong to the authorities: those of others may have any.
+    ...(authorities && { authorities, allowedNames: [] }),
+    ...withoutUndefined({
+      allowedNames: flags['requestheader-allowed-names'],
+      usernameHeaders: flags['requestheader-username-headers'],
+      uidHeaders: flags['requestheader-uid-headers'],
+      groupHeaders: flags['requestheader-group-headers'],
+      extraHeaderPrefixes: flags['requestheader-extra-headers-prefix'],
+    }),
+  }
+}
+
+const maxExpirationSecondsMin = 3_600
+
+async function readServiceAccounts(
+  flags: ApiServerFlags,
+  reading: Reading,
+): Promise<Partial<ServiceAccountSettings>> {
+  const issuers = flags['service-account-issuer'] ?? []
+  if (issuers.includes('') || new Set(issuers).size < issuers.length) {
+    throw new UsageError('--service-account-issuer must not be empty, nor say the same twice')
+  }
+  const [url, ...acceptedIssuers] = issuers
+  const maxMs = flags['service-account-max-token-expiration']
+  if (maxMs !== undefined && (maxMs < maxExpirationSecondsMin * 1_000 || maxMs > 2 ** 32 * 1_000)) {
+    throw new UsageError('--service-account-max-token-expiration must be between 1h and 2^32 seconds')
+  }
+  const signingKey = await readWith(
+    reading,
+    { flag: 'service-account-signing-key-file', path: flags['service-account-signing-key-file'] },
+    checkedBy(text => new ServiceAccountIssuer({ url: 'x', signingKey: text })),
+  )
+  const verificationKeys: string[] = []
+  for (const path of flags['service-account-key-file'] ?? []) {
+    verificationKeys.push(...(await readKeys(reading, path)))
+  }
+  const audiences = flags['api-audiences'] ?? issuers
+  return {
+    ...(url && { url }),
+    ...(acceptedIssuers.length > 0 && { acceptedIssuers }),
+    ...(signingKey && { signingKey }),
+    ...(verificationKeys.length > 0 && { verificationKeys }),
+    ...(audiences.length > 0 && { audiences }),
+    ...withoutUndefined({ extendsExpiration: flags['service-account-extend-token-expiration'] }),
+    ...(maxMs !== undefined && { expirationSecondsMax: Math.floor(maxMs / 1_000) }),
+  }
+}
+
+/** A file may hold several keys. */
+async function readKeys(reading: Reading, path: string): Promise<readonly string[]> {
+  const flag = 'service-account-key-file'
+  const parse = (text: string): readonly string[] => {
+    const blocks = text.match(/-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g) ?? []
+    if (blocks.length === 0) throw new Error('it has no key')
+    for (const block of blocks) createPublicKey(block)
+    return blocks
+  }
+  return (await readWith(reading, { flag, path }, parse)) ?? []
+}
+
+type Given<T> = { readonly [Name in keyof T]?: Exclude<T[Name], undefined> }
+
+function withoutUndefined<T extends object>(values: T): Given<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Given<T>
+}

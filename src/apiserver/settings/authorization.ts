@@ -1,0 +1,90 @@
+/** Who is asked whether somebody may do something, from the flags or from the file that takes their place. */
+import { UsageError } from '#/base/flags.ts'
+import { defaultAuthorizers, type AuthorizerSettings } from '../authz.ts'
+import { parseAbacPolicies, type AbacPolicy } from '../authz/abac-authorizer.ts'
+import {
+  parseAuthorizationConfiguration,
+  type ConfiguredAuthorizer,
+} from '../authz/authorization-configuration.ts'
+import { parseModes, type AuthorizationMode } from '../authz/modes.ts'
+import type { ApiServerFlags } from '../flags.ts'
+import { readRemoteOf, readWith, type Reading } from './reading.ts'
+
+/** Throws UsageError. */
+export async function readAuthorization(
+  flags: ApiServerFlags,
+  reading: Reading,
+): Promise<readonly AuthorizerSettings[]> {
+  const configured = await readConfigured(flags, reading)
+  if (configured === undefined) return defaultAuthorizers
+  const policies = await readPolicies(flags, reading, configured)
+  const authorizers: AuthorizerSettings[] = []
+  for (const { mode, webhook } of configured) {
+    if (mode === 'Webhook') {
+      const flag = flags['authorization-config']
+        ? 'authorization-config'
+        : 'authorization-webhook-config-file'
+      const remote = await readRemoteOf(reading, flag, webhook?.kubeConfigFile)
+      if (remote) authorizers.push({ mode, webhook: { ...webhook?.settings, ...remote } })
+    } else {
+      authorizers.push(mode === 'ABAC' ? { mode, policies } : { mode })
+    }
+  }
+  return authorizers
+}
+
+/** Undefined when nothing is said. */
+async function readConfigured(
+  flags: ApiServerFlags,
+  reading: Reading,
+): Promise<readonly ConfiguredAuthorizer[] | undefined> {
+  const file = { flag: 'authorization-config', path: flags['authorization-config'] } as const
+  const configured = await readWith(reading, file, parseAuthorizationConfiguration)
+  const other = Object.keys(flags).find(name => /^authorization-(?:mode|webhook-)/.test(name))
+  if (configured) {
+    if (other) throw new UsageError(`--${other} cannot be used together with --authorization-config`)
+    return configured
+  }
+  const modes = modesOf(flags)
+  const kubeConfigFile = flags['authorization-webhook-config-file']
+  if (kubeConfigFile && !modes.includes('Webhook')) {
+    throw new UsageError('cannot specify --authorization-webhook-config-file without mode Webhook')
+  }
+  if (!kubeConfigFile && modes.includes('Webhook')) {
+    throw new UsageError('--authorization-mode Webhook needs --authorization-webhook-config-file')
+  }
+  const authorizedTtlMs = flags['authorization-webhook-cache-authorized-ttl']
+  const unauthorizedTtlMs = flags['authorization-webhook-cache-unauthorized-ttl']
+  const settings = {
+    version: flags['authorization-webhook-version'] ?? 'v1beta1',
+    ...(authorizedTtlMs !== undefined && { authorizedTtlMs }),
+    ...(unauthorizedTtlMs !== undefined && { unauthorizedTtlMs }),
+  }
+  return modes.map(mode => ({
+    mode,
+    ...(mode === 'Webhook' && kubeConfigFile && { webhook: { kubeConfigFile, settings } }),
+  }))
+}
+
+function modesOf(flags: ApiServerFlags): readonly AuthorizationMode[] {
+  const given = flags['authorization-mode']
+  if (given === undefined) return defaultAuthorizers.map(({ mode }) => mode)
+  try {
+    return parseModes(given)
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+async function readPolicies(
+  flags: ApiServerFlags,
+  reading: Reading,
+  configured: readonly ConfiguredAuthorizer[],
+): Promise<readonly AbacPolicy[]> {
+  const path = flags['authorization-policy-file']
+  const isAsked = configured.some(({ mode }) => mode === 'ABAC')
+  if (path && !isAsked) throw new UsageError('cannot specify --authorization-policy-file without mode ABAC')
+  if (!path && isAsked) throw new UsageError('the authorization mode ABAC needs --authorization-policy-file')
+  const file = { flag: 'authorization-policy-file', path } as const
+  return (await readWith(reading, file, text => parseAbacPolicies(text, path ?? ''))) ?? []
+}

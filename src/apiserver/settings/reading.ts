@@ -1,0 +1,67 @@
+/** Files that flags name. What is wrong with one is told with the flag and the path: that is what can be changed. */
+import { UsageError } from '#/base/flags.ts'
+import type { HttpClientTls } from '#/platform/http-client.ts'
+import type { Files } from '#/platform/platform.ts'
+import type { apiServerFlags } from '../flags.ts'
+
+export interface Reading {
+  readonly files: Files
+  /** The server that a kubeconfig file names. Rejects with Error that says what is wrong with the file. */
+  readonly readRemote: (path: string) => Promise<Remote>
+}
+
+/** Somebody who is asked over HTTP. */
+export interface Remote {
+  readonly url: string
+  readonly tls?: HttpClientTls
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+type FlagName = keyof typeof apiServerFlags
+
+/** Empty when the flag was not given. Throws UsageError. */
+async function readText(
+  { files }: Pick<Reading, 'files'>,
+  flag: FlagName,
+  path: string | undefined,
+): Promise<string> {
+  if (!path) return ''
+  return naming(flag, path, async () => Buffer.from(await files.read(path)).toString())
+}
+
+/** Undefined when the flag was not given. Throws UsageError. */
+export async function readWith<T>(
+  reading: Pick<Reading, 'files'>,
+  { flag, path }: { readonly flag: FlagName; readonly path: string | undefined },
+  parse: (text: string) => T,
+): Promise<T | undefined> {
+  if (!path) return undefined
+  const text = await readText(reading, flag, path)
+  return naming(flag, path, async () => parse(text))
+}
+
+/** Undefined when the flag was not given. Throws UsageError. */
+export async function readRemoteOf(
+  { readRemote }: Reading,
+  flag: FlagName,
+  path: string | undefined,
+): Promise<Remote | undefined> {
+  return path ? naming(flag, path, () => readRemote(path)) : undefined
+}
+
+async function naming<T>(flag: FlagName, path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw new UsageError(`--${flag} ${path}: ${whyNot(error)}`, { cause: error })
+  }
+}
+
+function whyNot(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return 'there is no such file'
+  if (code === 'EACCES') return 'it may not be read'
+  if (code === 'EISDIR') return 'it is a folder'
+  return error.message.trim().replaceAll(/\s*\n\s*/g, '; ')
+}

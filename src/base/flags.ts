@@ -1,0 +1,128 @@
+/**
+ * Flags of a command line as values: what each takes, what it says of itself, and how it is read. A table of them gives
+ * typed values and the help. They are written as those of Kubernetes' programs are: `--name value` or `--name=value`, a
+ * switch alone or with `=true` and `=false`, a list with commas or by saying the flag again.
+ */
+export interface Flag<T> {
+  /** What the help calls the value; absent for a switch, which is on when nothing is said. */
+  readonly value?: string
+  /** One line. */
+  readonly help: string
+  /** From what was given, in order and never empty. Throws UsageError that says what is wrong with it. */
+  readonly read: (texts: readonly string[]) => T
+}
+
+/** By name, without the dashes. */
+export type Flags = Readonly<Record<string, Flag<unknown>>>
+
+/** What was given, and nothing for the rest. */
+export type FlagValues<F extends Flags> = {
+  readonly [Name in keyof F]?: F[Name] extends Flag<infer T> ? T : never
+}
+
+/** The command line is wrong: whoever wrote it is told how, in one line. */
+export class UsageError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'UsageError'
+  }
+}
+
+/** Throws UsageError that names the flag. */
+export function readFlags<F extends Flags>(words: readonly string[], flags: F): FlagValues<F> {
+  const entries = [...collect(words, flags)].map(([name, texts]) => {
+    try {
+      return [name, flags[name]!.read(texts)]
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error
+      throw new UsageError(`--${name} ${texts.join(',')}: ${error.message}`, { cause: error })
+    }
+  })
+  return Object.fromEntries(entries) as FlagValues<F>
+}
+
+function collect(words: readonly string[], flags: Flags): ReadonlyMap<string, readonly string[]> {
+  const given = new Map<string, string[]>()
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index]!
+    const [, name = '', ownText] = /^--([^=]+)(?:=([^]*))?$/.exec(word) ?? []
+    if (name === '') throw new UsageError(`${word}: flags begin with two dashes, and there is nothing else`)
+    const flag = Object.hasOwn(flags, name) ? flags[name] : undefined
+    if (flag === undefined) throw new UsageError(`there is no flag --${name}`)
+    const text = ownText ?? (flag.value === undefined ? 'true' : words[++index])
+    if (text === undefined) throw new UsageError(`--${name} needs a value: ${flag.value}`)
+    given.set(name, [...(given.get(name) ?? []), text])
+  }
+  return given
+}
+
+/** A line for each, or two where the first has no room for both. */
+export function describeFlags(flags: Flags): string {
+  const lines = Object.entries(flags).map(([name, { value, help }]) => {
+    const head = `  --${name}${value === undefined ? '' : ` ${value}`}`
+    return head.length < helpColumn ? `${head.padEnd(helpColumn)}${help}\n` : `${head}\n${indent}${help}\n`
+  })
+  return lines.join('')
+}
+
+const helpColumn = 36
+const indent = ' '.repeat(helpColumn)
+
+/** One value, the last that was given. Undefined is no such value. */
+export function oneValue<T>(
+  value: string,
+  help: string,
+  { parse, what }: { readonly parse: (text: string) => T | undefined; readonly what: string },
+): Flag<T> {
+  const read = (texts: readonly string[]): T => {
+    const parsed = parse(texts.at(-1)!)
+    if (parsed === undefined) throw new UsageError(`not ${what}`)
+    return parsed
+  }
+  return { value, help, read }
+}
+
+export function text(value: string, help: string): Flag<string> {
+  return oneValue(value, help, { parse: each => each, what: 'a text' })
+}
+
+/** Each time the flag is said it adds one. */
+export function texts(value: string, help: string): Flag<readonly string[]> {
+  return { value, help, read: given => given }
+}
+
+/** Commas, and saying it again, both add. */
+export function list(value: string, help: string): Flag<readonly string[]> {
+  const read = (given: readonly string[]): readonly string[] =>
+    given.flatMap(each => (each === '' ? [] : each.split(',').map(item => item.trim())))
+  return { value, help, read }
+}
+
+/** On or off. */
+export function toggle(help: string): Flag<boolean> {
+  const read = (given: readonly string[]): boolean => {
+    const said = toggleTexts.get(given.at(-1)!.toLowerCase())
+    if (said === undefined) throw new UsageError('neither true nor false')
+    return said
+  }
+  return { help, read }
+}
+
+const toggleTexts: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['t', true],
+  ['1', true],
+  ['false', false],
+  ['f', false],
+  ['0', false],
+])
+
+export function wholeNumber(value: string, help: string): Flag<number> {
+  const parse = (given: string): number | undefined => (/^\d{1,15}$/.test(given) ? Number(given) : undefined)
+  return oneValue(value, help, { parse, what: 'a whole number from 0' })
+}
+
+export function choice<const T extends string>(choices: readonly T[], help: string): Flag<T> {
+  const parse = (given: string): T | undefined => choices.find(each => each === given)
+  return oneValue(choices.join('|'), help, { parse, what: `one of ${choices.join(', ')}` })
+}

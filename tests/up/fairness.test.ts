@@ -1,0 +1,110 @@
+/** A flood of one user does not slow another: who has to wait for how many others, by count and not by time. */
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { temporaryFolder } from '../temporary-folder.ts'
+import { startJsonService, type JsonService } from './json-service.ts'
+import { up } from './process.ts'
+
+const seats = 16
+
+test('while one user floods the server, another waits for no more than a few of its requests', async t => {
+  const folder = await temporaryFolder(t)
+  const gate = await openGate(t)
+  await writeFile(join(folder, 'tokens'), 'f,flooder,1\nq,quiet,2\n')
+  await writeFile(join(folder, 'gate.conf'), gate.kubeconfig)
+  const cluster = await up(
+    t,
+    join(folder, 'data'),
+    `--store memory --token-auth-file ${folder}/tokens`,
+    `--max-requests-inflight ${seats - 4} --max-mutating-requests-inflight 4`,
+    `--authorization-mode RBAC,Webhook --authorization-webhook-config-file ${folder}/gate.conf`,
+  )
+  const ca = await readFile(join(folder, 'data', 'pki', 'ca.crt'))
+  const session = (): ClientHttp2Session => {
+    const opened = connect(cluster.url, { ca })
+    t.after(() => opened.destroy())
+    return opened
+  }
+  const answers: number[] = []
+  const floods = Array.from({ length: 6 }, session)
+  for (let index = 0; index < 600; index++) {
+    // Each is about another namespace, so that nobody remembers what was said of the one before.
+    const sent = send(floods[index % floods.length]!, 'f', `/api/v1/namespaces/n${index}/pods`)
+    sent.then(({ status }) => answers.push(status)).catch(() => undefined)
+  }
+  // Some hold all the seats they can get, others wait in queues, and for the rest there is no room.
+  await until(() => answers.includes(429))
+  const quiet = session()
+  for (let index = 0; index < 5; index++) {
+    const letThrough = gate.letThrough
+    let answer: IncomingHttpHeaders | undefined
+    void send(quiet, 'q', `/api/v1/namespaces/q${index}/pods`).then(({ headers }) => {
+      answer = headers
+    })
+    await until(() => answer !== undefined || gate.release())
+    assert.equal(answer?.[':status'], 200)
+    assert.ok(
+      gate.letThrough - letThrough <= 2 * seats,
+      `it waited for ${gate.letThrough - letThrough} others`,
+    )
+    assert.match(String(answer?.['x-kubernetes-pf-flowschema-uid']), /^[0-9a-f-]{36}$/)
+    assert.match(String(answer?.['x-kubernetes-pf-prioritylevel-uid']), /^[0-9a-f-]{36}$/)
+  }
+  assert.ok(gate.held > 0, 'the flood has not come to its end')
+})
+
+interface Gate extends JsonService {
+  readonly held: number
+  readonly letThrough: number
+  /** Lets one through that is held; says that it did no more than that. */
+  release(): false
+}
+
+/** A service that allows everything, but takes its time with one user until it is told to answer. */
+async function openGate(t: TestContext): Promise<Gate> {
+  const held: (() => void)[] = []
+  let letThrough = 0
+  const service = await startJsonService(t, async body => {
+    const review = body as { readonly spec: { readonly user: string } }
+    if (review.spec.user === 'flooder') await new Promise<void>(resolve => void held.push(resolve))
+    return { ...review, status: { allowed: true } }
+  })
+  return {
+    ...service,
+    get held() {
+      return held.length
+    },
+    get letThrough() {
+      return letThrough
+    },
+    release: () => {
+      const answer = held.shift()
+      if (answer) letThrough++
+      answer?.()
+      return false
+    },
+  }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise(resolve => void setTimeout(resolve, 5))
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+}
+
+function send(session: ClientHttp2Session, token: string, path: string): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const stream = session.request({ ':path': path, 'authorization': `Bearer ${token}` })
+  stream.on('response', headers => {
+    stream.resume().on('end', () => resolve({ status: Number(headers[':status']), headers }))
+  })
+  stream.on('error', reject)
+  stream.end()
+  return promise
+}

@@ -1,0 +1,112 @@
+/** `k8ts up` as a process of its own, and a client of it: an administrator, or whoever the test says. */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+export const script: string = fileURLToPath(new URL('../../k8ts', import.meta.url))
+
+export interface Running {
+  readonly child: ChildProcess
+  /** Both streams, as far as they have come. */
+  readonly output: () => string
+  readonly url: URL
+  readonly open: (path: string, options?: RequestOptions, body?: string) => Promise<IncomingMessage>
+  readonly ask: (path: string, options?: RequestOptions, body?: string) => Promise<Answered>
+  /** As somebody who shows these headers and no certificate; the body, when there is one, is posted as JSON. */
+  readonly askAs: (
+    headers: Readonly<Record<string, string>>,
+    path: string,
+    body?: unknown,
+  ) => Promise<Answered>
+}
+
+export interface Answered {
+  readonly status: number
+  readonly text: string
+  readonly headers: IncomingMessage['headers']
+}
+
+/** Starts `k8ts up --no-node` with flags, divided by spaces, and waits until it says that it is ready. */
+export async function up(
+  t: Pick<TestContext, 'after'>,
+  folder: string,
+  ...flags: readonly string[]
+): Promise<Running> {
+  const words = flags.flatMap(each => each.split(' '))
+  const child = spawn(script, ['up', '--no-node', '--data-dir', folder, '--port', '0', ...words])
+  t.after(() => child.kill('SIGKILL'))
+  let output = ''
+  child.stderr.on('data', chunk => {
+    output += chunk
+  })
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', chunk => {
+      output += chunk
+      if (/^ready in /m.test(output)) resolve()
+    })
+    child.once('exit', () => reject(new Error(`it ended before it was ready: ${output}`)))
+  })
+  const kubeconfig = await readFile(join(folder, 'admin.conf'), 'utf8')
+  const field = (name: string): string => new RegExp(`${name}: (\\S+)`).exec(kubeconfig)![1]!
+  const pem = (name: string): string => Buffer.from(field(name), 'base64').toString()
+  const url = new URL(field('server'))
+  const ca = pem('certificate-authority-data')
+  const certificate = { cert: pem('client-certificate-data'), key: pem('client-key-data') }
+  const open: Running['open'] = async (path, options = {}, body) => {
+    const request = httpsRequest(new URL(path, url), { ca, ...certificate, agent: false, ...options })
+    request.end(body)
+    const [response] = await once(request, 'response')
+    return response
+  }
+  const ask: Running['ask'] = async (...question) => {
+    const response = await open(...question)
+    return { status: response.statusCode!, text: await textOf(response), headers: response.headers }
+  }
+  const askAs: Running['askAs'] = (headers, path, body) => {
+    const nobody = { cert: undefined, key: undefined }
+    if (body === undefined) return ask(path, { ...nobody, headers })
+    const options = { ...nobody, method: 'POST', headers: { ...json, ...headers } }
+    return ask(path, options, JSON.stringify(body))
+  }
+  return { child, output: () => output, url, open, ask, askAs }
+}
+
+const json = { 'content-type': 'application/json' }
+
+/** As an administrator. */
+export async function post({ ask }: Running, path: string, body: unknown): Promise<Answered> {
+  return ask(path, { method: 'POST', headers: json }, JSON.stringify(body))
+}
+
+/** Whom the server takes somebody for, by what the headers show. */
+export async function whoAmI(
+  { askAs }: Running,
+  headers: Readonly<Record<string, string>>,
+): Promise<unknown> {
+  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+  const { status, text } = await askAs(headers, '/apis/authentication.k8s.io/v1/selfsubjectreviews', review)
+  if (status !== 201) return status
+  const answer = JSON.parse(text) as { readonly status: { readonly userInfo: unknown } }
+  return answer.status.userInfo
+}
+
+export async function textOf(response: IncomingMessage): Promise<string> {
+  return Buffer.concat(await response.toArray()).toString()
+}
+
+export async function stop({ child }: Running, signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') {
+  const startedMs = performance.now()
+  child.kill(signal)
+  const [code] = await once(child, 'exit')
+  return { code: code as number | null, ms: performance.now() - startedMs }
+}
+
+/** Runs `k8ts up` to its end. */
+export function run(...parameters: readonly string[]) {
+  return spawnSync(script, ['up', ...parameters], { encoding: 'utf8' })
+}
