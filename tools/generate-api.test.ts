@@ -45,6 +45,11 @@ test('types are JSON, read-only, and optional where the API says so', () => {
   check('apps/v1.ts', 'readonly template: core.PodTemplateSpec\n')
   check('apiextensions/v1.ts', 'readonly items?: JSONSchemaProps | readonly JSONSchemaProps[]\n')
   check('apiextensions/v1.ts', "readonly 'x-kubernetes-preserve-unknown-fields'?: boolean\n")
+  check(
+    'public/core/v1.ts',
+    "export type * from '../../core/v1.ts'\nexport * from '../../core/v1-resources.ts'\n",
+  )
+  check('public/meta/v1.ts', "export type * from '../../meta/v1.ts'\n")
   check('core/v1-resources.ts', 'export const configMaps: Resource<ConfigMap> =')
 })
 

@@ -1,8 +1,8 @@
 /**
- * Writes `src/api/generated`: the API's types, run-time definitions, documentation, parameters and table of
- * resources, from the models of the npm package `@kubernetes/client-node` and the overlays in
- * `src/api/kinds`. It does nothing when neither those nor the generator itself have changed since the last
- * time.
+ * Writes `src/api/generated`: the API's types, run-time definitions, documentation, parameters, table of
+ * resources and the modules that the package shows to its users, from the models of the npm package
+ * `@kubernetes/client-node` and the overlays in `src/api/kinds`. It does nothing when neither those nor the
+ * generator itself have changed since the last time.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,6 +12,7 @@ import type { Overlays } from '#/api/kinds/overlay.ts'
 import { applyOverlays } from './generate-api/apply-overlay.ts'
 import { buildDefinitions } from './generate-api/definitions.ts'
 import { emitDefinitions, emitDocumentation } from './generate-api/emit-definitions.ts'
+import { emitPublicModules } from './generate-api/emit-public.ts'
 import { emitResourceConstants, emitResourceTable } from './generate-api/emit-resources.ts'
 import { emitTypes } from './generate-api/emit-types.ts'
 import { readModels, type Model } from './generate-api/models.ts'
@@ -74,13 +75,14 @@ export function generate(contents: PackageContents, overlays: Overlays): Readonl
   const names = nameDefinitions(models, operations)
   const definitions = applyOverlays(buildDefinitions(models, names), overlays)
   const rows = buildResources(operations, names, overlays)
+  const modules = new Map([...emitTypes(definitions), ...emitResourceConstants(rows)])
   return new Map([
     ['definitions.json', emitDefinitions({ definitions, kinds: sharedKinds(rows, overlays) })],
     ['documentation.json', emitDocumentation(definitions)],
     ['parameters.json', `${JSON.stringify(parameters, undefined, 1)}\n`],
     ['resources.json', emitResourceTable(rows)],
-    ...emitTypes(definitions),
-    ...emitResourceConstants(rows),
+    ...modules,
+    ...emitPublicModules([...modules.keys()]),
   ])
 }
 

@@ -35,6 +35,8 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
    * meant.
    */
   readonly warnings?: (object: T, before: T | undefined) => readonly string[]
+  /** What everybody hears who uses the kind at all: `is deprecated in v1.19+`. */
+  readonly deprecation?: string
   /** Subresources beside the status that are parts of the object: `ephemeralcontainers`, `approval`. */
   readonly parts?: Readonly<Record<string, KindPart<T>>>
   /** Values that a field selector may ask for beside `metadata.name` and `metadata.namespace`. */

@@ -2,14 +2,13 @@
 import type { Pod, PodSpec } from './generated/core/v1.ts'
 import { qosClassOf } from './kinds/core/pod/qos-class.ts'
 import { aggregateContainers, amountsOf, type Amounts } from './kinds/core/pod/resource-amounts.ts'
-import { isExtended } from './kinds/core/pod/resource-names.ts'
+import { isExtended, isPodLevel } from './kinds/core/pod/resource-names.ts'
 import { addQuantities, zeroQuantity } from './quantity.ts'
 
 /** The most that the pod asks for at any moment: what it says as a whole, and otherwise what its containers come to. */
 export function podAmounts(spec: PodSpec, kind: 'requests' | 'limits'): Amounts {
   const sums = new Map(aggregateContainers(spec, kind))
-  for (const [name, amount] of amountsOf(spec.resources?.[kind]))
-    if (wholePod.has(name)) sums.set(name, amount)
+  for (const [name, amount] of amountsOf(spec.resources?.[kind])) if (isPodLevel(name)) sums.set(name, amount)
   return sums
 }
 
@@ -20,9 +19,6 @@ export function podRequests(spec: PodSpec): Amounts {
     sums.set(name, addQuantities(sums.get(name) ?? zeroQuantity, amount))
   return sums
 }
-
-/** What limits of whole pods are about. */
-const wholePod: ReadonlySet<string> = new Set(['cpu', 'memory'])
 
 /** The pod asks for nothing, and is the first to go when its node runs short. */
 export function isBestEffort(pod: Pod): boolean {

@@ -16,6 +16,7 @@ import type { RemoteAccess, TolerationSeconds } from './admission/plugin-context
 import { mutatingAdmissionPolicyHooks, validatingAdmissionPolicyHooks } from './admission/policy-hooks.ts'
 import { webhookConfigurationHooks } from './admission/webhook-configuration-hooks.ts'
 import type { PortRange } from './allocation/node-ports.ts'
+import { AllocationRepair } from './allocation/repair.ts'
 import { serviceHooks } from './allocation/service-hooks.ts'
 import type { Audit } from './audit.ts'
 import { Authentication, type AuthenticationSettings } from './authn.ts'
@@ -187,6 +188,8 @@ export class ApiServer {
       port,
     })
     await reconcileRoles(own)
+    const repairRun = new AllocationRepair(this.#registry).run(signal)
+    this.#running = Promise.all([this.#running, repairRun]).then(() => undefined)
     this.#isReady = true
   }
 

@@ -15,7 +15,8 @@ import { createObject } from './registry/create-object.ts'
 export type BootstrapOptions = ServiceOptions
 
 export async function bootstrap(registry: Registry, options: BootstrapOptions): Promise<void> {
-  for (const object of objects(options)) await ensure(registry, object)
+  const today = new Date(registry.platform.clock.now()).toISOString().slice(0, 10)
+  for (const object of [...objects(options), tokenTracking(today)]) await ensure(registry, object)
 }
 
 function objects(options: BootstrapOptions): readonly KubernetesObject[] {
@@ -51,6 +52,17 @@ function resourceOf({ scheme }: Registry, object: KubernetesObject): Resource | 
 
 function namespace(name: string): KubernetesObject {
   return { kind: 'Namespace', apiVersion: 'v1', metadata: { name } }
+}
+
+/** Since when the use of tokens in secrets is noted: who was not used for long after that is used no more. */
+function tokenTracking(since: string): KubernetesObject {
+  const object = {
+    kind: 'ConfigMap',
+    apiVersion: 'v1',
+    metadata: { namespace: 'kube-system', name: 'kube-apiserver-legacy-service-account-token-tracking' },
+    data: { since },
+  }
+  return object
 }
 
 function serviceCidr(cidrs: readonly string[]): KubernetesObject {

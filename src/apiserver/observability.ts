@@ -1,6 +1,7 @@
 /**
- * What is said of the server itself: `/healthz`, `/livez`, `/readyz` and `/metrics`. It is answered in front
- * of the rest, so that a server that is still starting, or has lost its store, can say so.
+ * What is said of the server itself: `/healthz`, `/livez`, `/readyz` and `/metrics`, and below `/debug` of what
+ * runs beside it. It is answered in front of the rest, so that a server that is still starting, or has lost its
+ * store, can say so.
  */
 import { apiError, serviceUnavailable } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -12,6 +13,7 @@ import { allowed, type Authorizer } from './authz/authorizer.ts'
 import type { Health } from './health.ts'
 import type { Metrics } from './metrics.ts'
 import { pipeline, type Handle } from './pipeline.ts'
+import type { ApiResponse } from './request.ts'
 import { authenticate, authorize } from './stages.ts'
 
 export interface ObservabilityOptions {
@@ -24,6 +26,8 @@ export interface ObservabilityOptions {
   /** Who may look, once the server has started; administrators alone until then, and anybody at the health. */
   readonly authorizer?: () => Authorizer | undefined
   readonly audit?: Audit
+  /** What there is to say below `/debug/`; undefined where there is nothing. */
+  readonly debug?: (path: string) => object | undefined
   /** The rest of the server; undefined until it has started. */
   readonly server: () => Handle | undefined
 }
@@ -47,6 +51,8 @@ export function withObservability(options: ObservabilityOptions): Handle {
   ]
   const observe = pipeline(platform, stages, async ({ request }) => {
     if (request.path === '/metrics') return metrics.answer()
+    const said = request.path.startsWith('/debug/') ? options.debug?.(request.path) : undefined
+    if (said !== undefined) return jsonAnswer(said)
     const answer = await health.answer(request.path, request.query)
     if (answer === undefined) throw apiError('NotFound', 'the server could not find the requested resource')
     return answer
@@ -58,7 +64,12 @@ export function withObservability(options: ObservabilityOptions): Handle {
   }
 }
 
-const observed = /^\/(?:metrics$|(?:healthz|livez|readyz)(?:\/|$))/
+function jsonAnswer(value: object): ApiResponse {
+  const bytes = (): Uint8Array[] => [Buffer.from(JSON.stringify(value))]
+  return { status: 200, body: { type: 'value', mediaType: 'application/json', value, bytes } }
+}
+
+const observed = /^\/(?:metrics$|debug\/|(?:healthz|livez|readyz)(?:\/|$))/
 
 /** Roles are not read yet: anybody may ask how the server is, and administrators what they like. */
 const whileStarting: Authorizer = {

@@ -1,6 +1,6 @@
 /** From what a request is about to the handler of its verb. Built-in and custom kinds go the same way. */
 import { apiError, methodNotAllowed, type ApiError } from '#/api/errors.ts'
-import type { Resource } from '#/api/resource.ts'
+import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import { create } from './handlers/create.ts'
 import type { Call } from './handlers/call.ts'
 import { remove } from './handlers/delete.ts'
@@ -59,6 +59,10 @@ export class Router {
     const resource = registry.scheme.byResource(info)
     if (resource === undefined) throw noSuchResource()
     const handler = this.#handler(resource, info)
+    const { deprecation } = rulesOf(resource)
+    if (deprecation !== undefined) {
+      context.warnings.add(`${apiVersionOf(resource)} ${resource.kind} ${deprecation}`)
+    }
     const negotiated = negotiate(request.headers['accept'], request.query, request.headers['user-agent'])
     const objects = objectsFor(registry, request.query)
     return handler({ registry, context, info, resource, objects, view: new View(resource, negotiated) })

@@ -60,7 +60,7 @@ async function read(line: string): Promise<ApiServerSettings> {
       if (path === '/hook.conf') return remote
       throw new Error('no server in it')
     },
-    defaults: { serviceAccountIssuer: 'https://own', enabledPlugins: [], disabledPlugins: [] },
+    defaults: { serviceAccountIssuer: 'https://own', enabledPlugins: [] },
   })
 }
 

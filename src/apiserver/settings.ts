@@ -49,7 +49,6 @@ export interface ReadingOptions extends Reading {
   readonly defaults: {
     readonly serviceAccountIssuer: string
     readonly enabledPlugins: readonly string[]
-    readonly disabledPlugins: readonly string[]
   }
 }
 
@@ -96,13 +95,13 @@ export function refuseProxiesAmongClients(clients: string, proxies: Partial<Fron
 
 /** Flags say what differs from what the cluster chooses. */
 async function readPlugins(flags: ApiServerFlags, options: ReadingOptions): Promise<MakeAdmissionPlugins> {
-  const { enabledPlugins, disabledPlugins } = options.defaults
+  const { enabledPlugins } = options.defaults
   const { 'enable-admission-plugins': enable = [], 'disable-admission-plugins': disable = [] } = flags
   const configurationFile = flags['admission-control-config-file']
   try {
     return await readAdmission(options.files, {
       enable: [...enable, ...enabledPlugins.filter(name => !disable.includes(name))],
-      disable: [...disable, ...disabledPlugins.filter(name => !enable.includes(name))],
+      disable,
       ...(configurationFile && { configurationFile }),
     })
   } catch (error) {

@@ -26,4 +26,8 @@ export class LruMap<Key, Value> {
     if (this.#entries.size <= this.#sizeMax) return
     for (const oldest of this.#entries.keys()) return void this.#entries.delete(oldest)
   }
+
+  delete(key: Key): void {
+    this.#entries.delete(key)
+  }
 }

@@ -7,9 +7,10 @@ import { deployments } from '#/api/generated/apps/v1-resources.ts'
 import { parseSelector } from '#/api/parse-selector.ts'
 import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
 import { Simulation } from '#/platform/simulated.ts'
+import { chunkOf, valueResponse } from '#/simulation/responses.ts'
 import { clientOf, type Client, type ClientOptions, type WatchEvent } from './client.ts'
 import { inProcessTransport } from './in-process.ts'
-import { chunkOf, SmallServer, valueResponse } from './testdata/small-server.ts'
+import { SmallServer } from './testdata/small-server.ts'
 import { TransportError } from './transport.ts'
 
 const web = { namespace: 'default', name: 'web' }

@@ -6,11 +6,12 @@ import type { Event } from '#/api/generated/core/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
 import { Simulation } from '#/platform/simulated.ts'
+import { valueResponse } from '#/simulation/responses.ts'
 import { clientOf } from './client.ts'
 import { EventRecorder } from './event-recorder.ts'
 import { inProcessTransport } from './in-process.ts'
-import { misbehave, type Misbehaviour } from './testdata/misbehave.ts'
-import { SmallServer, valueResponse } from './testdata/small-server.ts'
+import { misbehave, type Misbehaviour } from '#/simulation/misbehave.ts'
+import { SmallServer } from './testdata/small-server.ts'
 
 const pod: KubernetesObject = {
   apiVersion: 'v1',

@@ -11,7 +11,7 @@ import { inProcessTransport } from './in-process.ts'
 import { Informer, type Change } from './informer.ts'
 import { Informers } from './informers.ts'
 import { httpOverHandle } from './testdata/http-over-handle.ts'
-import { misbehave, requestFaults, streamFaults, type Misbehaviour } from './testdata/misbehave.ts'
+import { misbehave, requestFaults, streamFaults, type Misbehaviour } from '#/simulation/misbehave.ts'
 import { SmallServer, type SmallServerOptions } from './testdata/small-server.ts'
 
 const collection = '/api/v1/configmaps'

@@ -5,11 +5,13 @@
  * and looks at the copy later.
  */
 import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { abortable } from './abort.ts'
 import type { ObjectEvent } from './client.ts'
 import { ObjectStore, type IndexBy, type ObjectIndex } from './object-store.ts'
-import { Reflector, type ReflectorOptions } from './reflector.ts'
+import { isNewer } from './reflector/resource-version.ts'
+import { Reflector, type ReflectorOptions, type Selection } from './reflector.ts'
 
 /** Told once for each change, in order, after the copy has it; nothing it does may wait. */
 export type ChangeHandler<T> = (key: string, change: Change<T>) => void
@@ -34,21 +36,37 @@ export type InformerOptions<T extends KubernetesObject> = Omit<ReflectorOptions<
 const resyncJitter = 0.1
 
 export class Informer<T extends KubernetesObject> {
+  /** What the copy is of. */
+  readonly resource: Resource<T>
+  readonly selection: Selection
   readonly #platform: Platform
   readonly #reflector: Reflector<T>
   readonly #store = new ObjectStore<T>()
   readonly #handlers = new Map<ChangeHandler<T>, HandlerOptions>()
   readonly #synced = Promise.withResolvers<void>()
   readonly #namespaces: ObjectIndex<T>
+  /** Those who wait for the copy to show something. */
+  readonly #waiting = new Set<() => void>()
+  /** The copy is as new as this version. */
+  #version: string | undefined
   #hasSynced = false
   #running: AbortSignal | undefined
 
   constructor(options: InformerOptions<T>) {
+    this.resource = options.resource
+    this.selection = options.selection ?? {}
     this.#platform = options.platform
     this.#namespaces = this.#store.index('namespace', object => [object.metadata?.namespace ?? ''])
     const sink = {
-      replace: (objects: ReadonlyMap<string, T>) => this.#replace(objects),
-      apply: (event: ObjectEvent<T>) => this.#apply(event),
+      replace: (objects: ReadonlyMap<string, T>, version: string) => {
+        this.#replace(objects)
+        this.#advance(version)
+      },
+      apply: (event: ObjectEvent<T>) => {
+        this.#apply(event)
+        this.#advance(event.object.metadata?.resourceVersion)
+      },
+      advance: (version: string) => this.#advance(version),
     }
     this.#reflector = new Reflector({ ...options, sink })
   }
@@ -60,6 +78,24 @@ export class Informer<T extends KubernetesObject> {
 
   waitForSync(signal: AbortSignal): Promise<void> {
     return abortable(this.#synced.promise, signal)
+  }
+
+  /** Whether the copy is as new as this version of one of its objects. */
+  hasSeen(version: string): boolean {
+    return this.#version !== undefined && !isNewer(version, this.#version)
+  }
+
+  /** Resolves when the condition, which is about the copy, holds; rejects when aborted first. */
+  async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
+    while (!condition()) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#waiting.add(resolve)
+      try {
+        await abortable(promise, signal)
+      } finally {
+        this.#waiting.delete(resolve)
+      }
+    }
   }
 
   /** Follows the server until aborted. The copy stays as it then is. */
@@ -94,6 +130,11 @@ export class Informer<T extends KubernetesObject> {
     if (this.#running) this.#startResync(handler, options)
     for (const [key, after] of this.#store.entries()) this.#call(handler, key, { before: undefined, after })
     return () => void this.#handlers.delete(handler)
+  }
+
+  #advance(version: string | undefined): void {
+    this.#version = version ?? this.#version
+    for (const wake of this.#waiting) wake()
   }
 
   #apply({ type, object }: ObjectEvent<T>): void {

@@ -36,6 +36,11 @@ export class Informers {
     return informer
   }
 
+  /** Those that somebody has asked for. */
+  all(): readonly Informer<KubernetesObject>[] {
+    return [...this.#informers.values()]
+  }
+
   /** Runs all of them, also those that come later, until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal

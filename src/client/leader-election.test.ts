@@ -6,7 +6,7 @@ import { Simulation } from '#/platform/simulated.ts'
 import { clientOf, type Client } from './client.ts'
 import { inProcessTransport } from './in-process.ts'
 import { LeaderElection, newIdentity } from './leader-election.ts'
-import { misbehave, type Misbehaviour } from './testdata/misbehave.ts'
+import { misbehave, type Misbehaviour } from '#/simulation/misbehave.ts'
 import { SmallServer } from './testdata/small-server.ts'
 
 const lease = { namespace: 'kube-system', name: 'scheduler' }

@@ -20,10 +20,12 @@ export type Selection = Pick<
 >
 
 export interface ReflectorSink<T> {
-  /** All there is at one moment. What is not in it is gone. */
-  replace(objects: ReadonlyMap<string, T>): void
+  /** All there is at one moment, which the version names. What is not in it is gone. */
+  replace(objects: ReadonlyMap<string, T>, version: string): void
   /** One change after that moment. */
   apply(event: ObjectEvent<T>): void
+  /** Nothing else has changed up to this version. */
+  advance(version: string): void
 }
 
 export interface ReflectorOptions<T extends KubernetesObject> {
@@ -154,7 +156,7 @@ export class Reflector<T extends KubernetesObject> {
   #replace(objects: ReadonlyMap<string, T>, resourceVersion: string): void {
     this.#progress = true
     this.#position = resourceVersion
-    this.#options.sink.replace(objects)
+    this.#options.sink.replace(objects, resourceVersion)
   }
 
   /**
@@ -165,7 +167,8 @@ export class Reflector<T extends KubernetesObject> {
     if (version === undefined || this.#position === undefined || !isNewer(version, this.#position)) return
     this.#progress = true
     this.#position = version
-    if (event.type !== 'BOOKMARK') this.#options.sink.apply(event)
+    if (event.type === 'BOOKMARK') this.#options.sink.advance(version)
+    else this.#options.sink.apply(event)
   }
 
   #recover(tried: Attempt, error: unknown): number {

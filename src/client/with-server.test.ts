@@ -18,7 +18,7 @@ import { inProcessTransport } from './in-process.ts'
 import { Informer } from './informer.ts'
 import { LeaderElection } from './leader-election.ts'
 import { httpOverHandle } from './testdata/http-over-handle.ts'
-import { misbehave, requestFaults, streamFaults, type Misbehaviour } from './testdata/misbehave.ts'
+import { misbehave, requestFaults, streamFaults, type Misbehaviour } from '#/simulation/misbehave.ts'
 
 const web = { namespace: 'default', name: 'web' }
 

@@ -7,6 +7,7 @@
 import { backoffMs } from '#/base/backoff.ts'
 import { Deque } from '#/base/deque.ts'
 import { TokenBucket, type BucketLimits } from '#/base/token-bucket.ts'
+import { isApiError } from '#/api/errors.ts'
 import type { Clock, Platform } from '#/platform/platform.ts'
 import { DelayedKeys } from './workqueue/delayed-keys.ts'
 
@@ -91,7 +92,8 @@ export class WorkQueue {
 
   addAfter(key: string, delayMs: number): void {
     if (delayMs <= 0) this.add(key)
-    else if (!this.#closed) this.#delayed.add(key, delayMs)
+    // In whole milliseconds: who waits for the remainder of a subtraction must not be back before time has passed.
+    else if (!this.#closed) this.#delayed.add(key, Math.ceil(delayMs))
   }
 
   /** After a failure: the more of them, the later. */
@@ -160,7 +162,8 @@ export class WorkQueue {
   }
 
   /**
-   * Works with so many keys at a time until aborted; then no more is begun, and it resolves when all is done.
+   * Works with so many keys at a time until aborted; then no more is begun, the queue is closed, and it resolves when
+   * all is done.
    */
   async run(options: {
     readonly workers: number
@@ -169,6 +172,12 @@ export class WorkQueue {
   }): Promise<void> {
     const { workers, signal, work } = options
     await Promise.all(Array.from({ length: workers }, () => this.#workUntil(signal, work)))
+    this.close()
+  }
+
+  /** Keys that wait or are worked on now. */
+  busyKeys(): readonly string[] {
+    return [...new Set([...this.#working.keys(), ...this.#dirty.keys()])]
   }
 
   metrics(): WorkQueueMetrics {
@@ -193,8 +202,11 @@ export class WorkQueue {
       } catch (error) {
         this.addAgain(key)
         const failures = this.failuresOf(key)
+        // To lose a race is nothing special: what won is on its way, and the next try sees it.
+        const isRace = isApiError(error, 'Conflict') || (isApiError(error, 'NotFound') && failures === 1)
+        const level = isRace ? 'debug' : 'warn'
         if (!signal.aborted) {
-          this.#log.warn('work failed and is tried again', { queue: this.name, key, failures, error })
+          this.#log[level]('work failed and is tried again', { queue: this.name, key, failures, error })
         }
       } finally {
         this.done(key)

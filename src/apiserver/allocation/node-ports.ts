@@ -43,6 +43,18 @@ export async function returnPorts(registry: Registry, ports: readonly number[]):
   })
 }
 
+/** Ports that are in use are held from now on, and those that leaked are not. Gives those that are held for nobody. */
+export async function repairPorts(
+  registry: Registry,
+  { inUse, leaked }: { readonly inUse: ReadonlySet<number>; readonly leaked: ReadonlySet<number> },
+): Promise<readonly number[]> {
+  return change(registry, held => {
+    for (const port of leaked) held.delete(port)
+    for (const port of inUse) held.add(port)
+    return held.ports().filter(port => !inUse.has(port))
+  })
+}
+
 async function change(
   registry: Registry,
   work: (held: HeldPorts) => readonly number[],
@@ -56,6 +68,7 @@ async function change(
     if (object?.range === range) held.load(object.data)
     else if (object) await addOfServices(registry, held)
     const result = work(held)
+    if (object?.range === range && object.data === held.data) return result
     const changed: RangeAllocation = {
       kind: 'RangeAllocation',
       apiVersion: 'v1',
@@ -131,6 +144,12 @@ class HeldPorts {
   has(port: number): boolean {
     const index = port - this.range.from
     return ((this.#bits[index >> 3] ?? 0) & (1 << (index & 7))) !== 0
+  }
+
+  /** All that are held, the lowest first. */
+  ports(): readonly number[] {
+    const { from, to } = this.range
+    return Array.from({ length: to - from + 1 }, (_, index) => from + index).filter(port => this.has(port))
   }
 
   add(port: number): void {

@@ -24,6 +24,9 @@ export interface ServiceName {
 /** Why an address cannot be had, in the words of the API. */
 export class AddressError extends Error {}
 
+const managedByLabel = 'ipaddress.kubernetes.io/managed-by'
+const allocatorName = 'ipallocator.k8s.io'
+
 /** The families that services may have, the preferred one first. */
 export function serviceFamilies(registry: Registry): readonly IpFamily[] {
   const families = ranges(registry).map(range => range.family)
@@ -62,6 +65,20 @@ export async function returnAddress(
   }
 }
 
+/** Holds an address that the service has, if nobody else does. */
+export async function holdAddress(
+  registry: Registry,
+  service: ServiceName,
+  address: string,
+): Promise<boolean> {
+  return tryTake(registry, service, address)
+}
+
+/** Whether an address is one of those that services get, and not one that somebody keeps for himself. */
+export function isAllocated({ metadata }: IPAddress): boolean {
+  return metadata?.labels?.[managedByLabel] === allocatorName
+}
+
 async function takeAsked(registry: Registry, service: ServiceName, asked: string): Promise<string> {
   const ip = parseIp(asked)
   const around = ip === undefined ? [] : await rangesThat(registry, range => cidrContains(range, ip))
@@ -87,7 +104,7 @@ async function tryTake(registry: Registry, service: ServiceName, address: string
       name: address,
       labels: {
         'ipaddress.kubernetes.io/ip-family': address.includes(':') ? 'IPv6' : 'IPv4',
-        'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io',
+        [managedByLabel]: allocatorName,
       },
     },
     spec: { parentRef: { group: '', resource: 'services', ...service } },

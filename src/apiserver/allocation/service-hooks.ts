@@ -192,7 +192,7 @@ function familyName(family: IpFamily): string {
   return family === 6 ? 'IPv6' : 'IPv4'
 }
 
-function addressesOf({ spec = {} }: Service): readonly string[] {
+export function addressesOf({ spec = {} }: Service): readonly string[] {
   if (spec.type === 'ExternalName') return []
   return (spec.clusterIPs ?? []).filter(address => address !== 'None' && address !== '')
 }

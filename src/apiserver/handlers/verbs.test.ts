@@ -180,6 +180,23 @@ test('unknown fields are dropped, warned of or refused as the request says', asy
   assert.deepEqual([ignored.code, ignored.headers], [201, undefined])
 })
 
+test('who uses what is deprecated is told so, whatever he does', async t => {
+  const { request } = await startTestServer(t)
+  const endpoints = '/api/v1/namespaces/default/endpoints'
+  const warning = ['299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"']
+  const answers = [
+    await request('POST', endpoints, { metadata: { name: 'a' } }),
+    await request('GET', `${endpoints}/a`),
+    await request('GET', endpoints),
+    await request('DELETE', `${endpoints}/a`),
+  ]
+  for (const { code, headers } of answers)
+    assert.deepEqual([code < 300, headers?.['warning']], [true, warning])
+  const statuses = await request('GET', '/api/v1/componentstatuses')
+  assert.deepEqual(statuses.headers?.['warning'], ['299 - "v1 ComponentStatus is deprecated in v1.19+"'])
+  assert.equal((await request('GET', maps)).headers?.['warning'], undefined)
+})
+
 test('an object that is wrong in several ways gets 422 with all of them, and nothing is stored', async t => {
   const { request } = await startTestServer(t)
   const refused = await request('POST', maps, {

@@ -60,6 +60,8 @@ function bind(pod: Pod, { target, metadata = {} }: Binding, now: string): Kubern
     throw conflict(subject, `pod ${subject.name} is already assigned to node "${pod.spec.nodeName}"`)
   if (pod.spec?.schedulingGates?.length)
     throw conflict(subject, `pod ${subject.name} has non-empty .spec.schedulingGates`)
+  // The pod has a node now, and room that was made for it elsewhere is free.
+  const { nominatedNodeName: _nominated, ...status } = pod.status ?? {}
   return {
     ...pod,
     metadata: {
@@ -68,7 +70,7 @@ function bind(pod: Pod, { target, metadata = {} }: Binding, now: string): Kubern
       ...(metadata.annotations && { annotations: { ...pod.metadata?.annotations, ...metadata.annotations } }),
     },
     spec: { ...pod.spec, nodeName: target.name },
-    status: { ...pod.status, conditions: withScheduled(pod.status?.conditions ?? [], now) },
+    status: { ...status, conditions: withScheduled(pod.status?.conditions ?? [], now) },
   } as Pod
 }
 

@@ -19,6 +19,7 @@ import type { JsonValue } from '#/api/json-value.ts'
 import { applyPatch } from '#/api/patch.ts'
 import type { ApiRequest, ApiResponse, StreamChunk } from '#/api/transport.ts'
 import type { Clock } from '#/platform/platform.ts'
+import { chunkOf, valueResponse } from '#/simulation/responses.ts'
 
 export interface ServerEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
@@ -245,16 +246,6 @@ interface Watch {
   readonly initial: boolean
   readonly endMs: number
   readonly signal: AbortSignal
-}
-
-export function valueResponse(value: object, status: number): ApiResponse {
-  const bytes = (): readonly Uint8Array[] => [Buffer.from(JSON.stringify(value))]
-  return { status, body: { type: 'value', mediaType: 'application/json', value, bytes } }
-}
-
-export function chunkOf(type: string, object: object): StreamChunk {
-  const value = { type, object }
-  return { value, bytes: () => Buffer.from(`${JSON.stringify(value)}\n`) }
 }
 
 function bookmark(revision: number, annotations?: Readonly<Record<string, string>>): StreamChunk {

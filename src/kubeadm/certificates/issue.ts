@@ -116,13 +116,13 @@ function alternativeNames({ names }: CertificateProfile): Extension[] {
 }
 
 /** Positive, and of a length that every implementation takes. */
-function serialNumber({ platform }: CertificateOptions): string {
+export function serialNumber({ platform }: CertificateOptions): string {
   const bytes = Buffer.from(platform.random.bytes('certificate-serial', 16))
   bytes[0] = (bytes[0]! & 0x3f) | 0x40
   return bytes.toString('hex')
 }
 
-function pemOf(certificate: X509Certificate): string {
+export function pemOf(certificate: X509Certificate): string {
   return `${certificate.toString('pem').trim()}\n`
 }
 
@@ -133,7 +133,7 @@ const curves: ReadonlyMap<string, string> = new Map([
   ['secp521r1', 'P-521'],
 ])
 
-function importSigningKey(key: KeyObject) {
+export function importSigningKey(key: KeyObject) {
   const hash = 'SHA-256'
   if (key.asymmetricKeyType === 'rsa') {
     const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash }

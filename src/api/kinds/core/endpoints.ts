@@ -18,6 +18,7 @@ export const endpointsRules: KindRules<Endpoints> = {
     return errors.length > 0 && sameMeaning(endpoints.subsets, before.subsets) ? [] : errors
   },
   warnings: warnAboutEndpoints,
+  deprecation: 'is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
   createOnUpdate: true,
 }
 

@@ -58,7 +58,9 @@ function pending(volume: PersistentVolume): PersistentVolume {
 /** As long as the phase stays, so does the time of its last change. */
 function withPhaseTime(volume: PersistentVolume, before: PersistentVolume, now: string): PersistentVolume {
   const { phase, lastPhaseTransitionTime: time } = volume.status ?? {}
-  if (time !== undefined) return volume
+  // Who writes back what it has read means no time of its own.
+  const isGiven = time !== undefined && time !== before.status?.lastPhaseTransitionTime
+  if (isGiven) return volume
   const last = phase === before.status?.phase ? before.status?.lastPhaseTransitionTime : now
   return last === undefined
     ? volume

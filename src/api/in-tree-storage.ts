@@ -1,0 +1,29 @@
+/** Storage that was part of Kubernetes once, and the drivers that took over. */
+import type { PersistentVolumeSpec, Volume } from './generated/core/v1.ts'
+
+/** By the name of the code that was part of Kubernetes. */
+export const inTreeDrivers: ReadonlyMap<string, string> = new Map([
+  ['kubernetes.io/aws-ebs', 'ebs.csi.aws.com'],
+  ['kubernetes.io/gce-pd', 'pd.csi.storage.gke.io'],
+  ['kubernetes.io/cinder', 'cinder.csi.openstack.org'],
+  ['kubernetes.io/azure-disk', 'disk.csi.azure.com'],
+  ['kubernetes.io/azure-file', 'file.csi.azure.com'],
+  ['kubernetes.io/vsphere-volume', 'csi.vsphere.vmware.com'],
+  ['kubernetes.io/portworx-volume', 'pxd.portworx.com'],
+])
+
+/** A disk that pods or volumes name as if nobody had taken over. */
+export interface InTreeDisk {
+  readonly plugin: string
+  readonly id: string
+}
+
+export function inTreeDiskOf(source: PersistentVolumeSpec | Volume): InTreeDisk | undefined {
+  const { awsElasticBlockStore, gcePersistentDisk, cinder, azureDisk, portworxVolume } = source
+  if (awsElasticBlockStore) return { plugin: 'kubernetes.io/aws-ebs', id: awsElasticBlockStore.volumeID }
+  if (gcePersistentDisk) return { plugin: 'kubernetes.io/gce-pd', id: gcePersistentDisk.pdName }
+  if (cinder) return { plugin: 'kubernetes.io/cinder', id: cinder.volumeID }
+  if (azureDisk) return { plugin: 'kubernetes.io/azure-disk', id: azureDisk.diskURI }
+  if (portworxVolume) return { plugin: 'kubernetes.io/portworx-volume', id: portworxVolume.volumeID }
+  return undefined
+}

@@ -1,0 +1,158 @@
+/** Claims to storage and volumes: which would do for which, which is the best, and what says that they are bound. */
+import { annotationOf, withAnnotations } from './annotations.ts'
+import type { ObjectReference, PersistentVolume, PersistentVolumeClaim } from './generated/core/v1.ts'
+import { isBeingDeleted } from './metadata.ts'
+import { quote } from './quote.ts'
+import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from './quantity.ts'
+import { compileLabelSelector } from './selector.ts'
+import { storageClassOf } from './storage-classes.ts'
+
+/** On a claim: it was bound once. Whoever loses his volume after that has lost data. */
+export const bindCompleted = 'pv.kubernetes.io/bind-completed'
+/** Nobody chose the partner by hand, so the choice may be taken back. */
+export const boundByController = 'pv.kubernetes.io/bound-by-controller'
+/** On a claim: where its first consumer will run. */
+export const selectedNode = 'volume.kubernetes.io/selected-node'
+
+/** The claim has a volume, and all that belongs to that was written. */
+export function isFullyBound(claim: PersistentVolumeClaim): boolean {
+  return Boolean(claim.spec?.volumeName) && annotationOf(claim, bindCompleted) !== undefined
+}
+
+/** The volume is this claim's, or is kept for it. */
+export function isBoundTo(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  const { claimRef } = volume.spec ?? {}
+  const { namespace, name, uid } = claim.metadata ?? {}
+  if (claimRef === undefined || claimRef.namespace !== namespace || claimRef.name !== name) return false
+  return !claimRef.uid || claimRef.uid === uid
+}
+
+/**
+ * The volume for a claim that names none: the one that is kept for it, or else, unless the choice must wait, one that
+ * is free; the one that can do the least besides, and of those the smallest.
+ */
+export function matchVolume(
+  claim: PersistentVolumeClaim,
+  candidates: readonly PersistentVolume[],
+  { isDelayed }: { readonly isDelayed: boolean },
+): PersistentVolume | undefined {
+  const large = candidates.filter(volume => isFit(volume, claim))
+  const kept = large.find(volume => isBoundTo(volume, claim))
+  if (kept || isDelayed) return kept
+  const selector = claim.spec?.selector && compileLabelSelector(claim.spec.selector)
+  const free = large.filter(volume => {
+    return isAvailable(volume) && (selector?.matches(volume.metadata?.labels ?? {}) ?? true)
+  })
+  const wanted = storageClassOf(claim)
+  let best: PersistentVolume | undefined
+  for (const volume of free) {
+    if (storageClassOf(volume) === wanted && (best === undefined || isBetter(volume, best))) best = volume
+  }
+  return best
+}
+
+/**
+ * The volumes for a claim whose node is still to be found: the one that is kept for it, which it gets or none, and the
+ * free ones, the smallest first.
+ */
+export function rankVolumes(
+  claim: PersistentVolumeClaim,
+  candidates: readonly PersistentVolume[],
+): { readonly kept: PersistentVolume | undefined; readonly free: readonly PersistentVolume[] } {
+  const large = candidates.filter(volume => isLike(volume, claim))
+  const selector = claim.spec?.selector && compileLabelSelector(claim.spec.selector)
+  const wanted = storageClassOf(claim)
+  const free = large.filter(volume => {
+    if (!isAvailable(volume) || storageClassOf(volume) !== wanted || !hasAccessModes(volume, claim))
+      return false
+    return selector?.matches(volume.metadata?.labels ?? {}) ?? true
+  })
+  return {
+    kept: large.find(volume => isBoundTo(volume, claim)),
+    free: free.toSorted((left, right) => compareQuantities(sizeOf(left), sizeOf(right))),
+  }
+}
+
+/** Somebody may have it. */
+export function isAvailable({ spec, status }: PersistentVolume): boolean {
+  return status?.phase === 'Available' && spec?.claimRef === undefined
+}
+
+/** Why a claim cannot have the volume that it names; undefined when it can. */
+export function mismatchOf(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
+  if (isBeingDeleted(volume)) return `the volume is marked for deletion ${quote(volume.metadata?.name ?? '')}`
+  if (isTooSmall(volume, claim)) return 'requested PV is too small'
+  if (storageClassOf(volume) !== storageClassOf(claim)) return 'storageClassName does not match'
+  if (!isSameAttributesClass(volume, claim)) return 'volumeAttributesClassName does not match'
+  if (!isSameMode(volume, claim)) return 'incompatible volumeMode'
+  if (!hasAccessModes(volume, claim)) return 'incompatible accessMode'
+  return undefined
+}
+
+export function isSameMode(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  return (volume.spec?.volumeMode ?? 'Filesystem') === (claim.spec?.volumeMode ?? 'Filesystem')
+}
+
+export function referenceTo({ metadata }: PersistentVolumeClaim): ObjectReference {
+  const { namespace, name, uid, resourceVersion } = metadata ?? {}
+  return {
+    kind: 'PersistentVolumeClaim',
+    apiVersion: 'v1',
+    ...(namespace && { namespace }),
+    ...(name && { name }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+  }
+}
+
+/** The volume pointing at the claim; the same one when it does already. */
+export function boundVolume(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
+  const isChosenHere = !isBoundTo(volume, claim)
+  const pointing =
+    volume.spec?.claimRef?.uid === claim.metadata?.uid && !isChosenHere
+      ? volume
+      : { ...volume, spec: { ...volume.spec, claimRef: referenceTo(claim) } }
+  return isChosenHere ? withAnnotations(pointing, { [boundByController]: 'yes' }) : pointing
+}
+
+function isFit(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  return hasAccessModes(volume, claim) && isLike(volume, claim)
+}
+
+function isLike(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  return (
+    !isBeingDeleted(volume) &&
+    isSameMode(volume, claim) &&
+    isSameAttributesClass(volume, claim) &&
+    !isTooSmall(volume, claim)
+  )
+}
+
+function isTooSmall(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  return compareQuantities(sizeOf(volume), requestedSize(claim)) < 0
+}
+
+export function requestedSize({ spec }: PersistentVolumeClaim): Quantity {
+  return amountOf(spec?.resources?.requests?.['storage'])
+}
+
+function isSameAttributesClass({ spec }: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  return (spec?.volumeAttributesClassName ?? '') === (claim.spec?.volumeAttributesClassName ?? '')
+}
+
+function hasAccessModes({ spec }: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  return (claim.spec?.accessModes ?? []).every(mode => spec?.accessModes?.includes(mode))
+}
+
+function isBetter(volume: PersistentVolume, best: PersistentVolume): boolean {
+  const modes = (volume.spec?.accessModes?.length ?? 0) - (best.spec?.accessModes?.length ?? 0)
+  return (modes || compareQuantities(sizeOf(volume), sizeOf(best))) < 0
+}
+
+function sizeOf({ spec }: PersistentVolume): Quantity {
+  return amountOf(spec?.capacity?.['storage'])
+}
+
+function amountOf(text: string | undefined): Quantity {
+  return (text !== undefined && tryParseQuantity(text)) || zeroQuantity
+}

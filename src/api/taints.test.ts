@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Taint, Toleration } from './generated/core/v1.ts'
+import { placingEffects, tolerates, untolerated } from './taints.ts'
+
+/** `key=value:Effect` */
+function taintOf(text: string): Taint {
+  const [, key = '', value, effect = ''] = /^([^=:]+)(?:=([^:]*))?:(.+)$/.exec(text) ?? []
+  return { key, effect, ...(value !== undefined && { value }) }
+}
+
+test('a toleration makes up for a taint', () => {
+  const cases: readonly [Toleration, string, boolean][] = [
+    [{ key: 'a', value: '1' }, 'a=1:NoSchedule', true],
+    [{ key: 'a', value: '1', operator: 'Equal' }, 'a=2:NoSchedule', false],
+    [{ key: 'a', operator: 'Exists' }, 'a=2:NoSchedule', true],
+    [{ key: 'a', operator: 'Exists', effect: 'NoExecute' }, 'a:NoSchedule', false],
+    [{ operator: 'Exists' }, 'anything=x:NoExecute', true],
+    [{}, 'a:NoSchedule', false],
+    [{ key: 'a' }, 'a:NoSchedule', true],
+    [{ key: 'b', operator: 'Exists' }, 'a:NoSchedule', false],
+    [{ key: 'a', operator: 'Gt', value: '5' }, 'a=6:NoSchedule', true],
+    [{ key: 'a', operator: 'Gt', value: '5' }, 'a=5:NoSchedule', false],
+    [{ key: 'a', operator: 'Lt', value: '5' }, 'a=4:NoSchedule', true],
+    [{ key: 'a', operator: 'Lt', value: '5' }, 'a=x:NoSchedule', false],
+    [{ key: 'a', operator: 'Near', value: '5' }, 'a=5:NoSchedule', false],
+  ]
+  for (const [toleration, taint, expected] of cases) {
+    assert.equal(tolerates(toleration, taintOf(taint)), expected, `${JSON.stringify(toleration)} ${taint}`)
+  }
+})
+
+test('the first taint that matters and is not tolerated', () => {
+  const taints = ['a:PreferNoSchedule', 'b:NoSchedule', 'c:NoExecute'].map(taintOf)
+  assert.equal(untolerated(taints, undefined, placingEffects)?.key, 'b')
+  assert.equal(untolerated(taints, [{ key: 'b', operator: 'Exists' }], placingEffects)?.key, 'c')
+  assert.equal(untolerated(taints, [{ operator: 'Exists' }], placingEffects), undefined)
+  assert.equal(untolerated(undefined, undefined, placingEffects), undefined)
+})

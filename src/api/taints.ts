@@ -1,0 +1,48 @@
+/**
+ * Taints keep pods off nodes, tolerations let them in.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
+ */
+import type { Taint, Toleration } from './generated/core/v1.ts'
+
+/** Whether a toleration makes up for a taint. */
+export function tolerates(toleration: Toleration, taint: Taint): boolean {
+  const { key = '', effect = '', operator = 'Equal', value = '' } = toleration
+  if (effect !== '' && effect !== taint.effect) return false
+  if (key !== '' && key !== taint.key) return false
+  switch (operator) {
+    case 'Exists':
+      return true
+    case '':
+    case 'Equal':
+      return key !== '' && value === (taint.value ?? '')
+    case 'Lt':
+      return isLess(taint.value, value)
+    case 'Gt':
+      return isLess(value, taint.value)
+    default:
+      return false
+  }
+}
+
+/** The first taint with one of these effects that no toleration makes up for. */
+export function untolerated(
+  taints: readonly Taint[] | undefined,
+  tolerations: readonly Toleration[] | undefined,
+  effects: readonly string[],
+): Taint | undefined {
+  return taints?.find(taint => {
+    return effects.includes(taint.effect) && !tolerations?.some(toleration => tolerates(toleration, taint))
+  })
+}
+
+/** The effects that keep a pod from being placed on a node. */
+export const placingEffects = ['NoSchedule', 'NoExecute'] as const
+
+function isLess(left: string | undefined, right: string | undefined): boolean {
+  const [small, large] = [wholeNumber(left), wholeNumber(right)]
+  return small !== undefined && large !== undefined && small < large
+}
+
+function wholeNumber(text: string | undefined): bigint | undefined {
+  return text !== undefined && /^-?(?:0|[1-9][0-9]{0,18})$/.test(text) ? BigInt(text) : undefined
+}

@@ -1,0 +1,135 @@
+/**
+ * Mends what is left when a server dies between two writes, or somebody writes past it: addresses and ports
+ * that are held for services that do not have them come free, and those that services have are held. It
+ * looks when the server starts and from time to time; several servers may do so at once, since each write
+ * is made only on what was seen.
+ */
+import type { Service } from '#/api/generated/core/v1.ts'
+import type { IPAddress } from '#/api/generated/networking/v1.ts'
+import { services } from '#/api/generated/core/v1-resources.ts'
+import { ipAddresses } from '#/api/generated/networking/v1-resources.ts'
+import { formatIp, parseIp } from '#/api/ip.ts'
+import type { Resource } from '#/api/resource.ts'
+import { parseTime } from '#/api/time.ts'
+import type { Registry } from '../registry/registry.ts'
+import { keyOf, prefixOf } from '../registry/store-keys.ts'
+import type { StoredObject } from '../registry/stored-object.ts'
+import { removeObject } from '../registry/update-object.ts'
+import { portsOf, repairPorts } from './node-ports.ts'
+import { holdAddress, isAllocated } from './service-addresses.ts'
+import { addressesOf } from './service-hooks.ts'
+
+const repairMs = 180_000
+
+/** A service that is being made has its address before it is there; so long an address is left alone. */
+const graceMs = 60_000
+
+/** Addresses that are mended at one time; the rest are mended the next time. */
+const addressesMax = 1_000
+
+/**
+ * A port that is held for nobody may be that of a service that is being made; when it is seen so often it
+ * is not.
+ */
+const sightingsMin = 3
+
+export class AllocationRepair {
+  readonly #registry: Registry
+  /** How often one after the other each port was seen to be held for nobody. */
+  #sightings: ReadonlyMap<number, number> = new Map()
+
+  constructor(registry: Registry) {
+    this.#registry = registry
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#registry.platform
+    while (!signal.aborted) {
+      try {
+        await this.step(signal)
+        await clock.sleep(repairMs, signal)
+      } catch (error) {
+        if (signal.aborted) return
+        log.warn('addresses and ports of services cannot be repaired now', { error })
+        await clock.sleep(repairMs, signal).catch(() => undefined)
+      }
+    }
+  }
+
+  async step(signal: AbortSignal): Promise<void> {
+    const { cache } = this.#registry
+    await cache.catchUp(signal)
+    const all = [...cache.list(prefixOf(services as Resource, ''))].map(({ object }) => object as Service)
+    await this.#repairAddresses(all, signal)
+    await this.#repairPorts(all)
+  }
+
+  async #repairAddresses(all: readonly Service[], signal: AbortSignal): Promise<void> {
+    const { cache, platform } = this.#registry
+    const leaked = [...cache.list(prefixOf(ipAddresses as Resource, ''))].filter(stored =>
+      this.#isLeaked(stored),
+    )
+    for (const stored of leaked.slice(0, addressesMax)) {
+      signal.throwIfAborted()
+      const { metadata, spec } = stored.object as IPAddress
+      const { namespace, name } = spec?.parentRef ?? {}
+      platform.log.warn('an address was held for a service that does not have it', {
+        address: metadata?.name,
+        service: `${namespace}/${name}`,
+      })
+      await removeObject(this.#registry, { resource: ipAddresses }, stored)
+    }
+    const unheld = all.flatMap(service =>
+      this.#unheldAddresses(service).map(address => ({ service, address })),
+    )
+    for (const { service, address } of unheld.slice(0, addressesMax)) {
+      signal.throwIfAborted()
+      const { namespace = '', name = '' } = service.metadata ?? {}
+      const isHeld = await holdAddress(this.#registry, { namespace, name }, address)
+      const text = isHeld
+        ? 'an address of a service was not held'
+        : 'an address of a service is held for another'
+      platform.log.warn(text, { address, service: `${namespace}/${name}` })
+    }
+  }
+
+  #isLeaked({ object }: StoredObject): boolean {
+    const { cache, platform } = this.#registry
+    const address = object as IPAddress
+    if (!isAllocated(address)) return false
+    const createdMs = parseTime(address.metadata?.creationTimestamp ?? '') ?? 0
+    if (platform.clock.now() - createdMs < graceMs) return false
+    const parent = address.spec?.parentRef
+    if (parent === undefined || parent.group || parent.resource !== 'services') return true
+    const service = cache.get(keyOf(services, parent.namespace ?? '', parent.name))?.object as
+      | Service
+      | undefined
+    return (
+      !service ||
+      !addressesOf(service)
+        .map(canonical)
+        .includes(address.metadata?.name ?? '')
+    )
+  }
+
+  #unheldAddresses(service: Service): readonly string[] {
+    const isUnheld = (address: string): boolean => {
+      return this.#registry.cache.get(keyOf(ipAddresses, '', address)) === undefined
+    }
+    return addressesOf(service).map(canonical).filter(isUnheld)
+  }
+
+  async #repairPorts(all: readonly Service[]): Promise<void> {
+    const inUse = new Set(all.flatMap(portsOf))
+    const leaked = new Set(
+      [...this.#sightings].filter(([, count]) => count >= sightingsMin - 1).map(([port]) => port),
+    )
+    const held = await repairPorts(this.#registry, { inUse, leaked })
+    this.#sightings = new Map(held.map(port => [port, (this.#sightings.get(port) ?? 0) + 1]))
+  }
+}
+
+function canonical(address: string): string {
+  const ip = parseIp(address)
+  return ip === undefined ? address : formatIp(ip)
+}

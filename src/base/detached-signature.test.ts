@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { signDetached } from './detached-signature.ts'
+
+test('a signature is the one that others make of the same text and secret', () => {
+  // As kubeadm makes it, which compares what it makes itself with what it finds.
+  const signature = signDetached('', { keyId: 'joshua', secret: 'my voice is my passcode' })
+  const expected = 'eyJhbGciOiJIUzI1NiIsImtpZCI6Impvc2h1YSJ9..7Ui1ALizW4jXphVUB7xUqC9vLYLL9RZeOFfVLoB7Tgk'
+  assert.equal(signature, expected)
+})
+
+test('another text, name or secret has another signature', () => {
+  const secret = { keyId: 'a', secret: 'b' }
+  const all = [
+    signDetached('text', secret),
+    signDetached('text ', secret),
+    signDetached('text', { ...secret, keyId: 'c' }),
+    signDetached('text', { ...secret, secret: 'c' }),
+    signDetached('', secret),
+  ]
+  assert.equal(new Set(all).size, all.length)
+  assert.ok(all.every(each => /^[\w-]+\.\.[\w-]{43}$/.test(each)))
+})

@@ -1,0 +1,75 @@
+/**
+ * What a server has, asked of the server itself: for those who deal with every kind there is, also with those that are
+ * defined while they run.
+ */
+import type { Resource, Scope, Verb } from '#/api/resource.ts'
+import type { Client } from './client.ts'
+
+/** Every resource once, in the version that the server prefers among those that have it. */
+export async function discoverResources(client: Client, signal?: AbortSignal): Promise<readonly Resource[]> {
+  const documents = await Promise.all(['/api', '/apis'].map(path => discover(client, path, signal)))
+  const found = new Map<string, Resource>()
+  for (const group of documents.flatMap(document => document.items ?? [])) {
+    for (const version of group.versions ?? []) {
+      for (const resource of version.resources ?? []) {
+        const key = `${resource.resource}.${group.metadata?.name ?? ''}`
+        if (!found.has(key)) found.set(key, resourceOf(group.metadata?.name ?? '', version.version, resource))
+      }
+    }
+  }
+  return [...found.values()]
+}
+
+async function discover(client: Client, path: string, signal?: AbortSignal): Promise<GroupList> {
+  const response = await client.raw({ method: 'GET', path, headers: { accept: aggregatedDiscovery }, signal })
+  return (await response.value()) as GroupList
+}
+
+const aggregatedDiscovery = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+
+interface GroupList {
+  readonly items?: readonly {
+    readonly metadata?: { readonly name?: string }
+    readonly versions?: readonly {
+      readonly version: string
+      readonly resources?: readonly DiscoveredResource[]
+    }[]
+  }[]
+}
+
+interface DiscoveredResource {
+  readonly resource: string
+  readonly singularResource?: string
+  readonly scope: 'Namespaced' | 'Cluster'
+  readonly verbs?: readonly string[]
+  readonly shortNames?: readonly string[]
+  readonly categories?: readonly string[]
+  readonly responseKind?: { readonly group?: string; readonly version?: string; readonly kind: string }
+}
+
+/** What is known of the fields of objects is known elsewhere: the schema is that of any object. */
+function resourceOf(group: string, version: string, discovered: DiscoveredResource): Resource {
+  const { resource, singularResource, scope, verbs = [], shortNames = [], categories = [] } = discovered
+  return {
+    group,
+    version,
+    kind: discovered.responseKind?.kind ?? '',
+    plural: resource,
+    singular: singularResource ?? resource,
+    scope: scope satisfies Scope,
+    shortNames,
+    categories,
+    verbs: verbs as readonly Verb[],
+    schema: anyObject,
+    subresources: new Map(),
+    storage: { group, version },
+  }
+}
+
+const anyObject: Resource['schema'] = {
+  type: 'struct',
+  name: '',
+  fields: new Map(),
+  atomic: false,
+  preserveUnknownFields: true,
+}

@@ -1,0 +1,131 @@
+/**
+ * Load balancers for machines without a cloud: each service gets an address of a pool. Which address a
+ * service has stands in its status and nowhere else, so nothing is forgotten with this process; what was
+ * given and does not stand there yet is remembered for so long. To bring the address to a node is the
+ * proxy's part.
+ */
+import type { LoadBalancerStatus, Service } from '#/api/generated/core/v1.ts'
+import { services } from '#/api/generated/core/v1-resources.ts'
+import { keyOf } from '#/api/metadata.ts'
+import type { Client } from '#/client/client.ts'
+import type { ObjectIndex } from '#/client/object-store.ts'
+import { planAddresses } from './address-pool/plan.ts'
+import { parseRange, type AddressRange } from './address-pool/ranges.ts'
+import type { ControllerContext } from './controller.ts'
+import type { ConnectLoadBalancers, LoadBalancers } from './load-balancers.ts'
+
+/** The ranges are networks, pairs of ends or single addresses. Throws Error when one is none of these. */
+export function addressPool(ranges: readonly string[]): ConnectLoadBalancers {
+  const parsed = ranges.map(parseRange)
+  return context => new AddressPool(parsed, context)
+}
+
+class AddressPool implements LoadBalancers {
+  readonly #ranges: readonly AddressRange[]
+  readonly #holders: ObjectIndex<Service>
+  /** Addresses that were given to a service, by its uid, whose status does not show them yet. */
+  readonly #given = new Map<string, { readonly key: string; readonly addresses: readonly string[] }>()
+  /** Keys of services for which there was no address. */
+  readonly #waiting = new Set<string>()
+  readonly #client: Client
+  readonly #enqueue: ControllerContext['enqueue']
+  #learning: Promise<void> | undefined
+
+  constructor(ranges: readonly AddressRange[], { client, informer, enqueue }: ControllerContext) {
+    const all = informer(services)
+    this.#ranges = ranges
+    this.#client = client
+    this.#enqueue = enqueue
+    this.#holders = all.index('load-balancer-address', addressesOf)
+    all.onChange((_key, { before, after }) => {
+      const has = after ? addressesOf(after) : []
+      const uid = (after ?? before)?.metadata?.uid ?? ''
+      const isShown = this.#given.get(uid)?.addresses.every(address => has.includes(address))
+      if (after === undefined || isShown) this.#given.delete(uid)
+      const isSomeFree = before !== undefined && addressesOf(before).some(address => !has.includes(address))
+      if (isSomeFree) this.#wake()
+    })
+  }
+
+  async find(service: Service): Promise<LoadBalancerStatus | undefined> {
+    const addresses = this.#addressesOf(service)
+    return addresses.length === 0 ? undefined : statusOf(addresses)
+  }
+
+  async ensure(service: Service): Promise<LoadBalancerStatus> {
+    this.#learning ??= this.#learn()
+    await this.#learning.catch((error: unknown) => {
+      this.#learning = undefined
+      throw error
+    })
+    const key = keyOf(service)
+    const plan = planAddresses({
+      service,
+      ranges: this.#ranges,
+      current: this.#addressesOf(service),
+      holderOf: address => this.#holderOf(address, service, () => true),
+      elderHolderOf: address => this.#holderOf(address, service, other => isElder(other, service)),
+    })
+    if (plan.problem !== undefined) {
+      this.#waiting.add(key)
+      throw new Error(`cannot give ${key} an address: ${plan.problem}`)
+    }
+    this.#waiting.delete(key)
+    this.#given.set(service.metadata?.uid ?? '', { key, addresses: plan.addresses })
+    return statusOf(plan.addresses)
+  }
+
+  async updateNodes(): Promise<void> {
+    // The address is the same whatever nodes there are.
+  }
+
+  async remove(service: Service): Promise<void> {
+    this.#waiting.delete(keyOf(service))
+    if (this.#given.delete(service.metadata?.uid ?? '')) this.#wake()
+  }
+
+  /** Something came free. */
+  #wake(): void {
+    for (const key of this.#waiting) this.#enqueue(key)
+  }
+
+  /** What the process before this one gave last may not be in the copy yet. */
+  async #learn(): Promise<void> {
+    for (const service of (await this.#client.listAll(services)).items) {
+      const addresses = addressesOf(service)
+      const { uid = '' } = service.metadata ?? {}
+      const isShown = addresses.every(address => {
+        return this.#holders.get(address).some(({ metadata }) => metadata?.uid === uid)
+      })
+      if (!isShown) this.#given.set(uid, { key: keyOf(service), addresses })
+    }
+  }
+
+  #addressesOf(service: Service): readonly string[] {
+    return this.#given.get(service.metadata?.uid ?? '')?.addresses ?? addressesOf(service)
+  }
+
+  #holderOf(address: string, service: Service, counts: (other: Service) => boolean): string | undefined {
+    const uid = service.metadata?.uid
+    const shown = this.#holders.get(address).find(other => other.metadata?.uid !== uid && counts(other))
+    if (shown !== undefined) return keyOf(shown)
+    for (const [other, { key, addresses }] of this.#given) {
+      if (other !== uid && addresses.includes(address)) return key
+    }
+    return undefined
+  }
+}
+
+function addressesOf({ status }: Service): readonly string[] {
+  return (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip ?? [])
+}
+
+function statusOf(addresses: readonly string[]): LoadBalancerStatus {
+  return { ingress: addresses.map(ip => ({ ip, ipMode: 'VIP' })) }
+}
+
+/** Of two that have one address, as two processes may have made it, the older keeps it. */
+function isElder(left: Service, right: Service): boolean {
+  const ageOf = ({ metadata }: Service): string => `${metadata?.creationTimestamp} ${metadata?.uid}`
+  return ageOf(left) < ageOf(right)
+}

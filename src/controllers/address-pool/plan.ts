@@ -1,0 +1,62 @@
+import type { Service } from '#/api/generated/core/v1.ts'
+import { formatIp, parseIp, type Ip, type IpFamily } from '#/api/ip.ts'
+import { addressesIn, isInRanges, type AddressRange } from './ranges.ts'
+
+export interface AddressWorld {
+  readonly service: Service
+  readonly ranges: readonly AddressRange[]
+  /** What the service has already. */
+  readonly current: readonly string[]
+  /** The key of a service that has the address; the one asked about does not count. */
+  readonly holderOf: (address: string) => string | undefined
+  /** The same, of those who have an older right to it. */
+  readonly elderHolderOf: (address: string) => string | undefined
+}
+
+export type AddressPlan =
+  | { readonly addresses: readonly string[]; readonly problem?: undefined }
+  /** For people. */
+  | { readonly problem: string }
+
+/** An address of each family of the service that there are any of: the one asked for, the one it has, or a free one. */
+export function planAddresses(world: AddressWorld): AddressPlan {
+  const { service, ranges } = world
+  const { ipFamilies = ['IPv4'], loadBalancerIP } = service.spec ?? {}
+  const asked = loadBalancerIP ? parseIp(loadBalancerIP) : undefined
+  if (loadBalancerIP && asked === undefined) return { problem: `${loadBalancerIP} is no address` }
+  const families = ipFamilies.map((family): IpFamily => (family === 'IPv6' ? 6 : 4))
+  if (asked && !families.includes(asked.family)) {
+    return { problem: `${loadBalancerIP} is of a family that the service does not have` }
+  }
+  const offered = families.filter(family => ranges.some(({ first }) => first.family === family))
+  if (offered.length === 0) return { problem: `the pool has no addresses of ${ipFamilies.join(' or ')}` }
+  const addresses: string[] = []
+  for (const family of offered) {
+    const found = asked?.family === family ? planAsked(world, asked) : planAny(world, family)
+    if ('problem' in found) return found
+    addresses.push(found.address)
+  }
+  return { addresses }
+}
+
+type Found = { readonly address: string } | { readonly problem: string }
+
+function planAsked({ ranges, current, holderOf, elderHolderOf }: AddressWorld, asked: Ip): Found {
+  const address = formatIp(asked)
+  if (!isInRanges(ranges, asked)) return { problem: `${address} is not in the pool` }
+  const holder = current.includes(address) ? elderHolderOf(address) : holderOf(address)
+  return holder === undefined ? { address } : { problem: `${address} is taken by ${holder}` }
+}
+
+function planAny({ ranges, current, holderOf, elderHolderOf }: AddressWorld, family: IpFamily): Found {
+  const kept = current.find(address => {
+    const ip = parseIp(address)
+    return ip?.family === family && isInRanges(ranges, ip) && elderHolderOf(address) === undefined
+  })
+  if (kept !== undefined) return { address: kept }
+  for (const ip of addressesIn(ranges.filter(({ first }) => first.family === family))) {
+    const address = formatIp(ip)
+    if (holderOf(address) === undefined) return { address }
+  }
+  return { problem: `no address of IPv${family} is free` }
+}

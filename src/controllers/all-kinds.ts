@@ -1,0 +1,68 @@
+/**
+ * Follows every kind that the server has, also those that are defined while the controllers run: for the few that deal
+ * with objects whatever they are.
+ */
+import { backoffMs } from '#/base/backoff.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import { discoverResources } from '#/client/discovery.ts'
+import type { Informer } from '#/client/informer.ts'
+import type { ControllerContext } from './controller.ts'
+
+/** A kind that is new is known soon after its definition; several at once are found together. */
+const rediscoverMs = 1_000
+
+const retry = { initialMs: 500, maxMs: 30_000, factor: 2, jitter: 0 }
+
+/** What defines kinds. */
+const definitions: ReadonlySet<string> = new Set(['customresourcedefinitions', 'apiservices'])
+
+export type OnKind = (resource: Resource, informer: Informer<KubernetesObject>, signal: AbortSignal) => void
+
+/**
+ * Calls back once for each kind that can be listed, watched and deleted, apart from events, of which there are many and
+ * which nobody owns, and apart from what is not wanted.
+ */
+export function followAllKinds(
+  context: ControllerContext,
+  onKind: OnKind,
+  isWanted: (resource: Resource) => boolean = () => true,
+): void {
+  const { platform, client, informer, background } = context
+  const known = new Set<string>()
+  let wake: (() => void) | undefined
+  const follow = async (signal: AbortSignal): Promise<void> => {
+    for (const resource of await discoverResources(client, signal)) {
+      const key = `${resource.plural}.${resource.group}`
+      if (known.has(key) || !isFollowed(resource)) continue
+      known.add(key)
+      if (isWanted(resource)) onKind(resource, informer(resource), signal)
+      if (definitions.has(resource.plural)) informer(resource).onChange(() => wake?.())
+    }
+  }
+  background(async signal => {
+    for (let failures = 0; !signal.aborted;) {
+      const changed = new Promise<void>(resolve => {
+        wake = resolve
+        signal.addEventListener('abort', () => resolve(), { once: true })
+      })
+      try {
+        await follow(signal)
+        failures = 0
+        await changed
+        await platform.clock.sleep(rediscoverMs, signal)
+      } catch (error) {
+        if (signal.aborted) return
+        failures++
+        platform.log.info('the kinds of the server cannot be discovered', { error })
+        await platform.clock.sleep(backoffMs(failures, retry, 0), signal).catch(() => undefined)
+      }
+    }
+  })
+}
+
+const needed = ['list', 'watch', 'delete'] as const
+
+function isFollowed({ plural, verbs }: Resource): boolean {
+  return plural !== 'events' && needed.every(verb => verbs.includes(verb))
+}

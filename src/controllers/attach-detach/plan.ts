@@ -1,0 +1,150 @@
+import type { AttachedVolume, Node, Pod } from '#/api/generated/core/v1.ts'
+import type { VolumeAttachment } from '#/api/generated/storage/v1.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { quote } from '#/api/quote.ts'
+import { isTrue } from '../conditions.ts'
+import { attachmentName, parseUniqueName, uniqueNameOf, type DriverVolume } from './attachment.ts'
+
+/** A volume that pods on the node use. */
+export interface WantedVolume extends DriverVolume {
+  /** Of the persistent volume. */
+  readonly name: string
+  readonly isForManyNodes: boolean
+  readonly pods: readonly Pod[]
+}
+
+export interface NodeWorld {
+  readonly nodeName: string
+  /** Undefined when it is gone. */
+  readonly node: Node | undefined
+  /** What the node said last that it has mounted; undefined when nobody knows, and it may be anything. */
+  readonly volumesInUse: readonly string[] | undefined
+  readonly wanted: readonly WantedVolume[]
+  /** Those of this node that were made here, by the unique name of the volume. */
+  readonly attachments: ReadonlyMap<string, VolumeAttachment>
+  /** Attachments of a volume to other nodes. */
+  readonly elsewhere: (volume: WantedVolume) => readonly VolumeAttachment[]
+  /** Another node is being given the volume at this moment. */
+  readonly isTaken: (volume: WantedVolume) => boolean
+  /** Since when volumes are not wanted any more, by their unique name. */
+  readonly unwantedSinceMs: ReadonlyMap<string, number>
+  readonly nowMs: number
+}
+
+export interface NodePlan {
+  readonly attach: readonly WantedVolume[]
+  /** Attached since the node was last told. */
+  readonly attached: readonly WantedVolume[]
+  readonly failed: readonly { readonly volume: WantedVolume; readonly message: string }[]
+  /** Other nodes have them, and only one may. */
+  readonly blocked: readonly { readonly volume: WantedVolume; readonly nodes: readonly string[] }[]
+  readonly detach: readonly Detachment[]
+  /** What the node is told is attached to it. */
+  readonly volumesAttached: readonly AttachedVolume[]
+  readonly unwantedSinceMs: ReadonlyMap<string, number>
+  /** When something happens without anybody doing anything; undefined when nothing does. */
+  readonly againAfterMs: number | undefined
+}
+
+export interface Detachment {
+  readonly uniqueName: string
+  readonly attachment: VolumeAttachment
+  /** Nobody asks the node whether it still uses the volume: it is out of service, or was silent for long enough. */
+  readonly isForced: boolean
+}
+
+/** How long a node that is not ready may go on using what it should not. */
+const unmountMsMax = 6 * 60_000
+
+const outOfService = 'node.kubernetes.io/out-of-service'
+
+export function planNode(world: NodeWorld): NodePlan {
+  const { node, wanted, attachments, isTaken } = world
+  const isWanted = new Set(wanted.map(uniqueNameOf))
+  const letGo = planDetachments(world, isWanted)
+  const told = new Set(node?.status?.volumesAttached?.map(({ name }) => name))
+  const isAttached = (name: string): boolean => {
+    const attachment = attachments.get(name)
+    return attachment?.status?.attached === true && !isBeingDeleted(attachment)
+  }
+  const missing = wanted.filter(volume => node !== undefined && !attachments.has(uniqueNameOf(volume)))
+  const contenders = missing.map(volume => ({ volume, others: contendersOf(world, volume) }))
+  const going = new Set(letGo.detach.map(({ uniqueName }) => uniqueName))
+  const present = [...attachments.keys()].filter(name => isAttached(name) && !going.has(name))
+  return {
+    ...letGo,
+    attach: contenders.flatMap(({ volume, others }) => {
+      return others.length === 0 && (volume.isForManyNodes || !isTaken(volume)) ? [volume] : []
+    }),
+    blocked: contenders.flatMap(({ volume, others }) => {
+      const nodes = others.filter(({ status }) => status?.attached).map(({ spec }) => spec.nodeName)
+      return nodes.length > 0 ? [{ volume, nodes }] : []
+    }),
+    attached: wanted.filter(volume => isAttached(uniqueNameOf(volume)) && !told.has(uniqueNameOf(volume))),
+    failed: wanted.flatMap(volume => {
+      const { attached, attachError } = attachments.get(uniqueNameOf(volume))?.status ?? {}
+      return attached || attachError === undefined ? [] : [{ volume, message: attachError.message ?? '' }]
+    }),
+    volumesAttached: volumesAttached(node, present),
+  }
+}
+
+/** Who must let go of the volume first. One that could not be attached does not count: it may never be. */
+function contendersOf({ elsewhere }: NodeWorld, volume: WantedVolume): readonly VolumeAttachment[] {
+  if (volume.isForManyNodes) return []
+  return elsewhere(volume).filter(({ status }) => status?.attached || status?.attachError === undefined)
+}
+
+/** Those that stay keep their place, and what was attached in another way stays too. */
+function volumesAttached(node: Node | undefined, present: readonly string[]): readonly AttachedVolume[] {
+  const told = node?.status?.volumesAttached ?? []
+  const kept = told.filter(({ name }) => present.includes(name) || parseUniqueName(name) === undefined)
+  const added = present.filter(name => !told.some(each => each.name === name))
+  return [...kept, ...added.map(name => ({ name, devicePath: '' }))]
+}
+
+type Departures = Pick<NodePlan, 'detach' | 'unwantedSinceMs' | 'againAfterMs'>
+
+function planDetachments(world: NodeWorld, isWanted: ReadonlySet<string>): Departures {
+  const { node, volumesInUse, attachments, nowMs } = world
+  const isReady = isTrue(node?.status?.conditions, 'Ready')
+  const isOut = node?.spec?.taints?.some(({ key }) => key === outOfService) ?? false
+  const unwantedSinceMs = new Map<string, number>()
+  const detach: Detachment[] = []
+  let againAfterMs = Infinity
+  for (const [uniqueName, attachment] of attachments) {
+    // What is on its way out is somebody else's work.
+    if (isWanted.has(uniqueName) || isBeingDeleted(attachment)) continue
+    const sinceMs = world.unwantedSinceMs.get(uniqueName) ?? nowMs
+    unwantedSinceMs.set(uniqueName, sinceMs)
+    const isLate = nowMs - sinceMs >= unmountMsMax
+    const isInUse = volumesInUse?.includes(uniqueName) ?? true
+    if (!isInUse || isOut || (isLate && !isReady))
+      detach.push({ uniqueName, attachment, isForced: isLate || isOut })
+    else if (!isLate) againAfterMs = Math.min(againAfterMs, sinceMs + unmountMsMax - nowMs)
+  }
+  return { detach, unwantedSinceMs, againAfterMs: againAfterMs === Infinity ? undefined : againAfterMs }
+}
+
+/** The attachment to make. */
+export function attachmentFor(volume: WantedVolume, nodeName: string): VolumeAttachment {
+  return {
+    metadata: { name: attachmentName(volume, nodeName) },
+    spec: { attacher: volume.driver, nodeName, source: { persistentVolumeName: volume.name } },
+  }
+}
+
+/** What pods that wait for a volume are told; the other pods are those that use it on the nodes that have it. */
+export function blockedMessage(volume: string, pod: Pod, others: readonly Pod[]): string {
+  const about = `Waiting for detach for volume ${quote(volume)}`
+  if (others.length === 0) {
+    const why = 'waiting on detach before it can be attached to another node'
+    return `${about} Volume is already exclusively attached to one node, ${why}`
+  }
+  const near = others.filter(({ metadata }) => metadata?.namespace === pod.metadata?.namespace)
+  const far = others.length - near.length
+  if (near.length === 0) return `${about} Volume is already used by ${far} pod(s) in different namespaces`
+  const names = near.map(({ metadata }) => metadata?.name).join(', ')
+  const more = far > 0 ? ` and ${far} pod(s) in different namespaces` : ''
+  return `${about} Volume is already used by pod(s) ${names}${more}`
+}

@@ -1,0 +1,197 @@
+/** What is known about the volumes of nodes, put together from many kinds of objects. */
+import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
+import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
+import { csiDrivers, volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
+import type { CSIDriver, VolumeAttachment } from '#/api/generated/storage/v1.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { formatKey } from '#/api/metadata.ts'
+import { claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
+import type { Informer } from '#/client/informer.ts'
+import type { ObjectIndex } from '#/client/object-store.ts'
+import { conditionOf } from '../conditions.ts'
+import type { ControllerContext } from '../controller.ts'
+import { isPodTerminated, podsByClaim } from '../pod-volumes.ts'
+import {
+  attachmentName,
+  driverVolumeOf,
+  isForManyNodes,
+  parseUniqueName,
+  uniqueNameOf,
+} from './attachment.ts'
+import type { WantedVolume } from './plan.ts'
+
+/** On a node: attaching is not its own business. */
+const managedAnnotation = 'volumes.kubernetes.io/controller-managed-attach-detach'
+
+export class VolumesOfNodes {
+  readonly nodes: Informer<Node>
+  readonly #pods: Informer<Pod>
+  readonly #claims: Informer<PersistentVolumeClaim>
+  readonly #volumes: Informer<PersistentVolume>
+  readonly #drivers: Informer<CSIDriver>
+  readonly #attachments: Informer<VolumeAttachment>
+  readonly #podsByNode: ObjectIndex<Pod>
+  readonly #podsByClaim: ObjectIndex<Pod>
+  readonly #attachmentsByNode: ObjectIndex<VolumeAttachment>
+  readonly #attachmentsByVolume: ObjectIndex<VolumeAttachment>
+
+  constructor({ informer }: Pick<ControllerContext, 'informer'>) {
+    this.nodes = informer(nodes)
+    this.#pods = informer(pods)
+    this.#claims = informer(persistentVolumeClaims)
+    this.#volumes = informer(persistentVolumes)
+    this.#drivers = informer(csiDrivers)
+    this.#attachments = informer(volumeAttachments)
+    this.#podsByNode = this.#pods.index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
+    this.#podsByClaim = podsByClaim(this.#pods)
+    this.#attachmentsByNode = this.#attachments.index('node', ({ spec }) => [spec.nodeName])
+    this.#attachmentsByVolume = this.#attachments.index('volume', ({ spec }) => {
+      return spec.source.persistentVolumeName ? [spec.source.persistentVolumeName] : []
+    })
+  }
+
+  /** Volumes that must be at the node because of the pods there. */
+  wanted(nodeName: string): readonly WantedVolume[] {
+    const wanted = new Map<string, WantedVolume>()
+    for (const pod of this.#podsByNode.get(nodeName)) {
+      for (const volume of usesVolumes(pod) ? this.#volumesOf(pod) : []) {
+        const driverVolume = driverVolumeOf(volume)
+        if (driverVolume === undefined || !this.#isAttachRequired(driverVolume.driver)) continue
+        const uniqueName = uniqueNameOf(driverVolume)
+        const name = volume.metadata?.name ?? ''
+        const known = wanted.get(uniqueName)
+        const using = [...(known?.pods ?? []), pod]
+        wanted.set(uniqueName, { ...driverVolume, name, isForManyNodes: isForManyNodes(volume), pods: using })
+      }
+    }
+    return [...wanted.values()]
+  }
+
+  /** Attachments to a node that were made here, by the unique names of their volumes. */
+  attachments(nodeName: string): ReadonlyMap<string, VolumeAttachment> {
+    const all = this.#attachmentsByNode.get(nodeName)
+    if (all.length === 0) return new Map()
+    const names = new Map<string, string>()
+    // A volume may be gone whose attachment is not; then the node still knows what it was.
+    for (const { name } of this.nodes.get(nodeName)?.status?.volumesAttached ?? []) {
+      const driverVolume = parseUniqueName(name)
+      if (driverVolume) names.set(attachmentName(driverVolume, nodeName), name)
+    }
+    const found = new Map<string, VolumeAttachment>()
+    for (const attachment of all) {
+      const volume = this.#volumes.get(attachment.spec.source.persistentVolumeName ?? '')
+      const driverVolume = volume && driverVolumeOf(volume)
+      if (driverVolume) names.set(attachmentName(driverVolume, nodeName), uniqueNameOf(driverVolume))
+      const uniqueName = names.get(attachment.metadata?.name ?? '')
+      if (uniqueName !== undefined) found.set(uniqueName, attachment)
+    }
+    return found
+  }
+
+  elsewhere(volumeName: string, nodeName: string): readonly VolumeAttachment[] {
+    return this.#attachmentsByVolume.get(volumeName).filter(({ spec }) => spec.nodeName !== nodeName)
+  }
+
+  /** Pods that use a volume on these nodes. */
+  podsUsing(volumeName: string, nodeNames: readonly string[]): readonly Pod[] {
+    return this.#podsOf(volumeName).filter(pod => {
+      return nodeNames.includes(pod.spec?.nodeName ?? '') && usesVolumes(pod)
+    })
+  }
+
+  isManaged(nodeName: string): boolean {
+    return this.nodes.get(nodeName)?.metadata?.annotations?.[managedAnnotation] !== undefined
+  }
+
+  /** Puts a node into the queue for every change that may matter to its volumes. */
+  wakeUp(enqueue: (nodeName: string) => void): void {
+    const enqueuePods = (using: readonly Pod[]): void => {
+      for (const { spec } of using) if (spec?.nodeName) enqueue(spec.nodeName)
+    }
+    this.#pods.onChange((_key, { before, after }) => {
+      for (const pod of [before, after]) {
+        if (!pod?.spec?.nodeName || claimsOf(pod).length === 0) continue
+        const isSame =
+          before !== undefined && after !== undefined && usesVolumes(before) === usesVolumes(after)
+        if (!isSame || before.spec?.nodeName !== after.spec?.nodeName) enqueue(pod.spec.nodeName)
+      }
+    })
+    this.#claims.onChange((key, { before, after }) => {
+      if (boundTo(before) !== boundTo(after)) enqueuePods(this.#podsByClaim.get(key))
+    })
+    this.#volumes.onChange((name, { before, after }) => {
+      const isSame = before && after && equalJson(before.spec, after.spec)
+      if (isSame) return
+      this.enqueueUsers(name, enqueue)
+      for (const { spec } of this.#attachmentsByVolume.get(name)) enqueue(spec.nodeName)
+    })
+    this.#attachments.onChange((_name, { before, after }) => {
+      const { nodeName, source } = (after ?? before).spec
+      enqueue(nodeName)
+      // Others may wait for it to go, or be told that it has come to another node.
+      if (before?.status?.attached !== after?.status?.attached || after === undefined)
+        this.enqueueUsers(source.persistentVolumeName ?? '', enqueue)
+    })
+    this.#drivers.onChange((_name, { before, after }) => {
+      if (before?.spec?.attachRequired === after?.spec?.attachRequired && before && after) return
+      for (const { metadata } of this.nodes.list()) enqueue(metadata?.name ?? '')
+    })
+    this.nodes.onChange((name, { before, after }) => {
+      if (before === undefined || after === undefined || isOtherwise(before, after)) enqueue(name)
+    })
+  }
+
+  /** Puts the nodes with pods that use a volume into the queue. */
+  enqueueUsers(volumeName: string, enqueue: (nodeName: string) => void): void {
+    for (const { spec } of this.#podsOf(volumeName)) if (spec?.nodeName) enqueue(spec.nodeName)
+  }
+
+  /** Told of every attachment that comes, by the name of its volume and of its node. */
+  onAttachment(tell: (volumeName: string, nodeName: string) => void): void {
+    this.#attachments.onChange((_name, { before, after }) => {
+      if (before !== undefined || after === undefined) return
+      tell(after.spec.source.persistentVolumeName ?? '', after.spec.nodeName)
+    })
+  }
+
+  #podsOf(volumeName: string): readonly Pod[] {
+    const { namespace = '', name } = this.#volumes.get(volumeName)?.spec?.claimRef ?? {}
+    return name === undefined ? [] : this.#podsByClaim.get(formatKey({ namespace, name }))
+  }
+
+  #volumesOf(pod: Pod): readonly PersistentVolume[] {
+    const namespace = pod.metadata?.namespace ?? ''
+    return claimsOf(pod).flatMap(({ name, isEphemeral }) => {
+      const claim = this.#claims.get(formatKey({ namespace, name }))
+      if (claim === undefined || boundTo(claim) === undefined) return []
+      if (isEphemeral && !isClaimForPod(claim, pod)) return []
+      const volume = this.#volumes.get(boundTo(claim) ?? '')
+      return volume?.spec?.claimRef?.uid === claim.metadata?.uid && volume ? [volume] : []
+    })
+  }
+
+  /** A driver that nobody describes wants it. */
+  #isAttachRequired(driver: string): boolean {
+    return this.#drivers.get(driver)?.spec?.attachRequired !== false
+  }
+}
+
+function usesVolumes(pod: Pod): boolean {
+  return !isPodTerminated(pod)
+}
+
+function boundTo(claim: PersistentVolumeClaim | undefined): string | undefined {
+  return claim?.status?.phase === 'Bound' ? claim.spec?.volumeName : undefined
+}
+
+/** Whether something changed that matters to volumes; a heartbeat does not. */
+function isOtherwise(before: Node, after: Node): boolean {
+  const relevant = ({ metadata, spec, status }: Node): unknown => [
+    status?.volumesInUse,
+    status?.volumesAttached,
+    spec?.taints,
+    metadata?.annotations?.[managedAnnotation],
+    conditionOf(status?.conditions, 'Ready')?.status,
+  ]
+  return !equalJson(relevant(before), relevant(after))
+}

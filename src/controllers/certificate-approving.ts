@@ -1,0 +1,132 @@
+/**
+ * Approves requests of kubelets for certificates with which they go to the API server: the first one, which somebody
+ * with a token for joining asks for, and the next ones, which the kubelet asks for itself. Whether somebody may is
+ * asked of the API server. All other requests are for people to approve.
+ * https://kubernetes.io/docs/reference/access-authn-authz/kubelet-tls-bootstrapping/#approval
+ */
+import { backoffMs } from '#/base/backoff.ts'
+import { subjectAccessReviews } from '#/api/generated/authorization/v1-resources.ts'
+import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
+import { certificateSigningRequests } from '#/api/generated/certificates/v1-resources.ts'
+import { isApiError } from '#/api/errors.ts'
+import { formatTime } from '#/api/time.ts'
+import type { Client } from '#/client/client.ts'
+import { readCertificateRequest } from './certificates/certificate-request.ts'
+import { isDecided, isIssued } from './certificates/decisions.ts'
+import { kubeletClientSigner, whyNotKubeletClient } from './certificates/signers.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+
+export const certificateApprovingController: Controller = {
+  name: 'certificatesigningrequest-approving-controller',
+  account: 'certificate-controller',
+  setUp,
+}
+
+const askAgain = { initialMs: 200, maxMs: 1_000_000, factor: 2, jitter: 0 }
+
+/** What somebody must be allowed to create, and what is said when he is. */
+interface Permission {
+  readonly subresource: 'selfnodeclient' | 'nodeclient'
+  readonly message: string
+}
+
+const renewal: Permission = {
+  subresource: 'selfnodeclient',
+  message: 'Auto approving self kubelet client certificate after SubjectAccessReview.',
+}
+
+const bootstrap: Permission = {
+  subresource: 'nodeclient',
+  message: 'Auto approving kubelet client certificate after SubjectAccessReview.',
+}
+
+function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
+  const requests = informer(certificateSigningRequests)
+  /** How often somebody was found not to be allowed yet. */
+  const refusals = new Map<string, number>()
+  requests.onChange((key, { after }) => {
+    if (after !== undefined && isOpen(after)) enqueue(key)
+    else refusals.delete(key)
+  })
+
+  return async ({ key, client, signal }) => {
+    const request = requests.get(key)
+    if (request === undefined || !isOpen(request)) return undefined
+    const permissions = await permissionsFor(request)
+    for (const permission of permissions) {
+      if (!(await isAllowed(request, permission, client, signal))) continue
+      await approve(request, permission, { client, now: formatTime(platform.clock.now()) })
+      return undefined
+    }
+    if (permissions.length === 0) return undefined
+    // Nobody tells us when he may, so it is asked again, later and later.
+    const times = (refusals.get(key) ?? 0) + 1
+    refusals.set(key, times)
+    return { againAfterMs: backoffMs(times, askAgain, 0) }
+  }
+}
+
+function isOpen(request: CertificateSigningRequest): boolean {
+  return request.spec?.signerName === kubeletClientSigner && !isDecided(request) && !isIssued(request)
+}
+
+/** Each of which is enough. None for a request that is not one of a kubelet. */
+async function permissionsFor({ spec }: CertificateSigningRequest): Promise<readonly Permission[]> {
+  const wanted = await readCertificateRequest(spec?.request ?? '')
+  if (wanted === undefined || whyNotKubeletClient(wanted, spec?.usages ?? []) !== undefined) return []
+  return wanted.commonName === spec?.username ? [renewal, bootstrap] : [bootstrap]
+}
+
+async function isAllowed(
+  { spec }: CertificateSigningRequest,
+  { subresource }: Permission,
+  client: Client,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { username: user, uid, groups, extra } = spec ?? {}
+  const review = {
+    spec: {
+      ...(user && { user }),
+      ...(uid && { uid }),
+      ...(groups && { groups }),
+      ...(extra && { extra }),
+      resourceAttributes: {
+        group: 'certificates.k8s.io',
+        version: '*',
+        resource: 'certificatesigningrequests',
+        subresource,
+        verb: 'create',
+      },
+    },
+  }
+  const { status } = await client.create(subjectAccessReviews, review, { signal })
+  return status?.allowed ?? false
+}
+
+interface Approval {
+  readonly client: Client
+  readonly now: string
+}
+
+async function approve(
+  request: CertificateSigningRequest,
+  { message }: Permission,
+  { client, now }: Approval,
+): Promise<void> {
+  const condition = {
+    type: 'Approved',
+    status: 'True',
+    reason: 'AutoApproved',
+    message,
+    lastUpdateTime: now,
+    lastTransitionTime: now,
+  }
+  const conditions = [...(request.status?.conditions ?? []), condition]
+  const approved = { ...request, status: { ...request.status, conditions } }
+  const at = { name: request.metadata?.name ?? '', subresource: 'approval' }
+  try {
+    await client.updateSubresource(certificateSigningRequests, at, approved)
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error
+  }
+}

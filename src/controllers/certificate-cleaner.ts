@@ -1,0 +1,38 @@
+/**
+ * Deletes requests for certificates that nobody needs any more: an hour after they were answered, and after a day those
+ * that nobody answers.
+ * https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#request-signing-process
+ */
+import { isApiError } from '#/api/errors.ts'
+import { certificateSigningRequests } from '#/api/generated/certificates/v1-resources.ts'
+import { requestExpiresAtMs } from './certificates/expiry.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+
+export const certificateCleanerController: Controller = {
+  name: 'certificatesigningrequest-cleaner-controller',
+  account: 'certificate-controller',
+  setUp,
+}
+
+function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
+  const requests = informer(certificateSigningRequests)
+  requests.onChange((key, { after }) => {
+    if (after !== undefined) enqueue(key)
+  })
+
+  return async ({ key: name, client, signal }) => {
+    const request = requests.get(name)
+    if (request === undefined) return undefined
+    const againAfterMs = requestExpiresAtMs(request) - platform.clock.now()
+    if (againAfterMs === Infinity) return undefined
+    if (againAfterMs > 0) return { againAfterMs }
+    const { uid = '', resourceVersion = '' } = request.metadata ?? {}
+    try {
+      const preconditions = { uid, resourceVersion }
+      await client.delete(certificateSigningRequests, { name }, { preconditions, signal })
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error
+    }
+    return undefined
+  }
+}

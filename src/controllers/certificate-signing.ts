@@ -1,0 +1,97 @@
+/**
+ * Signs approved requests for certificates, for the signers that every cluster has. What a signer does not sign is
+ * marked as failed, with the reason. The key of the authority is not here: somebody signs for us.
+ * https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/
+ */
+import { isApiError } from '#/api/errors.ts'
+import type {
+  CertificateSigningRequest,
+  CertificateSigningRequestStatus,
+} from '#/api/generated/certificates/v1.ts'
+import { certificateSigningRequests } from '#/api/generated/certificates/v1-resources.ts'
+import { formatTime } from '#/api/time.ts'
+import { readCertificateRequest, requestPemOf } from './certificates/certificate-request.ts'
+import { hasFailed, isApproved, isIssued } from './certificates/decisions.ts'
+import { signerOf } from './certificates/signers.ts'
+import { planValidity } from './certificates/validity.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+
+export interface CertificateSigningSettings {
+  /** Gives a certificate, PEM. Rejects when it cannot, and is asked again. */
+  readonly sign: (certificate: CertificateToSign) => Promise<string>
+  /** How long certificates are valid, unless less is asked for. */
+  readonly durationMs?: number
+}
+
+export interface CertificateToSign {
+  /** PKCS #10, PEM. */
+  readonly request: string
+  /** As the API calls them: `client auth`, `digital signature`. */
+  readonly usages: readonly string[]
+  readonly notBeforeMs: number
+  readonly notAfterMs: number
+}
+
+const durationMsUsual = 365 * 24 * 3_600_000
+
+export function certificateSigningController(settings: CertificateSigningSettings): Controller {
+  return {
+    name: 'certificatesigningrequest-signing-controller',
+    account: 'certificate-controller',
+    setUp: context => setUp(context, settings),
+  }
+}
+
+function setUp(
+  { platform, informer, enqueue }: ControllerContext,
+  { sign, durationMs = durationMsUsual }: CertificateSigningSettings,
+): Reconcile {
+  const requests = informer(certificateSigningRequests)
+  requests.onChange((key, { after }) => {
+    if (after !== undefined && isToSign(after)) enqueue(key)
+  })
+
+  return async ({ key, client }) => {
+    const request = requests.get(key)
+    if (request === undefined || !isToSign(request)) return
+    const nowMs = platform.clock.now()
+    const change = await answer(request, nowMs)
+    if (change === undefined) return platform.log.warn('a request for a certificate cannot be read', { key })
+    try {
+      const status = { ...request.status, ...change }
+      await client.updateStatus(certificateSigningRequests, { ...request, status })
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error
+    }
+  }
+
+  /** What becomes of the status; undefined for what is no request at all. */
+  async function answer(
+    { spec, status }: CertificateSigningRequest,
+    nowMs: number,
+  ): Promise<CertificateSigningRequestStatus | undefined> {
+    const { request, usages = [], expirationSeconds, signerName } = spec
+    const pem = requestPemOf(request)
+    const wanted = await readCertificateRequest(request)
+    if (pem === undefined || wanted === undefined) return undefined
+    const whyNot = signerOf(signerName)?.(wanted, usages)
+    if (whyNot === undefined) {
+      const validity = planValidity({ expirationSeconds, nowMs, durationMs })
+      const certificate = await sign({ request: pem, usages, ...validity })
+      return { certificate: Buffer.from(certificate).toString('base64') }
+    }
+    const failed = {
+      type: 'Failed',
+      status: 'True',
+      reason: 'SignerValidationFailure',
+      message: whyNot,
+      lastUpdateTime: formatTime(nowMs),
+    }
+    return { conditions: [...(status?.conditions ?? []), failed] }
+  }
+}
+
+function isToSign(request: CertificateSigningRequest): boolean {
+  const isOurs = signerOf(request.spec.signerName) !== undefined
+  return isOurs && isApproved(request) && !hasFailed(request) && !isIssued(request)
+}

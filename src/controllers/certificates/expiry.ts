@@ -1,0 +1,36 @@
+import { X509Certificate } from 'node:crypto'
+import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
+import { parseTime } from '#/api/time.ts'
+import { isIssued } from './decisions.ts'
+
+const hourMs = 3_600_000
+const decidedMs = hourMs
+const openMs = 24 * hourMs
+
+/** When nobody needs the request any more; Infinity when it stays. */
+export function requestExpiresAtMs(request: CertificateSigningRequest): number {
+  const { metadata, status } = request
+  const conditions = status?.conditions ?? []
+  if (conditions.length === 0) return afterTime(metadata?.creationTimestamp, openMs)
+  const times = conditions.flatMap(({ type, lastUpdateTime }) => {
+    if (type === 'Denied' || type === 'Failed') return [afterTime(lastUpdateTime, decidedMs)]
+    if (type !== 'Approved') return []
+    if (!isIssued(request)) return [afterTime(lastUpdateTime, openMs)]
+    return [afterTime(lastUpdateTime, decidedMs), certificateEndsMs(status?.certificate ?? '')]
+  })
+  return Math.min(Infinity, ...times)
+}
+
+function afterTime(text: string | undefined, ms: number): number {
+  const timeMs = parseTime(text ?? '')
+  return timeMs === undefined ? Infinity : timeMs + ms
+}
+
+/** Of the first certificate in there. What is none does not expire. */
+function certificateEndsMs(base64: string): number {
+  try {
+    return new X509Certificate(Buffer.from(base64, 'base64')).validToDate.getTime()
+  } catch {
+    return Infinity
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * What the signers of the cluster sign.
+ * https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers
+ */
+import type { CertificateRequest, NameType } from './certificate-request.ts'
+
+export const kubeletClientSigner = 'kubernetes.io/kube-apiserver-client-kubelet'
+
+/** Why a request is not one for the signer; undefined when it is. */
+type WhyNot = (request: CertificateRequest, usages: readonly string[]) => string | undefined
+
+const signers: ReadonlyMap<string, WhyNot> = new Map<string, WhyNot>([
+  ['kubernetes.io/kube-apiserver-client', (_request, usages) => whyNotClientUsages(usages)],
+  [kubeletClientSigner, whyNotKubeletClient],
+  ['kubernetes.io/kubelet-serving', whyNotKubeletServing],
+  ['kubernetes.io/legacy-unknown', () => undefined],
+])
+
+export function signerOf(name: string): WhyNot | undefined {
+  return signers.get(name)
+}
+
+/** A kubelet that goes to the API server. */
+export function whyNotKubeletClient(
+  request: CertificateRequest,
+  usages: readonly string[],
+): string | undefined {
+  return (
+    whyNotNodes(request) ??
+    whyNamed(request, ['dns', 'email', 'ip', 'uri']) ??
+    whyNotNode(request) ??
+    whyNotUsages(usages, 'client auth')
+  )
+}
+
+/** A kubelet that the API server goes to. */
+function whyNotKubeletServing(request: CertificateRequest, usages: readonly string[]): string | undefined {
+  const { dns, ip } = request.names
+  const isNameless = dns.length === 0 && ip.length === 0
+  return (
+    whyNotNodes(request) ??
+    (isNameless ? 'DNS or IP subjectAltName is required' : undefined) ??
+    whyNamed(request, ['email', 'uri']) ??
+    whyNotUsages(usages, 'server auth') ??
+    whyNotNode(request)
+  )
+}
+
+function whyNotNodes({ organizations }: CertificateRequest): string | undefined {
+  const isNodes = organizations.length === 1 && organizations[0] === 'system:nodes'
+  return isNodes ? undefined : 'subject organization is not system:nodes'
+}
+
+function whyNotNode({ commonName }: CertificateRequest): string | undefined {
+  const isNode = commonName.startsWith('system:node:')
+  return isNode ? undefined : 'subject common name does not begin with system:node:'
+}
+
+const nameWords: Readonly<Record<NameType, string>> = { dns: 'DNS', email: 'Email', ip: 'IP', uri: 'URI' }
+
+function whyNamed({ names }: CertificateRequest, unwanted: readonly NameType[]): string | undefined {
+  const found = unwanted.find(type => names[type].length > 0)
+  return found && `${nameWords[found]} subjectAltNames are not allowed`
+}
+
+/** Not every kind of key enciphers keys. */
+function whyNotUsages(usages: readonly string[], purpose: string): string | undefined {
+  const required = [purpose, 'digital signature']
+  const whole = [...required, 'key encipherment'].sort()
+  const isMatch = [required, whole].some(wanted => {
+    return wanted.length === usages.length && wanted.every(usage => usages.includes(usage))
+  })
+  return isMatch ? undefined : `usages did not match [${whole.join(' ')}]`
+}
+
+const clientUsages = ['digital signature', 'key encipherment', 'client auth']
+
+function whyNotClientUsages(usages: readonly string[]): string | undefined {
+  const wrong = usages.find(usage => !clientUsages.includes(usage))
+  if (wrong !== undefined) return `invalid usage for client certificate: ${wrong}`
+  if (usages.includes('client auth')) return undefined
+  return 'missing required usage for client certificate: client auth'
+}

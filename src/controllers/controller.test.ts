@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { apiError } from '#/api/errors.ts'
+import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
+import type { ConfigMap } from '#/api/generated/core/v1.ts'
+import { configMaps, pods } from '#/api/generated/core/v1-resources.ts'
+import type { Client } from '#/client/client.ts'
+import { Informers } from '#/client/informers.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { OwnWrites } from './controller/own-writes.ts'
+import { rememberingClient } from './controller/remembering-client.ts'
+import { ControllerLoop, type Controller, type Reconcile } from './controller.ts'
+import { replicaSetController } from './replicas.ts'
+import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
+
+/** The same client, but what is watched comes so much later. */
+function lateClient(client: Client, { clock }: Platform, lateMs: number): Client {
+  async function* late<E>(events: AsyncIterable<E>, signal?: AbortSignal): AsyncGenerator<E> {
+    for await (const event of events) {
+      await clock.sleep(lateMs, signal)
+      yield event
+    }
+  }
+  return {
+    ...rememberingClient(client, new OwnWrites(), ''),
+    watch: (resource, options) => late(client.watch(resource, options), options?.signal),
+    watchBatches: (resource, options) => late(client.watchBatches(resource, options), options?.signal),
+  }
+}
+
+interface Running {
+  readonly plane: TestControlPlane
+  readonly loop: ControllerLoop
+  readonly stop: () => Promise<void>
+}
+
+/** One loop on a server, with informers that lag behind. */
+async function runLoop(t: TestContext, controller: Controller, lateMs = 0): Promise<Running> {
+  const plane = await startTestControlPlane(t, [])
+  const { client, platform } = plane
+  const informers = new Informers({
+    platform,
+    client: lateMs > 0 ? lateClient(client, platform, lateMs) : client,
+  })
+  const loop = new ControllerLoop({ controller, platform, client, informers })
+  const stopping = new AbortController()
+  const running = Promise.all([informers.run(stopping.signal), loop.run(stopping.signal)])
+  const stop = async (): Promise<void> => {
+    stopping.abort()
+    await plane.run(running)
+  }
+  t.after(stop)
+  await plane.advance(10_000)
+  return { plane, loop, stop }
+}
+
+/** Works on config maps. */
+function controllerOf(reconcile: (get: (key: string) => ConfigMap | undefined) => Reconcile): Controller {
+  return {
+    name: 'test-controller',
+    account: 'test-controller',
+    setUp: ({ informer, enqueue }) => {
+      const all = informer(configMaps)
+      all.onChange(key => enqueue(key))
+      return reconcile(key => all.get(key))
+    },
+  }
+}
+
+const map = { metadata: { namespace: 'default', name: 'map' }, data: { a: '1' } }
+
+test('informers that lag behind make nobody create twice, or remove more than there is', async t => {
+  const { plane } = await runLoop(t, replicaSetController, 700)
+  const made = new Set<string>()
+  const removed = new Set<string>()
+  const watching = new AbortController()
+  const watch = (async () => {
+    for await (const { type, object } of plane.client.watch(pods, { signal: watching.signal })) {
+      if (type === 'ADDED') made.add(object.metadata?.uid ?? '')
+      if (type === 'DELETED') removed.add(object.metadata?.uid ?? '')
+    }
+  })().catch(() => undefined)
+  const labels = { app: 'web' }
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'web' }] } }
+  await plane.create(replicaSets, {
+    metadata: { namespace: 'default', name: 'web' },
+    spec: { replicas: 5, selector: { matchLabels: labels }, template },
+  })
+  const scale = async (replicas: number): Promise<void> => {
+    await plane.change(replicaSets, 'default/web', set => ({ ...set, spec: { ...set.spec!, replicas } }))
+    // Something wakes the controller again and again while it does not see what it wrote.
+    for (let time = 0; time < 20; time++) {
+      await plane.change(replicaSets, 'default/web', set => ({
+        ...set,
+        metadata: { ...set.metadata, annotations: { time: String(time) } },
+      }))
+      await plane.advance(100)
+    }
+    await plane.advance(30_000)
+  }
+  await scale(5)
+  assert.deepEqual([made.size, removed.size], [5, 0])
+  await scale(2)
+  assert.deepEqual([made.size, removed.size], [5, 3])
+  await scale(4)
+  assert.deepEqual([made.size, removed.size], [7, 3])
+  watching.abort()
+  await plane.run(watch)
+})
+
+test('a pass that loses a race is repeated with what the winner wrote', async t => {
+  let passes = 0
+  const controller = controllerOf(get => async ({ key, client }) => {
+    const seen = get(key)
+    if (seen === undefined || seen.data?.['sum'] === seen.data?.['a']) return
+    passes++
+    await client.update(configMaps, { ...seen, data: { ...seen.data, sum: seen.data?.['a'] ?? '' } })
+  })
+  const { plane } = await runLoop(t, controller, 50)
+  await plane.run(plane.client.create(configMaps, map))
+  const second = { ...map, data: { a: '2' } }
+  await plane.run(plane.client.update(configMaps, second))
+  await plane.advance(5_000)
+  const stored = await plane.run(plane.client.get(configMaps, map.metadata))
+  assert.deepEqual(stored.data, { a: '2', sum: '2' })
+  assert.ok(passes > 1, `${passes}`)
+})
+
+test('work that fails comes back later and later, and at once when the object changes', async t => {
+  const atMs: number[] = []
+  let isBroken = true
+  const plain = controllerOf(() => async () => undefined)
+  const controller: Controller = {
+    ...plain,
+    setUp: context => {
+      plain.setUp(context)
+      return async ({ name }) => {
+        if (name !== 'map') return
+        atMs.push(context.platform.clock.monotonicMs())
+        if (isBroken) throw new Error('broken')
+      }
+    },
+  }
+  const { plane } = await runLoop(t, controller)
+  await plane.create(configMaps, map)
+  await plane.advance(2_000)
+  const waits = atMs.slice(1).map((each, index) => Math.round(each - atMs[index]!))
+  assert.deepEqual(waits.slice(0, 6), [5, 10, 20, 40, 80, 160])
+  const before = atMs.length
+  isBroken = false
+  await plane.change(configMaps, 'default/map', each => ({ ...each, data: { a: '2' } }))
+  assert.ok(atMs.length > before)
+  const after = atMs.length
+  await plane.advance(600_000)
+  assert.ok(atMs.length <= after + 1)
+})
+
+test('nothing is tried again in a namespace that goes away', async t => {
+  let passes = 0
+  const details = { causes: [{ reason: 'NamespaceTerminating' }] }
+  const controller = controllerOf(get => async ({ key }) => {
+    if (get(key)?.metadata?.name !== 'map') return
+    passes++
+    throw apiError('Forbidden', 'going', details)
+  })
+  const { plane } = await runLoop(t, controller)
+  await plane.create(configMaps, map)
+  await plane.advance(600_000)
+  assert.equal(passes, 1)
+})
+
+test('a key comes back when the work says so, and what runs beside the work is ended with it', async t => {
+  let passes = 0
+  const background: string[] = []
+  const plain = controllerOf(get => async ({ key }) => {
+    if (get(key)?.metadata?.name !== 'map') return undefined
+    return ++passes < 3 ? { againAfterMs: 10_000 } : undefined
+  })
+  const controller: Controller = {
+    ...plain,
+    setUp: context => {
+      context.background(async signal => {
+        background.push('begun')
+        await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+        background.push('ended')
+      })
+      context.background(async () => {
+        throw new Error('of no use')
+      })
+      return plain.setUp(context)
+    },
+  }
+  const { plane, loop, stop } = await runLoop(t, controller)
+  await plane.create(configMaps, map)
+  assert.equal(passes, 1)
+  assert.ok(loop.isIdle)
+  await plane.advance(9_500)
+  assert.equal(passes, 2)
+  await plane.advance(60_000)
+  assert.equal(passes, 3)
+  await stop()
+  assert.deepEqual(background, ['begun', 'ended'])
+})
+
+test('to stop is to finish what is under way and to begin nothing', async t => {
+  const done: string[] = []
+  let began = 0
+  const controller: Controller = {
+    ...controllerOf(get => async ({ key, client }) => {
+      const seen = get(key)
+      if (seen?.metadata?.namespace !== 'default') return
+      began++
+      for (let step = 1; step <= 3; step++) {
+        await client.create(configMaps, {
+          metadata: { namespace: 'kube-system', name: `${seen.metadata.name}-${step}` },
+        })
+      }
+      done.push(seen.metadata.name ?? '')
+    }),
+    workers: 1,
+  }
+  const { plane, stop } = await runLoop(t, controller)
+  await plane.run(plane.client.create(configMaps, map))
+  await plane.run(plane.client.create(configMaps, { metadata: { namespace: 'default', name: 'next' } }))
+  while (began === 0) await plane.run(plane.platform.clock.turn())
+  await stop()
+  assert.equal(done.length, began)
+  assert.deepEqual(
+    (await plane.list(configMaps, 'kube-system')).filter(each => /-\d$/.test(each.metadata?.name ?? ''))
+      .length,
+    began * 3,
+  )
+})

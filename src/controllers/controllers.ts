@@ -1,0 +1,136 @@
+/** Every controller there is. */
+import { addressPool } from './address-pool.ts'
+import { attachDetachController } from './attach-detach.ts'
+import { bootstrapSignerController } from './bootstrap-signer.ts'
+import { certificateApprovingController } from './certificate-approving.ts'
+import { certificateCleanerController } from './certificate-cleaner.ts'
+import { certificateSigningController, type CertificateSigningSettings } from './certificate-signing.ts'
+import { clusterRoleAggregationController } from './cluster-role-aggregation.ts'
+import type { Controller } from './controller.ts'
+import { cronJobController } from './cron-job.ts'
+import { daemonSetController } from './daemon-set.ts'
+import { deploymentController } from './deployment.ts'
+import { deviceTaintEvictionController } from './device-taint-eviction.ts'
+import { disruptionController } from './disruption.ts'
+import { endpointSliceController } from './endpoint-slice.ts'
+import { endpointSliceMirroringController } from './endpoint-slice-mirroring.ts'
+import { endpointsController } from './endpoints.ts'
+import { ephemeralVolumeController } from './ephemeral-volume.ts'
+import { garbageCollectorController } from './garbage-collector.ts'
+import { horizontalPodAutoscalerController, type AutoscalingSettings } from './horizontal-pod-autoscaler.ts'
+import { jobController } from './job.ts'
+import { legacyTokenCleanerController } from './legacy-token-cleaner.ts'
+import { namespaceController } from './namespace.ts'
+import { nodeIpamController } from './node-ipam.ts'
+import { nodeLifecycleController } from './node-lifecycle.ts'
+import { nodeTtlController } from './node-ttl.ts'
+import { persistentVolumeBinderController } from './persistent-volume-binder.ts'
+import { persistentVolumeClaimProtectionController } from './persistent-volume-claim-protection.ts'
+import { persistentVolumeExpanderController } from './persistent-volume-expander.ts'
+import { persistentVolumeProtectionController } from './persistent-volume-protection.ts'
+import { podGarbageCollectorController } from './pod-garbage-collector.ts'
+import type { Provisioner } from './provisioner.ts'
+import { replicaSetController, replicationControllerController } from './replicas.ts'
+import { resourceClaimController } from './resource-claim.ts'
+import { resourceQuotaController } from './resource-quota.ts'
+import { rootCaPublisherController } from './root-ca-publisher.ts'
+import { serviceAccountController } from './service-account.ts'
+import {
+  serviceAccountTokensController,
+  type ServiceAccountTokensSettings,
+} from './service-account-tokens.ts'
+import { serviceCidrController } from './service-cidr.ts'
+import { serviceLoadBalancerController } from './service-load-balancer.ts'
+import { statefulSetController } from './stateful-set.ts'
+import { taintEvictionController } from './taint-eviction.ts'
+import { tokenCleanerController } from './token-cleaner.ts'
+import { ttlAfterFinishedController } from './ttl-after-finished.ts'
+import {
+  validatingAdmissionPolicyStatusController,
+  type ValidatingAdmissionPolicyStatusSettings,
+} from './validating-admission-policy-status.ts'
+import { volumeAttributesClassProtectionController } from './volume-attributes-class-protection.ts'
+
+/** What controllers need beside the API. A controller that cannot do without what is missing is not there. */
+export interface ControllersSettings {
+  /** The certificate of the cluster's authority, PEM. */
+  readonly authority?: string
+  /** Signs what certificate requests ask for. */
+  readonly signCertificate?: CertificateSigningSettings['sign']
+  /** Signs tokens of service accounts that are kept in secrets. */
+  readonly signToken?: ServiceAccountTokensSettings['sign']
+  readonly checkPolicyTypes?: ValidatingAdmissionPolicyStatusSettings['checkTypes']
+  /** Where pods get their addresses from, and services; nodes are given no ranges without the former. */
+  readonly clusterCidrs?: readonly string[]
+  readonly serviceCidrs?: readonly string[]
+  /** Addresses for services of type LoadBalancer: CIDRs, ranges `a-b` or single ones. */
+  readonly loadBalancerAddresses?: readonly string[]
+  /** Who makes volumes in this process. */
+  readonly provisioners?: readonly Provisioner[]
+  /** What autoscalers go by; what the API says when absent. */
+  readonly metrics?: AutoscalingSettings['metrics']
+}
+
+export function controllersOf(settings: ControllersSettings = {}): readonly Controller[] {
+  const { provisioners = [], metrics } = settings
+  return [
+    attachDetachController,
+    bootstrapSignerController,
+    certificateApprovingController,
+    certificateCleanerController,
+    clusterRoleAggregationController,
+    cronJobController,
+    daemonSetController,
+    deploymentController,
+    deviceTaintEvictionController,
+    disruptionController,
+    endpointSliceController(),
+    endpointSliceMirroringController,
+    endpointsController(),
+    ephemeralVolumeController,
+    garbageCollectorController,
+    horizontalPodAutoscalerController(metrics && { metrics }),
+    jobController,
+    legacyTokenCleanerController(),
+    namespaceController,
+    nodeLifecycleController(),
+    nodeTtlController,
+    persistentVolumeBinderController({ provisioners }),
+    persistentVolumeClaimProtectionController,
+    persistentVolumeExpanderController({ provisioners }),
+    persistentVolumeProtectionController,
+    podGarbageCollectorController(),
+    replicaSetController,
+    replicationControllerController,
+    resourceClaimController,
+    resourceQuotaController,
+    serviceAccountController,
+    serviceCidrController,
+    statefulSetController,
+    taintEvictionController,
+    tokenCleanerController,
+    ttlAfterFinishedController,
+    volumeAttributesClassProtectionController,
+    ...controllersWith(settings),
+  ]
+}
+
+/** Those that need something to be there at all. */
+function controllersWith(settings: ControllersSettings): readonly Controller[] {
+  const { authority, signCertificate, signToken, checkPolicyTypes } = settings
+  const { clusterCidrs, serviceCidrs = [], loadBalancerAddresses } = settings
+  return [
+    ...(signCertificate ? [certificateSigningController({ sign: signCertificate })] : []),
+    ...(clusterCidrs ? [nodeIpamController({ clusterCidrs, serviceCidrs })] : []),
+    ...(authority ? [rootCaPublisherController({ authority })] : []),
+    ...(signToken
+      ? [serviceAccountTokensController({ sign: signToken, ...(authority && { authority }) })]
+      : []),
+    ...(loadBalancerAddresses
+      ? [serviceLoadBalancerController({ connect: addressPool(loadBalancerAddresses) })]
+      : []),
+    ...(checkPolicyTypes
+      ? [validatingAdmissionPolicyStatusController({ checkTypes: checkPolicyTypes })]
+      : []),
+  ]
+}

@@ -1,0 +1,144 @@
+/**
+ * Cron jobs start a job whenever their schedule says so. The name of a job follows from the time that it is due, so
+ * whoever starts it again after a crash finds it there.
+ * https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/
+ */
+import { isApiError } from '#/api/errors.ts'
+import { cronJobs, jobs } from '#/api/generated/batch/v1-resources.ts'
+import type { CronJob, CronJobStatus, Job } from '#/api/generated/batch/v1.ts'
+import type { ObjectReference } from '#/api/generated/core/v1.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { isControlledBy } from '#/api/metadata.ts'
+import type { Client } from '#/client/client.ts'
+import type { EventRecorder } from '#/client/event-recorder.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+import { jobOfCronJob } from './cron-job/job-of-cron-job.ts'
+import { planCronJob, withoutActive, withStarted, type CronJobPlan } from './cron-job/plan.ts'
+import { onOwnedChange, ownedIndex } from './owned.ts'
+import { messageOf } from './message-of.ts'
+
+export const cronJobController: Controller = {
+  name: 'cronjob-controller',
+  account: 'cronjob-controller',
+  setUp,
+}
+
+function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Reconcile {
+  const allCronJobs = informer(cronJobs)
+  const allJobs = informer(jobs)
+  const owned = ownedIndex(allJobs)
+  /** When the schedule of a cron job was last seen to change, by key. */
+  const changedAtMs = new Map<string, number>()
+  allCronJobs.onChange((key, { before, after }) => {
+    if (before === undefined || after === undefined) changedAtMs.delete(key)
+    else if (hasOtherSchedule(before, after)) changedAtMs.set(key, platform.clock.now())
+    enqueue(key)
+  })
+  onOwnedChange(allJobs, cronJobs, key => enqueue(key))
+
+  return async ({ key, client }) => {
+    const cronJob = allCronJobs.get(key)
+    if (cronJob === undefined) return undefined
+    const children = owned.get(cronJob.metadata?.uid ?? '')
+    const plan = planCronJob({
+      cronJob,
+      jobs: children,
+      missing: await findMissing(client, cronJob, children),
+      changedMs: changedAtMs.get(key),
+      nowMs: platform.clock.now(),
+    })
+    const pass = { client, recorder, cronJob }
+    for (const event of plan.events) recorder.record(cronJob, event)
+    await Promise.all(plan.forget.map(job => removeJob(pass, job.metadata ?? {}).catch(ignore)))
+    const { status, error } = await start(pass, plan)
+    if (!equalJson(status, cronJob.status ?? {})) await client.updateStatus(cronJobs, { ...cronJob, status })
+    if (error !== undefined) throw error
+    return plan.againAfterMs === undefined ? undefined : { againAfterMs: plan.againAfterMs }
+  }
+}
+
+function hasOtherSchedule({ spec: before }: CronJob, { spec }: CronJob): boolean {
+  return before?.schedule !== spec?.schedule || before?.timeZone !== spec?.timeZone
+}
+
+/** Which of the jobs that the status calls active are really gone, and not only unknown to the informer so far. */
+async function findMissing(
+  client: Client,
+  { status }: CronJob,
+  children: readonly Job[],
+): Promise<ReadonlySet<string>> {
+  const known = new Set(children.map(({ metadata }) => metadata?.uid))
+  const missing = new Set<string>()
+  for (const { namespace, name = '', uid = '' } of status?.active ?? []) {
+    if (known.has(uid)) continue
+    const job = await client.find(jobs, { namespace, name })
+    if (job?.metadata?.uid !== uid) missing.add(uid)
+  }
+  return missing
+}
+
+/** One pass over a cron job. */
+interface Pass {
+  readonly client: Client
+  readonly recorder: EventRecorder
+  readonly cronJob: CronJob
+}
+
+interface Started {
+  readonly status: CronJobStatus
+  /** Why it went no further. */
+  readonly error?: unknown
+}
+
+async function start(pass: Pass, plan: CronJobPlan): Promise<Started> {
+  let { status } = plan
+  if (plan.startMs === undefined) return { status }
+  try {
+    for (const reference of plan.replace) {
+      await removeJob(pass, reference)
+      status = withoutActive(status, reference)
+    }
+    const job = await createJob(pass, plan.startMs)
+    return { status: job === undefined ? status : withStarted(status, job, plan.startMs) }
+  } catch (error) {
+    return { status, error }
+  }
+}
+
+/** Undefined when the name is taken by a job of somebody else's. */
+async function createJob({ client, recorder, cronJob }: Pass, startMs: number): Promise<Job | undefined> {
+  const job = jobOfCronJob(cronJob, startMs)
+  const { namespace, name = '' } = job.metadata ?? {}
+  try {
+    const made = await client.create(jobs, job)
+    recorder.record(cronJob, { type: 'Normal', reason: 'SuccessfulCreate', message: `Created job ${name}` })
+    return made
+  } catch (error) {
+    if (isApiError(error, 'AlreadyExists')) {
+      const other = await client.find(jobs, { namespace, name })
+      return other && isControlledBy(other, cronJob) ? other : undefined
+    }
+    const message = `Error creating job: ${messageOf(error)}`
+    recorder.record(cronJob, { type: 'Warning', reason: 'FailedCreate', message })
+    throw error
+  }
+}
+
+async function removeJob(
+  { client, recorder, cronJob }: Pass,
+  { namespace, name = '', uid = '' }: Pick<ObjectReference, 'namespace' | 'name' | 'uid'>,
+): Promise<void> {
+  try {
+    const options = { propagationPolicy: 'Background', preconditions: { uid } } as const
+    await client.delete(jobs, { namespace, name }, options)
+    recorder.record(cronJob, { type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted job ${name}` })
+  } catch (error) {
+    if (isApiError(error, 'NotFound')) return
+    const message = `Deleted job: ${messageOf(error)}`
+    recorder.record(cronJob, { type: 'Warning', reason: 'FailedDelete', message })
+    throw error
+  }
+}
+
+/** An old job that stays is not worth more than the event that says so; the next pass tries again. */
+function ignore(): void {}

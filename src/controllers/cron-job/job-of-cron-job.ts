@@ -1,0 +1,27 @@
+import type { CronJob, Job } from '#/api/generated/batch/v1.ts'
+import { controllerReference } from '#/api/metadata.ts'
+import { formatTimeIn } from '#/api/time-zone.ts'
+
+/** One name for each time that a job is due, so that none can be started twice for it. */
+export function nameOfJob({ metadata }: CronJob, dueMs: number): string {
+  return `${metadata?.name}-${Math.floor(dueMs / 60_000)}`
+}
+
+export function jobOfCronJob(cronJob: CronJob, dueMs: number): Job {
+  const { metadata, spec } = cronJob
+  const template = spec?.jobTemplate ?? {}
+  const reference = controllerReference(cronJob)
+  return {
+    metadata: {
+      ...(metadata?.namespace && { namespace: metadata.namespace }),
+      name: nameOfJob(cronJob, dueMs),
+      ...(template.metadata?.labels && { labels: template.metadata.labels }),
+      annotations: {
+        ...template.metadata?.annotations,
+        'batch.kubernetes.io/cronjob-scheduled-timestamp': formatTimeIn(spec?.timeZone ?? 'UTC', dueMs),
+      },
+      ...(reference && { ownerReferences: [reference] }),
+    },
+    ...(template.spec && { spec: template.spec }),
+  }
+}

@@ -1,0 +1,249 @@
+import { CronScheduleError, parseCronSchedule } from '#/api/cron-schedule.ts'
+import { dueTimes, type DueTimes } from '#/api/cron-times.ts'
+import { equalJson } from '#/api/json-value.ts'
+import type { CronJob, CronJobStatus, Job } from '#/api/generated/batch/v1.ts'
+import type { ObjectReference } from '#/api/generated/core/v1.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { quote } from '#/api/quote.ts'
+import { formatTime, parseTime } from '#/api/time.ts'
+import { isTimeZone } from '#/api/time-zone.ts'
+import type { EventContent } from '#/client/event-recorder.ts'
+import { finishedCondition, isJobFinished } from '../finished-jobs.ts'
+import { nameOfJob } from './job-of-cron-job.ts'
+
+export interface CronJobPlan {
+  /** Finished jobs that nobody wants to see any more. */
+  readonly forget: readonly Job[]
+  /** Unfinished ones that make place for the next. */
+  readonly replace: readonly ObjectReference[]
+  /** The time for which a job is to be started. */
+  readonly startMs: number | undefined
+  /** Without what is started; the very one that the cron job has when that is right. */
+  readonly status: CronJobStatus
+  readonly events: readonly EventContent[]
+  readonly againAfterMs: number | undefined
+}
+
+export interface CronJobWorld {
+  readonly cronJob: CronJob
+  /** All that the cron job manages. */
+  readonly jobs: readonly Job[]
+  /** The uids of jobs that the status calls active, and that are gone. */
+  readonly missing: ReadonlySet<string>
+  /** When somebody changed the schedule, if that was seen: what would have been due before is not made up for. */
+  readonly changedMs: number | undefined
+  readonly nowMs: number
+}
+
+export function planCronJob(world: CronJobWorld): CronJobPlan {
+  const { cronJob, jobs } = world
+  const forget = isBeingDeleted(cronJob) ? [] : jobsToForget(cronJob, jobs)
+  const seen = lookBack(world)
+  const start = planStart(world, seen.status.active ?? [])
+  const { startMs, status: startStatus = {}, replace = [], againAfterMs } = start
+  const next = { ...seen.status, ...startStatus }
+  const before = cronJob.status ?? {}
+  return {
+    forget,
+    replace,
+    startMs,
+    againAfterMs,
+    status: equalJson(withoutEmpty(before), withoutEmpty(next)) ? before : withoutEmpty(next),
+    events: [...seen.events, ...(start.events ?? [])],
+  }
+}
+
+function withoutEmpty({ active, ...rest }: CronJobStatus): CronJobStatus {
+  return active === undefined || active.length === 0 ? rest : { active, ...rest }
+}
+
+/** The status when this one of the active jobs has been removed. */
+export function withoutActive(status: CronJobStatus, removed: ObjectReference): CronJobStatus {
+  return withoutEmpty({ ...status, active: status.active?.filter(({ uid }) => uid !== removed.uid) })
+}
+
+/** The oldest of those that are more than the history is to keep. */
+function jobsToForget({ spec }: CronJob, jobs: readonly Job[]): readonly Job[] {
+  const limits = { Complete: spec?.successfulJobsHistoryLimit, Failed: spec?.failedJobsHistoryLimit }
+  return Object.entries(limits).flatMap(([type, limit]) => {
+    if (limit === undefined) return []
+    const finished = jobs.filter(job => finishedCondition(job)?.type === type && !isBeingDeleted(job))
+    return finished.toSorted(byStart).slice(0, Math.max(0, finished.length - limit))
+  })
+}
+
+/** Those that never began are the last. */
+function byStart(left: Job, right: Job): number {
+  const [leftMs, rightMs] = [left, right].map(job => parseTime(job.status?.startTime ?? '') ?? Infinity)
+  if (leftMs !== rightMs) return leftMs! < rightMs! ? -1 : 1
+  return (left.metadata?.name ?? '') < (right.metadata?.name ?? '') ? -1 : 1
+}
+
+interface Seen {
+  readonly status: CronJobStatus
+  readonly events: readonly EventContent[]
+}
+
+/** What has become of the jobs that were started. */
+function lookBack({ cronJob, jobs, missing }: CronJobWorld): Seen {
+  const { status = {} } = cronJob
+  const events: EventContent[] = []
+  const byUid = new Map(jobs.map(job => [job.metadata?.uid ?? '', job]))
+  const active = (status.active ?? []).filter(({ uid = '', name }) => {
+    const job = byUid.get(uid)
+    const condition = job && finishedCondition(job)
+    if (condition) {
+      const message = `Saw completed job: ${name}, condition: ${condition.type}`
+      events.push({ type: 'Normal', reason: 'SawCompletedJob', message })
+    } else if (missing.has(uid)) {
+      events.push({ type: 'Normal', reason: 'MissingJob', message: `Active job went missing: ${name}` })
+    }
+    return condition === undefined && !missing.has(uid)
+  })
+  const succeeded = jobs
+    .filter(job => finishedCondition(job)?.type === 'Complete')
+    .map(job => parseTime(job.status?.completionTime ?? ''))
+    .filter(timeMs => timeMs !== undefined)
+  const lastMs = Math.max(parseTime(status.lastSuccessfulTime ?? '') ?? -Infinity, ...succeeded)
+  return {
+    status: { ...status, active, ...(lastMs > -Infinity && { lastSuccessfulTime: formatTime(lastMs) }) },
+    events,
+  }
+}
+
+type Start = Partial<Pick<CronJobPlan, 'startMs' | 'status' | 'replace' | 'events' | 'againAfterMs'>>
+
+/** Whether a job is due, and may run. */
+function planStart(world: CronJobWorld, active: readonly ObjectReference[]): Start {
+  const { cronJob, jobs, nowMs } = world
+  if (isBeingDeleted(cronJob)) return {}
+  const known = new Set(active.map(({ uid }) => uid))
+  const strangers = jobs.filter(job => {
+    return !isJobFinished(job) && !isBeingDeleted(job) && !known.has(job.metadata?.uid)
+  })
+  if (cronJob.spec?.suspend === true) return { events: unexpected(strangers) }
+  const { times, problem, note } = readSchedule(cronJob)
+  if (times === undefined) return { events: [...unexpected(strangers), ...(problem ? [problem] : [])] }
+  const due = findDue(world, times)
+  const events = [...(note ? [note] : []), ...due.events]
+  const nextMs = times.next(nowMs)
+  const againAfterMs = nextMs === undefined ? undefined : nextMs - nowMs + laterMs
+  const dueName = due.dueMs === undefined ? undefined : nameOfJob(cronJob, due.dueMs)
+  const others = strangers.filter(({ metadata }) => metadata?.name !== dueName)
+  const base = { events: [...unexpected(others), ...events], againAfterMs }
+  if (due.dueMs === undefined || active.some(({ name }) => name === dueName)) return base
+  const started = jobs.find(({ metadata }) => metadata?.name === dueName)
+  // It was started, but before that could be written down something broke.
+  if (started !== undefined) return { ...base, status: withStarted({ active }, started, due.dueMs) }
+  const { concurrencyPolicy } = cronJob.spec ?? {}
+  if (concurrencyPolicy === 'Forbid' && active.length > 0) {
+    return { ...base, events: [...base.events, alreadyActive] }
+  }
+  const replace = concurrencyPolicy === 'Replace' ? active : []
+  return { ...base, startMs: due.dueMs, replace }
+}
+
+/** Timers and clocks do not agree to the millisecond; rather a little late than too early. */
+const laterMs = 100
+
+const alreadyActive: EventContent = {
+  type: 'Normal',
+  reason: 'JobAlreadyActive',
+  message: 'Not starting job because prior execution is running and concurrency policy is Forbid',
+}
+
+function unexpected(strangers: readonly Job[]): readonly EventContent[] {
+  return strangers.map(({ metadata }) => {
+    const message = `Saw a job that the controller did not create or forgot: ${metadata?.name}`
+    return { type: 'Warning', reason: 'UnexpectedJob', message }
+  })
+}
+
+/** The status with the job that was started for this time; one that has ended since is active no more. */
+export function withStarted(status: CronJobStatus, job: Job, startMs: number): CronJobStatus {
+  const { apiVersion, kind, metadata = {} } = job
+  const { namespace, name, uid, resourceVersion } = metadata
+  const reference: ObjectReference = {
+    ...(apiVersion && { apiVersion }),
+    ...(kind && { kind }),
+    ...(namespace && { namespace }),
+    ...(name && { name }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+  }
+  const active = [...(status.active ?? []), ...(isJobFinished(job) ? [] : [reference])]
+  return withoutEmpty({ ...status, active, lastScheduleTime: formatTime(startMs) })
+}
+
+interface Schedule {
+  /** Undefined when the schedule cannot be followed. */
+  readonly times?: DueTimes
+  readonly problem?: EventContent
+  readonly note?: EventContent
+}
+
+function readSchedule(cronJob: CronJob): Schedule {
+  const { schedule, timeZone } = cronJob.spec
+  if (timeZone !== undefined && !isTimeZone(timeZone)) {
+    const message = `invalid timeZone: ${quote(timeZone)}: unknown time zone ${timeZone}`
+    return { problem: { type: 'Warning', reason: 'UnknownTimeZone', message } }
+  }
+  try {
+    const parsed = parseCronSchedule(schedule)
+    const startMs = lastStartMs(cronJob)
+    const times = dueTimes(parsed, { timeZone: timeZone ?? 'UTC', startMs })
+    if (times.next(startMs) === undefined) {
+      const message = `invalid schedule: ${schedule} : time difference between two schedules is less than 1 second`
+      return { problem: { type: 'Warning', reason: 'InvalidSchedule', message } }
+    }
+    return { times, ...(schedule.includes('TZ') && { note: unsupported(schedule) }) }
+  } catch (error) {
+    if (!(error instanceof CronScheduleError)) throw error
+    const message = `unparseable schedule: ${quote(schedule)} : ${error.message}`
+    return { problem: { type: 'Warning', reason: 'UnparseableSchedule', message } }
+  }
+}
+
+function unsupported(schedule: string): EventContent {
+  const page = 'https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/'
+  const used = `CRON_TZ or TZ used in schedule ${quote(schedule)}`
+  const message = `${used} is not officially supported, see ${page} for more details`
+  return { type: 'Warning', reason: 'UnsupportedSchedule', message }
+}
+
+/** The time of the last job, or else that at which the cron job was made. */
+function lastStartMs({ metadata, status }: CronJob): number {
+  return parseTime(status?.lastScheduleTime ?? '') ?? parseTime(metadata?.creationTimestamp ?? '') ?? 0
+}
+
+/** Missed starts that nobody would want to make up for; that many must be a mistake. */
+const missedMax = 100
+
+interface Due {
+  /** The last time that has not been made use of; those before it are gone. */
+  readonly dueMs?: number
+  readonly events: readonly EventContent[]
+}
+
+function findDue({ cronJob, changedMs = -Infinity, nowMs }: CronJobWorld, times: DueTimes): Due {
+  const { startingDeadlineSeconds } = cronJob.spec ?? {}
+  const deadlineMs =
+    startingDeadlineSeconds === undefined ? -Infinity : nowMs - Number(startingDeadlineSeconds) * 1_000
+  const afterMs = Math.max(lastStartMs(cronJob), changedMs, deadlineMs)
+  const dueMs = times.previous(nowMs)
+  if (dueMs === undefined || dueMs <= afterMs) return { events: [] }
+  let missed = 0
+  for (
+    let timeMs = times.next(afterMs);
+    timeMs !== undefined && timeMs <= nowMs && missed <= missedMax;
+    timeMs = times.next(timeMs)
+  )
+    missed++
+  return { dueMs, events: missed > missedMax ? [tooManyMissed] : [] }
+}
+
+const tooManyMissed: EventContent = {
+  type: 'Warning',
+  reason: 'TooManyMissedTimes',
+  message: 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
+}

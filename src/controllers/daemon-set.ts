@@ -1,0 +1,222 @@
+/**
+ * Daemon sets keep one pod on every node that should have it. The scheduler places the pods, on the one node that each
+ * is meant for; which nodes those are is decided here, by the same rules.
+ * https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
+ */
+import { isApiError } from '#/api/errors.ts'
+import type { ControllerRevision, DaemonSet } from '#/api/generated/apps/v1.ts'
+import { daemonSets } from '#/api/generated/apps/v1-resources.ts'
+import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { isBeingDeleted, keyOf } from '#/api/metadata.ts'
+import { compileLabelSelector } from '#/api/selector.ts'
+import type { Client } from '#/client/client.ts'
+import type { EventRecorder } from '#/client/event-recorder.ts'
+import type { Informer } from '#/client/informer.ts'
+import { claim } from './claim.ts'
+import { isNamespaceGoing, type Controller, type ControllerContext, type Reconcile } from './controller.ts'
+import { daemonPod, hashLabel } from './daemon-set/daemon-pod.ts'
+import { eligibilityOf } from './daemon-set/eligibility.ts'
+import { FailedPods } from './daemon-set/failed-pods.ts'
+import { planDaemons, type DaemonPlan } from './daemon-set/plan.ts'
+import { planStatus } from './daemon-set/status.ts'
+import { placesOf } from './daemon-set/world.ts'
+import { onOrphan, onOwnedChange, orphanIndex, ownedIndex } from './owned.ts'
+import { nextAvailableMs } from './pods.ts'
+import { deleteRevisions, recordRevision, revisionHistory } from './revision-history.ts'
+import { slowStart } from './slow-start.ts'
+import { messageOf } from './message-of.ts'
+
+export const daemonSetController: Controller = {
+  name: 'daemonset-controller',
+  account: 'daemon-set-controller',
+  component: 'daemonset-controller',
+  workers: 2,
+  setUp,
+}
+
+function setUp(context: ControllerContext): Reconcile {
+  const { platform, recorder, informer, enqueue } = context
+  const sets = informer(daemonSets)
+  const allNodes = informer(nodes)
+  const allPods = informer(pods)
+  const owned = ownedIndex(allPods)
+  const orphans = orphanIndex(allPods)
+  const history = revisionHistory(context, daemonSets, sets)
+  const failedPods = new FailedPods()
+  sets.onChange(key => enqueue(key))
+  onOwnedChange(allPods, daemonSets, key => enqueue(key))
+  onOrphan(allPods, orphan => {
+    for (const set of sets.inNamespace(orphan.metadata?.namespace ?? '')) {
+      if (compileLabelSelector(set.spec?.selector).matches(orphan.metadata?.labels)) enqueue(keyOf(set))
+    }
+  })
+  wakeByNode(allNodes, sets, enqueue)
+
+  return async ({ key, client, signal }) => {
+    const set = sets.get(key)
+    // One that is being deleted may have lost its revisions already, and who has none cannot count.
+    if (set === undefined || isBeingDeleted(set)) return undefined
+    const { uid = '', namespace = '', generation } = set.metadata ?? {}
+    const revisions = await history.claimed(set, client)
+    const claimed = await claim({
+      client,
+      owner: set,
+      ownerResource: daemonSets,
+      resource: pods,
+      selector: compileLabelSelector(set.spec?.selector),
+      candidates: [...owned.get(uid), ...orphans.get(namespace)],
+    })
+    const recorded = await recordRevision({ set, revisions, hashLabel, client })
+    const hash = hashOf(recorded.revision)
+    if (recorded.duplicates.length > 0) {
+      await mergeDuplicates(recorded.duplicates, { pods: claimed, hash, client })
+      return { againAfterMs: 0 }
+    }
+    const nowMs = platform.clock.now()
+    const world = { set, hash, places: placesOf(set, allNodes.list(), claimed), nowMs }
+    const failedKey = (nodeName: string): string => `${uid}/${generation}/${nodeName}`
+    const monotonicMs = platform.clock.monotonicMs()
+    const waitMsOn = (nodeName: string): number => failedPods.waitMs(failedKey(nodeName), monotonicMs)
+    const plan = planDaemons({ ...world, waitMsOn })
+    for (const { pod, nodeName } of plan.finished) {
+      if (pod.status?.phase === 'Failed') failedPods.replaced(failedKey(nodeName), monotonicMs)
+    }
+    const failure = await perform(plan, { set, hash, client, recorder })
+    const status = planStatus({ ...world, collisionCount: recorded.collisionCount })
+    if (status !== set.status) await client.updateStatus(daemonSets, { ...set, status }, { signal })
+    if (failure) throw failure.error
+    await truncate(revisions, { set, pods: claimed, current: recorded.revision, client })
+    return soonest(plan.againAfterMs, nextAvailableMs(claimed, set.spec?.minReadySeconds ?? 0, nowMs))
+  }
+}
+
+function soonest(...waits: readonly (number | undefined)[]): { readonly againAfterMs: number } | undefined {
+  const known = waits.filter(each => each !== undefined)
+  return known.length === 0 ? undefined : { againAfterMs: Math.min(...known) }
+}
+
+/** Nodes tell of themselves all the time; only what makes a difference to a set wakes it. */
+function wakeByNode(
+  allNodes: Informer<Node>,
+  sets: Informer<DaemonSet>,
+  enqueue: ControllerContext['enqueue'],
+): void {
+  allNodes.onChange((_key, { before, after }) => {
+    if (before && after && isAlike(before, after)) return
+    for (const set of sets.list()) {
+      const eligibility = eligibilityOf(set)
+      const then = before && eligibility(before)
+      const now = after && eligibility(after)
+      const isSame =
+        (then?.shouldRun ?? false) === (now?.shouldRun ?? false) &&
+        (then?.mayStay ?? false) === (now?.mayStay ?? false)
+      if (!isSame) enqueue(keyOf(set))
+    }
+  })
+}
+
+function isAlike(before: Node, after: Node): boolean {
+  return (
+    equalJson(before.metadata?.labels, after.metadata?.labels) &&
+    equalJson(before.spec?.taints, after.spec?.taints)
+  )
+}
+
+/** Revisions that somebody else has made may not have the label. */
+function hashOf({ metadata }: ControllerRevision): string {
+  return metadata?.labels?.[hashLabel] ?? metadata?.name ?? ''
+}
+
+/** Of several revisions that are the same one stays, and their pods become pods of it. */
+async function mergeDuplicates(
+  duplicates: readonly ControllerRevision[],
+  world: { readonly pods: readonly Pod[]; readonly hash: string; readonly client: Client },
+): Promise<void> {
+  const { hash, client } = world
+  const hashes = new Set(duplicates.map(hashOf))
+  for (const { metadata } of world.pods) {
+    const { namespace, name = '', labels } = metadata ?? {}
+    if (!hashes.has(labels?.[hashLabel] ?? '')) continue
+    const patch = { metadata: { labels: { [hashLabel]: hash } } }
+    try {
+      await client.patch(pods, { namespace, name }, { type: 'merge', patch })
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error
+    }
+  }
+  await deleteRevisions(client, duplicates)
+}
+
+interface Performance {
+  readonly set: DaemonSet
+  readonly hash: string
+  readonly client: Client
+  readonly recorder: EventRecorder
+}
+
+/** Does all that is planned, and says what failed first. */
+async function perform(
+  plan: DaemonPlan,
+  performance: Performance,
+): Promise<{ readonly error: unknown } | undefined> {
+  const { set, recorder } = performance
+  for (const { pod, nodeName } of plan.finished) {
+    const isFailed = pod.status?.phase === 'Failed'
+    const what = isFailed ? 'failed daemon pod' : 'succeeded daemon pod'
+    recorder.record(set, {
+      type: isFailed ? 'Warning' : 'Normal',
+      reason: isFailed ? 'FailedDaemonPod' : 'SucceededDaemonPod',
+      message: `Found ${what} ${keyOf(pod)} on node ${nodeName}, will try to ${isFailed ? 'kill' : 'delete'} it`,
+    })
+  }
+  const created = await slowStart(plan.create.length, index => create(plan.create[index]!, performance))
+  const deleted = await Promise.allSettled(plan.delete.map(pod => remove(pod, performance)))
+  if (created.error !== undefined) return { error: created.error }
+  const failed = deleted.find(result => result.status === 'rejected')
+  return failed && { error: failed.reason }
+}
+
+async function create(nodeName: string, { set, hash, client, recorder }: Performance): Promise<void> {
+  try {
+    const { metadata } = await client.create(pods, daemonPod(set, nodeName, hash))
+    const message = `Created pod: ${metadata?.name}`
+    recorder.record(set, { type: 'Normal', reason: 'SuccessfulCreate', message })
+  } catch (error) {
+    const message = `Error creating: ${messageOf(error)}`
+    if (!isNamespaceGoing(error)) recorder.record(set, { type: 'Warning', reason: 'FailedCreate', message })
+    throw error
+  }
+}
+
+async function remove({ metadata }: Pod, { set, client, recorder }: Performance): Promise<void> {
+  const { namespace, name = '', uid = '' } = metadata ?? {}
+  try {
+    await client.delete(pods, { namespace, name }, { preconditions: { uid } })
+    recorder.record(set, { type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${name}` })
+  } catch (error) {
+    if (isApiError(error, 'NotFound')) return
+    const message = `Error deleting: ${messageOf(error)}`
+    recorder.record(set, { type: 'Warning', reason: 'FailedDelete', message })
+    throw error
+  }
+}
+
+/** Keeps so many old revisions, and those that pods have. */
+async function truncate(
+  revisions: readonly ControllerRevision[],
+  world: {
+    readonly set: DaemonSet
+    readonly pods: readonly Pod[]
+    readonly current: ControllerRevision
+    readonly client: Client
+  },
+): Promise<void> {
+  const old = revisions.filter(({ metadata }) => metadata?.uid !== world.current.metadata?.uid)
+  const surplus = old.length - (world.set.spec?.revisionHistoryLimit ?? 10)
+  if (surplus <= 0) return
+  const live = new Set(world.pods.map(({ metadata }) => metadata?.labels?.[hashLabel]))
+  const dead = old.filter(revision => !live.has(hashOf(revision)))
+  await deleteRevisions(world.client, dead.slice(0, surplus))
+}

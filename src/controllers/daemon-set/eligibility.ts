@@ -1,0 +1,76 @@
+import type { DaemonSet } from '#/api/generated/apps/v1.ts'
+import type { Node, PodSpec, Toleration } from '#/api/generated/core/v1.ts'
+import { compileNodeSelector } from '#/api/node-selector.ts'
+import { selectorFromLabels } from '#/api/selector.ts'
+import { placingEffects, untolerated } from '#/api/taints.ts'
+
+/** What a daemon set wants on a node. */
+export interface Eligibility {
+  /** There should be a pod. */
+  readonly shouldRun: boolean
+  /** A pod that is there may stay. */
+  readonly mayStay: boolean
+}
+
+const everywhere: Eligibility = { shouldRun: true, mayStay: true }
+const nowhere: Eligibility = { shouldRun: false, mayStay: false }
+
+/** On which nodes the pods of a set belong. */
+export function eligibilityOf(set: DaemonSet): (node: Node) => Eligibility {
+  const known = compiled.get(set)
+  if (known !== undefined) return known
+  const made = compile(set.spec?.template.spec ?? { containers: [] })
+  compiled.set(set, made)
+  return made
+}
+
+/** Sets are immutable, and each is asked about every node. */
+const compiled = new WeakMap<DaemonSet, (node: Node) => Eligibility>()
+
+function compile(spec: PodSpec): (node: Node) => Eligibility {
+  const tolerations = daemonTolerations(spec)
+  const labels = selectorFromLabels(spec.nodeSelector)
+  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+  const isSelected = required ? compileNodeSelector(required) : () => true
+  return node => {
+    const isNamed = !spec.nodeName || spec.nodeName === node.metadata?.name
+    if (!isNamed || !labels.matches(node.metadata?.labels) || !isSelected(node)) return nowhere
+    const { taints } = node.spec ?? {}
+    if (untolerated(taints, tolerations, placingEffects) === undefined) return everywhere
+    // Where no more pods may come, those that are there stay until the taint drives them out.
+    return untolerated(taints, tolerations, ['NoExecute']) === undefined
+      ? { shouldRun: false, mayStay: true }
+      : nowhere
+  }
+}
+
+/**
+ * The tolerations of the pods: to those of the template come some for trouble in which daemons are needed most.
+ * https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations
+ */
+export function daemonTolerations(spec: PodSpec): readonly Toleration[] {
+  const automatic: Toleration[] = [
+    { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
+    { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
+    { key: 'node.kubernetes.io/disk-pressure', operator: 'Exists', effect: 'NoSchedule' },
+    { key: 'node.kubernetes.io/memory-pressure', operator: 'Exists', effect: 'NoSchedule' },
+    { key: 'node.kubernetes.io/pid-pressure', operator: 'Exists', effect: 'NoSchedule' },
+    { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
+  ]
+  if (spec.hostNetwork) {
+    automatic.push({
+      key: 'node.kubernetes.io/network-unavailable',
+      operator: 'Exists',
+      effect: 'NoSchedule',
+    })
+  }
+  return automatic.reduce(withToleration, spec.tolerations ?? [])
+}
+
+/** Takes the place of one that is about the same, which may hold for a time only. */
+function withToleration(tolerations: readonly Toleration[], added: Toleration): readonly Toleration[] {
+  const place = tolerations.findIndex(({ key, operator, effect, value = '' }) => {
+    return key === added.key && operator === added.operator && effect === added.effect && value === ''
+  })
+  return place === -1 ? [...tolerations, added] : tolerations.with(place, added)
+}

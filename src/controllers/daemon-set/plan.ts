@@ -1,0 +1,85 @@
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { isPodReady } from '../pods.ts'
+import { planRollingUpdate } from './rolling-update.ts'
+import { hashLabel } from './daemon-pod.ts'
+import { isAvailable, surgeOf, type DaemonWorld, type Place } from './world.ts'
+
+export interface DaemonPlan {
+  /** Names of nodes that get a pod. */
+  readonly create: readonly string[]
+  readonly delete: readonly Pod[]
+  /** Of those that are deleted, the ones that are finished. */
+  readonly finished: readonly FinishedPod[]
+  /** A pod that failed has to wait for so long until it is replaced. */
+  readonly againAfterMs: number | undefined
+}
+
+export interface FinishedPod {
+  readonly pod: Pod
+  readonly nodeName: string
+}
+
+export interface DaemonPlanWorld extends DaemonWorld {
+  /** How long a pod that failed on this node has to wait until it is replaced. */
+  readonly waitMsOn: (nodeName: string) => number
+}
+
+/** Pods that one pass makes, or removes; the next pass does the rest. */
+const burstMax = 250
+
+/**
+ * One pod for each node that should have one. Only when that is so are pods replaced by those of a new revision.
+ */
+export function planDaemons(world: DaemonPlanWorld): DaemonPlan {
+  const onNodes = world.places.map(place => planPlace(place, world))
+  const create = onNodes.flatMap(plan => plan.create)
+  const victims = onNodes.flatMap(plan => plan.delete)
+  const waits = onNodes.flatMap(plan => plan.againAfterMs ?? [])
+  const isSettled = create.length === 0 && victims.length === 0
+  const isRolling = world.set.spec?.updateStrategy?.type === 'RollingUpdate'
+  const update = isSettled && isRolling ? planRollingUpdate(world) : { create, delete: victims }
+  const removed = new Set(update.delete.slice(0, burstMax))
+  return {
+    create: update.create.slice(0, burstMax),
+    delete: [...removed],
+    finished: onNodes.flatMap(plan => plan.finished).filter(({ pod }) => removed.has(pod)),
+    againAfterMs: waits.length === 0 ? undefined : waits.reduce((least, each) => Math.min(least, each)),
+  }
+}
+
+const nothing: DaemonPlan = { create: [], delete: [], finished: [], againAfterMs: undefined }
+
+function planPlace(place: Place, world: DaemonPlanWorld): DaemonPlan {
+  const { nodeName, pods, shouldRun, mayStay, isThere } = place
+  // Those that had a node go with it, by somebody else's hand.
+  if (!isThere) return { ...nothing, delete: pods.filter(({ spec }) => !spec?.nodeName) }
+  if (shouldRun && pods.length === 0) return { ...nothing, create: [nodeName] }
+  const staying = pods.filter(pod => !isBeingDeleted(pod))
+  if (!mayStay) return { ...nothing, delete: staying }
+  const failed = staying.filter(({ status }) => status?.phase === 'Failed')
+  const succeeded = staying.filter(({ status }) => status?.phase === 'Succeeded')
+  const running = staying.filter(pod => !failed.includes(pod) && !succeeded.includes(pod))
+  // A node that refuses the pod would refuse the next one as fast as it came.
+  const waitMs = failed.length === 0 ? 0 : world.waitMsOn(nodeName)
+  const finished = waitMs > 0 ? succeeded : [...failed, ...succeeded]
+  const isSurging = surgeOf(world.set, 1) > 0
+  return {
+    create: isSurging && running.length === 0 && shouldRun && waitMs === 0 ? [nodeName] : [],
+    delete: [...finished, ...(isSurging ? excessWithSurge(running, world) : running.slice(1))],
+    finished: finished.map(pod => ({ pod, nodeName })),
+    againAfterMs: waitMs > 0 ? waitMs : undefined,
+  }
+}
+
+/** While an update goes on there may be two: an old one that does its work, and the new one that is on its way. */
+function excessWithSurge(running: readonly Pod[], world: DaemonPlanWorld): readonly Pod[] {
+  if (running.length < 2) return []
+  const isNew = (pod: Pod): boolean => pod.metadata?.labels?.[hashLabel] === world.hash
+  const newPod = running.find(isNew)
+  const oldPod = running.find(pod => !isNew(pod))
+  const excess = running.filter(pod => pod !== newPod && pod !== oldPod)
+  if (newPod === undefined || oldPod === undefined) return excess
+  const isOver = !isPodReady(oldPod) || isAvailable(newPod, world)
+  return isOver ? [...excess, oldPod] : excess
+}

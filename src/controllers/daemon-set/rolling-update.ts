@@ -1,0 +1,95 @@
+import { scaledValueRoundedUp } from '#/api/int-or-string.ts'
+import type { DaemonSet } from '#/api/generated/apps/v1.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { isUpToDate } from './daemon-pod.ts'
+import { isAvailable, surgeOf, type DaemonWorld, type Place } from './world.ts'
+
+export interface RollingUpdatePlan {
+  /** Names of nodes that get a new pod beside the old one. */
+  readonly create: readonly string[]
+  readonly delete: readonly Pod[]
+}
+
+/**
+ * The next old pods to replace. Either they are stopped first, and at most `maxUnavailable` nodes are without; or new
+ * ones come beside them first, at most `maxSurge` at a time.
+ * https://kubernetes.io/docs/tasks/manage-daemon/update-daemon-set/
+ */
+export function planRollingUpdate(world: DaemonWorld): RollingUpdatePlan {
+  const nodeCount = world.places.filter(({ shouldRun }) => shouldRun).length
+  const surge = surgeOf(world.set, nodeCount)
+  const nodes = world.places
+    .filter(place => place.shouldRun || place.pods.length > 0)
+    .map(place => occupancyOf(place, world))
+  return surge === 0
+    ? planStopFirst(nodes, { ...world, max: Math.max(1, unavailableOf(world.set, nodeCount)) })
+    : planStartFirst(nodes, { ...world, max: surge, nodeCount })
+}
+
+interface Occupancy {
+  readonly place: Place
+  readonly newPod: Pod | undefined
+  readonly oldPod: Pod | undefined
+  /** There are more, of which some will be removed before this goes on. */
+  readonly isCrowded: boolean
+}
+
+function occupancyOf(place: Place, { set, hash }: DaemonWorld): Occupancy {
+  const staying = place.pods.filter(pod => !isBeingDeleted(pod))
+  const [newPod, ...moreNew] = staying.filter(pod => isUpToDate(pod, set, hash))
+  const [oldPod, ...moreOld] = staying.filter(pod => !isUpToDate(pod, set, hash))
+  return { place, newPod, oldPod, isCrowded: moreNew.length > 0 || moreOld.length > 0 }
+}
+
+function unavailableOf(set: DaemonSet, nodeCount: number): number {
+  return scaledValueRoundedUp(set.spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 0, nodeCount) ?? 0
+}
+
+function planStopFirst(
+  nodes: readonly Occupancy[],
+  world: DaemonWorld & { readonly max: number },
+): RollingUpdatePlan {
+  const old = nodes.flatMap(({ oldPod, newPod, isCrowded }) => {
+    return oldPod && newPod === undefined && !isCrowded ? oldPod : []
+  })
+  const available = nodes.filter(({ oldPod, newPod, isCrowded }) => {
+    const only = oldPod && newPod ? undefined : (oldPod ?? newPod)
+    return only !== undefined && !isCrowded && isAvailable(only, world)
+  })
+  const rest = Math.max(0, world.max - (nodes.length - available.length))
+  // Those that do nothing for anybody cost nothing.
+  const unavailableOld = old.filter(pod => !isAvailable(pod, world))
+  const availableOld = old.filter(pod => isAvailable(pod, world))
+  return { create: [], delete: [...unavailableOld, ...availableOld.slice(0, rest)] }
+}
+
+function planStartFirst(
+  nodes: readonly Occupancy[],
+  world: DaemonWorld & { readonly max: number; readonly nodeCount: number },
+): RollingUpdatePlan {
+  const isWorking = (pod: Pod | undefined): boolean => pod !== undefined && isAvailable(pod, world)
+  const orderly = nodes.filter(({ isCrowded }) => !isCrowded)
+  const pairs = orderly.filter(({ oldPod, newPod }) => oldPod && newPod)
+  const single = orderly.filter(({ oldPod, newPod }) => oldPod && newPod === undefined)
+  const wanted = single.filter(({ place }) => place.shouldRun)
+  const unwanted = single.filter(({ place }) => !place.shouldRun)
+  const surging = nodes.length - orderly.length + pairs.filter(({ newPod }) => !isWorking(newPod)).length
+  // Where pods are no longer wanted they stay until as many work elsewhere as should.
+  const working = orderly.filter(({ oldPod, newPod }) => isWorking(oldPod ?? newPod)).length
+  const dispensable = Math.max(0, working - world.nodeCount)
+  const isOldWorking = ({ oldPod }: Occupancy): boolean => isWorking(oldPod)
+  const replaced = [
+    ...pairs.filter(({ newPod }) => isWorking(newPod)),
+    ...unwanted.filter(each => !isOldWorking(each)),
+    ...unwanted.filter(isOldWorking).slice(0, dispensable),
+  ]
+  const begun = [
+    ...wanted.filter(each => !isOldWorking(each)),
+    ...wanted.filter(isOldWorking).slice(0, Math.max(0, world.max - surging)),
+  ]
+  return {
+    create: begun.map(({ place }) => place.nodeName),
+    delete: replaced.flatMap(({ oldPod }) => oldPod ?? []),
+  }
+}

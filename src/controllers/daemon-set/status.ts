@@ -1,0 +1,35 @@
+import type { DaemonSetStatus } from '#/api/generated/apps/v1.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { isPodReady } from '../pods.ts'
+import { isUpToDate } from './daemon-pod.ts'
+import { isAvailable, type DaemonWorld } from './world.ts'
+
+/** The status that a set should have; the very one that it has when that is right. */
+export function planStatus(world: DaemonWorld & { readonly collisionCount: number }): DaemonSetStatus {
+  const { set, hash, places, collisionCount } = world
+  const wanted = places.filter(({ shouldRun }) => shouldRun)
+  // Of several on a node the one that counts most stands for it.
+  const running = wanted.flatMap(({ pods: [first] }) => first ?? [])
+  const ready = running.filter(isPodReady)
+  const available = ready.filter(pod => isAvailable(pod, world)).length
+  const status = {
+    currentNumberScheduled: running.length,
+    numberMisscheduled: places.filter(each => each.isThere && !each.shouldRun && each.pods.length > 0).length,
+    desiredNumberScheduled: wanted.length,
+    numberReady: ready.length,
+    ...withoutZeros({
+      updatedNumberScheduled: running.filter(pod => isUpToDate(pod, set, hash)).length,
+      numberAvailable: available,
+      numberUnavailable: wanted.length - available,
+    }),
+    observedGeneration: set.metadata?.generation ?? 0,
+    ...((collisionCount > 0 || set.status?.collisionCount !== undefined) && { collisionCount }),
+    ...(set.status?.conditions && { conditions: set.status.conditions }),
+  }
+  return set.status !== undefined && equalJson(set.status, status) ? set.status : status
+}
+
+/** Counts that are zero are left out, as Kubernetes leaves them out. */
+function withoutZeros<T extends Readonly<Record<string, number>>>(counts: T): Partial<T> {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0)) as Partial<T>
+}

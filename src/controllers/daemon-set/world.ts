@@ -1,0 +1,66 @@
+import { scaledValueRoundedUp } from '#/api/int-or-string.ts'
+import type { DaemonSet } from '#/api/generated/apps/v1.ts'
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { isPodAvailable, isPodFinished } from '../pods.ts'
+import { targetNode } from './daemon-pod.ts'
+import { eligibilityOf, type Eligibility } from './eligibility.ts'
+
+export interface DaemonWorld {
+  readonly set: DaemonSet
+  /** Of the revision that the set has now. */
+  readonly hash: string
+  readonly places: readonly Place[]
+  readonly nowMs: number
+}
+
+/** A node, and the pods that are on it or meant for it. */
+export interface Place extends Eligibility {
+  readonly nodeName: string
+  /** Pods may still be meant for a node that is gone. */
+  readonly isThere: boolean
+  /** Those that count most first; without those that are finished and on their way out. */
+  readonly pods: readonly Pod[]
+}
+
+export function placesOf(set: DaemonSet, nodes: readonly Node[], pods: readonly Pod[]): readonly Place[] {
+  const byNode = new Map<string, Pod[]>()
+  for (const pod of pods) {
+    const nodeName = targetNode(pod)
+    if (nodeName === undefined || (isPodFinished(pod) && isBeingDeleted(pod))) continue
+    const there = byNode.get(nodeName)
+    if (there) there.push(pod)
+    else byNode.set(nodeName, [pod])
+  }
+  const eligibility = eligibilityOf(set)
+  const places = nodes.map((node): Place => {
+    const nodeName = node.metadata?.name ?? ''
+    const there = byNode.get(nodeName) ?? []
+    byNode.delete(nodeName)
+    return { nodeName, isThere: true, ...eligibility(node), pods: ranked(there) }
+  })
+  const gone = [...byNode].map(([nodeName, left]): Place => {
+    return { nodeName, isThere: false, shouldRun: false, mayStay: false, pods: ranked(left) }
+  })
+  return [...places, ...gone]
+}
+
+/** Those that have a node before those that wait for it, the oldest first. */
+function ranked(pods: readonly Pod[]): readonly Pod[] {
+  if (pods.length < 2) return pods
+  const rank = ({ metadata, spec }: Pod): string => {
+    return `${spec?.nodeName ? 0 : 1} ${metadata?.creationTimestamp} ${metadata?.name}`
+  }
+  return pods.toSorted((left, right) => (rank(left) < rank(right) ? -1 : 1))
+}
+
+export function isAvailable(pod: Pod, { set, nowMs }: Pick<DaemonWorld, 'set' | 'nowMs'>): boolean {
+  return isPodAvailable(pod, set.spec?.minReadySeconds ?? 0, nowMs)
+}
+
+/** How many pods may be there beside old ones while an update goes on; zero when they are stopped first. */
+export function surgeOf(set: DaemonSet, nodeCount: number): number {
+  const { type, rollingUpdate } = set.spec?.updateStrategy ?? {}
+  if (type !== 'RollingUpdate') return 0
+  return scaledValueRoundedUp(rollingUpdate?.maxSurge ?? 0, nodeCount) ?? 0
+}

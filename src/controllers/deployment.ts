@@ -1,0 +1,132 @@
+/**
+ * Deployments: replica sets that take each other's place. Each template that a deployment has had is a revision, kept
+ * as a replica set of its own; a rollout moves pods from the old ones to the present one, step by step and within
+ * bounds. A pass decides all of its step at once (`deployment/plan.ts`), does it, and says how things stand
+ * (`deployment/status.ts`); the next step is that of the pass which sees what became of it.
+ * https://kubernetes.io/docs/concepts/workloads/controllers/deployment/
+ */
+import type { Deployment } from '#/api/generated/apps/v1.ts'
+import { deployments, replicaSets } from '#/api/generated/apps/v1-resources.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import { controllerOf, formatKey, isBeingDeleted, isControlledBy, keyOf } from '#/api/metadata.ts'
+import { compileLabelSelector } from '#/api/selector.ts'
+import { claim } from './claim.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+import { performPlan, type PerformWork } from './deployment/perform.ts'
+import { planDeployment } from './deployment/plan.ts'
+import { revisionAnnotation, revisionsOf, withAnnotations } from './deployment/revisions.ts'
+import { planRollback } from './deployment/rollback.ts'
+import { nextProgressCheckMs, planStatus, type StatusWorld } from './deployment/status.ts'
+import { onOrphan, onOwnedChange, orphanIndex, ownedIndex } from './owned.ts'
+import { isPodFinished } from './pods.ts'
+
+export const deploymentController: Controller = {
+  name: 'deployment-controller',
+  account: 'deployment-controller',
+  setUp,
+}
+
+function setUp(context: ControllerContext): Reconcile {
+  const { platform, recorder, informer } = context
+  const allDeployments = informer(deployments)
+  const allSets = informer(replicaSets)
+  const ownedSets = ownedIndex(allSets)
+  const orphanSets = orphanIndex(allSets)
+  const ownedPods = ownedIndex(informer(pods))
+  wakeUp(context)
+
+  return async ({ key, client }) => {
+    const deployment = allDeployments.get(key)
+    if (deployment === undefined) return undefined
+    const work = { deployment, client, recorder }
+    if (selectsAll(deployment)) return refuse(work)
+    const { uid = '', namespace = '' } = deployment.metadata ?? {}
+    const claimed = await claim({
+      client,
+      owner: deployment,
+      ownerResource: deployments,
+      resource: replicaSets,
+      selector: compileLabelSelector(deployment.spec?.selector),
+      candidates: [...ownedSets.get(uid), ...orphanSets.get(namespace)],
+    })
+    const rollback = isBeingDeleted(deployment) ? undefined : planRollback(deployment, claimed)
+    if (rollback) {
+      await client.update(deployments, rollback.deployment)
+      recorder.record(deployment, rollback.event)
+      return undefined
+    }
+    const plan = planDeployment({
+      deployment,
+      replicaSets: claimed,
+      hasRunningPods: set => ownedPods.get(set.metadata?.uid ?? '').some(pod => !isPodFinished(pod)),
+    })
+    const { error, ...performed } = await performPlan(work, plan, claimed)
+    const { present } = revisionsOf(deployment, performed.replicaSets)
+    const { isRollout } = plan
+    const againAfterMs = await tell(work, {
+      ...performed,
+      deployment,
+      present,
+      isRollout,
+      nowMs: platform.clock.now(),
+    })
+    if (error !== undefined) throw error
+    return againAfterMs === undefined ? undefined : { againAfterMs }
+  }
+}
+
+/** Which changes concern which deployments. */
+function wakeUp({ informer, enqueue }: ControllerContext): void {
+  const allDeployments = informer(deployments)
+  const allSets = informer(replicaSets)
+  allDeployments.onChange(key => enqueue(key))
+  onOwnedChange(allSets, deployments, key => enqueue(key))
+  onOrphan(allSets, orphan => {
+    for (const each of allDeployments.inNamespace(orphan.metadata?.namespace ?? '')) {
+      if (compileLabelSelector(each.spec?.selector).matches(orphan.metadata?.labels)) enqueue(keyOf(each))
+    }
+  })
+  const deploymentOf = (pod: Pod): Deployment | undefined => {
+    const { namespace = '' } = pod.metadata ?? {}
+    const owner = controllerOf(pod)
+    if (owner?.kind !== 'ReplicaSet') return undefined
+    const set = allSets.get(formatKey({ namespace, name: owner.name }))
+    const name = set && isControlledBy(pod, set) ? controllerOf(set)?.name : undefined
+    return name === undefined ? undefined : allDeployments.get(formatKey({ namespace, name }))
+  }
+  // Who recreates waits for the last pod, and a replica set does not tell of every one that is on its way out.
+  informer(pods).onChange((_key, { before, after }) => {
+    if (before === undefined || isPodFinished(before) || (after && !isPodFinished(after))) return
+    const waiting = deploymentOf(before)
+    if (waiting?.spec?.strategy?.type === 'Recreate') enqueue(keyOf(waiting))
+  })
+}
+
+function selectsAll({ spec }: Deployment): boolean {
+  const { matchLabels = {}, matchExpressions = [] } = spec?.selector ?? {}
+  return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0
+}
+
+/** Nobody means all pods of a namespace. */
+async function refuse({ deployment, client, recorder }: PerformWork): Promise<undefined> {
+  const message = 'This deployment is selecting all pods. A non-empty selector is required.'
+  recorder.record(deployment, { type: 'Warning', reason: 'SelectingAll', message })
+  const { generation = 0 } = deployment.metadata ?? {}
+  if ((deployment.status?.observedGeneration ?? 0) >= generation) return
+  const status = { ...deployment.status, observedGeneration: generation }
+  await client.updateStatus(deployments, { ...deployment, status })
+}
+
+/** Writes how things stand, and says when to look again. */
+async function tell({ deployment, client }: PerformWork, world: StatusWorld): Promise<number | undefined> {
+  const status = planStatus(world)
+  const revision = world.present?.metadata?.annotations?.[revisionAnnotation]
+  const numbered = withAnnotations(deployment, {
+    ...deployment.metadata?.annotations,
+    ...(revision && { [revisionAnnotation]: revision }),
+  })
+  if (numbered !== deployment || status !== deployment.status)
+    await client.updateStatus(deployments, { ...numbered, ...(status && { status }) })
+  return nextProgressCheckMs(deployment, status, world.nowMs)
+}

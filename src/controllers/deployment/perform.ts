@@ -1,0 +1,99 @@
+import { isApiError } from '#/api/errors.ts'
+import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
+import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
+import { isControlledBy } from '#/api/metadata.ts'
+import type { Client } from '#/client/client.ts'
+import type { EventRecorder } from '#/client/event-recorder.ts'
+import { isNamespaceGoing } from '../controller.ts'
+import type { DeploymentPlan, ReplicaSetChange } from './plan.ts'
+import { sizeOf } from './revisions.ts'
+import type { Creation } from './status.ts'
+import { sameTemplate } from './template.ts'
+
+export interface PerformWork {
+  readonly deployment: Deployment
+  readonly client: Client
+  readonly recorder: Pick<EventRecorder, 'record'>
+}
+
+export interface Performed {
+  /** All that the deployment manages then. */
+  readonly replicaSets: readonly ReplicaSet[]
+  readonly creation: Creation | undefined
+  /** Why there is no replica set for the present revision; the next pass tries again. */
+  readonly error: unknown
+}
+
+/** Does what is planned, one write after the other; gives back what the replica sets are then. */
+export async function performPlan(
+  work: PerformWork,
+  plan: DeploymentPlan,
+  claimed: readonly ReplicaSet[],
+): Promise<Performed> {
+  const made: Made = plan.create ? await create(work, plan.create) : {}
+  const { creation, error } = made
+  if (error !== undefined) return { replicaSets: claimed, creation, error }
+  const changed = new Map<ReplicaSet, ReplicaSet>()
+  for (const change of plan.change) changed.set(change.before, await resize(work, change))
+  for (const set of plan.remove) await remove(work, set)
+  const left = claimed.filter(set => !plan.remove.includes(set)).map(set => changed.get(set) ?? set)
+  return { replicaSets: made.replicaSet ? [...left, made.replicaSet] : left, creation, error }
+}
+
+interface Made {
+  readonly creation?: Creation
+  readonly replicaSet?: ReplicaSet
+  readonly error?: unknown
+}
+
+async function create(work: PerformWork, wanted: ReplicaSet): Promise<Made> {
+  const name = wanted.metadata?.name ?? ''
+  try {
+    const replicaSet = await work.client.create(replicaSets, wanted)
+    tellScaling(work, { name, from: 0, to: sizeOf(wanted) })
+    return { creation: { outcome: 'created' }, replicaSet }
+  } catch (error) {
+    if (isNamespaceGoing(error)) throw error
+    if (isApiError(error, 'AlreadyExists')) return comeUpon(work, wanted)
+    const reason = error instanceof Error ? error.message : String(error)
+    const message = `Failed to create new replica set "${name}": ${reason}`
+    work.recorder.record(work.deployment, { type: 'Warning', reason: 'ReplicaSetCreateError', message })
+    return { creation: { outcome: 'failed', message }, error }
+  }
+}
+
+/** The name is taken: by the very replica set, made in a pass that was cut off, or by another. */
+async function comeUpon({ deployment, client }: PerformWork, wanted: ReplicaSet): Promise<Made> {
+  const { namespace, name = '' } = wanted.metadata ?? {}
+  const replicaSet = await client.get(replicaSets, { namespace, name })
+  const isOurs =
+    isControlledBy(replicaSet, deployment) && sameTemplate(replicaSet.spec?.template, wanted.spec?.template)
+  return isOurs ? { replicaSet } : { creation: { outcome: 'collided' } }
+}
+
+async function resize(work: PerformWork, { before, after }: ReplicaSetChange): Promise<ReplicaSet> {
+  const written = await work.client.update(replicaSets, after)
+  tellScaling(work, { name: before.metadata?.name ?? '', from: sizeOf(before), to: sizeOf(after) })
+  return written
+}
+
+async function remove({ client }: PerformWork, { metadata }: ReplicaSet): Promise<void> {
+  const { namespace, name = '', uid = '' } = metadata ?? {}
+  try {
+    await client.delete(replicaSets, { namespace, name }, { preconditions: { uid } })
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error
+  }
+}
+
+interface Scaling {
+  readonly name: string
+  readonly from: number
+  readonly to: number
+}
+
+function tellScaling({ deployment, recorder }: PerformWork, { name, from, to }: Scaling): void {
+  if (from === to) return
+  const message = `Scaled ${from < to ? 'up' : 'down'} replica set ${name} from ${from} to ${to}`
+  recorder.record(deployment, { type: 'Normal', reason: 'ScalingReplicaSet', message })
+}

@@ -1,0 +1,258 @@
+/** What a deployment says about itself: how many pods it has, whether that is enough, whether a rollout gets on. */
+import type {
+  Deployment,
+  DeploymentCondition,
+  DeploymentStatus,
+  ReplicaSet,
+} from '#/api/generated/apps/v1.ts'
+import { int32Max } from '#/api/int64.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { formatTime, parseTime } from '#/api/time.ts'
+import { conditionOf, withoutCondition } from '../conditions.ts'
+import { boundsOf } from './bounds.ts'
+import { sizeOf } from './revisions.ts'
+import { sum } from './rolling.ts'
+
+export interface StatusWorld {
+  readonly deployment: Deployment
+  /** All that the deployment manages, as they are when the work is done. */
+  readonly replicaSets: readonly ReplicaSet[]
+  /** The one of them that has the deployment's template. */
+  readonly present: ReplicaSet | undefined
+  /** What became of making that one, if it was to be made. */
+  readonly creation?: Creation | undefined
+  /** Whether pods are being brought to the present revision, so that progress is to be expected. */
+  readonly isRollout: boolean
+  readonly nowMs: number
+}
+
+export type Creation =
+  | { readonly outcome: 'created' }
+  /** Its name is another's. */
+  | { readonly outcome: 'collided' }
+  | { readonly outcome: 'failed'; readonly message: string }
+
+type Conditions = readonly DeploymentCondition[]
+
+/** The status that the deployment should have; the very one that it has when that is right. */
+export function planStatus(world: StatusWorld): DeploymentStatus | undefined {
+  const before = world.deployment.status ?? {}
+  const status = makeStatus(world, before)
+  return equalJson(before, status) ? world.deployment.status : status
+}
+
+function makeStatus(world: StatusWorld, before: DeploymentStatus): DeploymentStatus {
+  const { deployment, creation } = world
+  const counts = countReplicas(world)
+  const collisionCount = (before.collisionCount ?? 0) + (creation?.outcome === 'collided' ? 1 : 0)
+  const noted = withNote(world, before.conditions ?? [])
+  const conditions = withProgress(world, withAvailability(world, noted, counts), noted, counts)
+  const { generation } = deployment.metadata ?? {}
+  return {
+    ...(generation && { observedGeneration: generation }),
+    ...counts,
+    ...(collisionCount > 0 && { collisionCount }),
+    ...(conditions.length > 0 && { conditions }),
+  }
+}
+
+/** Zeros are left out, but for pods that terminate: there it says that somebody counts them. */
+export function countReplicas({
+  replicaSets,
+  present,
+}: Pick<StatusWorld, 'replicaSets' | 'present'>): DeploymentStatus {
+  const replicas = sum(replicaSets, set => set.status?.replicas ?? 0)
+  const readyReplicas = sum(replicaSets, set => set.status?.readyReplicas ?? 0)
+  const availableReplicas = sum(replicaSets, set => set.status?.availableReplicas ?? 0)
+  const unavailableReplicas = Math.max(0, sum(replicaSets, sizeOf) - availableReplicas)
+  const updatedReplicas = present?.status?.replicas ?? 0
+  const terminating = terminatingReplicas(replicaSets)
+  return {
+    ...(replicas && { replicas }),
+    ...(updatedReplicas && { updatedReplicas }),
+    ...(readyReplicas && { readyReplicas }),
+    ...(availableReplicas && { availableReplicas }),
+    ...(unavailableReplicas && { unavailableReplicas }),
+    ...(terminating !== undefined && { terminatingReplicas: terminating }),
+  }
+}
+
+/** Undefined when a replica set does not count them. */
+function terminatingReplicas(replicaSets: readonly ReplicaSet[]): number | undefined {
+  const counted = replicaSets.filter(({ status }) => status?.observedGeneration !== undefined)
+  if (counted.some(({ status }) => status?.terminatingReplicas === undefined)) return undefined
+  return sum(replicaSets, set => set.status?.terminatingReplicas ?? 0)
+}
+
+/** All that is wanted is there, of the present revision and available, and nothing else is. */
+export function isComplete(deployment: Deployment, counts: DeploymentStatus): boolean {
+  const { replicas } = boundsOf(deployment)
+  const { updatedReplicas = 0, replicas: all = 0, availableReplicas = 0 } = counts
+  return updatedReplicas === replicas && all === replicas && availableReplicas === replicas
+}
+
+/** Whether progress is watched. The greatest number stands for a deadline that never comes. */
+function hasDeadline({ spec }: Deployment): boolean {
+  return spec?.progressDeadlineSeconds !== undefined && spec.progressDeadlineSeconds !== int32Max
+}
+
+/** What was just done or found, which begins a new time to wait for progress. */
+function withNote(world: StatusWorld, conditions: Conditions): Conditions {
+  if (!hasDeadline(world.deployment)) return conditions
+  const paused = withPause(world, conditions)
+  const note = noteOf(world, conditionOf(paused, 'Progressing') !== undefined)
+  return note === undefined ? paused : withCondition(paused, conditionAt(world.nowMs, note))
+}
+
+type Note = Pick<DeploymentCondition, 'type' | 'status' | 'reason' | 'message'>
+
+function noteOf({ creation, present }: StatusWorld, isKnown: boolean): Note | undefined {
+  const type = 'Progressing'
+  const name = present?.metadata?.name
+  if (creation?.outcome === 'failed')
+    return { type, status: 'False', reason: 'ReplicaSetCreateError', message: creation.message }
+  if (creation?.outcome === 'created') {
+    const message = `Created new replica set "${name}"`
+    return { type, status: 'True', reason: 'NewReplicaSetCreated', message }
+  }
+  if (isKnown || present === undefined) return undefined
+  return { type, status: 'True', reason: 'FoundNewReplicaSet', message: `Found new replica set "${name}"` }
+}
+
+/** Nobody expects progress of what is paused, and who resumes it has all the time again. */
+function withPause({ deployment, nowMs }: StatusWorld, conditions: Conditions): Conditions {
+  const reason = conditionOf(conditions, 'Progressing')?.reason
+  const isPaused = deployment.spec?.paused === true
+  if (reason === 'ProgressDeadlineExceeded' || isPaused === (reason === 'DeploymentPaused')) return conditions
+  const type = 'Progressing'
+  const note = isPaused
+    ? { type, status: 'Unknown', reason: 'DeploymentPaused', message: 'Deployment is paused' }
+    : { type, status: 'Unknown', reason: 'DeploymentResumed', message: 'Deployment is resumed' }
+  return withCondition(conditions, conditionAt(nowMs, note))
+}
+
+function withAvailability(world: StatusWorld, conditions: Conditions, counts: DeploymentStatus): Conditions {
+  const isEnough = (counts.availableReplicas ?? 0) >= boundsOf(world.deployment).availableMin
+  const note = isEnough
+    ? { status: 'True', reason: 'MinimumReplicasAvailable', message: 'Deployment has minimum availability.' }
+    : {
+        status: 'False',
+        reason: 'MinimumReplicasUnavailable',
+        message: 'Deployment does not have minimum availability.',
+      }
+  return withCondition(conditions, conditionAt(world.nowMs, { type: 'Available', ...note }))
+}
+
+function withProgress(
+  world: StatusWorld,
+  conditions: Conditions,
+  before: Conditions,
+  counts: DeploymentStatus,
+): Conditions {
+  const { deployment, isRollout, creation } = world
+  if (!isRollout || (creation && creation.outcome !== 'created')) return conditions
+  const watched = hasDeadline(deployment)
+    ? withEstimate(world, conditions, conditionOf(before, 'Progressing'), counts)
+    : (withoutCondition(conditions, 'Progressing') ?? [])
+  const failure = failureOf(world)
+  if (failure) return withCondition(watched, failure)
+  return withoutCondition(watched, 'ReplicaFailure') ?? []
+}
+
+function withEstimate(
+  world: StatusWorld,
+  conditions: Conditions,
+  before: DeploymentCondition | undefined,
+  counts: DeploymentStatus,
+): Conditions {
+  const { deployment, nowMs } = world
+  const { replicas = 0, updatedReplicas = 0 } = counts
+  // Nothing is being rolled out: pods that come and go are no progress.
+  if (replicas === updatedReplicas && before?.reason === 'NewReplicaSetAvailable') return conditions
+  if (isComplete(deployment, counts)) {
+    return withCondition(
+      conditions,
+      progressing(world, 'NewReplicaSetAvailable', 'has successfully progressed.'),
+    )
+  }
+  if (hasProgressed(deployment.status ?? {}, counts)) {
+    const noticed = progressing(world, 'ReplicaSetUpdated', 'is progressing.')
+    const since = before?.status === 'True' ? before.lastTransitionTime : noticed.lastTransitionTime
+    const others = conditions.filter(({ type }) => type !== 'Progressing')
+    return [...others, { ...noticed, ...(since && { lastTransitionTime: since }) }]
+  }
+  const leftMs = progressLeftMs(deployment, conditions, nowMs)
+  if (leftMs === undefined || leftMs >= 0) return conditions
+  const exceeded = progressing(world, 'ProgressDeadlineExceeded', 'has timed out progressing.')
+  return withCondition(conditions, { ...exceeded, status: 'False' })
+}
+
+function progressing(
+  { deployment, present, nowMs }: StatusWorld,
+  reason: string,
+  what: string,
+): DeploymentCondition {
+  const who = present ? `ReplicaSet "${present.metadata?.name}"` : `Deployment "${deployment.metadata?.name}"`
+  return conditionAt(nowMs, { type: 'Progressing', status: 'True', reason, message: `${who} ${what}` })
+}
+
+/** More of the new, fewer of the old, or more that work. */
+function hasProgressed(before: DeploymentStatus, now: DeploymentStatus): boolean {
+  const old = ({ replicas = 0, updatedReplicas = 0 }: DeploymentStatus): number => replicas - updatedReplicas
+  return (
+    (now.updatedReplicas ?? 0) > (before.updatedReplicas ?? 0) ||
+    old(now) < old(before) ||
+    (now.readyReplicas ?? 0) > (before.readyReplicas ?? 0) ||
+    (now.availableReplicas ?? 0) > (before.availableReplicas ?? 0)
+  )
+}
+
+/** How long progress may still fail to come; undefined when none is expected, or its failure is known. */
+function progressLeftMs({ spec }: Deployment, conditions: Conditions, nowMs: number): number | undefined {
+  const condition = conditionOf(conditions, 'Progressing')
+  if (condition === undefined || condition.reason === 'NewReplicaSetAvailable') return undefined
+  if (condition.reason === 'ProgressDeadlineExceeded') return undefined
+  const sinceMs = parseTime(condition.lastUpdateTime ?? '') ?? 0
+  return sinceMs + (spec?.progressDeadlineSeconds ?? 0) * 1_000 - nowMs
+}
+
+/** When to look whether progress has failed to come: nothing else happens at that moment. */
+export function nextProgressCheckMs(
+  deployment: Deployment,
+  status: DeploymentStatus | undefined,
+  nowMs: number,
+): number | undefined {
+  if (!hasDeadline(deployment) || deployment.spec?.paused || isComplete(deployment, status ?? {}))
+    return undefined
+  const leftMs = progressLeftMs(deployment, status?.conditions ?? [], nowMs)
+  return leftMs === undefined ? undefined : Math.max(0, leftMs) + 1
+}
+
+/** Why a replica set cannot make or remove its pods, the present one's reason before all others. */
+function failureOf({ replicaSets, present }: StatusWorld): DeploymentCondition | undefined {
+  const sets = present ? [present, ...replicaSets] : replicaSets
+  for (const { status } of sets) {
+    const failure = conditionOf(status?.conditions, 'ReplicaFailure')
+    if (failure === undefined) continue
+    const { lastTransitionTime } = failure
+    return { ...failure, ...(lastTransitionTime && { lastUpdateTime: lastTransitionTime }) }
+  }
+  return undefined
+}
+
+function conditionAt(nowMs: number, note: Note): DeploymentCondition {
+  const now = formatTime(nowMs)
+  return { ...note, lastUpdateTime: now, lastTransitionTime: now }
+}
+
+/**
+ * The conditions with this one as the latest. Unlike elsewhere it says something new only with another status or
+ * reason: its message may change with every try.
+ */
+function withCondition(conditions: Conditions, condition: DeploymentCondition): Conditions {
+  const before = conditionOf(conditions, condition.type)
+  if (before?.status === condition.status && before.reason === condition.reason) return conditions
+  const since = before?.status === condition.status ? before.lastTransitionTime : undefined
+  const others = conditions.filter(({ type }) => type !== condition.type)
+  return [...others, { ...condition, ...(since && { lastTransitionTime: since }) }]
+}

@@ -1,0 +1,153 @@
+/**
+ * Drives pods from devices whose taints their claims do not tolerate, at once or when the time is over for
+ * which they do. The taints are those that drivers put on their devices; rules of others for them are not
+ * on unless asked for.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/#device-taints-and-tolerations
+ */
+import { isApiError } from '#/api/errors.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { Device, ResourceClaim, ResourceSlice } from '#/api/generated/resource/v1.ts'
+import { resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { hasSameClaims } from '#/api/pod-resource-claims.ts'
+import { formatTime } from '#/api/time.ts'
+import type { Informer } from '#/client/informer.ts'
+import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Again } from '#/client/workqueue.ts'
+import { withCondition } from './conditions.ts'
+import type { Controller, ControllerContext, Work } from './controller.ts'
+import { evictionTimeMs, isDriving } from './device-taint-eviction/eviction-time.ts'
+import { isPodFinished } from './pods.ts'
+
+export const deviceTaintEvictionController: Controller = {
+  name: 'device-taint-eviction-controller',
+  account: 'device-taint-eviction-controller',
+  workers: 8,
+  setUp: context => {
+    const eviction = new DeviceTaintEviction(context)
+    return work => eviction.look(work)
+  },
+}
+
+class DeviceTaintEviction {
+  readonly #context: ControllerContext
+  readonly #pods: Informer<Pod>
+  readonly #claims: Informer<ResourceClaim>
+  readonly #slices: ObjectIndex<ResourceSlice>
+  readonly #claimsByDevice: ObjectIndex<ResourceClaim>
+  /** The uids of pods that have to go later, by their keys. */
+  readonly #leaving = new Map<string, string>()
+
+  constructor(context: ControllerContext) {
+    const { informer, enqueue } = context
+    this.#context = context
+    this.#pods = informer(pods)
+    this.#claims = informer(resourceClaims)
+    const slices = informer(resourceSlices)
+    this.#slices = slices.index('pool', ({ spec }) => [poolKey(spec.driver, spec.pool.name)])
+    this.#claimsByDevice = this.#claims.index('device', devicesOf)
+    this.#pods.onChange((key, { before, after }) => {
+      if (after === undefined) this.#leaving.delete(key)
+      else if (usesClaims(after) && !(before && hasSameClaims(before, after))) enqueue(key)
+    })
+    this.#claims.onChange((_key, { before, after }) => {
+      if (equalJson(before?.status, after?.status)) return
+      for (const claim of [before, after]) if (claim) this.#wakeConsumers(claim)
+    })
+    slices.onChange((_key, { before, after }) => this.#onSlice(before, after))
+  }
+
+  #onSlice(before: ResourceSlice | undefined, after: ResourceSlice | undefined): void {
+    const { driver, pool } = (after ?? before)?.spec ?? {}
+    if (driver === undefined || pool === undefined) return
+    const taintsBefore = drivingTaints(before)
+    const taintsAfter = drivingTaints(after)
+    const isOtherGeneration = before?.spec.pool.generation !== after?.spec.pool.generation
+    for (const device of new Set([...taintsBefore.keys(), ...taintsAfter.keys()])) {
+      if (!isOtherGeneration && equalJson(taintsBefore.get(device), taintsAfter.get(device))) continue
+      for (const claim of this.#claimsByDevice.get(deviceKey(driver, pool.name, device)))
+        this.#wakeConsumers(claim)
+    }
+  }
+
+  #wakeConsumers({ metadata, status }: ResourceClaim): void {
+    for (const { apiGroup = '', resource, name } of status?.reservedFor ?? []) {
+      if (apiGroup === '' && resource === 'pods')
+        this.#context.enqueue(`${metadata?.namespace ?? ''}/${name}`)
+    }
+  }
+
+  async look({ key, namespace, client, signal }: Work): Promise<Again | undefined> {
+    const { clock } = this.#context.platform
+    const pod = this.#pods.get(key)
+    if (pod === undefined || isBeingDeleted(pod) || isPodFinished(pod)) return undefined
+    const dueMs = evictionTimeMs(pod, {
+      claimNamed: name => this.#claims.get(`${namespace}/${name}`),
+      slicesOf: (driver, pool) => this.#slices.get(poolKey(driver, pool)),
+    })
+    const uid = pod.metadata?.uid ?? ''
+    if (dueMs === undefined) {
+      if (this.#leaving.get(key) === uid) this.#record(pod, 'Cancelling deletion')
+      this.#leaving.delete(key)
+      return undefined
+    }
+    if (dueMs > clock.now()) {
+      this.#leaving.set(key, uid)
+      return { againAfterMs: dueMs - clock.now() }
+    }
+    this.#leaving.delete(key)
+    this.#record(pod, 'Marking for deletion')
+    await this.#evict(pod, client, signal)
+    return undefined
+  }
+
+  #record(pod: Pod, message: string): void {
+    this.#context.recorder.record(pod, { type: 'Normal', reason: 'DeviceTaintManagerEviction', message })
+  }
+
+  async #evict(pod: Pod, client: Work['client'], signal: AbortSignal): Promise<void> {
+    const { namespace = '', name = '', uid = '' } = pod.metadata ?? {}
+    const conditions = withCondition(pod.status?.conditions, {
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'DeletionByDeviceTaintManager',
+      message: 'Device Taint manager: deleting due to NoExecute taint',
+      lastTransitionTime: formatTime(this.#context.platform.clock.now()),
+    })
+    try {
+      if (conditions !== pod.status?.conditions) {
+        await client.updateStatus(pods, { ...pod, status: { ...pod.status, conditions } }, { signal })
+      }
+      await client.delete(pods, { namespace, name }, { preconditions: { uid }, signal })
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error
+    }
+  }
+}
+
+function usesClaims({ spec }: Pod): boolean {
+  return (spec?.resourceClaims?.length ?? 0) > 0
+}
+
+function devicesOf({ status }: ResourceClaim): readonly string[] {
+  return (status?.allocation?.devices?.results ?? []).map(each =>
+    deviceKey(each.driver, each.pool, each.device),
+  )
+}
+
+/** By the names of devices; of those that have any. */
+function drivingTaints(slice: ResourceSlice | undefined): ReadonlyMap<string, Device['taints']> {
+  const tainted = (slice?.spec.devices ?? []).filter(({ taints }) => taints?.some(isDriving))
+  return new Map(tainted.map(({ name, taints }) => [name, taints?.filter(isDriving)]))
+}
+
+/** A pool's name may have slashes, a device's not. */
+function poolKey(driver: string, pool: string): string {
+  return `${driver} ${pool}`
+}
+
+function deviceKey(driver: string, pool: string, device: string): string {
+  return `${poolKey(driver, pool)} ${device}`
+}

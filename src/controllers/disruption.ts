@@ -1,0 +1,192 @@
+/**
+ * Says of every disruption budget how many of its pods may go now, which the eviction API counts down; and takes back
+ * the announcement of a disruption that did not come.
+ * https://kubernetes.io/docs/concepts/workloads/pods/disruptions/
+ */
+import { isApiError } from '#/api/errors.ts'
+import { deployments, replicaSets, statefulSets } from '#/api/generated/apps/v1-resources.ts'
+import type { Scale } from '#/api/generated/autoscaling/v1.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods, replicationControllers } from '#/api/generated/core/v1-resources.ts'
+import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
+import { podDisruptionBudgets } from '#/api/generated/policy/v1-resources.ts'
+import { parseGroupVersion } from '#/api/group-version.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { controllerOf, keyOf, type KubernetesObject, type OwnerReference } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import { compileLabelSelector, type Selector } from '#/api/selector.ts'
+import { discoverResources } from '#/client/discovery.ts'
+import type { Informer } from '#/client/informer.ts'
+import type { Again } from '#/client/workqueue.ts'
+import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import { planBudget, type ControllerScale } from './disruption/plan.ts'
+import { staleTarget } from './disruption/stale-target.ts'
+import { messageOf } from './message-of.ts'
+
+export const disruptionController: Controller = {
+  name: 'disruption-controller',
+  account: 'disruption-controller',
+  component: 'controllermanager',
+  setUp,
+}
+
+function setUp(context: ControllerContext): Reconcile {
+  const disruption = new Disruption(context)
+  return work => (work.key.startsWith(podPrefix) ? disruption.lookAtPod(work) : disruption.lookAtBudget(work))
+}
+
+/** Keys of pods beside those of budgets. */
+const podPrefix = 'pod '
+
+/** Kinds whose number of pods informers tell; that of others is asked for. */
+const knownKinds = [replicaSets, statefulSets, replicationControllers, deployments] as const
+
+class Disruption {
+  readonly #context: ControllerContext
+  readonly #budgets: Informer<PodDisruptionBudget>
+  readonly #pods: Informer<Pod>
+  readonly #scaled: ReadonlyMap<string, Informer<ScaledObject>>
+  /** Compiled once for each version of a budget. */
+  readonly #selectors = new WeakMap<PodDisruptionBudget, Selector>()
+
+  constructor(context: ControllerContext) {
+    const { informer, enqueue } = context
+    this.#context = context
+    this.#budgets = informer(podDisruptionBudgets)
+    this.#pods = informer(pods)
+    this.#scaled = new Map(
+      knownKinds.map(resource => {
+        const scaled = informer(resource as Resource<ScaledObject>)
+        return [kindKey(resource), scaled]
+      }),
+    )
+    this.#budgets.onChange(key => enqueue(key))
+    this.#pods.onChange((key, { before, after }) => {
+      for (const pod of [before, after]) if (pod) this.#wakeBudgets(pod)
+      if (after && staleTarget(after, context.platform.clock.now())) enqueue(`${podPrefix}${key}`)
+    })
+    for (const scaled of this.#scaled.values()) {
+      scaled.onChange((_key, { before, after }) => {
+        if (before?.spec?.replicas !== after?.spec?.replicas)
+          this.#wakeNamespace((after ?? before)?.metadata?.namespace)
+      })
+    }
+  }
+
+  async lookAtBudget({ key, client, signal }: Work): Promise<Again | undefined> {
+    const budget = this.#budgets.get(key)
+    if (budget === undefined) return undefined
+    const { platform, recorder } = this.#context
+    const selector = this.#selectorOf(budget)
+    const matching = this.#pods
+      .inNamespace(budget.metadata?.namespace ?? '')
+      .filter(pod => selector.matches(pod.metadata?.labels ?? {}))
+    if (matching.length === 0) {
+      recorder.record(budget, { type: 'Normal', reason: 'NoPods', message: 'No matching pods found' })
+    }
+    let scales: readonly ControllerScale[] | { readonly error: unknown }
+    try {
+      scales = await this.#scalesOf(matching, client, signal)
+    } catch (error) {
+      const message = `Failed to calculate the number of expected pods: ${messageOf(error)}`
+      recorder.record(budget, { type: 'Warning', reason: 'CalculateExpectedPodCountFailed', message })
+      scales = { error }
+    }
+    const { status, againAfterMs } = planBudget({
+      budget,
+      pods: matching,
+      scales,
+      nowMs: platform.clock.now(),
+    })
+    if (!equalJson(status, budget.status)) {
+      await client.updateStatus(podDisruptionBudgets, { ...budget, status }, { signal })
+    }
+    return againAfterMs === undefined ? undefined : { againAfterMs }
+  }
+
+  /** A pod that was to be disrupted and is still there after a while is not going to be. */
+  async lookAtPod({ key, client, signal }: Work): Promise<Again | undefined> {
+    const pod = this.#pods.get(key.slice(podPrefix.length))
+    const stale = pod && staleTarget(pod, this.#context.platform.clock.now())
+    if (pod === undefined || stale === undefined) return undefined
+    if (stale.inMs > 0) return { againAfterMs: stale.inMs }
+    try {
+      await client.updateStatus(
+        pods,
+        { ...pod, status: { ...pod.status, conditions: stale.conditions } },
+        { signal },
+      )
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error
+    }
+    return undefined
+  }
+
+  #wakeBudgets(pod: Pod): void {
+    for (const budget of this.#budgets.inNamespace(pod.metadata?.namespace ?? '')) {
+      if (this.#selectorOf(budget).matches(pod.metadata?.labels ?? {})) this.#context.enqueue(keyOf(budget))
+    }
+  }
+
+  #wakeNamespace(namespace = ''): void {
+    for (const budget of this.#budgets.inNamespace(namespace)) this.#context.enqueue(keyOf(budget))
+  }
+
+  #selectorOf(budget: PodDisruptionBudget): Selector {
+    const known = this.#selectors.get(budget)
+    if (known) return known
+    const selector = compileLabelSelector(budget.spec?.selector)
+    this.#selectors.set(budget, selector)
+    return selector
+  }
+
+  /** How many pods the controllers of these want, each controller once. */
+  async #scalesOf(
+    matching: readonly Pod[],
+    client: Work['client'],
+    signal: AbortSignal,
+  ): Promise<ControllerScale[]> {
+    const scales = new Map<string, ControllerScale>()
+    for (const pod of matching) {
+      const reference = controllerOf(pod)
+      if (reference === undefined) continue
+      const scale = await this.#scaleOf(pod.metadata?.namespace ?? '', reference, client, signal)
+      scales.set(scale.uid, scale)
+    }
+    return [...scales.values()]
+  }
+
+  /** What a deployment wants is what counts, not what each of its sets is given. */
+  async #scaleOf(
+    namespace: string,
+    reference: OwnerReference,
+    client: Work['client'],
+    signal: AbortSignal,
+  ): Promise<ControllerScale> {
+    const { uid, kind, name, apiVersion } = reference
+    const group = parseGroupVersion(apiVersion)?.group ?? ''
+    const scaled = this.#scaled.get(kindKey({ group, kind }))
+    if (scaled === undefined) {
+      const resource = (await discoverResources(client, signal)).find(
+        each => each.group === group && each.kind === kind,
+      )
+      if (resource === undefined) throw new Error(`no kind ${kind} in ${apiVersion}`)
+      const at = { namespace, name, subresource: 'scale' }
+      const scale = await client.getSubresource<Scale>(resource, at, { signal })
+      return { uid, replicas: scale.spec?.replicas ?? 0 }
+    }
+    const object = scaled.get(`${namespace}/${name}`)
+    if (object === undefined || object.metadata?.uid !== uid) return { uid, replicas: 0 }
+    const owner = controllerOf(object)
+    if (owner?.kind === 'Deployment') return this.#scaleOf(namespace, owner, client, signal)
+    return { uid, replicas: object.spec?.replicas ?? 1 }
+  }
+}
+
+interface ScaledObject extends KubernetesObject {
+  readonly spec?: { readonly replicas?: number }
+}
+
+function kindKey({ group, kind }: Pick<Resource, 'group' | 'kind'>): string {
+  return `${kind}.${group}`
+}

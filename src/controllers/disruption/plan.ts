@@ -1,0 +1,111 @@
+import type { Pod } from '#/api/generated/core/v1.ts'
+import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
+import { percentOf, scaledValueRoundedUp } from '#/api/int-or-string.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { formatTime, parseTime } from '#/api/time.ts'
+import { withCondition } from '../conditions.ts'
+import { messageOf } from '../message-of.ts'
+import { isPodReady } from '../pods.ts'
+
+/** How many pods a controller wants. */
+export interface ControllerScale {
+  readonly uid: string
+  readonly replicas: number
+}
+
+export interface BudgetWorld {
+  readonly budget: PodDisruptionBudget
+  /** Those that the budget is about. */
+  readonly pods: readonly Pod[]
+  readonly scales: readonly ControllerScale[] | { readonly error: unknown }
+  readonly nowMs: number
+}
+
+export interface BudgetPlan {
+  readonly status: NonNullable<PodDisruptionBudget['status']>
+  /** When the next announced eviction counts no more. */
+  readonly againAfterMs?: number
+}
+
+/** A pod that the eviction API let go should be gone within this time, or it is not counted as going. */
+const evictionMs = 120_000
+
+export function planBudget(world: BudgetWorld): BudgetPlan {
+  const { budget, pods, scales, nowMs } = world
+  const observedGeneration = budget.metadata?.generation ?? 0
+  if ('error' in scales) {
+    // When in doubt nobody goes.
+    const before = { currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, ...budget.status }
+    const conditions = said(budget, ['False', 'SyncFailed', messageOf(scales.error)], nowMs)
+    return { status: { ...before, observedGeneration, disruptionsAllowed: 0, conditions } }
+  }
+  const { disruptedPods, againAfterMs } = stillGoing(budget, pods, nowMs)
+  const going = (pod: Pod): boolean => disruptedPods[pod.metadata?.name ?? ''] !== undefined
+  const currentHealthy = pods.filter(pod => isPodReady(pod) && !isBeingDeleted(pod) && !going(pod)).length
+  const { expectedPods, desiredHealthy } = expectations(budget, pods.length, scales)
+  const disruptionsAllowed = expectedPods <= 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy)
+  const status = {
+    currentHealthy,
+    desiredHealthy,
+    expectedPods,
+    disruptionsAllowed,
+    observedGeneration,
+    ...(Object.keys(disruptedPods).length > 0 && { disruptedPods }),
+    conditions: said(
+      budget,
+      disruptionsAllowed > 0 ? ['True', 'SufficientPods', ''] : ['False', 'InsufficientPods', ''],
+      nowMs,
+    ),
+  }
+  return againAfterMs === undefined ? { status } : { status, againAfterMs }
+}
+
+/** Numbers are of the pods there are; shares are of the pods that their controllers want. */
+function expectations(
+  { spec }: PodDisruptionBudget,
+  podCount: number,
+  scales: readonly ControllerScale[],
+): { readonly expectedPods: number; readonly desiredHealthy: number } {
+  const wanted = scales.reduce((sum, { replicas }) => sum + replicas, 0)
+  if (spec?.maxUnavailable !== undefined) {
+    const missing = scaledValueRoundedUp(spec.maxUnavailable, wanted) ?? 0
+    return { expectedPods: wanted, desiredHealthy: Math.max(0, wanted - missing) }
+  }
+  const least = spec?.minAvailable ?? 1
+  if (typeof least === 'string' && percentOf(least) !== undefined) {
+    return { expectedPods: wanted, desiredHealthy: scaledValueRoundedUp(least, wanted) ?? 0 }
+  }
+  return { expectedPods: podCount, desiredHealthy: Number(least) }
+}
+
+/** Pods that were let go and are still there, for as long as they may take. */
+function stillGoing(
+  { status }: PodDisruptionBudget,
+  pods: readonly Pod[],
+  nowMs: number,
+): { readonly disruptedPods: Readonly<Record<string, string>>; readonly againAfterMs?: number } {
+  const there = new Set(pods.filter(pod => !isBeingDeleted(pod)).map(pod => pod.metadata?.name ?? ''))
+  const left = Object.entries(status?.disruptedPods ?? {})
+    .map(([name, time]) => ({ name, time, leftMs: (parseTime(time) ?? 0) + evictionMs - nowMs }))
+    .filter(({ name, leftMs }) => there.has(name) && leftMs > 0)
+  const disruptedPods = Object.fromEntries(left.map(({ name, time }) => [name, time]))
+  if (left.length === 0) return { disruptedPods }
+  return { disruptedPods, againAfterMs: Math.min(...left.map(({ leftMs }) => leftMs)) }
+}
+
+type Conditions = NonNullable<NonNullable<PodDisruptionBudget['status']>['conditions']>
+
+function said(
+  { status, metadata }: PodDisruptionBudget,
+  [value, reason, message]: readonly [string, string, string],
+  nowMs: number,
+): Conditions {
+  return withCondition(status?.conditions, {
+    type: 'DisruptionAllowed',
+    status: value,
+    reason,
+    message,
+    observedGeneration: metadata?.generation ?? 0,
+    lastTransitionTime: formatTime(nowMs),
+  })
+}

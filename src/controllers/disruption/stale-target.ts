@@ -1,0 +1,24 @@
+import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { formatTime, parseTime } from '#/api/time.ts'
+import { conditionOf, withCondition } from '../conditions.ts'
+import { isPodFinished } from '../pods.ts'
+
+/** A disruption that was announced should have come within this time. */
+const announcedMs = 120_000
+
+/** When the announcement of a disruption is void, and the conditions without it; undefined when there is none. */
+export function staleTarget(
+  pod: Pod,
+  nowMs: number,
+): { readonly inMs: number; readonly conditions: readonly PodCondition[] } | undefined {
+  const target = conditionOf(pod.status?.conditions, 'DisruptionTarget')
+  if (target?.status !== 'True' || isBeingDeleted(pod) || isPodFinished(pod)) return undefined
+  const inMs = (parseTime(target.lastTransitionTime ?? '') ?? 0) + announcedMs - nowMs
+  const conditions = withCondition(pod.status?.conditions, {
+    type: 'DisruptionTarget',
+    status: 'False',
+    lastTransitionTime: formatTime(nowMs),
+  })
+  return { inMs, conditions }
+}

@@ -1,0 +1,72 @@
+/**
+ * Says in endpoint slices what somebody says in endpoints that he wrote himself, for a service without a
+ * selector: those who read slices, as proxies do, would not know otherwise.
+ * https://kubernetes.io/docs/concepts/services-networking/service/#endpointslice-mirroring
+ */
+import { endpoints, services } from '#/api/generated/core/v1-resources.ts'
+import type { Endpoints, Service } from '#/api/generated/core/v1.ts'
+import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+import { managedBy, mirroredMax, planMirror, type MirrorPlan } from './endpoint-slice-mirroring/plan.ts'
+import { onSliceChange, slicesByService } from './service-endpoints/slices.ts'
+import { writeSlices } from './service-endpoints/write-slices.ts'
+
+export const endpointSliceMirroringController: Controller = {
+  name: 'endpointslice-mirroring-controller',
+  account: 'endpointslicemirroring-controller',
+  component: 'endpoint-slice-mirroring-controller',
+  setUp,
+}
+
+const skipLabel = 'endpointslice.kubernetes.io/skip-mirror'
+const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader'
+
+function setUp({ recorder, informer, enqueue }: ControllerContext): Reconcile {
+  const allServices = informer(services)
+  const allEndpoints = informer(endpoints)
+  const allSlices = informer(endpointSlices)
+  const slicesOf = slicesByService(allSlices, managedBy)
+  allServices.onChange((key, { before, after }) => {
+    const isSame = before && after && hasSelector(before) === hasSelector(after)
+    if (!isSame) enqueue(key)
+  })
+  allEndpoints.onChange((key, { before, after }) => {
+    // Most endpoints are those of services with a selector, and change with every pod.
+    const service = allServices.get(key)
+    const isMirrored = (before && mayMirror(before)) || (after && mayMirror(after))
+    if (isMirrored && !(service && hasSelector(service))) enqueue(key)
+  })
+  onSliceChange(allSlices, managedBy, key => enqueue(key))
+
+  return async ({ key, client }) => {
+    const service = allServices.get(key)
+    const custom = allEndpoints.get(key)
+    const slices = slicesOf.get(key).filter(slice => !isBeingDeleted(slice))
+    const isMirrored = service && !hasSelector(service) && custom && mayMirror(custom)
+    if (!isMirrored) return writeSlices({ create: [], update: [], delete: slices }, client)
+    const plan = planMirror(custom, slices)
+    record(custom, plan)
+    return writeSlices(plan, client)
+  }
+
+  function record(custom: Endpoints, { invalidCount, skippedCount }: MirrorPlan): void {
+    if (invalidCount > 0) {
+      const message = `Skipped ${invalidCount} invalid IP addresses when mirroring to EndpointSlices`
+      recorder.record(custom, { type: 'Warning', reason: 'InvalidIPAddress', message })
+    }
+    if (skippedCount === 0) return
+    const allowed = `A max of ${mirroredMax} addresses can be mirrored to EndpointSlices per Endpoints subset.`
+    const message = `${allowed} ${skippedCount + invalidCount} addresses were skipped`
+    recorder.record(custom, { type: 'Warning', reason: 'TooManyAddressesToMirror', message })
+  }
+}
+
+function hasSelector({ spec }: Service): boolean {
+  return Object.keys(spec?.selector ?? {}).length > 0
+}
+
+function mayMirror({ metadata }: Endpoints): boolean {
+  const isSkipped = metadata?.labels?.[skipLabel] === 'true'
+  return !isSkipped && metadata?.annotations?.[leaderAnnotation] === undefined
+}

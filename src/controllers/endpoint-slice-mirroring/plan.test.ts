@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { EndpointAddress, Endpoints } from '#/api/generated/core/v1.ts'
+import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
+import { planMirror } from './plan.ts'
+
+function endpointsOf(subsets: Endpoints['subsets'], uid = 'uid'): Endpoints {
+  const annotations = {
+    'kubectl.kubernetes.io/last-applied-configuration': '{}',
+    'endpoints.kubernetes.io/last-change-trigger-time': 'now',
+    'note': 'kept',
+  }
+  return {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { namespace: 'default', name: 'db', uid, labels: { team: 'a' }, annotations },
+    ...(subsets && { subsets }),
+  }
+}
+
+function addresses(...ips: readonly string[]): readonly EndpointAddress[] {
+  return ips.map(ip => ({ ip }))
+}
+
+const ports = [{ name: 'sql', port: 5432, protocol: 'TCP' }]
+const both = endpointsOf([
+  { addresses: addresses('192.0.2.1', '2001:db8::1'), notReadyAddresses: addresses('192.0.2.2'), ports },
+])
+
+function stored(slices: readonly EndpointSlice[]): readonly EndpointSlice[] {
+  return slices.map((slice, index) => ({ ...slice, metadata: { ...slice.metadata, name: `db-${index}` } }))
+}
+
+function show(slices: readonly EndpointSlice[]): readonly string[] {
+  return slices.map(({ addressType, endpoints = [], ports: each = [] }) => {
+    const shown = endpoints.map(({ addresses: [ip], conditions }) => `${conditions?.ready ? '' : '-'}${ip}`)
+    return `${addressType} ${shown.join()}:${each.map(({ port }) => port).join()}`
+  })
+}
+
+test('there is a slice for each set of ports and family, and none is written twice', () => {
+  const { create } = planMirror(both, [])
+  assert.deepEqual(show(create), ['IPv4 192.0.2.1,-192.0.2.2:5432', 'IPv6 2001:db8::1:5432'])
+  assert.deepEqual(create[0]?.metadata, {
+    namespace: 'default',
+    generateName: 'db-',
+    labels: {
+      'team': 'a',
+      'kubernetes.io/service-name': 'db',
+      'endpointslice.kubernetes.io/managed-by': 'endpointslicemirroring-controller.k8s.io',
+    },
+    annotations: { note: 'kept' },
+    ownerReferences: [
+      {
+        apiVersion: 'v1',
+        kind: 'Endpoints',
+        name: 'db',
+        uid: 'uid',
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ],
+  })
+  const again = planMirror(both, stored(create))
+  assert.deepEqual([again.create, again.update, again.delete], [[], [], []])
+})
+
+test('changes go into the slices that are there, and what is not needed goes', () => {
+  const slices = stored(planMirror(both, []).create)
+  const check = (endpoints: Endpoints, update: readonly string[], deleted: readonly string[]): void => {
+    const plan = planMirror(endpoints, slices)
+    assert.deepEqual([plan.create, show(plan.update), show(plan.delete)], [[], update, deleted])
+  }
+  const [four = '', six = ''] = show(slices)
+  check(endpointsOf([{ addresses: addresses('192.0.2.3'), ports }]), ['IPv4 192.0.2.3:5432'], [six])
+  const moved = [{ name: 'sql', port: 5433, protocol: 'TCP' }]
+  check(endpointsOf([{ addresses: addresses('192.0.2.3'), ports: moved }]), ['IPv4 192.0.2.3:5433'], [six])
+  check(endpointsOf([]), [], [four, six])
+  // Endpoints that were made anew are another owner.
+  check(endpointsOf(both.subsets, 'other'), [four, six], [])
+})
+
+test('addresses that are none or too many are left out and counted', () => {
+  const many = Array.from({ length: 1_002 }, (_, index) => `10.0.${index >> 8}.${index & 255}`)
+  const { create, skippedCount, invalidCount } = planMirror(
+    endpointsOf([{ addresses: addresses(...many, 'nonsense'), ports }]),
+    [],
+  )
+  assert.deepEqual([create[0]?.endpoints?.length, skippedCount, invalidCount], [1_000, 2, 1])
+})

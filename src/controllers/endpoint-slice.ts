@@ -1,0 +1,140 @@
+/**
+ * Tells where the pods behind each service are: slices with at most so many endpoints each, written as
+ * seldom as possible, since a proxy on every node reads them. Slices go with their service, which owns
+ * them.
+ * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/
+ */
+import { isApiError } from '#/api/errors.ts'
+import type { Service } from '#/api/generated/core/v1.ts'
+import { nodes, pods, services } from '#/api/generated/core/v1-resources.ts'
+import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import type { EventContent } from '#/client/event-recorder.ts'
+import { isNamespaceGoing, type Controller, type ControllerContext, type Reconcile } from './controller.ts'
+import { managedBy, planSlices, wantsZoneHints } from './endpoint-slice/plan.ts'
+import { isSameShare, zoneOf, zoneShares, type ZoneShares } from './endpoint-slice/zone-shares.ts'
+import { messageOf } from './message-of.ts'
+import { hasMembers, ServiceMembers } from './service-endpoints/members.ts'
+import { onSliceChange, slicesByService } from './service-endpoints/slices.ts'
+import { TriggerTimes } from './service-endpoints/trigger-times.ts'
+import { writeSlices } from './service-endpoints/write-slices.ts'
+
+export interface EndpointSliceSettings {
+  /** At most so many endpoints in one slice; 1000 is what the API takes. */
+  readonly endpointsMax?: number
+  /** Changes of pods are gathered for so long before they are written. */
+  readonly gatherMs?: number
+}
+
+const endpointsMaxUsual = 100
+
+/** Changes of slices themselves, which are mostly our own, are looked at together. */
+const sliceChangeMs = 1_000
+
+export function endpointSliceController(settings: EndpointSliceSettings = {}): Controller {
+  return {
+    name: 'endpointslice-controller',
+    account: 'endpointslice-controller',
+    component: 'endpoint-slice-controller',
+    setUp: context => setUp(context, settings),
+  }
+}
+
+function setUp(context: ControllerContext, settings: EndpointSliceSettings): Reconcile {
+  const { endpointsMax = endpointsMaxUsual, gatherMs = 0 } = settings
+  const { recorder, informer, enqueue } = context
+  const allServices = informer(services)
+  const allPods = informer(pods)
+  const allNodes = informer(nodes)
+  const slicesOf = slicesByService(informer(endpointSlices), managedBy)
+  const members = new ServiceMembers({ services: allServices, pods: allPods })
+  const triggerTimes = new TriggerTimes()
+  const shares = followNodes(context, members)
+  /** What people were last told of hints by zone: by service and type of address. */
+  const told = new Map<string, string>()
+  allServices.onChange(key => enqueue(key))
+  members.onChange(key => enqueue(key, gatherMs))
+  onSliceChange(informer(endpointSlices), managedBy, key => {
+    enqueue(key, Math.max(sliceChangeMs, gatherMs))
+  })
+
+  return async ({ key, client }) => {
+    const service = allServices.get(key)
+    if (service === undefined || !hasMembers(service)) {
+      triggerTimes.forget(key)
+      for (const type of ['IPv4', 'IPv6']) told.delete(`${key} ${type}`)
+      return undefined
+    }
+    const podsOfService = members.podsOf(service)
+    const plan = planSlices({
+      service,
+      pods: podsOfService,
+      nodeOf: name => allNodes.get(name),
+      slices: slicesOf.get(key).filter(slice => !isBeingDeleted(slice)),
+      endpointsMax,
+      triggerTime: triggerTimes.observe(key, service, podsOfService),
+      shares: wantsZoneHints(service) ? shares() : undefined,
+    })
+    await writeSlices(plan, client).catch((error: unknown) => {
+      recordFailure(service, error)
+      throw error
+    })
+    for (const [type, state] of plan.zoneHints) {
+      const event = zoneHintsEvent(told.get(`${key} ${type}`) ?? 'off', state, type)
+      told.set(`${key} ${type}`, state)
+      if (event) recorder.record(service, event)
+    }
+    return undefined
+  }
+
+  function recordFailure(service: Service, error: unknown): void {
+    // A race that was lost is no failure.
+    if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound') || isNamespaceGoing(error)) return
+    const { namespace = '', name = '' } = service.metadata ?? {}
+    recorder.record(service, {
+      type: 'Warning',
+      reason: 'FailedToUpdateEndpointSlices',
+      message: `Error updating Endpoint Slices for Service ${namespace}/${name}: ${messageOf(error)}`,
+    })
+  }
+}
+
+/**
+ * Wakes the services that a change of nodes concerns. Gives what is known of zones, worked out when asked
+ * for.
+ */
+function followNodes(
+  { informer, enqueue }: ControllerContext,
+  members: ServiceMembers,
+): () => ZoneShares | undefined {
+  const allNodes = informer(nodes)
+  const podsByNode = informer(pods).index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
+  const hintedServices = informer(services).index('zone-hints', service => {
+    return wantsZoneHints(service) ? ['wanted'] : []
+  })
+  let known: { readonly shares: ZoneShares | undefined } | undefined
+  allNodes.onChange((name, { before, after }) => {
+    if (before === undefined || after === undefined || zoneOf(before) !== zoneOf(after)) {
+      for (const pod of podsByNode.get(name)) members.servicesOf(pod).forEach(key => enqueue(key))
+    }
+    if (before !== undefined && after !== undefined && isSameShare(before, after)) return
+    known = undefined
+    for (const key of hintedServices.keys('wanted')) enqueue(key)
+  })
+  return () => {
+    known ??= { shares: zoneShares(allNodes.list()) }
+    return known.shares
+  }
+}
+
+/** What people should know when it stands otherwise with hints than they were last told. */
+function zoneHintsEvent(before: string, now: string, type: string): EventContent | undefined {
+  const about = (text: string): string => `${text}, addressType: ${type}`
+  if (before === now || (now === 'off' && before !== 'on')) return undefined
+  if (now === 'on') {
+    const message = about('Topology Aware Hints has been enabled')
+    return { type: 'Normal', reason: 'TopologyAwareHintsEnabled', message }
+  }
+  const message = about(now === 'off' ? 'Topology Aware Hints has been disabled' : now)
+  return { type: 'Warning', reason: 'TopologyAwareHintsDisabled', message }
+}

@@ -1,0 +1,111 @@
+/**
+ * Keeps the older form of where the pods behind a service are: one object for each service, of the
+ * service's name, for clients that do not read endpoint slices.
+ * https://kubernetes.io/docs/concepts/services-networking/service/#endpoints
+ */
+import { isApiError } from '#/api/errors.ts'
+import { endpoints, pods, services } from '#/api/generated/core/v1-resources.ts'
+import type { Endpoints } from '#/api/generated/core/v1.ts'
+import { keyOf, type NamespacedName } from '#/api/metadata.ts'
+import {
+  isNamespaceGoing,
+  type Controller,
+  type ControllerContext,
+  type Reconcile,
+  type Work,
+} from './controller.ts'
+import { planEndpoints } from './endpoints/plan.ts'
+import { messageOf } from './message-of.ts'
+import { hasMembers, ServiceMembers } from './service-endpoints/members.ts'
+import { TriggerTimes } from './service-endpoints/trigger-times.ts'
+
+export interface EndpointsSettings {
+  /** Changes of pods are gathered for so long before they are written. */
+  readonly gatherMs?: number
+}
+
+export function endpointsController(settings: EndpointsSettings = {}): Controller {
+  return {
+    name: 'endpoints-controller',
+    account: 'endpoint-controller',
+    setUp: context => setUp(context, settings),
+  }
+}
+
+/** Old locks of leaders are endpoints too, and have no service. */
+const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader'
+
+function setUp(context: ControllerContext, { gatherMs = 0 }: EndpointsSettings): Reconcile {
+  const { recorder, informer, enqueue, background } = context
+  const allServices = informer(services)
+  const allEndpoints = informer(endpoints)
+  const members = new ServiceMembers({ services: allServices, pods: informer(pods) })
+  const triggerTimes = new TriggerTimes()
+  allServices.onChange(key => enqueue(key))
+  members.onChange(key => enqueue(key, gatherMs))
+  allEndpoints.onChange((key, { after }) => {
+    if (after === undefined && allServices.get(key) !== undefined) enqueue(key)
+  })
+  // What services left behind that went while nobody looked.
+  background(async () => {
+    for (const each of allEndpoints.list()) {
+      if (each.metadata?.annotations?.[leaderAnnotation] === undefined) enqueue(keyOf(each))
+    }
+  })
+
+  return async ({ key, namespace, name, client }) => {
+    const service = allServices.get(key)
+    const current = allEndpoints.get(key)
+    if (service === undefined) {
+      triggerTimes.forget(key)
+      return remove({ namespace, name }, current, client)
+    }
+    // Who has no selector, or points elsewhere, gets his endpoints from somebody else, if at all.
+    if (!hasMembers(service)) return undefined
+    const podsOfService = members.podsOf(service)
+    const triggerTime = triggerTimes.observe(key, service, podsOfService)
+    const planned = planEndpoints({ service, pods: podsOfService, current, triggerTime })
+    if (planned === undefined) return undefined
+    try {
+      if (current === undefined) await client.create(endpoints, planned)
+      else await client.update(endpoints, planned)
+    } catch (error) {
+      recordFailure({ key, planned, isNew: current === undefined, error })
+      throw error
+    }
+    return undefined
+  }
+
+  function recordFailure({ key, planned, isNew, error }: Failure): void {
+    // A race that was lost is no failure.
+    if (isApiError(error, 'Conflict') || isApiError(error, 'AlreadyExists') || isNamespaceGoing(error)) return
+    const what = isNew ? `create endpoint for service ${key}` : `update endpoint ${key}`
+    const about = { apiVersion: 'v1', kind: 'Endpoints', metadata: planned.metadata ?? {} }
+    recorder.record(about, {
+      type: 'Warning',
+      reason: isNew ? 'FailedToCreateEndpoint' : 'FailedToUpdateEndpoint',
+      message: `Failed to ${what}: ${messageOf(error)}`,
+    })
+  }
+}
+
+interface Failure {
+  readonly key: string
+  readonly planned: Endpoints
+  readonly isNew: boolean
+  readonly error: unknown
+}
+
+/** Also what was just made for a service that is gone, and is not known here yet. */
+async function remove(
+  at: NamespacedName,
+  known: Endpoints | undefined,
+  client: Work['client'],
+): Promise<void> {
+  const uid = known?.metadata?.uid
+  try {
+    await client.delete(endpoints, at, { ...(uid && { preconditions: { uid } }) })
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error
+  }
+}

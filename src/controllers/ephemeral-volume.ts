@@ -1,0 +1,85 @@
+/**
+ * Volumes that live as long as a pod: each gets a claim that the pod owns.
+ * https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#generic-ephemeral-volumes
+ */
+import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
+import type { PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
+import { controllerReference, formatKey, isBeingDeleted, keyOf } from '#/api/metadata.ts'
+import { ephemeralClaimName, isClaimForPod } from '#/api/pod-volumes.ts'
+import type { Client } from '#/client/client.ts'
+import type { Informer } from '#/client/informer.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+import { messageOf } from './message-of.ts'
+import { podsByClaim } from './pod-volumes.ts'
+
+export const ephemeralVolumeController: Controller = {
+  name: 'ephemeral-volume-controller',
+  account: 'ephemeral-volume-controller',
+  component: 'ephemeral_volume',
+  setUp,
+}
+
+function setUp({ recorder, informer, enqueue }: ControllerContext): Reconcile {
+  const allPods = informer(pods)
+  const claims = informer(persistentVolumeClaims)
+  const byClaim = podsByClaim(allPods)
+  allPods.onChange((key, { before, after }) => {
+    if (before === undefined && after !== undefined && wantsClaims(after)) enqueue(key)
+  })
+  // A claim in the way is gone, or one that is needed.
+  claims.onChange((key, { after }) => {
+    if (after === undefined) for (const pod of byClaim.get(key)) if (wantsClaims(pod)) enqueue(keyOf(pod))
+  })
+
+  return async ({ key, client }) => {
+    const pod = allPods.get(key)
+    if (pod === undefined || !wantsClaims(pod)) return undefined
+    for (const volume of pod.spec?.volumes ?? []) {
+      try {
+        await ensureClaim(pod, volume, { client, claims })
+      } catch (error) {
+        const message = `ephemeral volume ${volume.name}: ${messageOf(error)}`
+        recorder.record(pod, { type: 'Warning', reason: 'FailedBinding', message })
+        throw error
+      }
+    }
+    return undefined
+  }
+}
+
+function wantsClaims(pod: Pod): boolean {
+  return (
+    !isBeingDeleted(pod) && (pod.spec?.volumes?.some(({ ephemeral }) => ephemeral !== undefined) ?? false)
+  )
+}
+
+async function ensureClaim(
+  pod: Pod,
+  volume: Volume,
+  { client, claims }: { readonly client: Client; readonly claims: Informer<PersistentVolumeClaim> },
+): Promise<void> {
+  const template = volume.ephemeral?.volumeClaimTemplate
+  if (template === undefined) return
+  const { namespace = '' } = pod.metadata ?? {}
+  const name = ephemeralClaimName(pod, volume.name)
+  const found = claims.get(formatKey({ namespace, name }))
+  if (found === undefined) {
+    const { annotations, labels } = template.metadata ?? {}
+    const owner = controllerReference(pod)
+    const metadata = {
+      namespace,
+      name,
+      ...(owner && { ownerReferences: [owner] }),
+      ...(annotations && { annotations }),
+      ...(labels && { labels }),
+    }
+    try {
+      await client.create(persistentVolumeClaims, { metadata, spec: template.spec })
+    } catch (cause) {
+      throw new Error(`create PVC ${name}: ${messageOf(cause)}`, { cause })
+    }
+  } else if (!isClaimForPod(found, pod)) {
+    const about = `PVC ${keyOf(found)} was not created for pod ${keyOf(pod)}`
+    throw new Error(`${about} (pod is not owner)`)
+  }
+}

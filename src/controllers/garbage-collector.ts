@@ -1,0 +1,204 @@
+/**
+ * Deletes objects whose owners are gone, and carries out what a deletion asked for: `Background` (the owner goes, what
+ * it owned follows), `Foreground` (the owner goes last) and `Orphan` (what it owned stays and is owned no more). It
+ * follows every kind there is.
+ * https://kubernetes.io/docs/concepts/architecture/garbage-collection/
+ */
+import { LruMap } from '#/base/lru-map.ts'
+import { isApiError } from '#/api/errors.ts'
+import { parseGroupVersion } from '#/api/group-version.ts'
+import { quote } from '#/api/quote.ts'
+import { withoutFinalizer, type KubernetesObject, type OwnerReference } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { Client, ObjectAddress } from '#/client/client.ts'
+import type { Change } from '#/client/informer.ts'
+import { followAllKinds } from './all-kinds.ts'
+import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import { OwnerGraph, ownersOf, type GraphNode } from './garbage-collector/owner-graph.ts'
+import {
+  isWaiting,
+  planDependent,
+  planOwner,
+  type CollectPlan,
+  type OwnerState,
+} from './garbage-collector/plan.ts'
+
+export const garbageCollectorController: Controller = {
+  name: 'garbage-collector-controller',
+  account: 'generic-garbage-collector',
+  workers: 20,
+  setUp,
+}
+
+/** Owners that were asked for and are not there; nobody gets the same uid twice. */
+const absentOwnersMax = 500
+
+function setUp(context: ControllerContext): Reconcile {
+  const collector = new Collector(context)
+  return work => collector.look(work)
+}
+
+class Collector {
+  readonly #context: ControllerContext
+  readonly #graph = new OwnerGraph()
+  readonly #kinds = new Map<string, Resource>()
+  readonly #absent = new LruMap<string, true>(absentOwnersMax)
+
+  constructor(context: ControllerContext) {
+    this.#context = context
+    followAllKinds(context, (resource, informer) => {
+      this.#kinds.set(kindKey(resource.group, resource.kind), resource)
+      informer.onChange((_key, change) => {
+        this.#graph.change(resource, change.before, change.after)
+        for (const uid of concerned(this.#graph, change)) context.enqueue(uid)
+      })
+    })
+  }
+
+  /** The key is the uid of an object. */
+  async look(work: Work): Promise<void> {
+    const node = this.#graph.get(work.key)
+    if (node === undefined) return
+    const owner = planOwner(this.#graph, node.object)
+    if (owner.action !== 'nothing') return this.#perform(node, owner, work)
+    const states = new Map<string, OwnerState>()
+    for (const reference of ownersOf(node.object)) {
+      states.set(reference.uid, await this.#stateOf(node, reference, work))
+    }
+    const plan = planDependent(this.#graph, node.object, ({ uid }) => states.get(uid) ?? 'solid')
+    await this.#perform(node, plan, work)
+  }
+
+  async #stateOf(
+    { resource, object }: GraphNode,
+    reference: OwnerReference,
+    work: Work,
+  ): Promise<OwnerState> {
+    const known = this.#graph.get(reference.uid)
+    const namespace = object.metadata?.namespace ?? ''
+    if (known !== undefined) {
+      if (!mayOwn(known, namespace)) return this.#misplaced(object, reference)
+      return isWaiting(known.object) ? 'waiting' : 'solid'
+    }
+    if (this.#absent.get(`${namespace}/${reference.uid}`)) return 'absent'
+    const { apiVersion, kind: kindName, name, uid } = reference
+    const kind = this.#kinds.get(kindKey(parseGroupVersion(apiVersion)?.group ?? '', kindName))
+    // Of a kind that is not known nothing is known: it may be served again.
+    if (kind === undefined)
+      throw new Error(`cannot look for owner ${name}: no kind ${kindName} in ${apiVersion}`)
+    if (kind.scope === 'Namespaced' && resource.scope === 'Cluster') return this.#misplaced(object, reference)
+    const at = { name, ...(kind.scope === 'Namespaced' && { namespace }) }
+    const found = await work.client.find(kind, at, { signal: work.signal })
+    if (found?.metadata?.uid === uid) return isWaiting(found) ? 'waiting' : 'solid'
+    this.#absent.set(`${namespace}/${uid}`, true)
+    return 'absent'
+  }
+
+  /** An owner elsewhere is none, and whoever made the reference should know. */
+  #misplaced(object: KubernetesObject, { apiVersion, kind, name, uid }: OwnerReference): OwnerState {
+    const where = object.metadata?.namespace ?? ''
+    const owner = `[${apiVersion}/${kind}, namespace: ${where}, name: ${name}, uid: ${uid}]`
+    const message = `ownerRef ${owner} does not exist in namespace ${quote(where)}`
+    this.#context.recorder.record(object, { type: 'Warning', reason: 'OwnerRefInvalidNamespace', message })
+    return 'absent'
+  }
+
+  async #perform(node: GraphNode, plan: CollectPlan, { client }: Work): Promise<void> {
+    const { resource, object } = node
+    const uid = object.metadata?.uid ?? ''
+    switch (plan.action) {
+      case 'nothing':
+        return
+      case 'wait':
+        for (const dependent of plan.dependents) this.#context.enqueue(dependent)
+        return
+      case 'orphan':
+        await Promise.all(plan.dependents.map(dependent => disown(client, dependent, uid)))
+        return this.#context.enqueue(uid)
+      case 'remove-finalizer': {
+        const { finalizers = [] } = withoutFinalizer(object, plan.finalizer).metadata ?? {}
+        return patchMetadata(client, node, { finalizers })
+      }
+      case 'set-owners':
+        return patchMetadata(client, node, { ownerReferences: plan.owners })
+      case 'delete':
+        return remove(client, resource, object, plan.policy)
+    }
+  }
+}
+
+/** Who has to be looked at after a change: the object, those that it owns, or those that own it. */
+function concerned(graph: OwnerGraph, { before, after }: Change<KubernetesObject>): readonly string[] {
+  const uid = (after ?? before)?.metadata?.uid ?? ''
+  if (after === undefined) return [...graph.dependentUids(uid), ...waitingOwners(graph, before)]
+  if (before !== undefined && !hasNews(before, after)) return []
+  const concernedOwners = before === undefined ? [] : waitingOwners(graph, before)
+  const areOwnersFine = ownersOf(after).every(owner => {
+    const known = graph.get(owner.uid)
+    return known !== undefined && mayOwn(known, after.metadata?.namespace ?? '') && !isWaiting(known.object)
+  })
+  const isFine = areOwnersFine && after.metadata?.deletionTimestamp === undefined && before === undefined
+  return isFine ? [] : [uid, ...concernedOwners]
+}
+
+/** Whether anything changed that matters here: most changes are of statuses. */
+function hasNews(before: KubernetesObject, after: KubernetesObject): boolean {
+  if (before.metadata?.deletionTimestamp !== after.metadata?.deletionTimestamp) return true
+  if (after.metadata?.deletionTimestamp !== undefined) return true
+  const owners = (object: KubernetesObject): string => {
+    return ownersOf(object)
+      .map(owner => `${owner.uid} ${owner.blockOwnerDeletion}`)
+      .join()
+  }
+  return owners(before) !== owners(after)
+}
+
+function waitingOwners(graph: OwnerGraph, object: KubernetesObject): readonly string[] {
+  return ownersOf(object)
+    .map(({ uid }) => uid)
+    .filter(uid => isWaiting(graph.get(uid)?.object ?? {}))
+}
+
+/** What is in a namespace may be owned by what is there too, or by what is in none. */
+function mayOwn({ resource, object }: GraphNode, namespace: string): boolean {
+  return resource.scope === 'Cluster' || object.metadata?.namespace === namespace
+}
+
+async function disown(client: Client, node: GraphNode, ownerUid: string): Promise<void> {
+  const ownerReferences = ownersOf(node.object).filter(owner => owner.uid !== ownerUid)
+  await patchMetadata(client, node, { ownerReferences })
+}
+
+/** Only what was seen is changed: a conflict means that there is something new to see. */
+async function patchMetadata(client: Client, { resource, object }: GraphNode, change: object): Promise<void> {
+  const { uid, resourceVersion } = object.metadata ?? {}
+  const patch = { metadata: { uid, resourceVersion, ...change } }
+  try {
+    await client.patch(resource, addressOf(object), { type: 'merge', patch })
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error
+  }
+}
+
+async function remove(
+  client: Client,
+  resource: Resource,
+  object: KubernetesObject,
+  propagationPolicy: 'Orphan' | 'Background' | 'Foreground',
+): Promise<void> {
+  const { uid = '', resourceVersion = '' } = object.metadata ?? {}
+  try {
+    const preconditions = { uid, resourceVersion }
+    await client.delete(resource, addressOf(object), { propagationPolicy, preconditions })
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error
+  }
+}
+
+function addressOf({ metadata }: KubernetesObject): ObjectAddress {
+  return { name: metadata?.name ?? '', ...(metadata?.namespace && { namespace: metadata.namespace }) }
+}
+
+function kindKey(group: string, kind: string): string {
+  return `${kind}.${group}`
+}

@@ -1,0 +1,58 @@
+import type { KubernetesObject, OwnerReference } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+
+/** An object of the cluster, of whatever kind. */
+export interface GraphNode {
+  readonly resource: Resource
+  readonly object: KubernetesObject
+}
+
+/** Who owns whom, over all kinds, as far as informers have told. Objects are known by uid. */
+export class OwnerGraph {
+  readonly #nodes = new Map<string, GraphNode>()
+  /** By the uid of the owner, who need not be there. */
+  readonly #dependents = new Map<string, Set<string>>()
+
+  get(uid: string): GraphNode | undefined {
+    return this.#nodes.get(uid)
+  }
+
+  dependentsOf(uid: string): readonly GraphNode[] {
+    return this.dependentUids(uid).flatMap(each => this.#nodes.get(each) ?? [])
+  }
+
+  dependentUids(uid: string): readonly string[] {
+    return [...(this.#dependents.get(uid) ?? [])]
+  }
+
+  change(
+    resource: Resource,
+    before: KubernetesObject | undefined,
+    after: KubernetesObject | undefined,
+  ): void {
+    const uid = after?.metadata?.uid ?? before?.metadata?.uid
+    if (uid === undefined) return
+    const left = ownersOf(this.#nodes.get(uid)?.object)
+    const next = ownersOf(after)
+    if (after === undefined) this.#nodes.delete(uid)
+    else this.#nodes.set(uid, { resource, object: after })
+    for (const owner of left) if (!next.some(each => each.uid === owner.uid)) this.#unlink(owner.uid, uid)
+    for (const owner of next) this.#link(owner.uid, uid)
+  }
+
+  #link(owner: string, dependent: string): void {
+    const known = this.#dependents.get(owner)
+    if (known === undefined) this.#dependents.set(owner, new Set([dependent]))
+    else known.add(dependent)
+  }
+
+  #unlink(owner: string, dependent: string): void {
+    const known = this.#dependents.get(owner)
+    known?.delete(dependent)
+    if (known?.size === 0) this.#dependents.delete(owner)
+  }
+}
+
+export function ownersOf(object: KubernetesObject | undefined): readonly OwnerReference[] {
+  return object?.metadata?.ownerReferences ?? []
+}

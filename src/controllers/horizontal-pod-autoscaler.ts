@@ -1,0 +1,340 @@
+/**
+ * Scales whatever has a `scale` subresource to the number of pods at which metrics are as an autoscaler
+ * wants them. The metrics come from outside, and nobody tells when they change: each autoscaler is looked
+ * at every fifteen seconds, and when its spec changes.
+ * https://kubernetes.io/docs/concepts/workloads/autoscaling/horizontal-pod-autoscale/
+ */
+import { isApiError } from '#/api/errors.ts'
+import type { Scale } from '#/api/generated/autoscaling/v1.ts'
+import type { HorizontalPodAutoscaler } from '#/api/generated/autoscaling/v2.ts'
+import { horizontalPodAutoscalers } from '#/api/generated/autoscaling/v2-resources.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import { parseGroupVersion } from '#/api/group-version.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { keyOf, parseKey } from '#/api/metadata.ts'
+import { parseSelector } from '#/api/parse-selector.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { Selector } from '#/api/selector.ts'
+import type { SubresourceAddress } from '#/client/client.ts'
+import type { Informer } from '#/client/informer.ts'
+import type { Again } from '#/client/workqueue.ts'
+import type { Controller, ControllerContext, Work } from './controller.ts'
+import { ApiMetrics } from './horizontal-pod-autoscaler/api-metrics.ts'
+import { newHistory, withChange, type ScaleHistory } from './horizontal-pod-autoscaler/history.ts'
+import { KindLookup } from './horizontal-pod-autoscaler/kind-lookup.ts'
+import type { Metrics } from './horizontal-pod-autoscaler/metrics.ts'
+import {
+  planByMetrics,
+  planStatus,
+  planWithoutMetrics,
+  planWithoutPods,
+  withWords,
+  type ConditionWords,
+  type ScaleDecision,
+} from './horizontal-pod-autoscaler/plan.ts'
+import { readMetric } from './horizontal-pod-autoscaler/reading.ts'
+import { messageOf } from './message-of.ts'
+
+export interface AutoscalingSettings {
+  /** Where metrics come from; the API of metrics when absent, which somebody else must serve. */
+  readonly metrics?: (context: ControllerContext) => Metrics
+  readonly syncMs?: number
+  /**
+   * For how long a higher recommendation keeps a target from shrinking, where the autoscaler does not say.
+   */
+  readonly downscaleWindowMs?: number
+  /** By which part a metric may be off its target, where the autoscaler does not say. */
+  readonly tolerance?: number
+  readonly cpuInitializationMs?: number
+  readonly initialReadinessDelayMs?: number
+}
+
+const settingsUsual = {
+  syncMs: 15_000,
+  downscaleWindowMs: 300_000,
+  tolerance: 0.1,
+  cpuInitializationMs: 300_000,
+  initialReadinessDelayMs: 30_000,
+}
+
+/** Tries to write over a scale or a status that others change meanwhile; then it waits for the next time. */
+const triesMax = 5
+
+export function horizontalPodAutoscalerController(settings: AutoscalingSettings = {}): Controller {
+  return {
+    name: 'horizontal-pod-autoscaler-controller',
+    account: 'horizontal-pod-autoscaler',
+    setUp: context => {
+      const autoscaling = new Autoscaling(context, settings)
+      return work => autoscaling.look(work)
+    },
+  }
+}
+
+class Autoscaling {
+  readonly #context: ControllerContext
+  readonly #settings: AutoscalingSettings & typeof settingsUsual
+  readonly #autoscalers: Informer<HorizontalPodAutoscaler>
+  readonly #pods: Informer<Pod>
+  readonly #kinds: KindLookup
+  readonly #metrics: Metrics
+  /** By the keys of autoscalers. */
+  readonly #histories = new Map<string, ScaleHistory>()
+  /** Of the targets, by the keys of autoscalers. */
+  readonly #selectors = new Map<string, Selector>()
+
+  constructor(context: ControllerContext, settings: AutoscalingSettings) {
+    const { client, informer, enqueue } = context
+    this.#context = context
+    this.#settings = { ...settingsUsual, ...settings }
+    this.#autoscalers = informer(horizontalPodAutoscalers)
+    this.#pods = informer(pods)
+    this.#kinds = new KindLookup(client)
+    this.#metrics = settings.metrics?.(context) ?? new ApiMetrics(client, this.#kinds)
+    this.#autoscalers.onChange((key, { before, after }) => {
+      if (after === undefined) {
+        this.#histories.delete(key)
+        this.#selectors.delete(key)
+      } else if (!equalJson(before?.spec, after.spec)) enqueue(key)
+    })
+  }
+
+  async look(work: Work): Promise<Again | undefined> {
+    const autoscaler = this.#autoscalers.get(work.key)
+    if (autoscaler === undefined) return undefined
+    try {
+      await this.#scale(autoscaler, work)
+    } catch (error) {
+      if (work.signal.aborted) throw error
+      // Metrics that are missing now are not there in a moment either: the next time is soon enough.
+      const level = isApiError(error, 'NotFound') ? 'debug' : 'warn'
+      this.#context.platform.log[level]('an autoscaler could not be looked at', { key: work.key, error })
+    }
+    return { againAfterMs: this.#settings.syncMs }
+  }
+
+  async #scale(autoscaler: HorizontalPodAutoscaler, work: Work): Promise<void> {
+    const { clock } = this.#context.platform
+    let target: Target
+    try {
+      target = await this.#targetOf(autoscaler, work)
+    } catch (error) {
+      if (work.signal.aborted) throw error
+      return this.#lostTarget(autoscaler, messageOf(error), work)
+    }
+    const currentReplicas = target.scale.spec?.replicas ?? 0
+    const history = this.#histories.get(work.key) ?? newHistory(currentReplicas, clock.monotonicMs())
+    this.#histories.set(work.key, history)
+    const decision =
+      planWithoutMetrics(autoscaler, currentReplicas) ?? (await this.#decide(autoscaler, target.scale, work))
+    const { recommendations = history.recommendations } = decision
+    this.#histories.set(work.key, { ...history, recommendations })
+    for (const event of decision.events) this.#context.recorder.record(autoscaler, event)
+    const rescaled = await this.#rescale(autoscaler, target, decision, work)
+    const status = planStatus(autoscaler, {
+      currentReplicas,
+      desiredReplicas: rescaled?.hasFailed ? undefined : decision.replicas,
+      currentMetrics: decision.currentMetrics,
+      conditions: [gotScale, ...decision.conditions, ...(rescaled ? [rescaled.condition] : [])],
+      hasScaled: rescaled?.hasFailed === false,
+      nowMs: clock.now(),
+    })
+    await this.#writeStatus(autoscaler, status, work)
+  }
+
+  async #targetOf({ metadata, spec }: HorizontalPodAutoscaler, { client, signal }: Work): Promise<Target> {
+    const { apiVersion = '', kind, name } = spec.scaleTargetRef
+    const version = parseGroupVersion(apiVersion)
+    if (version === undefined) throw new Error(`unexpected GroupVersion string: ${apiVersion}`)
+    const groupKind = { group: version.group, kind }
+    const resource = await this.#kinds.find(groupKind, signal)
+    const at = { namespace: metadata?.namespace, name, subresource: 'scale' }
+    try {
+      return { resource, at, scale: await client.getSubresource<Scale>(resource, at, { signal }) }
+    } catch (error) {
+      this.#kinds.forget(groupKind)
+      throw error
+    }
+  }
+
+  async #lostTarget(autoscaler: HorizontalPodAutoscaler, why: string, work: Work): Promise<void> {
+    const { platform, recorder } = this.#context
+    const reason = 'FailedGetScale'
+    recorder.record(autoscaler, { type: 'Warning', reason, message: why })
+    const message = `the HPA controller was unable to get the target's current scale: ${why}`
+    const words: ConditionWords = { type: 'AbleToScale', status: 'False', reason, message }
+    const { status } = autoscaler
+    const conditions = withWords(status?.conditions, [words], platform.clock.now())
+    await this.#writeStatus(autoscaler, { desiredReplicas: 0, ...status, conditions }, work)
+  }
+
+  async #decide(autoscaler: HorizontalPodAutoscaler, scale: Scale, work: Work): Promise<ScaleDecision> {
+    const { key, namespace, signal } = work
+    const { clock } = this.#context.platform
+    const selector = this.#selectorOf(key, scale.status?.selector ?? '')
+    if ('condition' in selector) return planWithoutPods(selector)
+    const selected = this.#pods.inNamespace(namespace).filter(pod => selector.matches(pod.metadata?.labels))
+    const rivals = this.#rivalsOver(namespace, selected)
+    if (rivals.length > 1) {
+      const which = `pods by selector ${scale.status?.selector}`
+      const message = `${which} are controlled by multiple HPAs: [${rivals.join(' ')}]`
+      const words = { reason: 'AmbiguousSelector', message }
+      return planWithoutPods({ condition: words, event: words })
+    }
+    const { metrics = [] } = autoscaler.spec
+    const readings = await Promise.all(
+      metrics.map(metric => readMetric(this.#metrics, metric, { namespace, selector, signal })),
+    )
+    signal.throwIfAborted()
+    return planByMetrics({
+      autoscaler,
+      currentReplicas: scale.spec?.replicas ?? 0,
+      statusReplicas: scale.status?.replicas ?? 0,
+      pods: selected,
+      readings,
+      history: this.#histories.get(key) ?? newHistory(0, clock.monotonicMs()),
+      times: this.#settings,
+      tolerance: this.#settings.tolerance,
+      downscaleWindowMs: this.#settings.downscaleWindowMs,
+      nowMs: clock.now(),
+      monotonicMs: clock.monotonicMs(),
+    })
+  }
+
+  /** The selector of a target's pods, remembered; or what is wrong with it. */
+  #selectorOf(key: string, text: string): Selector | Parameters<typeof planWithoutPods>[0] {
+    if (text === '') {
+      return {
+        condition: { reason: 'InvalidSelector', message: "the HPA target's scale is missing a selector" },
+        event: { reason: 'SelectorRequired', message: 'selector is required' },
+      }
+    }
+    try {
+      const selector = parseSelector(text)
+      this.#selectors.set(key, selector)
+      return selector
+    } catch (error) {
+      const why = messageOf(error)
+      const message = `couldn't convert selector into a corresponding internal selector object: ${why}`
+      const words = { reason: 'InvalidSelector', message }
+      return { condition: words, event: words }
+    }
+  }
+
+  /** The autoscalers that want to decide about these pods, as messages name them. */
+  #rivalsOver(namespace: string, selected: readonly Pod[]): readonly string[] {
+    return this.#autoscalers
+      .inNamespace(namespace)
+      .filter(each => {
+        const selector = this.#selectors.get(keyOf(each))
+        return selector !== undefined && selected.some(pod => selector.matches(pod.metadata?.labels))
+      })
+      .map(each => `{${each.metadata?.name} ${namespace}}`)
+      .toSorted()
+  }
+
+  /** Undefined when there is nothing to do. */
+  async #rescale(
+    autoscaler: HorizontalPodAutoscaler,
+    { resource, at, scale }: Target,
+    { replicas, reason }: ScaleDecision,
+    { key, client, signal }: Work,
+  ): Promise<Rescaled | undefined> {
+    const before = scale.spec?.replicas ?? 0
+    if (replicas === undefined || replicas === before) return undefined
+    const { recorder, platform } = this.#context
+    try {
+      await withTries(
+        current => client.updateSubresource(resource, at, { ...current, spec: { replicas } }, { signal }),
+        () => client.getSubresource<Scale>(resource, at, { signal }),
+        scale,
+      )
+    } catch (error) {
+      if (signal.aborted) throw error
+      const message = `New size: ${replicas}; reason: ${reason}; error: ${messageOf(error)}`
+      recorder.record(autoscaler, { type: 'Warning', reason: 'FailedRescale', message })
+      return {
+        hasFailed: true,
+        condition: {
+          type: 'AbleToScale',
+          status: 'False',
+          reason: 'FailedUpdateScale',
+          message: `the HPA controller was unable to update the target scale: ${messageOf(error)}`,
+        },
+      }
+    }
+    const message = `New size: ${replicas}; reason: ${reason}`
+    recorder.record(autoscaler, { type: 'Normal', reason: 'SuccessfulRescale', message })
+    const history = this.#histories.get(key)
+    const change = { replicas: replicas - before, atMs: platform.clock.monotonicMs() }
+    if (history !== undefined) this.#histories.set(key, withChange(history, change))
+    return {
+      hasFailed: false,
+      condition: {
+        type: 'AbleToScale',
+        status: 'True',
+        reason: 'SucceededRescale',
+        message: `the HPA controller was able to update the target scale to ${replicas}`,
+      },
+    }
+  }
+
+  async #writeStatus(
+    autoscaler: HorizontalPodAutoscaler,
+    status: NonNullable<HorizontalPodAutoscaler['status']>,
+    { key, client, signal }: Work,
+  ): Promise<void> {
+    if (equalJson(status, autoscaler.status)) return
+    try {
+      await withTries(
+        current => client.updateStatus(horizontalPodAutoscalers, { ...current, status }, { signal }),
+        () => client.get(horizontalPodAutoscalers, parseKey(key), { signal }),
+        autoscaler,
+      )
+    } catch (error) {
+      const message = messageOf(error)
+      // Nobody reads what is said of an autoscaler that is gone.
+      if (!signal.aborted && !isApiError(error, 'NotFound')) {
+        this.#context.recorder.record(autoscaler, { type: 'Warning', reason: 'FailedUpdateStatus', message })
+      }
+      throw error
+    }
+  }
+}
+
+interface Target {
+  readonly resource: Resource
+  readonly at: SubresourceAddress
+  readonly scale: Scale
+}
+
+interface Rescaled {
+  readonly hasFailed: boolean
+  readonly condition: ConditionWords
+}
+
+const gotScale: ConditionWords = {
+  type: 'AbleToScale',
+  status: 'True',
+  reason: 'SucceededGetScale',
+  message: "the HPA controller was able to get the target's current scale",
+}
+
+/** Writes; when others were faster, writes over what they left. */
+async function withTries<T>(
+  write: (current: T) => Promise<T>,
+  read: () => Promise<T>,
+  first: T,
+): Promise<void> {
+  let current = first
+  for (let tries = 1; ; tries++) {
+    try {
+      await write(current)
+      return
+    } catch (error) {
+      if (!isApiError(error, 'Conflict') || tries === triesMax) throw error
+      current = await read()
+    }
+  }
+}

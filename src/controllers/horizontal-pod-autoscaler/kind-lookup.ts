@@ -1,0 +1,67 @@
+import { daemonSets, deployments, replicaSets, statefulSets } from '#/api/generated/apps/v1-resources.ts'
+import {
+  namespaces,
+  nodes,
+  pods,
+  replicationControllers,
+  services,
+} from '#/api/generated/core/v1-resources.ts'
+import { quote } from '#/api/quote.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { Client } from '#/client/client.ts'
+import { discoverResources } from '#/client/discovery.ts'
+
+interface GroupKind {
+  readonly group: string
+  readonly kind: string
+}
+
+/** Kinds that are always there, and that nearly every reference is to. */
+const usualKinds: readonly Resource[] = [
+  deployments,
+  statefulSets,
+  replicaSets,
+  daemonSets,
+  replicationControllers,
+  pods,
+  services,
+  namespaces,
+  nodes,
+] as readonly Resource[]
+
+/** Kinds that are remembered; past that all are forgotten, and asked for again. */
+const kindsMax = 1_000
+
+/**
+ * Which resource is of a kind. Kinds may come while we run, and go: the server is asked for those that are
+ * not usual.
+ */
+export class KindLookup {
+  readonly #client: Client
+  readonly #found = new Map<string, Resource>()
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  /** Throws, in the words that people know, when nothing is of the kind. */
+  async find({ group, kind }: GroupKind, signal: AbortSignal): Promise<Resource> {
+    const isIt = (each: GroupKind): boolean => each.group === group && each.kind === kind
+    const known = usualKinds.find(isIt) ?? this.#found.get(keyOf({ group, kind }))
+    if (known !== undefined) return known
+    const found = (await discoverResources(this.#client, signal)).find(isIt)
+    if (found === undefined) throw new Error(`no matches for kind ${quote(kind)} in group ${quote(group)}`)
+    if (this.#found.size >= kindsMax) this.#found.clear()
+    this.#found.set(keyOf(found), found)
+    return found
+  }
+
+  /** What was found does not work: the next one who asks is told anew. */
+  forget(kind: GroupKind): void {
+    this.#found.delete(keyOf(kind))
+  }
+}
+
+function keyOf({ group, kind }: GroupKind): string {
+  return `${kind}.${group}`
+}

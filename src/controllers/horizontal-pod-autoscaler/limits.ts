@@ -1,0 +1,157 @@
+import type {
+  HorizontalPodAutoscalerBehavior,
+  HPAScalingPolicy,
+  HPAScalingRules,
+} from '#/api/generated/autoscaling/v2.ts'
+import type { Recommendation, ScaleHistory } from './history.ts'
+
+export interface LimitsWorld {
+  readonly currentReplicas: number
+  /** What the metrics ask for. */
+  readonly proposedReplicas: number
+  readonly minReplicas: number
+  readonly maxReplicas: number
+  readonly behavior?: HorizontalPodAutoscalerBehavior | undefined
+  readonly history: ScaleHistory
+  /** For how long a higher recommendation is remembered when nothing else is said. */
+  readonly downscaleWindowMs: number
+  /** Of the monotonic clock. */
+  readonly nowMs: number
+}
+
+export interface LimitedReplicas {
+  readonly replicas: number
+  /** Whether what is recommended now is done, or what was recommended before. */
+  readonly able: Words
+  /** Whether that is all, or something limits it. */
+  readonly limited: Words & { readonly isLimited: boolean }
+  /** What is remembered, with this one. */
+  readonly recommendations: readonly Recommendation[]
+}
+
+export interface Words {
+  readonly reason: string
+  readonly message: string
+}
+
+/** What of a proposal is done now: first by what was proposed lately, then by what may change at a time. */
+export function limitReplicas(world: LimitsWorld): LimitedReplicas {
+  const { proposedReplicas, behavior, history, downscaleWindowMs, nowMs } = world
+  const upMs = (behavior?.scaleUp?.stabilizationWindowSeconds ?? 0) * 1_000
+  const downSeconds = behavior?.scaleDown?.stabilizationWindowSeconds
+  const downMs = downSeconds === undefined ? downscaleWindowMs : downSeconds * 1_000
+  const recent = (windowMs: number): number[] => {
+    return history.recommendations
+      .filter(({ atMs }) => atMs > nowMs - windowMs)
+      .map(({ replicas }) => replicas)
+  }
+  const lowest = Math.min(proposedReplicas, ...recent(upMs))
+  const highest = Math.max(proposedReplicas, ...recent(downMs))
+  const stable = behavior ? Math.min(Math.max(world.currentReplicas, lowest), highest) : highest
+  const bounded = behavior ? boundByPolicies(world, stable, behavior) : boundAsUsual(world, stable)
+  const kept = history.recommendations.filter(({ atMs }) => atMs > nowMs - Math.max(upMs, downMs))
+  return {
+    replicas: bounded.replicas,
+    able: stable === proposedReplicas ? readyForNewScale : stabilized(world),
+    limited: { ...bounded.words, isLimited: bounded.replicas !== stable },
+    recommendations: [...kept, { replicas: proposedReplicas, atMs: nowMs }],
+  }
+}
+
+const readyForNewScale = { reason: 'ReadyForNewScale', message: 'recommended size matches current size' }
+
+function stabilized({ behavior, proposedReplicas, currentReplicas }: LimitsWorld): Words {
+  if (behavior && proposedReplicas >= currentReplicas) {
+    const message =
+      'recent recommendations were lower than current one, applying the lowest recent recommendation'
+    return { reason: 'ScaleUpStabilized', message }
+  }
+  const message =
+    'recent recommendations were higher than current one, applying the highest recent recommendation'
+  return { reason: 'ScaleDownStabilized', message }
+}
+
+interface Bounded {
+  readonly replicas: number
+  readonly words: Words
+}
+
+const tooFast = {
+  up: {
+    reason: 'ScaleUpLimit',
+    message: 'the desired replica count is increasing faster than the maximum scale rate',
+  },
+  down: {
+    reason: 'ScaleDownLimit',
+    message: 'the desired replica count is decreasing faster than the maximum scale rate',
+  },
+}
+const tooMany = {
+  reason: 'TooManyReplicas',
+  message: 'the desired replica count is more than the maximum replica count',
+}
+const tooFew = {
+  reason: 'TooFewReplicas',
+  message: 'the desired replica count is less than the minimum replica count',
+}
+const inRange = { reason: 'DesiredWithinRange', message: 'the desired count is within the acceptable range' }
+
+/** Without policies: no more than twice as many at a time, or than four. */
+function boundAsUsual({ currentReplicas, minReplicas, maxReplicas }: LimitsWorld, desired: number): Bounded {
+  const upTo = Math.max(2 * currentReplicas, 4)
+  const most = Math.min(maxReplicas, upTo)
+  if (desired < minReplicas) return { replicas: minReplicas, words: tooFew }
+  if (desired > most) return { replicas: most, words: maxReplicas > upTo ? tooFast.up : tooMany }
+  return { replicas: desired, words: inRange }
+}
+
+function boundByPolicies(
+  { currentReplicas, minReplicas, maxReplicas, history, nowMs }: LimitsWorld,
+  desired: number,
+  { scaleUp, scaleDown }: HorizontalPodAutoscalerBehavior,
+): Bounded {
+  if (desired > currentReplicas) {
+    const limit = policyLimit(scaleUp, 'up', { currentReplicas, history, nowMs })
+    const upTo = Math.max(limit, currentReplicas)
+    const most = Math.min(maxReplicas, upTo)
+    if (desired > most) return { replicas: most, words: maxReplicas > upTo ? tooFast.up : tooMany }
+  } else if (desired < currentReplicas) {
+    const limit = policyLimit(scaleDown, 'down', { currentReplicas, history, nowMs })
+    const downTo = Math.min(limit, currentReplicas)
+    const least = Math.max(minReplicas, downTo)
+    if (desired < least) return { replicas: least, words: minReplicas < downTo ? tooFast.down : tooFew }
+  }
+  return { replicas: desired, words: inRange }
+}
+
+/**
+ * The size up to which, or down to which, policies let the target go now: the one that allows most, or
+ * least.
+ */
+function policyLimit(
+  { policies = [], selectPolicy = 'Max' }: HPAScalingRules = {},
+  direction: 'up' | 'down',
+  world: Pick<LimitsWorld, 'currentReplicas' | 'history' | 'nowMs'>,
+): number {
+  if (selectPolicy === 'Disabled') return world.currentReplicas
+  const limits = policies.map(policy => allowedBy(policy, direction, startOfPeriod(policy, world)))
+  const takesHigher = (selectPolicy === 'Min') === (direction === 'down')
+  return takesHigher ? Math.max(...limits) : Math.min(...limits)
+}
+
+/** How many replicas there were when the policy's period began, but for changes that others made. */
+function startOfPeriod(
+  { periodSeconds }: HPAScalingPolicy,
+  { currentReplicas, history, nowMs }: Pick<LimitsWorld, 'currentReplicas' | 'history' | 'nowMs'>,
+): number {
+  const changed = history.changes
+    .filter(({ atMs }) => atMs > nowMs - periodSeconds * 1_000)
+    .reduce((sum, { replicas }) => sum + replicas, 0)
+  return currentReplicas - changed
+}
+
+/** Rounded such that a part of a pod is a whole one, or else few pods would never become more. */
+function allowedBy({ type, value }: HPAScalingPolicy, direction: 'up' | 'down', start: number): number {
+  if (type === 'Pods') return direction === 'up' ? start + value : start - value
+  return direction === 'up' ? Math.ceil(start * (1 + value / 100)) : Math.trunc(start * (1 - value / 100))
+}

@@ -1,0 +1,193 @@
+import type {
+  HorizontalPodAutoscaler,
+  HorizontalPodAutoscalerCondition,
+  HorizontalPodAutoscalerStatus,
+  MetricStatus,
+} from '#/api/generated/autoscaling/v2.ts'
+import { formatTime } from '#/api/time.ts'
+import type { EventContent } from '#/client/event-recorder.ts'
+import { withCondition } from '../conditions.ts'
+import type { Recommendation, ScaleHistory } from './history.ts'
+import { limitReplicas } from './limits.ts'
+import { proposeReplicas, type MetricWorld, type Proposal, type Reading, type Refusal } from './proposal.ts'
+
+/** What is to become of a target, and what is said about it. */
+export interface ScaleDecision {
+  /** How many replicas there should be; undefined when nobody can tell, so that all stays as it is. */
+  readonly replicas: number | undefined
+  /** Why, when that is another number than now. */
+  readonly reason: string
+  readonly conditions: readonly ConditionWords[]
+  /** One for each metric of the spec, in order. */
+  readonly currentMetrics?: readonly MetricStatus[] | undefined
+  readonly events: readonly EventContent[]
+  /** When this was decided by metrics. */
+  readonly recommendations?: readonly Recommendation[]
+}
+
+export interface ConditionWords {
+  readonly type: 'AbleToScale' | 'ScalingActive' | 'ScalingLimited'
+  readonly status: 'True' | 'False'
+  readonly reason: string
+  readonly message: string
+}
+
+/** What is decided without a look at metrics; undefined when one is needed. */
+export function planWithoutMetrics(
+  { spec }: HorizontalPodAutoscaler,
+  currentReplicas: number,
+): ScaleDecision | undefined {
+  const { minReplicas = 1, maxReplicas } = spec
+  const decide = (replicas: number, reason: string): ScaleDecision => {
+    return { replicas, reason, conditions: [], events: [] }
+  }
+  if (currentReplicas === 0) {
+    const message = 'scaling is disabled since the replica count of the target is zero'
+    const condition = { type: 'ScalingActive', status: 'False', reason: 'ScalingDisabled', message } as const
+    return { ...decide(0, ''), conditions: [condition] }
+  }
+  if (currentReplicas > maxReplicas)
+    return decide(maxReplicas, 'Current number of replicas above Spec.MaxReplicas')
+  if (currentReplicas < minReplicas)
+    return decide(minReplicas, 'Current number of replicas below Spec.MinReplicas')
+  return undefined
+}
+
+/** The pods of a target cannot be told, or are not its own. */
+export function planWithoutPods(problem: {
+  readonly condition: { readonly reason: string; readonly message: string }
+  readonly event: { readonly reason: string; readonly message: string }
+}): ScaleDecision {
+  const { condition, event } = problem
+  return {
+    replicas: undefined,
+    reason: '',
+    conditions: [{ type: 'ScalingActive', status: 'False', ...condition }],
+    events: [{ type: 'Warning', ...event }, failedToCompute(event.message)],
+  }
+}
+
+export interface ScaleWorld extends MetricWorld {
+  /** One for each metric of the spec, in order. */
+  readonly readings: readonly Reading[]
+  readonly history: ScaleHistory
+  readonly downscaleWindowMs: number
+  readonly monotonicMs: number
+}
+
+/**
+ * The metric that asks for most decides. One that cannot be read might have asked for more, so nothing
+ * shrinks then.
+ */
+export function planByMetrics(world: ScaleWorld): ScaleDecision {
+  const { autoscaler, readings, currentReplicas } = world
+  const { metrics = [], minReplicas = 1, maxReplicas, behavior } = autoscaler.spec
+  const results = metrics.map((metric, index) => {
+    return proposeReplicas(metric, readings[index] ?? { failure: 'not read' }, world)
+  })
+  const proposals = results.filter(result => 'replicas' in result)
+  const refusals = results.filter(result => 'summary' in result)
+  const top = highest(proposals)
+  // Who shows metrics finds each at the place that it has in the spec: one without a value keeps its place.
+  const currentMetrics = results.map(result => ('replicas' in result ? result.status : { type: '' }))
+  const events = refusals.map(({ reason, message }): EventContent => ({ type: 'Warning', reason, message }))
+  if (top === undefined || (refusals.length > 0 && top.replicas < currentReplicas)) {
+    return { replicas: undefined, reason: '', currentMetrics, ...refused(refusals, results.length, events) }
+  }
+  const { history, downscaleWindowMs, monotonicMs } = world
+  const { replicas, able, limited, recommendations } = limitReplicas({
+    currentReplicas,
+    proposedReplicas: top.replicas,
+    minReplicas,
+    maxReplicas,
+    behavior,
+    history,
+    downscaleWindowMs,
+    nowMs: monotonicMs,
+  })
+  const found = `the HPA was able to successfully calculate a replica count from ${top.metric}`
+  const { isLimited, ...limit } = limited
+  return {
+    replicas,
+    reason: rescaleReason(top, currentReplicas),
+    conditions: [
+      { type: 'AbleToScale', status: 'True', ...able },
+      { type: 'ScalingActive', status: 'True', reason: 'ValidMetricFound', message: found },
+      { type: 'ScalingLimited', status: isLimited ? 'True' : 'False', ...limit },
+    ],
+    currentMetrics,
+    events,
+    recommendations,
+  }
+}
+
+function highest(proposals: readonly Proposal[]): Proposal | undefined {
+  return proposals.reduce<Proposal | undefined>((top, each) => {
+    return top === undefined || each.replicas > top.replicas ? each : top
+  }, undefined)
+}
+
+function rescaleReason({ replicas, metric }: Proposal, currentReplicas: number): string {
+  if (replicas > currentReplicas) return `${metric} above target`
+  return replicas < currentReplicas ? 'All metrics below target' : ''
+}
+
+function refused(
+  refusals: readonly Refusal[],
+  metrics: number,
+  events: readonly EventContent[],
+): Pick<ScaleDecision, 'conditions' | 'events'> {
+  const { reason, message: why, summary } = refusals[0] ?? noMetrics
+  const message = `the HPA was unable to compute the replica count: ${why}`
+  const counts = `invalid metrics (${refusals.length} invalid out of ${metrics}), first error is: ${summary}`
+  return {
+    conditions: [{ type: 'ScalingActive', status: 'False', reason, message }],
+    events: [...events, failedToCompute(counts)],
+  }
+}
+
+/** A server gives an autoscaler without metrics one: this is for who has none to decide by after all. */
+const noMetrics: Refusal = {
+  reason: 'InvalidMetricSourceType',
+  message: 'no metrics are given',
+  summary: 'no metrics are given',
+}
+
+function failedToCompute(message: string): EventContent {
+  return { type: 'Warning', reason: 'FailedComputeMetricsReplicas', message }
+}
+
+/** The status that follows from a decision and from how it went. */
+export function planStatus(
+  { status }: HorizontalPodAutoscaler,
+  outcome: {
+    readonly currentReplicas: number
+    readonly desiredReplicas: number | undefined
+    readonly currentMetrics: readonly MetricStatus[] | undefined
+    readonly conditions: readonly ConditionWords[]
+    readonly hasScaled: boolean
+    readonly nowMs: number
+  },
+): HorizontalPodAutoscalerStatus {
+  const { currentReplicas, currentMetrics, hasScaled, nowMs } = outcome
+  const lastScaleTime = hasScaled ? formatTime(nowMs) : status?.lastScaleTime
+  return {
+    ...(currentReplicas > 0 && { currentReplicas }),
+    desiredReplicas: outcome.desiredReplicas ?? status?.desiredReplicas ?? 0,
+    ...(lastScaleTime && { lastScaleTime }),
+    ...(currentMetrics && currentMetrics.length > 0 && { currentMetrics }),
+    conditions: withWords(status?.conditions, outcome.conditions, nowMs),
+  }
+}
+
+export function withWords(
+  before: readonly HorizontalPodAutoscalerCondition[] | undefined,
+  words: readonly ConditionWords[],
+  nowMs: number,
+): readonly HorizontalPodAutoscalerCondition[] {
+  const lastTransitionTime = formatTime(nowMs)
+  return words.reduce(
+    (conditions, condition) => withCondition(conditions, { ...condition, lastTransitionTime }),
+    before ?? [],
+  )
+}

@@ -1,0 +1,209 @@
+import type {
+  HorizontalPodAutoscaler,
+  MetricSpec,
+  MetricStatus,
+  MetricTarget,
+  MetricValueStatus,
+} from '#/api/generated/autoscaling/v2.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import {
+  formatQuantity,
+  parseQuantity,
+  quantityFromMilli,
+  quantityMilliValue,
+  quantityToNumber,
+  tryParseQuantity,
+} from '#/api/quantity.ts'
+import { isPodReady } from '../pods.ts'
+import { metricNames } from './metric-names.ts'
+import type { PodSamples } from './metrics.ts'
+import { requestsOf } from './pod-requests.ts'
+import { groupSamples, type ReadinessTimes, type SampleGroups } from './sample-groups.ts'
+import { isWithin, replicasByPods, wholeReplicas, type Tolerance } from './usage-ratio.ts'
+
+/** What a metric was when it was asked for: of each pod, of something as a whole, or why nobody knows. */
+export type Reading =
+  | { readonly samples: PodSamples }
+  | { readonly milliValue: bigint }
+  | { readonly failure: string }
+
+export interface MetricWorld {
+  readonly autoscaler: HorizontalPodAutoscaler
+  /** How many pods the target is to have. */
+  readonly currentReplicas: number
+  /** How many it has. */
+  readonly statusReplicas: number
+  /** Those that the target selects. */
+  readonly pods: readonly Pod[]
+  readonly times: ReadinessTimes
+  readonly tolerance: number
+  readonly nowMs: number
+}
+
+/** How many replicas a metric asks for. */
+export interface Proposal {
+  readonly replicas: number
+  /** For people: `cpu resource utilization (percentage of request)`. */
+  readonly metric: string
+  readonly status: MetricStatus
+}
+
+/** Why a metric asks for nothing. */
+export interface Refusal {
+  /** Of the condition and the event: `FailedGetResourceMetric`. */
+  readonly reason: string
+  readonly message: string
+  /** As it is told beside those of other metrics. */
+  readonly summary: string
+}
+
+/** What one metric asks for, by what was read of it. */
+export function proposeReplicas(
+  metric: MetricSpec,
+  reading: Reading,
+  world: MetricWorld,
+): Proposal | Refusal {
+  const names = metricNames(metric, world.autoscaler)
+  const refuse = (message: string): Refusal => ({
+    reason: names.failureReason,
+    message: names.wrap(message),
+    summary: names.summarize(names.wrap(message)),
+  })
+  const target = targetOf(metric)
+  if (target === undefined) return refuse(names.noTarget)
+  if ('failure' in reading) return refuse(names.unread(reading.failure))
+  const computed =
+    'samples' in reading
+      ? ofPods(metric, target, reading.samples, world)
+      : ofWhole(target, reading.milliValue, world)
+  if (typeof computed === 'string') return refuse(computed)
+  return { replicas: computed.replicas, metric: names.name, status: names.statusOf(computed.current) }
+}
+
+interface Computed {
+  readonly replicas: number
+  readonly current: MetricValueStatus
+}
+
+/** What the metric should be; undefined when it does not say. */
+type Target =
+  | { readonly type: 'Utilization'; readonly percent: number }
+  | { readonly type: 'AverageValue' | 'Value'; readonly milliValue: bigint }
+
+function targetOf(metric: MetricSpec): Target | undefined {
+  const { averageUtilization, averageValue, value } = targetField(metric) ?? {}
+  if (averageValue !== undefined) return amountTarget('AverageValue', averageValue)
+  const isPerPod = metric.type === 'Resource' || metric.type === 'ContainerResource'
+  if (isPerPod && averageUtilization !== undefined)
+    return { type: 'Utilization', percent: averageUtilization }
+  return !isPerPod && value !== undefined ? amountTarget('Value', value) : undefined
+}
+
+function amountTarget(type: 'AverageValue' | 'Value', text: string): Target | undefined {
+  const quantity = tryParseQuantity(text)
+  return quantity && { type, milliValue: quantityMilliValue(quantity) }
+}
+
+function targetField(metric: MetricSpec): MetricTarget | undefined {
+  const { resource, containerResource, pods, object, external } = metric
+  return (resource ?? containerResource ?? pods ?? object ?? external)?.target
+}
+
+function ofPods(metric: MetricSpec, target: Target, all: PodSamples, world: MetricWorld): Computed | string {
+  const { pods, currentReplicas, times, nowMs } = world
+  if (pods.length === 0) return noPods
+  const { resource, containerResource } = metric
+  const resourceName = (resource ?? containerResource)?.name
+  const groups = groupSamples(pods, all, { resource: resourceName, times, nowMs })
+  const samples = withoutGroups(all, groups)
+  if (samples.size === 0) return 'did not receive metrics for targeted pods (pods might be unready)'
+  const shared = { currentReplicas, samples, groups, tolerance: toleranceOf(world) }
+  if (target.type === 'Utilization') {
+    const requests = requestsOf(pods, resourceName ?? '', containerResource?.container)
+    if (typeof requests === 'string') return requests
+    const now = utilizationOf(samples, requests)
+    if (now === undefined) return 'no metrics returned matched known pods'
+    const replicas = replicasByPods({
+      ...shared,
+      ratioOf: some => (utilizationOf(some, requests)?.percent ?? 0) / target.percent,
+      // All that it asked for, or the target when that is more.
+      highUsageOf: pod => ((requests.get(pod) ?? 0n) * BigInt(Math.max(100, target.percent))) / 100n,
+    })
+    const averageValue = formatAmount(now.average, resourceName)
+    return { replicas, current: { averageUtilization: now.percent, averageValue } }
+  }
+  const replicas = replicasByPods({
+    ...shared,
+    ratioOf: some => Number(averageOf(some)) / Number(target.milliValue),
+    highUsageOf: () => target.milliValue,
+  })
+  return { replicas, current: { averageValue: formatAmount(averageOf(samples), resourceName) } }
+}
+
+function ofWhole(target: Target, milliValue: bigint, world: MetricWorld): Computed | string {
+  const { currentReplicas, statusReplicas, pods } = world
+  const wanted = target.type === 'Utilization' ? 1n : target.milliValue
+  const tolerance = toleranceOf(world)
+  if (target.type === 'AverageValue') {
+    const ratio = Number(milliValue) / (Number(wanted) * statusReplicas)
+    const isFine = isWithin(tolerance, ratio)
+    const replicas = isFine ? statusReplicas : wholeReplicas(Number(milliValue) / Number(wanted))
+    const average = statusReplicas === 0 ? milliValue : dividedUp(milliValue, BigInt(statusReplicas))
+    return { replicas, current: { averageValue: formatAmount(average) } }
+  }
+  const current = { value: formatAmount(milliValue) }
+  const ratio = Number(milliValue) / Number(wanted)
+  if (isWithin(tolerance, ratio)) return { replicas: currentReplicas, current }
+  if (pods.length === 0) return `unable to calculate ready pods: ${noPods}`
+  const ready = pods.filter(pod => pod.status?.phase === 'Running' && isPodReady(pod)).length
+  return { replicas: wholeReplicas(ratio * ready), current }
+}
+
+const noPods = 'no pods returned by selector while calculating replica count'
+
+/** What the autoscaler says itself comes before what is usual. */
+function toleranceOf({ autoscaler, tolerance }: MetricWorld): Tolerance {
+  const { scaleUp, scaleDown } = autoscaler.spec.behavior ?? {}
+  const own = (text: string | undefined): number => {
+    return text === undefined ? tolerance : quantityToNumber(parseQuantity(text))
+  }
+  return { up: own(scaleUp?.tolerance), down: own(scaleDown?.tolerance) }
+}
+
+function withoutGroups(samples: PodSamples, { ignored, unready }: SampleGroups): PodSamples {
+  return new Map([...samples].filter(([pod]) => !ignored.has(pod) && !unready.has(pod)))
+}
+
+/** In percent of what was asked for, over those pods of which that is known. */
+function utilizationOf(
+  samples: PodSamples,
+  requests: ReadonlyMap<string, bigint>,
+): { readonly percent: number; readonly average: bigint } | undefined {
+  let used = 0n
+  let requested = 0n
+  let count = 0n
+  for (const [pod, { milliValue }] of samples) {
+    const request = requests.get(pod)
+    if (request === undefined) continue
+    used += milliValue
+    requested += request
+    count++
+  }
+  return requested === 0n ? undefined : { percent: Number((used * 100n) / requested), average: used / count }
+}
+
+function averageOf(samples: PodSamples): bigint {
+  let sum = 0n
+  for (const { milliValue } of samples.values()) sum += milliValue
+  return sum / BigInt(samples.size)
+}
+
+function dividedUp(value: bigint, divisor: bigint): bigint {
+  const quotient = value / divisor
+  return quotient * divisor < value ? quotient + 1n : quotient
+}
+
+/** Bytes are told in powers of 1024, as metrics servers tell them. */
+function formatAmount(milliValue: bigint, resource?: string): string {
+  return formatQuantity(quantityFromMilli(milliValue, resource === 'memory' ? 'BinarySI' : 'DecimalSI'))
+}

@@ -1,0 +1,56 @@
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { parseTime } from '#/api/time.ts'
+import type { PodSamples, Sample } from './metrics.ts'
+
+/** Names of pods, by what their samples are worth. Those that are in no group count as they are. */
+export interface SampleGroups {
+  /** How many count as they are. */
+  readonly ready: number
+  /** They start, and what they use meanwhile says nothing of what they will. */
+  readonly unready: ReadonlySet<string>
+  /** Nobody knows what they use. */
+  readonly missing: ReadonlySet<string>
+  /** They are on their way out, or have failed. */
+  readonly ignored: ReadonlySet<string>
+}
+
+export interface ReadinessTimes {
+  /** While a pod is younger than this, only what it used when ready counts of its processor time. */
+  readonly cpuInitializationMs: number
+  /** A pod that is unready later than this after its start has been ready before. */
+  readonly initialReadinessDelayMs: number
+}
+
+export function groupSamples(
+  pods: readonly Pod[],
+  samples: PodSamples,
+  world: { readonly resource: string | undefined; readonly times: ReadinessTimes; readonly nowMs: number },
+): SampleGroups {
+  const unready = new Set<string>()
+  const missing = new Set<string>()
+  const ignored = new Set<string>()
+  let ready = 0
+  for (const pod of pods) {
+    const name = pod.metadata?.name ?? ''
+    const sample = samples.get(name)
+    if (isBeingDeleted(pod) || pod.status?.phase === 'Failed') ignored.add(name)
+    else if (pod.status?.phase === 'Pending') unready.add(name)
+    else if (sample === undefined) missing.add(name)
+    // Only starting costs processor time that is not needed later.
+    else if (world.resource === 'cpu' && isStarting(pod, sample, world.times, world.nowMs)) unready.add(name)
+    else ready++
+  }
+  return { ready, unready, missing, ignored }
+}
+
+/** https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/#pod-readiness-and-autoscaling-metrics */
+function isStarting({ status }: Pod, sample: Sample, times: ReadinessTimes, nowMs: number): boolean {
+  const condition = status?.conditions?.find(({ type }) => type === 'Ready')
+  const startMs = parseTime(status?.startTime ?? '')
+  if (condition === undefined || startMs === undefined) return true
+  const sinceMs = parseTime(condition.lastTransitionTime ?? '') ?? -Infinity
+  const isUnready = condition.status === 'False'
+  if (startMs + times.cpuInitializationMs > nowMs) return isUnready || sample.atMs < sinceMs + sample.windowMs
+  return isUnready && startMs + times.initialReadinessDelayMs > sinceMs
+}

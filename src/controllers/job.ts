@@ -1,0 +1,134 @@
+/**
+ * Jobs run pods until enough of them have succeeded, or too many have failed. What a pass decides is in `job/plan.ts`,
+ * how every pod comes to be counted exactly once in `job/tracking.ts`.
+ * https://kubernetes.io/docs/concepts/workloads/controllers/job/
+ */
+import { jobs } from '#/api/generated/batch/v1-resources.ts'
+import type { Job } from '#/api/generated/batch/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { controllerOf, formatKey, isBeingDeleted, keyOf } from '#/api/metadata.ts'
+import { compileLabelSelector } from '#/api/selector.ts'
+import type { Informer } from '#/client/informer.ts'
+import { claim } from './claim.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+import { isJobFinished } from './finished-jobs.ts'
+import type { Failures } from './job/backoff.ts'
+import { releasePod } from './job/change-pods.ts'
+import { runPass } from './job/run-pass.ts'
+import { isTracked, trackingFinalizer } from './job/tracked-pods.ts'
+import { onOwnedChange, orphanIndex, ownedIndex } from './owned.ts'
+
+export const jobController: Controller = { name: 'job-controller', account: 'job-controller', setUp }
+
+function setUp(context: ControllerContext): Reconcile {
+  const { platform, recorder, informer } = context
+  const { clock } = platform
+  const allJobs = informer(jobs)
+  const allPods = informer(pods)
+  const owned = ownedIndex(allPods)
+  const orphans = orphanIndex(allPods)
+  /** By uid, while the job goes on. */
+  const failuresOf = new Map<string, Failures>()
+  /** When the last pass over a key began. */
+  const passedAtMs = new Map<string, number>()
+  wakeUp({ ...context, allJobs, allPods, passedAtMs })
+  allJobs.onChange((key, { before, after }) => {
+    if (after !== undefined && !isJobFinished(after)) return
+    failuresOf.delete((after ?? before)?.metadata?.uid ?? '')
+    passedAtMs.delete(key)
+  })
+
+  return async ({ key, client }) => {
+    if (key.startsWith(strayPrefix)) {
+      const pod = allPods.get(key.slice(strayPrefix.length))
+      // Only the very version that was seen: it may have been adopted meanwhile.
+      if (pod && isTracked(pod) && isStray(pod, allJobs))
+        await releasePod(client, pod, { resourceVersion: pod.metadata?.resourceVersion })
+      return undefined
+    }
+    const job = allJobs.get(key)
+    if (job === undefined || isJobFinished(job) || isManagedElsewhere(job)) return undefined
+    passedAtMs.set(key, clock.monotonicMs())
+    const { uid = '', namespace = '' } = job.metadata ?? {}
+    const claimed = await claim({
+      client,
+      owner: job,
+      ownerResource: jobs,
+      resource: pods,
+      selector: compileLabelSelector(job.spec?.selector),
+      candidates: [...owned.get(uid), ...orphans.get(namespace)],
+      finalizer: trackingFinalizer,
+    })
+    return runPass({
+      job,
+      pods: claimed,
+      client,
+      recorder,
+      failures: failuresOf.get(uid),
+      remember: failures => void failuresOf.set(uid, failures),
+      nowMs: clock.now(),
+    })
+  }
+}
+
+/** Keys of pods that nobody counts any more, and that must only lose their finalizer. */
+const strayPrefix = 'stray/'
+
+/** Passes that only pods ask for are this far apart, so that a status is not written for each of a thousand pods. */
+const passesApartMs = 1_000
+
+interface WakeUps extends Pick<ControllerContext, 'platform' | 'enqueue'> {
+  readonly allJobs: Informer<Job>
+  readonly allPods: Informer<Pod>
+  readonly passedAtMs: ReadonlyMap<string, number>
+}
+
+function wakeUp({ platform, enqueue, allJobs, allPods, passedAtMs }: WakeUps): void {
+  const owned = ownedIndex(allPods)
+  const enqueueSoon = (key: string): void => {
+    const lastMs = passedAtMs.get(key) ?? -Infinity
+    enqueue(key, Math.max(0, lastMs + passesApartMs - platform.clock.monotonicMs()))
+  }
+  allJobs.onChange((key, { before, after }) => {
+    if (after === undefined || isJobFinished(after)) {
+      for (const pod of owned.get((after ?? before)?.metadata?.uid ?? ''))
+        if (isTracked(pod)) enqueue(strayPrefix + keyOf(pod))
+    } else if (isWantedOtherwise(before, after)) enqueue(key)
+    else enqueueSoon(key)
+  })
+  onOwnedChange(allPods, jobs, enqueueSoon)
+  allPods.onChange((key, { after }) => {
+    if (after === undefined) return
+    if (isTracked(after) && isStray(after, allJobs)) enqueue(strayPrefix + key)
+    if (controllerOf(after) !== undefined) return
+    for (const job of allJobs.inNamespace(after.metadata?.namespace ?? '')) {
+      if (!isJobFinished(job) && compileLabelSelector(job.spec?.selector).matches(after.metadata?.labels))
+        enqueueSoon(keyOf(job))
+    }
+  })
+}
+
+/** Something else is wanted than was, which is a reason to hurry. */
+function isWantedOtherwise(before: Job | undefined, after: Job): boolean {
+  if (before === undefined) return true
+  return (
+    before.metadata?.generation !== after.metadata?.generation ||
+    isBeingDeleted(before) !== isBeingDeleted(after)
+  )
+}
+
+/** Whether no job will ever count the pod. */
+function isStray(pod: Pod, allJobs: Informer<Job>): boolean {
+  const owner = controllerOf(pod)
+  if (owner === undefined) return true
+  if (owner.kind !== 'Job' || !owner.apiVersion.startsWith('batch/')) return false
+  const job = allJobs.get(formatKey({ namespace: pod.metadata?.namespace ?? '', name: owner.name }))
+  if (job === undefined || job.metadata?.uid !== owner.uid) return true
+  return isJobFinished(job) && !isManagedElsewhere(job)
+}
+
+/** Somebody else cares for the job, and for its pods. */
+function isManagedElsewhere({ spec }: Job): boolean {
+  return spec?.managedBy !== undefined && spec.managedBy !== 'kubernetes.io/job-controller'
+}

@@ -1,0 +1,131 @@
+/** What has become of the pods of a job so far, those that are in its status and those that will be. */
+import type { Job } from '#/api/generated/batch/v1.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import {
+  countIndexes,
+  hasIndex,
+  indexRangesOf,
+  readIndexRanges,
+  uniteIndexes,
+  type IndexRange,
+} from '#/api/index-ranges.ts'
+import { isPodActive } from '../pods.ts'
+import { failuresOfIndex } from './backoff.ts'
+import { judgeFailure } from './failure-policy.ts'
+import {
+  completionIndexOf,
+  failuresBefore,
+  hasFailed,
+  isCountable,
+  isIndexed,
+  isTerminating,
+  isTracked,
+} from './tracked-pods.ts'
+
+export interface Census {
+  readonly active: readonly Pod[]
+  readonly terminating: readonly Pod[]
+  /** Those that have ended and are not in the status yet. */
+  readonly newlySucceeded: readonly Pod[]
+  readonly newlyFailed: readonly Pod[]
+  /** Pods, or in an indexed job indexes. */
+  readonly succeeded: number
+  readonly failed: number
+  /** Of an indexed job. */
+  readonly succeededIndexes: readonly IndexRange[]
+  /** Undefined unless indexes have a limit of their own. */
+  readonly failedIndexes: readonly IndexRange[] | undefined
+  /**
+   * The last pod of each index that failed and is to be tried again. It stays until the next pod is there, since
+   * that one takes over its number of failures.
+   */
+  readonly toReplace: ReadonlyMap<number, Pod>
+}
+
+export function takeCensus(job: Job, pods: readonly Pod[]): Census {
+  const { spec, status = {} } = job
+  const active = pods.filter(isPodActive)
+  const succeededBefore = new Set(status.uncountedTerminatedPods?.succeeded ?? [])
+  const failedBefore = new Set(status.uncountedTerminatedPods?.failed ?? [])
+  const countable = pods.filter(pod => isTracked(pod) && isCountable(pod, job))
+  const isSucceeded = (pod: Pod): boolean => pod.status?.phase === 'Succeeded'
+  const newlySucceeded = countable.filter(
+    pod => isSucceeded(pod) && !succeededBefore.has(pod.metadata?.uid ?? ''),
+  )
+  const newlyFailed = countable.filter(
+    pod => hasFailed(pod, job) && !failedBefore.has(pod.metadata?.uid ?? ''),
+  )
+  const countedFailures = newlyFailed.filter(pod => {
+    return judgeFailure(spec?.podFailurePolicy, pod).action !== 'Ignore'
+  })
+  const indexes = indexesOf(job, countable)
+  return {
+    active,
+    terminating: pods.filter(isTerminating),
+    newlySucceeded,
+    newlyFailed,
+    succeeded: isIndexed(job)
+      ? countIndexes(indexes.succeededIndexes)
+      : (status.succeeded ?? 0) + newlySucceeded.length + succeededBefore.size,
+    failed: (status.failed ?? 0) + countedFailures.length + failedBefore.size,
+    ...indexes,
+    toReplace: podsToReplace(job, { countable, active, ...indexes }),
+  }
+}
+
+type Indexes = Pick<Census, 'succeededIndexes' | 'failedIndexes'>
+
+function indexesOf(job: Job, countable: readonly Pod[]): Indexes {
+  if (!isIndexed(job)) return { succeededIndexes: [], failedIndexes: undefined }
+  const { spec, status } = job
+  const completions = spec?.completions ?? 0
+  const withNew = (before: string | undefined, isNew: (pod: Pod) => boolean): readonly IndexRange[] => {
+    const found = countable.filter(isNew).map(pod => completionIndexOf(pod)!)
+    return uniteIndexes(readIndexRanges(before, completions), indexRangesOf(found))
+  }
+  return {
+    succeededIndexes: withNew(status?.completedIndexes, pod => pod.status?.phase === 'Succeeded'),
+    failedIndexes:
+      spec?.backoffLimitPerIndex === undefined
+        ? undefined
+        : withNew(status?.failedIndexes, pod => hasFailedIndex(job, pod)),
+  }
+}
+
+/** Whether the index of the pod has failed with it for good. */
+function hasFailedIndex(job: Job, pod: Pod): boolean {
+  if (!hasFailed(pod, job)) return false
+  const { action } = judgeFailure(job.spec?.podFailurePolicy, pod)
+  if (action === 'FailIndex') return true
+  return action !== 'Ignore' && failuresBefore(pod) >= (job.spec?.backoffLimitPerIndex ?? 0)
+}
+
+interface Ended extends Indexes {
+  readonly countable: readonly Pod[]
+  readonly active: readonly Pod[]
+}
+
+function podsToReplace(
+  job: Job,
+  { countable, active, succeededIndexes, failedIndexes }: Ended,
+): ReadonlyMap<number, Pod> {
+  const last = new Map<number, Pod>()
+  if (failedIndexes === undefined) return last
+  const settled = uniteIndexes(succeededIndexes, failedIndexes, indexRangesOf(indexesIn(active)))
+  for (const pod of countable) {
+    const index = completionIndexOf(pod)
+    if (index === undefined || hasIndex(settled, index) || !hasFailed(pod, job)) continue
+    const other = last.get(index)
+    if (other === undefined || isLater(pod, other)) last.set(index, pod)
+  }
+  return last
+}
+
+function isLater(pod: Pod, other: Pod): boolean {
+  const [failures, otherFailures] = [failuresOfIndex(pod), failuresOfIndex(other)]
+  return failures.count >= otherFailures.count && failures.lastMs >= otherFailures.lastMs
+}
+
+export function indexesIn(pods: readonly Pod[]): readonly number[] {
+  return pods.map(completionIndexOf).filter(index => index !== undefined)
+}

@@ -1,0 +1,101 @@
+/** What a pass does to the pods of a job; events tell of it. */
+import { isApiError } from '#/api/errors.ts'
+import type { Job } from '#/api/generated/batch/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Client } from '#/client/client.ts'
+import type { EventRecorder } from '#/client/event-recorder.ts'
+import { slowStart } from '../slow-start.ts'
+import type { JobPlan } from './plan.ts'
+import { podOfJob } from './pod-of-job.ts'
+import { isTracked, trackingFinalizer } from './tracked-pods.ts'
+import { messageOf } from '../message-of.ts'
+
+export interface PodsChange {
+  readonly client: Client
+  readonly recorder: EventRecorder
+  readonly job: Job
+  readonly plan: JobPlan
+}
+
+export interface ChangedPods {
+  readonly created: number
+  readonly removed: readonly Pod[]
+  /** The first thing that did not work. */
+  readonly error: unknown
+}
+
+export async function changePods(change: PodsChange): Promise<ChangedPods> {
+  const { create, remove } = change.plan
+  if (remove.length > 0) return removePods(change)
+  const { succeeded, error } = await slowStart(create.length, index => createPod(change, index))
+  return { created: succeeded, removed: [], error }
+}
+
+async function createPod({ client, recorder, job, plan }: PodsChange, index: number): Promise<void> {
+  try {
+    const { metadata } = await client.create(pods, podOfJob(job, plan.create[index] ?? {}))
+    recorder.record(job, {
+      type: 'Normal',
+      reason: 'SuccessfulCreate',
+      message: `Created pod: ${metadata?.name}`,
+    })
+  } catch (error) {
+    recorder.record(job, {
+      type: 'Warning',
+      reason: 'FailedCreate',
+      message: `Error creating: ${messageOf(error)}`,
+    })
+    throw error
+  }
+}
+
+async function removePods(change: PodsChange): Promise<ChangedPods> {
+  const removed: Pod[] = []
+  const results = await Promise.allSettled(
+    change.plan.remove.map(async pod => {
+      await removePod(change, pod)
+      removed.push(pod)
+    }),
+  )
+  const failed = results.find(result => result.status === 'rejected')
+  return { created: 0, removed, error: failed?.reason }
+}
+
+async function removePod({ client, recorder, job, plan }: PodsChange, pod: Pod): Promise<void> {
+  const { namespace, name = '', uid = '' } = pod.metadata ?? {}
+  try {
+    if (plan.isUncounted && isTracked(pod)) await releasePod(client, pod)
+    await client.delete(pods, { namespace, name }, { preconditions: { uid } })
+    recorder.record(job, { type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${name}` })
+  } catch (error) {
+    if (isApiError(error, 'NotFound')) return
+    recorder.record(job, {
+      type: 'Warning',
+      reason: 'FailedDelete',
+      message: `Error deleting: ${messageOf(error)}`,
+    })
+    throw error
+  }
+}
+
+/** Takes the finalizer from a pod. False when the pod is gone: then the informer will show that soon. */
+export async function releasePod(
+  client: Client,
+  pod: Pod,
+  { resourceVersion }: { readonly resourceVersion?: string | undefined } = {},
+): Promise<boolean> {
+  const { namespace, name = '', uid } = pod.metadata ?? {}
+  const metadata = {
+    uid,
+    ...(resourceVersion && { resourceVersion }),
+    '$deleteFromPrimitiveList/finalizers': [trackingFinalizer],
+  }
+  try {
+    await client.patch(pods, { namespace, name }, { type: 'strategic', patch: { metadata } })
+    return true
+  } catch (error) {
+    if (isApiError(error, 'NotFound')) return false
+    throw error
+  }
+}

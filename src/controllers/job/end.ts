@@ -1,0 +1,118 @@
+/** Whether a job has come to its end, and why. What ends first stays: an end that the status names is final. */
+import type { Job } from '#/api/generated/batch/v1.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { countIndexes } from '#/api/index-ranges.ts'
+import { parseTime } from '#/api/time.ts'
+import { conditionOf } from '../conditions.ts'
+import type { Census } from './census.ts'
+import { judgeFailure } from './failure-policy.ts'
+import { metSuccessRule } from './success-policy.ts'
+import { hasFailed } from './tracked-pods.ts'
+
+export interface End {
+  readonly outcome: 'success' | 'failure'
+  readonly reason: string
+  readonly message: string
+}
+
+export interface EndWorld {
+  readonly job: Job
+  readonly pods: readonly Pod[]
+  readonly census: Census
+  readonly nowMs: number
+}
+
+/** Undefined while the job goes on. Failure comes before success where both would do. */
+export function findEnd(world: EndWorld): End | undefined {
+  return (
+    namedEnd(world) ??
+    policyFailure(world) ??
+    limitFailure(world) ??
+    deadlineFailure(world) ??
+    indexFailure(world) ??
+    policySuccess(world)
+  )
+}
+
+/** As many as were wanted have succeeded, and none is left that might still do something. */
+export function findCompletion({ spec }: Job, census: Census, activeLeft: number): End | undefined {
+  const isEnough = census.succeeded >= (spec?.completions ?? 1)
+  if (!isEnough || activeLeft > 0) return undefined
+  return {
+    outcome: 'success',
+    reason: 'CompletionsReached',
+    message: 'Reached expected number of succeeded pods',
+  }
+}
+
+/** How long until the job has taken longer than it may; undefined when it may take for ever. */
+export function remainingTimeMs({ spec, status }: Job, nowMs: number): number | undefined {
+  if (spec?.activeDeadlineSeconds === undefined || spec.suspend === true) return undefined
+  const startMs = parseTime(status?.startTime ?? '') ?? nowMs
+  return startMs + Number(spec.activeDeadlineSeconds) * 1_000 - nowMs
+}
+
+function namedEnd({ job }: EndWorld): End | undefined {
+  const outcomes = { SuccessCriteriaMet: 'success', FailureTarget: 'failure' } as const
+  for (const [type, outcome] of Object.entries(outcomes)) {
+    const { status, reason = '', message = '' } = conditionOf(job.status?.conditions, type) ?? {}
+    if (status === 'True') return { outcome, reason, message }
+  }
+  return undefined
+}
+
+function policyFailure({ job, pods }: EndWorld): End | undefined {
+  const policy = job.spec?.podFailurePolicy
+  if (policy === undefined) return undefined
+  for (const pod of pods) {
+    if (!hasFailed(pod, job)) continue
+    const { action, message } = judgeFailure(policy, pod)
+    if (action === 'FailJob') return failure('PodFailurePolicy', message)
+  }
+  return undefined
+}
+
+function limitFailure({ job, pods, census }: EndWorld): End | undefined {
+  const { backoffLimit = 6, template } = job.spec ?? {}
+  const restarts = template?.spec?.restartPolicy === 'OnFailure' ? countRestarts(pods) : 0
+  const isPast = census.failed > backoffLimit || restarts >= Math.max(backoffLimit, 1)
+  return isPast ? failure('BackoffLimitExceeded', 'Job has reached the specified backoff limit') : undefined
+}
+
+/** Pods that restart their containers themselves do not fail; what counts then is how often they did that. */
+function countRestarts(pods: readonly Pod[]): number {
+  let restarts = 0
+  for (const { status } of pods) {
+    if (status?.phase !== 'Running' && status?.phase !== 'Pending') continue
+    for (const container of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
+      restarts += container.restartCount ?? 0
+  }
+  return restarts
+}
+
+function deadlineFailure({ job, nowMs }: EndWorld): End | undefined {
+  if (job.status?.startTime === undefined) return undefined
+  const remainingMs = remainingTimeMs(job, nowMs)
+  if (remainingMs === undefined || remainingMs > 0) return undefined
+  return failure('DeadlineExceeded', 'Job was active longer than specified deadline')
+}
+
+function indexFailure({ job, census }: EndWorld): End | undefined {
+  const { completions = 0, maxFailedIndexes = Infinity } = job.spec ?? {}
+  const failed = countIndexes(census.failedIndexes ?? [])
+  if (failed > maxFailedIndexes) {
+    const message = 'Job has exceeded the specified maximal number of failed indexes'
+    return failure('MaxFailedIndexesExceeded', message)
+  }
+  const isOver = failed > 0 && failed + countIndexes(census.succeededIndexes) >= completions
+  return isOver ? failure('FailedIndexes', 'Job has failed indexes') : undefined
+}
+
+function policySuccess({ job, census }: EndWorld): End | undefined {
+  const message = metSuccessRule(job, census.succeededIndexes)
+  return message === undefined ? undefined : { outcome: 'success', reason: 'SuccessPolicy', message }
+}
+
+function failure(reason: string, message: string): End {
+  return { outcome: 'failure', reason, message }
+}

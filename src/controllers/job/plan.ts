@@ -1,0 +1,136 @@
+import type { Job } from '#/api/generated/batch/v1.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { firstMissingIndexes, indexRangesOf, uniteIndexes } from '#/api/index-ranges.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { rankVictims } from '../replicas/victims.ts'
+import { failuresOfIndex, remainingBackoffMs, type Failures } from './backoff.ts'
+import { indexesIn, type Census } from './census.ts'
+import { findEnd, remainingTimeMs, type End } from './end.ts'
+import { completionIndexOf, isCountable, isIndexed, onlyReplacesFailed } from './tracked-pods.ts'
+
+export interface JobPlan {
+  /** Why the job ends, when it does. */
+  readonly end: End | undefined
+  readonly create: readonly PodToCreate[]
+  readonly remove: readonly Pod[]
+  /**
+   * Whether those that are removed lose their finalizer before, so that nobody counts them: they did nothing wrong,
+   * there are only too many.
+   */
+  readonly isUncounted: boolean
+  /** When to look again though nothing has happened. */
+  readonly againAfterMs: number | undefined
+}
+
+export interface PodToCreate {
+  /** Of an indexed job. */
+  readonly index?: number
+  /** The pod that failed with that index before, where failures are counted for each index. */
+  readonly replaces?: Pod
+}
+
+export interface JobWorld {
+  readonly job: Job
+  /** All that the job manages. */
+  readonly pods: readonly Pod[]
+  readonly census: Census
+  readonly failures: Failures
+  readonly nowMs: number
+}
+
+/** Pods that one pass makes or removes; the next pass does the rest. */
+const burstMax = 500
+
+/** What makes the pods of a job as many as can run now; all go when it ends. */
+export function planJob(world: JobWorld): JobPlan {
+  const { job, census, nowMs } = world
+  const end = findEnd(world)
+  const againAfterMs = end ? undefined : remainingTimeMs(job, nowMs)
+  const plan = { end, create: [], remove: [], isUncounted: false, againAfterMs }
+  if (end) return { ...plan, remove: census.active.slice(0, burstMax) }
+  if (isBeingDeleted(job)) return plan
+  const remove = surplusPods(world)
+  // Never both at once: which of the pods with one index stays is known only when the others have gone.
+  if (remove.length > 0) return { ...plan, remove: remove.slice(0, burstMax), isUncounted: true }
+  const { create, waitMs } = missingPods(world)
+  return { ...plan, create, againAfterMs: earliest(againAfterMs, waitMs) }
+}
+
+function earliest(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
+}
+
+function wantedActive({ job, census }: JobWorld): number {
+  const { completions, parallelism = 1, suspend = false } = job.spec ?? {}
+  if (suspend) return 0
+  if (completions !== undefined) return Math.max(0, Math.min(parallelism, completions - census.succeeded))
+  // Once one has succeeded the others may end, but none is begun any more.
+  return census.succeeded > 0 ? census.active.length : parallelism
+}
+
+/** Those beyond the number that is wanted, and those whose index is no index or another's. */
+function surplusPods(world: JobWorld): readonly Pod[] {
+  const { job, census, nowMs } = world
+  const surplus = census.active.length - wantedActive(world)
+  if (surplus <= 0 && !hasMisfits(world)) return []
+  const ranked = rankVictims(census.active, { related: [], nowMs })
+  const misfits = new Set(isIndexed(job) ? misfitPods(ranked, job.spec?.completions ?? 0) : [])
+  const others = ranked.filter(pod => !misfits.has(pod))
+  return [...misfits, ...others.slice(0, Math.max(0, surplus - misfits.size))]
+}
+
+function hasMisfits({ job, census }: JobWorld): boolean {
+  if (!isIndexed(job)) return false
+  return new Set(indexesIn(census.active.filter(pod => isCountable(pod, job)))).size < census.active.length
+}
+
+/** Of the pods with one index the last, who would be missed most, is kept. */
+function misfitPods(ranked: readonly Pod[], completions: number): readonly Pod[] {
+  const kept = new Map<number, Pod>()
+  for (const pod of ranked) {
+    const index = completionIndexOf(pod)
+    if (index !== undefined && index < completions) kept.set(index, pod)
+  }
+  return ranked.filter(pod => kept.get(completionIndexOf(pod) ?? -1) !== pod)
+}
+
+interface MissingPods {
+  readonly create: readonly PodToCreate[]
+  /** How long until more may be made. */
+  readonly waitMs: number | undefined
+}
+
+function missingPods(world: JobWorld): MissingPods {
+  const { job, census, failures, nowMs } = world
+  const occupied = census.active.length + (onlyReplacesFailed(job) ? census.terminating.length : 0)
+  const missing = Math.min(burstMax, wantedActive(world) - occupied)
+  if (missing <= 0) return { create: [], waitMs: undefined }
+  if (census.failedIndexes !== undefined) return missingByIndex(world, missing)
+  const waitMs = remainingBackoffMs(failures, nowMs)
+  if (waitMs > 0) return { create: [], waitMs }
+  const create = isIndexed(job)
+    ? freeIndexes(world, missing).map(index => ({ index }))
+    : Array.from({ length: missing }, () => ({}))
+  return { create, waitMs: undefined }
+}
+
+/** Where each index counts its own failures, each waits for itself. */
+function missingByIndex(world: JobWorld, missing: number): MissingPods {
+  const { census, nowMs } = world
+  const create: PodToCreate[] = []
+  let waitMs: number | undefined
+  for (const index of freeIndexes(world, missing)) {
+    const replaces = census.toReplace.get(index)
+    const remainingMs = remainingBackoffMs(failuresOfIndex(replaces), nowMs)
+    if (remainingMs > 0) waitMs = earliest(waitMs, remainingMs)
+    else create.push({ index, ...(replaces && { replaces }) })
+  }
+  return { create, waitMs }
+}
+
+function freeIndexes({ job, census }: JobWorld, limit: number): readonly number[] {
+  const { active, terminating, succeededIndexes, failedIndexes = [] } = census
+  const occupied = onlyReplacesFailed(job) ? [...active, ...terminating] : active
+  const taken = uniteIndexes(succeededIndexes, failedIndexes, indexRangesOf(indexesIn(occupied)))
+  return firstMissingIndexes(taken, { below: job.spec?.completions ?? 0, limit })
+}

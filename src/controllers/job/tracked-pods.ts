@@ -1,0 +1,101 @@
+/**
+ * The pods of a job. Each carries a finalizer until it is counted in the job's status, so that none can go uncounted,
+ * and in an indexed job the index of the completion it stands for.
+ * https://kubernetes.io/docs/concepts/workloads/controllers/job/#job-tracking-with-finalizers
+ */
+import type { Job } from '#/api/generated/batch/v1.ts'
+import type { ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
+import { int32Max } from '#/api/int64.ts'
+import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
+import { parseTime } from '#/api/time.ts'
+import { conditionOf } from '../conditions.ts'
+import { isPodFinished } from '../pods.ts'
+
+export const trackingFinalizer = 'batch.kubernetes.io/job-tracking'
+
+/** The name of a label and of an annotation. */
+export const completionIndexKey = 'batch.kubernetes.io/job-completion-index'
+
+export const failureCountKey = 'batch.kubernetes.io/job-index-failure-count'
+export const ignoredFailureCountKey = 'batch.kubernetes.io/job-index-ignored-failure-count'
+
+/** Not counted yet. */
+export function isTracked(pod: Pod): boolean {
+  return hasFinalizer(pod, trackingFinalizer)
+}
+
+export function isIndexed({ spec }: Job): boolean {
+  return spec?.completionMode === 'Indexed'
+}
+
+export function completionIndexOf({ metadata }: Pod): number | undefined {
+  const text = metadata?.annotations?.[completionIndexKey] ?? ''
+  return /^[0-9]{1,10}$/.test(text) ? Number(text) : undefined
+}
+
+/** In an indexed job a pod counts only when it has one of the indexes that there are. */
+export function isCountable(pod: Pod, job: Job): boolean {
+  if (!isIndexed(job)) return true
+  const index = completionIndexOf(pod)
+  return index !== undefined && index < (job.spec?.completions ?? 0)
+}
+
+export function onlyReplacesFailed({ spec }: Job): boolean {
+  return spec?.podReplacementPolicy === 'Failed'
+}
+
+export function isTerminating(pod: Pod): boolean {
+  return isBeingDeleted(pod) && !isPodFinished(pod)
+}
+
+/** Who is deleted may never come to report a failure, so being deleted is one; unless the job waits for the end. */
+export function hasFailed(pod: Pod, job: Job): boolean {
+  return pod.status?.phase === 'Failed' || (isTerminating(pod) && !onlyReplacesFailed(job))
+}
+
+/** How often the index has failed before this pod, as far as that counts towards its limit. */
+export function failuresBefore(pod: Pod): number {
+  return countIn(pod, failureCountKey)
+}
+
+export function ignoredFailuresBefore(pod: Pod): number {
+  return countIn(pod, ignoredFailureCountKey)
+}
+
+function countIn({ metadata }: Pod, annotation: string): number {
+  const text = metadata?.annotations?.[annotation] ?? ''
+  const count = /^[0-9]{1,10}$/.test(text) ? Number(text) : 0
+  return count <= int32Max ? count : 0
+}
+
+/** When a pod came to its end: its last container, or else whatever comes nearest to that. */
+export function finishedAtMs(pod: Pod): number {
+  const { metadata = {}, status } = pod
+  const ready = conditionOf(status?.conditions, 'Ready')
+  const notReadySince = ready?.status === 'False' ? parseTime(ready.lastTransitionTime ?? '') : undefined
+  return containersFinishedMs(pod) ?? notReadySince ?? deletedAtMs(pod) ?? createdAtMs(metadata) ?? 0
+}
+
+function createdAtMs({ creationTimestamp = '' }: NonNullable<Pod['metadata']>): number | undefined {
+  return parseTime(creationTimestamp)
+}
+
+function deletedAtMs({ metadata }: Pod): number | undefined {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata ?? {}
+  const goneMs = parseTime(deletionTimestamp ?? '')
+  return goneMs === undefined ? undefined : goneMs - Number(deletionGracePeriodSeconds) * 1_000
+}
+
+/** Undefined while one of them runs. Sidecars end after the containers that they serve. */
+function containersFinishedMs({ spec, status }: Pod): number | undefined {
+  const sidecars = new Set(
+    (spec?.initContainers ?? []).filter(each => each.restartPolicy === 'Always').map(({ name }) => name),
+  )
+  const statuses: readonly ContainerStatus[] = [
+    ...(status?.containerStatuses ?? []),
+    ...(status?.initContainerStatuses ?? []).filter(({ name }) => sidecars.has(name)),
+  ]
+  const times = statuses.map(({ state }) => parseTime(state?.terminated?.finishedAt ?? ''))
+  const known = times.filter(time => time !== undefined)
+  return known.length === 0 || known.length < times.length ? undefined : Math.max(...known)
+}

@@ -1,0 +1,100 @@
+/**
+ * Cleans up tokens that service accounts got before tokens were given out on demand, and that nobody has used for long:
+ * such a token is first marked, with which it is good no more, and after as long again its secret is deleted. Tokens
+ * that somebody made by hand stay.
+ * https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#legacy-serviceaccount-token-cleaner
+ */
+import { isApiError } from '#/api/errors.ts'
+import { configMaps, pods, secrets, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
+import type { Secret } from '#/api/generated/core/v1.ts'
+import { equalJson } from '#/api/json-value.ts'
+import type { Client } from '#/client/client.ts'
+import type { Again } from '#/client/workqueue.ts'
+import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import { dayMs, parseDay, planByAge, planUnused, type UnusedPlan } from './legacy-token-cleaner/plan.ts'
+import { invalidSince } from './legacy-token-cleaner/labels.ts'
+import { secretNamesOf } from './legacy-token-cleaner/secret-names.ts'
+import { accountKeyOf, isAccountToken } from './service-account-tokens/token-secret.ts'
+
+export interface LegacyTokenCleanerSettings {
+  /** How long a token must not have been used. */
+  readonly periodMs?: number
+}
+
+const periodMsUsual = 365 * dayMs
+
+export function legacyTokenCleanerController(settings: LegacyTokenCleanerSettings = {}): Controller {
+  return {
+    name: 'legacy-serviceaccount-token-cleaner-controller',
+    account: 'legacy-service-account-token-cleaner',
+    setUp: context => setUp(context, settings.periodMs ?? periodMsUsual),
+  }
+}
+
+function setUp({ platform, informer, enqueue }: ControllerContext, periodMs: number): Reconcile {
+  const allSecrets = informer(secrets)
+  const accounts = informer(serviceAccounts)
+  const allPods = informer(pods)
+  const ofAccount = allSecrets.index('service account', secret => {
+    return isAccountToken(secret) ? [accountKeyOf(secret)] : []
+  })
+  allSecrets.onChange((key, { after }) => {
+    if (after !== undefined && isAccountToken(after)) enqueue(key)
+  })
+  // Only tokens that their account refers to were made by the system.
+  accounts.onChange((key, { before, after }) => {
+    if (equalJson(before?.secrets, after?.secrets)) return
+    for (const secretKey of ofAccount.keys(key)) enqueue(secretKey)
+  })
+
+  return async ({ key, client, signal }) => {
+    const secret = allSecrets.get(key)
+    if (secret === undefined || !isAccountToken(secret)) return undefined
+    const nowMs = platform.clock.now()
+    const byAge = planByAge({ secret, account: accounts.get(accountKeyOf(secret)), nowMs, periodMs })
+    if (byAge.action === 'keep') return undefined
+    if (byAge.action === 'wait') return { againAfterMs: byAge.untilMs - nowMs }
+    const namespace = secret.metadata?.namespace ?? ''
+    const name = secret.metadata?.name ?? ''
+    const isMounted = allPods.inNamespace(namespace).some(pod => secretNamesOf(pod).has(name))
+    const trackedSinceMs = isMounted ? undefined : await findTrackedSince(client, signal)
+    const plan = planUnused({ secret, trackedSinceMs, isMounted, nowMs, periodMs })
+    return perform(secret, plan, { client, nowMs })
+  }
+}
+
+interface Performance extends Pick<Work, 'client'> {
+  readonly nowMs: number
+}
+
+async function perform(
+  { metadata = {} }: Secret,
+  plan: UnusedPlan,
+  { client, nowMs }: Performance,
+): Promise<Again | undefined> {
+  const { namespace, name = '', uid = '', resourceVersion = '' } = metadata
+  try {
+    switch (plan.action) {
+      case 'wait':
+        return { againAfterMs: plan.untilMs - nowMs }
+      case 'invalidate': {
+        const patch = { metadata: { uid, labels: { [invalidSince]: plan.day } } }
+        await client.patch(secrets, { namespace, name }, { type: 'merge', patch })
+        return undefined
+      }
+      case 'delete':
+        await client.delete(secrets, { namespace, name }, { preconditions: { uid, resourceVersion } })
+        return undefined
+    }
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error
+    return undefined
+  }
+}
+
+/** Since when the API server notes that tokens are used: what was used before, nobody knows. */
+async function findTrackedSince(client: Client, signal: AbortSignal): Promise<number | undefined> {
+  const at = { namespace: 'kube-system', name: 'kube-apiserver-legacy-service-account-token-tracking' }
+  const tracking = await client.find(configMaps, at, { signal })
+  return parseDay(tracking?.data?.['since'])
+}

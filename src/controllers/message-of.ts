@@ -1,0 +1,4 @@
+/** What an error says, for events and conditions. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

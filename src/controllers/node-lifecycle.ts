@@ -1,0 +1,194 @@
+/**
+ * Says of nodes that fell silent that nobody knows how they are, and turns what is known of a node into taints: those
+ * that keep pods off at once, those that drive pods away only so fast, zone by zone, since a failure of the network
+ * looks like a failure of many nodes.
+ * https://kubernetes.io/docs/concepts/architecture/nodes/#node-controller
+ */
+import type { Lease } from '#/api/generated/coordination/v1.ts'
+import { leases } from '#/api/generated/coordination/v1-resources.ts'
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { keyOf } from '#/api/metadata.ts'
+import { formatTime } from '#/api/time.ts'
+import type { Client } from '#/client/client.ts'
+import type { Informer } from '#/client/informer.ts'
+import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Again } from '#/client/workqueue.ts'
+import { conditionOf, withCondition } from './conditions.ts'
+import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import { heartbeatOf, silentConditions, type Observation } from './node-lifecycle/heartbeat.ts'
+import { planTaints, stableLabels } from './node-lifecycle/taints.ts'
+import { Zones, zoneOf } from './node-lifecycle/zones.ts'
+import { isPodReady } from './pods.ts'
+
+export interface NodeLifecycleSettings {
+  /** How long a node may be silent, and how long a new one may be before it first speaks. */
+  readonly graceMs?: number
+  readonly startupGraceMs?: number
+}
+
+const graceMsUsual = 50_000
+const startupGraceMsUsual = 60_000
+
+export function nodeLifecycleController(settings: NodeLifecycleSettings = {}): Controller {
+  return {
+    name: 'node-lifecycle-controller',
+    account: 'node-controller',
+    workers: 8,
+    setUp: context => setUp(context, settings),
+  }
+}
+
+function setUp(context: ControllerContext, settings: NodeLifecycleSettings): Reconcile {
+  const lifecycle = new NodeLifecycle(context, settings)
+  return work => lifecycle.look(work)
+}
+
+class NodeLifecycle {
+  readonly #context: ControllerContext
+  readonly #graceMs: number
+  readonly #startupGraceMs: number
+  readonly #nodes: Informer<Node>
+  readonly #leases: Informer<Lease>
+  readonly #podsByNode: ObjectIndex<Pod>
+  /** When each node was last heard of, by this clock and not by the node's. */
+  readonly #observations = new Map<string, Observation>()
+  readonly #zones = new Zones()
+  /** Nodes as they were when last looked at, for those who want to be told what became of them. */
+  readonly #seen = new Map<string, Node>()
+
+  constructor(context: ControllerContext, settings: NodeLifecycleSettings) {
+    const { informer, enqueue } = context
+    this.#context = context
+    this.#graceMs = settings.graceMs ?? graceMsUsual
+    this.#startupGraceMs = settings.startupGraceMs ?? startupGraceMsUsual
+    this.#nodes = informer(nodes)
+    this.#leases = informer(leases, { namespace: 'kube-node-lease' })
+    this.#podsByNode = informer(pods).index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
+    this.#nodes.onChange((name, { before, after }) => {
+      if (after === undefined) this.#forget(name)
+      else this.#observe(name, after)
+      if (after === undefined || before === undefined || mattersHere(before, after)) enqueue(name)
+    })
+    this.#leases.onChange((key, { after }) => {
+      const name = key.slice(key.indexOf('/') + 1)
+      if (after !== undefined) this.#observe(name, this.#nodes.get(name))
+      if (isSilent(this.#nodes.get(name))) enqueue(name)
+    })
+  }
+
+  async look({ key: name, client, signal }: Work): Promise<Again | undefined> {
+    const node = this.#nodes.get(name)
+    this.#tell(name, node)
+    if (node === undefined) return undefined
+    const silentMs = this.#silentMs(name, node)
+    const { clock } = this.#context.platform
+    if (silentMs <= 0) {
+      const conditions = silentConditions(node, formatTime(clock.now()))
+      if (!equalJson(conditions, node.status?.conditions)) {
+        await client.updateStatus(nodes, { ...node, status: { ...node.status, conditions } }, { signal })
+        return { againAfterMs: 0 }
+      }
+    }
+    const ready = conditionOf(node.status?.conditions, 'Ready')
+    const change = this.#zones.observe(name, { zone: zoneOf(node), isReady: isReady(node) })
+    if (change === 'changed') for (const each of this.#nodes.list()) this.#context.enqueue(keyOf(each))
+    if (ready !== undefined && !isReady(node)) await this.#markPodsNotReady(node, client)
+    const waitMs = await this.#taint(node, client, signal)
+    const againAfterMs = Math.min(silentMs > 0 ? silentMs : Infinity, waitMs)
+    return againAfterMs === Infinity ? undefined : { againAfterMs }
+  }
+
+  /** Nodes that come, go and fail are worth an event. */
+  #tell(name: string, node: Node | undefined): void {
+    const before = this.#seen.get(name)
+    const isSame = before?.metadata?.uid === node?.metadata?.uid
+    if (node === undefined) this.#seen.delete(name)
+    else this.#seen.set(name, node)
+    if (before !== undefined && !isSame) {
+      this.#record(before, 'RemovingNode', `Node ${name} event: Removing Node ${name} from Controller`)
+    }
+    if (node !== undefined && !isSame) {
+      this.#record(node, 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`)
+    }
+    if (node !== undefined && isSame && isReady(before) && !isReady(node)) {
+      this.#record(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`)
+    }
+  }
+
+  #record(node: Node, reason: string, message: string): void {
+    this.#context.recorder.record(node, { type: 'Normal', reason, message })
+  }
+
+  #observe(name: string, node: Node | undefined): void {
+    const heartbeat = heartbeatOf(node, this.#leases.get(`kube-node-lease/${name}`))
+    if (this.#observations.get(name)?.heartbeat === heartbeat) return
+    this.#observations.set(name, { heartbeat, atMs: this.#context.platform.clock.monotonicMs() })
+  }
+
+  #forget(name: string): void {
+    this.#observations.delete(name)
+    this.#zones.forget(name)
+  }
+
+  /** How long the node may still be silent. */
+  #silentMs(name: string, node: Node): number {
+    const nowMs = this.#context.platform.clock.monotonicMs()
+    const heardMs = this.#observations.get(name)?.atMs ?? nowMs
+    const isNew = conditionOf(node.status?.conditions, 'Ready') === undefined
+    return (isNew ? this.#startupGraceMs : this.#graceMs) - (nowMs - heardMs)
+  }
+
+  /** How long to wait until the node may be emptied; Infinity when there is nothing to wait for. */
+  async #taint(node: Node, client: Client, signal: AbortSignal): Promise<number> {
+    const { clock } = this.#context.platform
+    const name = keyOf(node)
+    const plan = planTaints(node, {
+      nowText: formatTime(clock.now()),
+      areEvictionsOff: this.#zones.areAllDown,
+    })
+    if (!plan.isEvicting) this.#zones.release(name)
+    const waitMs = plan.isEvicting ? this.#zones.reserve(name, clock.monotonicMs()) : 0
+    const taints = waitMs > 0 ? plan.taintsWithoutEviction : plan.taints
+    const labels = stableLabels(node)
+    if (!equalJson(taints, node.spec?.taints ?? []) || labels !== node.metadata?.labels) {
+      const metadata = { ...node.metadata, ...(labels && { labels }) }
+      await client.update(nodes, { ...node, metadata, spec: { ...node.spec, taints } }, { signal })
+    }
+    return waitMs > 0 ? waitMs : Infinity
+  }
+
+  /** Nobody should be sent to pods on a node that nobody hears of. */
+  async #markPodsNotReady(node: Node, client: Client): Promise<void> {
+    const { platform, recorder } = this.#context
+    for (const pod of this.#podsByNode.get(keyOf(node)).filter(isPodReady)) {
+      const conditions = withCondition(pod.status?.conditions, {
+        type: 'Ready',
+        status: 'False',
+        lastTransitionTime: formatTime(platform.clock.now()),
+      })
+      await client.updateStatus(pods, { ...pod, status: { ...pod.status, conditions } })
+      recorder.record(pod, { type: 'Warning', reason: 'NodeNotReady', message: 'Node is not ready' })
+    }
+  }
+}
+
+function isReady(node: Node | undefined): boolean {
+  return conditionOf(node?.status?.conditions, 'Ready')?.status === 'True'
+}
+
+function isSilent(node: Node | undefined): boolean {
+  return conditionOf(node?.status?.conditions, 'Ready')?.status === 'Unknown'
+}
+
+/** A heartbeat that says nothing new does not. */
+function mattersHere(before: Node, after: Node): boolean {
+  const statuses = ({ status }: Node): unknown =>
+    status?.conditions?.map(({ type, status: value }) => [type, value])
+  return (
+    !equalJson(before.spec, after.spec) ||
+    !equalJson(before.metadata?.labels, after.metadata?.labels) ||
+    !equalJson(statuses(before), statuses(after))
+  )
+}

@@ -1,0 +1,46 @@
+import type { Lease } from '#/api/generated/coordination/v1.ts'
+import type { Node, NodeCondition } from '#/api/generated/core/v1.ts'
+import { conditionOf } from '../conditions.ts'
+
+/** What a node last said, and when that was heard. */
+export interface Observation {
+  readonly heartbeat: string
+  readonly atMs: number
+}
+
+/** Different after each sign of life, be it a lease or a status. */
+export function heartbeatOf(node: Node | undefined, lease: Lease | undefined): string {
+  const ready = conditionOf(node?.status?.conditions, 'Ready')
+  return `${lease?.spec?.renewTime ?? ''} ${ready?.status === 'Unknown' ? '' : (ready?.lastHeartbeatTime ?? '')}`
+}
+
+const nodeConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']
+
+/** What is known of a node that is silent: nothing. */
+export function silentConditions(node: Node, now: string): readonly NodeCondition[] {
+  const before = node.status?.conditions ?? []
+  const unknown = nodeConditions.map((type): NodeCondition => {
+    const last = conditionOf(before, type)
+    if (last === undefined) {
+      return {
+        type,
+        status: 'Unknown',
+        reason: 'NodeStatusNeverUpdated',
+        message: 'Kubelet never posted node status.',
+        lastHeartbeatTime: node.metadata?.creationTimestamp ?? now,
+        lastTransitionTime: now,
+      }
+    }
+    if (last.status === 'Unknown') return last
+    return {
+      ...last,
+      status: 'Unknown',
+      reason: 'NodeStatusUnknown',
+      message: 'Kubelet stopped posting node status.',
+      lastTransitionTime: now,
+    }
+  })
+  const byType = new Map(unknown.map(condition => [condition.type, condition]))
+  const kept = before.map(condition => byType.get(condition.type) ?? condition)
+  return [...kept, ...unknown.filter(({ type }) => conditionOf(before, type) === undefined)]
+}

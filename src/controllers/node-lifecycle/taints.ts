@@ -1,0 +1,90 @@
+import type { Node, Taint } from '#/api/generated/core/v1.ts'
+import { conditionOf } from '../conditions.ts'
+
+export interface TaintPlan {
+  readonly taints: readonly Taint[]
+  /** Whether pods are driven away that were not before. */
+  readonly isEvicting: boolean
+  /** What is to be there as long as that must wait. */
+  readonly taintsWithoutEviction: readonly Taint[]
+}
+
+/** The taints that a node should have. Those that somebody else put there stay. */
+export function planTaints(
+  node: Node,
+  { nowText, areEvictionsOff }: { readonly nowText: string; readonly areEvictionsOff: boolean },
+): TaintPlan {
+  const before = node.spec?.taints ?? []
+  const place = placingTaints(node)
+  const evict = areEvictionsOff ? [] : evictingTaints(node)
+  const others = before.filter(taint => !isOurs(taint))
+  const known = (wanted: Taint): Taint => {
+    return before.find(each => isSame(each, wanted)) ?? { ...wanted, timeAdded: nowText }
+  }
+  const had = before.filter(taint => taint.effect === 'NoExecute' && isOurs(taint))
+  const isEvicting = evict.length > 0 && had.length === 0
+  const inOrder = (taints: readonly Taint[]): readonly Taint[] => [
+    ...before.filter(taint => taints.some(each => isSame(each, taint))),
+    ...taints.filter(taint => !before.some(each => isSame(each, taint))),
+  ]
+  const placing = [...others, ...place.map(known)]
+  return {
+    taints: inOrder([...placing, ...evict.map(known)]),
+    isEvicting,
+    taintsWithoutEviction: inOrder(placing),
+  }
+}
+
+/** By condition and its status. */
+const placing: readonly (readonly [string, string, string])[] = [
+  ['Ready', 'False', 'node.kubernetes.io/not-ready'],
+  ['Ready', 'Unknown', 'node.kubernetes.io/unreachable'],
+  ['MemoryPressure', 'True', 'node.kubernetes.io/memory-pressure'],
+  ['DiskPressure', 'True', 'node.kubernetes.io/disk-pressure'],
+  ['NetworkUnavailable', 'True', 'node.kubernetes.io/network-unavailable'],
+  ['PIDPressure', 'True', 'node.kubernetes.io/pid-pressure'],
+]
+
+const unschedulableKey = 'node.kubernetes.io/unschedulable'
+
+const ownKeys: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['NoSchedule', new Set([...placing.map(([, , key]) => key), unschedulableKey])],
+  ['NoExecute', new Set(['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'])],
+])
+
+function isOurs({ key, effect }: Taint): boolean {
+  return ownKeys.get(effect)?.has(key) ?? false
+}
+
+function placingTaints({ spec, status }: Node): readonly Taint[] {
+  const taints = placing
+    .filter(([type, value]) => conditionOf(status?.conditions, type)?.status === value)
+    .map(([, , key]) => ({ key, effect: 'NoSchedule' }))
+  return spec?.unschedulable ? [...taints, { key: unschedulableKey, effect: 'NoSchedule' }] : taints
+}
+
+function evictingTaints({ status }: Node): readonly Taint[] {
+  return placing
+    .filter(([type, value]) => type === 'Ready' && conditionOf(status?.conditions, type)?.status === value)
+    .map(([, , key]) => ({ key, effect: 'NoExecute' }))
+}
+
+function isSame(left: Taint, right: Taint): boolean {
+  return left.key === right.key && left.effect === right.effect
+}
+
+/** Old names of labels follow the new ones. */
+const olderLabels: readonly (readonly [string, string])[] = [
+  ['kubernetes.io/os', 'beta.kubernetes.io/os'],
+  ['kubernetes.io/arch', 'beta.kubernetes.io/arch'],
+]
+
+/** The labels with their older names brought up to date; the same object when they are. */
+export function stableLabels({ metadata }: Node): Readonly<Record<string, string>> | undefined {
+  const labels = metadata?.labels
+  const stale = olderLabels.filter(([name, older]) => {
+    return labels?.[name] !== undefined && labels[older] !== labels[name]
+  })
+  if (stale.length === 0 || labels === undefined) return labels
+  return { ...labels, ...Object.fromEntries(stale.map(([name, older]) => [older, labels[name]!])) }
+}

@@ -1,0 +1,240 @@
+/**
+ * Brings claims to storage and volumes together, has volumes made for claims that find none, and does with volumes that
+ * were released what their policy says. What is decided is in `plan-claim.ts` and `plan-volume.ts`; how a binding
+ * survives a crash in `write.ts`.
+ * https://kubernetes.io/docs/concepts/storage/persistent-volumes/
+ */
+import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
+import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
+import { keyOf, parseKey } from '#/api/metadata.ts'
+import { isBoundTo } from '#/api/persistent-volumes.ts'
+import { quote } from '#/api/quote.ts'
+import { defaultClassOf, storageClassOf } from '#/api/storage-classes.ts'
+import type { Client } from '#/client/client.ts'
+import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Again } from '#/client/workqueue.ts'
+import type { Controller, ControllerContext, Work } from './controller.ts'
+import { unboundStatus } from './persistent-volume-binder/bound.ts'
+import { Latest } from './persistent-volume-binder/latest.ts'
+import { withProvisionerMarks } from './persistent-volume-binder/migrated.ts'
+import { planClaim, type ClaimPlan } from './persistent-volume-binder/plan-claim.ts'
+import { planVolume } from './persistent-volume-binder/plan-volume.ts'
+import { provision, type Provisioning } from './persistent-volume-binder/provision.ts'
+import { reclaim } from './persistent-volume-binder/reclaim.ts'
+import {
+  availableByClass,
+  volumesByClaim,
+  wakeUp,
+  type BinderInformers,
+} from './persistent-volume-binder/wake-ups.ts'
+import {
+  bind,
+  setClaimStatus,
+  setPhase,
+  unbind,
+  updateClaim,
+  updateVolume,
+} from './persistent-volume-binder/write.ts'
+import { isPodTerminated, podsByClaim } from './pod-volumes.ts'
+import type { Provisioner } from './provisioner.ts'
+
+export interface PersistentVolumeBinderSettings {
+  /** Those that run in here; all others are external. */
+  readonly provisioners?: readonly Provisioner[]
+}
+
+export function persistentVolumeBinderController(settings: PersistentVolumeBinderSettings = {}): Controller {
+  return {
+    name: 'persistentvolume-binder-controller',
+    account: 'persistent-volume-binder',
+    component: 'persistentvolume-controller',
+    setUp: context => {
+      const binder = new Binder(context, settings)
+      return work => binder.work(work)
+    },
+  }
+}
+
+/** A claim whose volume somebody else is being given now looks again after so long. */
+const contendedMs = 5
+
+class Binder {
+  readonly #recorder: ControllerContext['recorder']
+  readonly #enqueue: ControllerContext['enqueue']
+  readonly #provisioners: ReadonlyMap<string, Provisioner>
+  readonly #informers: BinderInformers
+  readonly #volumes: Latest<PersistentVolume>
+  readonly #claims: Latest<PersistentVolumeClaim>
+  readonly #available: ObjectIndex<PersistentVolume>
+  readonly #volumesByClaim: ObjectIndex<PersistentVolume>
+  readonly #podsByClaim: ObjectIndex<Pod>
+  /** The names of volumes that some claim is being given now. */
+  readonly #binding = new Set<string>()
+
+  constructor(
+    { recorder, informer, enqueue }: ControllerContext,
+    { provisioners = [] }: PersistentVolumeBinderSettings,
+  ) {
+    this.#recorder = recorder
+    this.#enqueue = enqueue
+    this.#provisioners = new Map(provisioners.map(provisioner => [provisioner.name, provisioner]))
+    this.#informers = {
+      claims: informer(persistentVolumeClaims),
+      volumes: informer(persistentVolumes),
+      classes: informer(storageClasses),
+      pods: informer(pods),
+      nodes: informer(nodes),
+    }
+    this.#volumes = new Latest(this.#informers.volumes)
+    this.#claims = new Latest(this.#informers.claims)
+    this.#available = availableByClass(this.#informers.volumes)
+    this.#volumesByClaim = volumesByClaim(this.#informers.volumes)
+    this.#podsByClaim = podsByClaim(this.#informers.pods)
+    wakeUp(this.#informers, key => enqueue(key))
+  }
+
+  /** Only keys of claims have a namespace. */
+  async work({ key, namespace, client }: Work): Promise<void | Again> {
+    return namespace === '' ? this.#workOnVolume(key, client) : this.#workOnClaim(key, client)
+  }
+
+  async #workOnClaim(key: string, client: Client): Promise<void | Again> {
+    const claim = this.#claims.get(key)
+    if (claim === undefined) return undefined
+    const candidates = this.#candidates(claim)
+    const free = candidates.filter(volume => !this.#binding.has(volume.metadata?.name ?? ''))
+    const plan = await this.#planClaim(claim, free, client)
+    if (plan.do !== 'bind' && free.length < candidates.length) return { againAfterMs: contendedMs }
+    const writing = this.#provisioning(client)
+    switch (plan.do) {
+      case 'nothing':
+        return undefined
+      case 'bind':
+        return this.#bind(client, plan.volume, claim)
+      case 'wait':
+        if (plan.event) this.#recorder.record(claim, plan.event)
+        await setClaimStatus(writing, claim, unboundStatus(claim, 'Pending'))
+        return undefined
+      case 'lose':
+        if (claim.status?.phase === 'Lost') return undefined
+        this.#recorder.record(await setClaimStatus(writing, claim, unboundStatus(claim, 'Lost')), plan.event)
+        return undefined
+      case 'assign-class': {
+        const spec = { ...claim.spec, storageClassName: plan.storageClass }
+        await updateClaim(writing, { ...claim, spec }, claim)
+        return undefined
+      }
+      case 'provision': {
+        const provisioned = await provision(writing, claim, plan.storageClass)
+        if (provisioned && isBoundTo(provisioned.volume, provisioned.claim))
+          await this.#bind(client, provisioned.volume, provisioned.claim)
+        return undefined
+      }
+    }
+  }
+
+  async #planClaim(
+    claim: PersistentVolumeClaim,
+    candidates: readonly PersistentVolume[],
+    client: Client,
+  ): Promise<ClaimPlan> {
+    const { classes } = this.#informers
+    const name = claim.spec?.volumeName
+    const world = {
+      claim,
+      candidates,
+      volume: name ? this.#volumes.get(name) : undefined,
+      storageClass: classes.get(storageClassOf(claim)),
+      defaultClass: () => defaultClassOf(classes.list()),
+      unscheduledPods: () => this.#unscheduledPods(claim),
+    }
+    const plan = planClaim(world)
+    // The copy may be older than the claim, and nobody is told lightly that his data is lost.
+    if (plan.do !== 'lose' || !name) return plan
+    return planClaim({ ...world, volume: await client.find(persistentVolumes, { name }) })
+  }
+
+  #candidates(claim: PersistentVolumeClaim): readonly PersistentVolume[] {
+    if (claim.spec?.volumeName) return []
+    const known = [...this.#volumesByClaim.keys(keyOf(claim)), ...this.#available.keys(storageClassOf(claim))]
+    return known.flatMap(name => this.#volumes.get(name) ?? [])
+  }
+
+  #unscheduledPods(claim: PersistentVolumeClaim): readonly string[] {
+    return this.#podsByClaim
+      .get(keyOf(claim))
+      .filter(pod => !pod.spec?.nodeName && !isPodTerminated(pod))
+      .map(pod => pod.metadata?.name ?? '')
+  }
+
+  async #bind(client: Client, volume: PersistentVolume, claim: PersistentVolumeClaim): Promise<void> {
+    const name = volume.metadata?.name ?? ''
+    this.#binding.add(name)
+    try {
+      await bind(this.#provisioning(client), volume, claim)
+    } finally {
+      this.#binding.delete(name)
+    }
+  }
+
+  async #workOnVolume(name: string, client: Client): Promise<void> {
+    const found = this.#volumes.get(name)
+    if (found === undefined) return
+    const writing = this.#provisioning(client)
+    const marked = withProvisionerMarks(found, provisioner => this.#provisioners.has(provisioner))
+    const volume = await updateVolume(writing, marked, found)
+    const plan = planVolume(volume, await this.#claimOf(volume, client))
+    switch (plan.do) {
+      case 'phase':
+        await setPhase(writing, volume, { phase: plan.phase })
+        return
+      case 'wake':
+        this.#enqueue(keyOf(plan.claim))
+        return
+      case 'mismatch':
+        this.#tellMismatch(volume, plan.claim)
+        return
+      case 'unbind':
+        return unbind(writing, volume)
+      case 'reclaim':
+        return reclaim(writing, volume, plan.policy)
+    }
+  }
+
+  /** The very claim that the volume points at. Before it is said to be gone, the server is asked. */
+  async #claimOf(volume: PersistentVolume, client: Client): Promise<PersistentVolumeClaim | undefined> {
+    const { namespace = '', name = '', uid } = volume.spec?.claimRef ?? {}
+    if (!uid) return undefined
+    const isMeant = (claim: PersistentVolumeClaim | undefined): boolean => claim?.metadata?.uid === uid
+    const known = this.#claims.get(keyOf({ metadata: { namespace, name } }))
+    if (isMeant(known)) return known
+    const found = await client.find(persistentVolumeClaims, parseKey(`${namespace}/${name}`))
+    return isMeant(found) ? found : undefined
+  }
+
+  #tellMismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): void {
+    const [volumeName, claimName] = [volume, claim].map(({ metadata }) => quote(metadata?.name ?? ''))
+    const event = { type: 'Warning', reason: 'VolumeMismatch' } as const
+    const why = 'due to incompatible volumeMode.'
+    this.#recorder.record(volume, {
+      ...event,
+      message: `Cannot bind PersistentVolume to requested PersistentVolumeClaim ${claimName} ${why}`,
+    })
+    this.#recorder.record(claim, {
+      ...event,
+      message: `Cannot bind PersistentVolume ${volumeName} to requested PersistentVolumeClaim ${why}`,
+    })
+  }
+
+  #provisioning(client: Client): Provisioning {
+    return {
+      client,
+      recorder: this.#recorder,
+      volumes: this.#volumes,
+      claims: this.#claims,
+      provisioners: this.#provisioners,
+      nodeOf: name => this.#informers.nodes.get(name),
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import { annotationOf } from '#/api/annotations.ts'
+import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
+import type { StorageClass } from '#/api/generated/storage/v1.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { bindCompleted, isBoundTo, matchVolume, mismatchOf, selectedNode } from '#/api/persistent-volumes.ts'
+import { quote } from '#/api/quote.ts'
+import { hasStorageClass, storageClassOf } from '#/api/storage-classes.ts'
+import type { EventContent } from '#/client/event-recorder.ts'
+
+export type ClaimPlan =
+  | { readonly do: 'nothing' }
+  /** They belong together: what is missing is written. */
+  | { readonly do: 'bind'; readonly volume: PersistentVolume }
+  /** The claim is Pending, until something changes. */
+  | { readonly do: 'wait'; readonly event?: EventContent }
+  /** The claim gets the default class, and is looked at again. */
+  | { readonly do: 'assign-class'; readonly storageClass: string }
+  | { readonly do: 'provision'; readonly storageClass: StorageClass }
+  /** What the claim had is gone. */
+  | { readonly do: 'lose'; readonly event: EventContent }
+
+export interface ClaimWorld {
+  readonly claim: PersistentVolumeClaim
+  /** The one that the claim names. */
+  readonly volume: PersistentVolume | undefined
+  /** Volumes that are kept for the claim, and free ones of its class. */
+  readonly candidates: readonly PersistentVolume[]
+  /** The one that the claim names. */
+  readonly storageClass: StorageClass | undefined
+  readonly defaultClass: () => StorageClass | undefined
+  /** The names of pods that use the claim and have no node yet. */
+  readonly unscheduledPods: () => readonly string[]
+}
+
+export function planClaim(world: ClaimWorld): ClaimPlan {
+  const { claim } = world
+  if (annotationOf(claim, bindCompleted) !== undefined) return planBoundClaim(world)
+  // Nobody can begin to use it any more.
+  if (isBeingDeleted(claim)) return { do: 'nothing' }
+  return claim.spec?.volumeName ? planClaimWithVolume(world) : planFreeClaim(world)
+}
+
+function planBoundClaim({ claim, volume }: ClaimWorld): ClaimPlan {
+  const lost = (reason: string, message: string): ClaimPlan => {
+    return { do: 'lose', event: { type: 'Warning', reason, message } }
+  }
+  if (!claim.spec?.volumeName)
+    return lost(
+      'ClaimLost',
+      'Bound claim has lost reference to PersistentVolume. Data on the volume is lost!',
+    )
+  if (volume === undefined)
+    return lost('ClaimLost', 'Bound claim has lost its PersistentVolume. Data on the volume is lost!')
+  const { claimRef } = volume.spec ?? {}
+  if (claimRef === undefined || claimRef.uid === claim.metadata?.uid) return { do: 'bind', volume }
+  // Kept for it by hand, as after a restore.
+  if (!claimRef.uid && isBoundTo(volume, claim)) return { do: 'bind', volume }
+  return lost('ClaimMisbound', 'Two claims are bound to the same volume, this one is bound incorrectly')
+}
+
+/** Somebody has chosen the volume. */
+function planClaimWithVolume({ claim, volume }: ClaimWorld): ClaimPlan {
+  if (volume === undefined) return { do: 'wait' }
+  if (isBoundTo(volume, claim)) return { do: 'bind', volume }
+  const name = quote(volume.metadata?.name ?? '')
+  if (volume.spec?.claimRef !== undefined) {
+    const message = `volume ${name} already bound to a different claim.`
+    return { do: 'wait', event: { type: 'Warning', reason: 'FailedBinding', message } }
+  }
+  const mismatch = mismatchOf(volume, claim)
+  if (mismatch === undefined) return { do: 'bind', volume }
+  const message = `Cannot bind to requested volume ${name}: ${mismatch}`
+  return { do: 'wait', event: { type: 'Warning', reason: 'VolumeMismatch', message } }
+}
+
+function planFreeClaim(world: ClaimWorld): ClaimPlan {
+  const { claim, candidates, storageClass, defaultClass } = world
+  const isDelayed = storageClass?.volumeBindingMode === 'WaitForFirstConsumer'
+  const volume = matchVolume(claim, candidates, { isDelayed })
+  if (volume !== undefined) return { do: 'bind', volume }
+  if (!hasStorageClass(claim)) {
+    const assigned = defaultClass()?.metadata?.name
+    if (assigned !== undefined) return { do: 'assign-class', storageClass: assigned }
+  }
+  if (isDelayed && annotationOf(claim, selectedNode) === undefined) {
+    return { do: 'wait', event: waitingForConsumer(world.unscheduledPods()) }
+  }
+  const wanted = storageClassOf(claim)
+  if (storageClass !== undefined) return { do: 'provision', storageClass }
+  if (wanted !== '') {
+    const message = `storageclass.storage.k8s.io ${quote(wanted)} not found`
+    return { do: 'wait', event: { type: 'Warning', reason: 'ProvisioningFailed', message } }
+  }
+  const message = 'no persistent volumes available for this claim and no storage class is set'
+  return { do: 'wait', event: { type: 'Normal', reason: 'FailedBinding', message } }
+}
+
+function waitingForConsumer(pods: readonly string[]): EventContent {
+  if (pods.length === 0) {
+    const message = 'waiting for first consumer to be created before binding'
+    return { type: 'Normal', reason: 'WaitForFirstConsumer', message }
+  }
+  const message = `waiting for pod${pods.length > 1 ? 's' : ''} ${pods.join(',')} to be scheduled`
+  return { type: 'Normal', reason: 'WaitForPodScheduled', message }
+}

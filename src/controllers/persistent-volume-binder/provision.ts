@@ -1,0 +1,198 @@
+/** How a claim comes to a volume that did not exist. */
+import { annotationOf, withAnnotations, withoutAnnotation } from '#/api/annotations.ts'
+import { ApiError, isApiError } from '#/api/errors.ts'
+import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
+import type { Node, PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
+import type { StorageClass } from '#/api/generated/storage/v1.ts'
+import { keyOf } from '#/api/metadata.ts'
+import { boundByController, referenceTo, selectedNode } from '#/api/persistent-volumes.ts'
+import { quote } from '#/api/quote.ts'
+import { storageClassOf } from '#/api/storage-classes.ts'
+import { messageOf } from '../message-of.ts'
+import type { ProvisionedVolume, Provisioner } from '../provisioner.ts'
+import { driverOf, isUnknownInTree } from './migrated.ts'
+import { betaStorageProvisioner, deletionFinalizer, provisionedBy, storageProvisioner } from './names.ts'
+import { updateClaim, type Writing } from './write.ts'
+
+export interface Provisioning extends Writing {
+  readonly provisioners: ReadonlyMap<string, Provisioner>
+  readonly nodeOf: (name: string) => Node | undefined
+}
+
+/** A claim and the volume that was made for it, both as they are now. */
+export interface Provisioned {
+  readonly claim: PersistentVolumeClaim
+  readonly volume: PersistentVolume
+}
+
+/** Undefined when somebody else makes the volume, or something has to change first. */
+export async function provision(
+  provisioning: Provisioning,
+  claim: PersistentVolumeClaim,
+  storageClass: StorageClass,
+): Promise<Provisioned | undefined> {
+  const provisioner = provisioning.provisioners.get(storageClass.provisioner)
+  if (provisioner) return provisionHere(provisioning, claim, { storageClass, provisioner })
+  if (isUnknownInTree(storageClass.provisioner)) {
+    fail(provisioning, claim, `no volume plugin matched name: ${storageClass.provisioner}`)
+    return undefined
+  }
+  const driver = driverOf(storageClass.provisioner)
+  await nameProvisioner(provisioning, claim, driver)
+  provisioning.recorder.record(claim, {
+    type: 'Normal',
+    reason: 'ExternalProvisioning',
+    message:
+      `Waiting for a volume to be created either by the external provisioner '${driver}' or manually by the ` +
+      'system administrator. If volume creation is delayed, please verify that the provisioner is running and ' +
+      'correctly registered.',
+  })
+  return undefined
+}
+
+interface Choice {
+  readonly storageClass: StorageClass
+  readonly provisioner: Provisioner
+}
+
+async function provisionHere(
+  provisioning: Provisioning,
+  given: PersistentVolumeClaim,
+  choice: Choice,
+): Promise<Provisioned | undefined> {
+  const { client, volumes, nodeOf } = provisioning
+  const refusal = refusalOf(given, choice)
+  if (refusal !== undefined) {
+    fail(provisioning, given, refusal)
+    return undefined
+  }
+  const claim = await nameProvisioner(provisioning, given, choice.provisioner.name)
+  const volumeName = `pvc-${claim.metadata?.uid}`
+  // Before a crash, or by somebody who works beside this one.
+  const known = volumes.get(volumeName) ?? (await client.find(persistentVolumes, { name: volumeName }))
+  if (known) return { claim, volume: known }
+  const nodeName = annotationOf(claim, selectedNode)
+  const node = nodeName === undefined ? undefined : nodeOf(nodeName)
+  if (nodeName !== undefined && node === undefined) {
+    // The claim is looked at again when the node comes.
+    fail(provisioning, claim, `Failed to get target node: node ${quote(nodeName)} not found`)
+    return undefined
+  }
+  const { storageClass, provisioner } = choice
+  let made: ProvisionedVolume
+  try {
+    made = await provisioner.provision({ volumeName, claim, storageClass, selectedNode: node })
+  } catch (error) {
+    const about = `Failed to provision volume with StorageClass ${quote(storageClass.metadata?.name ?? '')}`
+    fail(provisioning, claim, `${about}: ${messageOf(error)}`)
+    // The scheduler may choose a node where it can be done.
+    await updateClaim(provisioning, withoutAnnotation(claim, selectedNode), claim)
+    throw error
+  }
+  const volume = await record(provisioning, choice, {
+    claim,
+    volume: volumeFor(claim, made, choice, volumeName),
+  })
+  return { claim, volume }
+}
+
+/** Why the provisioner cannot even be asked. */
+function refusalOf(
+  { spec }: PersistentVolumeClaim,
+  { storageClass, provisioner }: Choice,
+): string | undefined {
+  if (spec?.dataSource !== undefined || spec?.dataSourceRef !== undefined) {
+    const rule = 'Only CSI plugin can provision a claim with a datasource'
+    return `plugin ${quote(provisioner.name)} is not a CSI plugin. ${rule}`
+  }
+  const { mountOptions = [], metadata } = storageClass
+  if (provisioner.supportsMountOptions || mountOptions.length === 0) return undefined
+  return (
+    'Mount options are not supported by the provisioner but StorageClass ' +
+    `${quote(metadata?.name ?? '')} has mount options [${mountOptions.join(' ')}]`
+  )
+}
+
+function volumeFor(
+  claim: PersistentVolumeClaim,
+  made: ProvisionedVolume,
+  { storageClass, provisioner }: Choice,
+  name: string,
+): PersistentVolume {
+  const { annotations, labels, spec } = made
+  const policy = spec.persistentVolumeReclaimPolicy ?? storageClass.reclaimPolicy ?? 'Delete'
+  return {
+    metadata: {
+      name,
+      ...(labels && { labels }),
+      annotations: { ...annotations, [boundByController]: 'yes', [provisionedBy]: provisioner.name },
+      ...(policy === 'Delete' && { finalizers: [deletionFinalizer] }),
+    },
+    spec: {
+      ...spec,
+      persistentVolumeReclaimPolicy: policy,
+      storageClassName: storageClassOf(claim),
+      claimRef: referenceTo(claim),
+    },
+  }
+}
+
+/** The storage is there; now everybody is told. */
+async function record(
+  provisioning: Provisioning,
+  { provisioner }: Choice,
+  { claim, volume }: Provisioned,
+): Promise<PersistentVolume> {
+  const { client, recorder, volumes } = provisioning
+  const name = volume.metadata?.name ?? ''
+  try {
+    const created = await volumes.writing(client.create(persistentVolumes, volume))
+    const message = `Successfully provisioned volume ${name} using ${provisioner.name}`
+    recorder.record(claim, { type: 'Normal', reason: 'ProvisioningSucceeded', message })
+    return created
+  } catch (error) {
+    if (isApiError(error, 'AlreadyExists')) return client.get(persistentVolumes, { name })
+    // Otherwise the object may be there, and only the answer was lost.
+    if (isRefusal(error)) await cleanUp(provisioning, provisioner, { claim, volume }, error)
+    throw error
+  }
+}
+
+async function cleanUp(
+  provisioning: Provisioning,
+  provisioner: Provisioner,
+  { claim, volume }: Provisioned,
+  cause: unknown,
+): Promise<void> {
+  const about = `provisioned PV object for claim ${keyOf(claim)}`
+  fail(provisioning, claim, `Error creating ${about}: ${messageOf(cause)}. Deleting the volume.`)
+  try {
+    await provisioner.delete(volume)
+  } catch (error) {
+    const problem = `Error cleaning provisioned volume for claim ${keyOf(claim)}: ${messageOf(error)}`
+    provisioning.recorder.record(claim, {
+      type: 'Warning',
+      reason: 'ProvisioningCleanupFailed',
+      message: `${problem}. Please delete manually.`,
+    })
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && error.code >= 400 && error.code < 500 && error.code !== 429
+}
+
+/** The claim says who is to make its volume, so that he knows. */
+async function nameProvisioner(
+  writing: Writing,
+  claim: PersistentVolumeClaim,
+  name: string,
+): Promise<PersistentVolumeClaim> {
+  if (annotationOf(claim, storageProvisioner) === name) return claim
+  const named = withAnnotations(claim, { [betaStorageProvisioner]: name, [storageProvisioner]: name })
+  return updateClaim(writing, named, claim)
+}
+
+function fail({ recorder }: Writing, claim: PersistentVolumeClaim, message: string): void {
+  recorder.record(claim, { type: 'Warning', reason: 'ProvisioningFailed', message })
+}

@@ -1,0 +1,87 @@
+/** What becomes of volumes that nobody uses any more. */
+import { annotationOf } from '#/api/annotations.ts'
+import { isApiError } from '#/api/errors.ts'
+import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
+import type { PersistentVolume } from '#/api/generated/core/v1.ts'
+import { hasFinalizer, isBeingDeleted, withoutFinalizer } from '#/api/metadata.ts'
+import { quote } from '#/api/quote.ts'
+import type { EventContent } from '#/client/event-recorder.ts'
+import { messageOf } from '../message-of.ts'
+import type { Provisioner } from '../provisioner.ts'
+import { isUnknownInTree } from './migrated.ts'
+import { deletionFinalizer, provisionedBy } from './names.ts'
+import type { ReclaimPolicy } from './plan-volume.ts'
+import { setPhase, updateVolume, type Writing } from './write.ts'
+
+export interface Reclaiming extends Writing {
+  readonly provisioners: ReadonlyMap<string, Provisioner>
+}
+
+export async function reclaim(
+  reclaiming: Reclaiming,
+  given: PersistentVolume,
+  policy: ReclaimPolicy,
+): Promise<void> {
+  // What went wrong stays to be seen while it is tried again.
+  const isFailed = given.status?.phase === 'Failed'
+  const volume = isFailed ? given : await setPhase(reclaiming, given, { phase: 'Released' })
+  switch (policy) {
+    case 'Retain':
+      return
+    case 'Delete':
+      return deleteStorage(reclaiming, volume)
+    case 'Recycle':
+      return fail(reclaiming, volume, 'VolumeFailedRecycle', 'No recycler plugin found for the volume!')
+    case 'Unknown': {
+      const message = 'Volume has unrecognized PersistentVolumeReclaimPolicy'
+      return fail(reclaiming, volume, 'VolumeUnknownReclaimPolicy', message)
+    }
+  }
+}
+
+/** First the storage, then the object: a crash in between leaves an object that is tried again. */
+async function deleteStorage(reclaiming: Reclaiming, volume: PersistentVolume): Promise<void> {
+  const deleter = deleterOf(reclaiming, volume)
+  if (deleter === 'external') return
+  if (deleter === 'none') {
+    const about = `error getting deleter volume plugin for volume ${quote(volume.metadata?.name ?? '')}`
+    return fail(reclaiming, volume, 'VolumeFailedDelete', `${about}: no deletable volume plugin matched`)
+  }
+  // It was done already, and others keep the object for a moment.
+  if (isBeingDeleted(volume) && !hasFinalizer(volume, deletionFinalizer)) return
+  try {
+    await deleter.delete(volume)
+  } catch (error) {
+    await fail(reclaiming, volume, 'VolumeFailedDelete', messageOf(error))
+    throw error
+  }
+  const { name = '', uid = '' } = volume.metadata ?? {}
+  try {
+    const free = await updateVolume(reclaiming, withoutFinalizer(volume, deletionFinalizer), volume)
+    if (isBeingDeleted(free)) return
+    await reclaiming.client.delete(persistentVolumes, { name }, { preconditions: { uid } })
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error
+  }
+}
+
+/** Who can delete the storage of a volume: somebody in here, somebody outside, or nobody. */
+function deleterOf(
+  { provisioners }: Reclaiming,
+  volume: PersistentVolume,
+): Provisioner | 'external' | 'none' {
+  const provisioner = annotationOf(volume, provisionedBy)
+  if (provisioner)
+    return provisioners.get(provisioner) ?? (isUnknownInTree(provisioner) ? 'none' : 'external')
+  return volume.spec?.csi === undefined ? 'none' : 'external'
+}
+
+async function fail(
+  writing: Writing,
+  volume: PersistentVolume,
+  reason: string,
+  message: string,
+): Promise<void> {
+  const event: EventContent = { type: 'Warning', reason, message }
+  await setPhase(writing, volume, { phase: 'Failed', event })
+}

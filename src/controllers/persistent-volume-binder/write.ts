@@ -1,0 +1,84 @@
+/** What is written to claims and volumes. Each write is left out when nothing would change. */
+import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  PersistentVolumeClaimStatus,
+} from '#/api/generated/core/v1.ts'
+import { boundVolume } from '#/api/persistent-volumes.ts'
+import type { Client } from '#/client/client.ts'
+import type { EventContent, EventRecorder } from '#/client/event-recorder.ts'
+import { boundClaim, boundStatus, unboundVolume } from './bound.ts'
+import type { Latest } from './latest.ts'
+
+export interface Writing {
+  readonly client: Client
+  readonly recorder: EventRecorder
+  readonly volumes: Latest<PersistentVolume>
+  readonly claims: Latest<PersistentVolumeClaim>
+}
+
+/**
+ * First the volume points at the claim, then the claim at the volume. The first write decides: it fails when somebody
+ * else was faster, and whoever finds it done, now or after a crash, does the others.
+ */
+export async function bind(
+  writing: Writing,
+  volume: PersistentVolume,
+  claim: PersistentVolumeClaim,
+): Promise<void> {
+  const pointed = await updateVolume(writing, boundVolume(volume, claim), volume)
+  const bound = await setPhase(writing, pointed, { phase: 'Bound' })
+  const pointing = await updateClaim(writing, boundClaim(claim, bound), claim)
+  await setClaimStatus(writing, pointing, boundStatus(pointing, bound))
+}
+
+export async function unbind(writing: Writing, volume: PersistentVolume): Promise<void> {
+  const unbound = await updateVolume(writing, unboundVolume(volume), volume)
+  await setPhase(writing, unbound, { phase: 'Available' })
+}
+
+export async function updateVolume(
+  { client, volumes }: Writing,
+  volume: PersistentVolume,
+  before: PersistentVolume,
+): Promise<PersistentVolume> {
+  return volume === before ? volume : volumes.writing(client.update(persistentVolumes, volume))
+}
+
+export async function updateClaim(
+  { client, claims }: Writing,
+  claim: PersistentVolumeClaim,
+  before: PersistentVolumeClaim,
+): Promise<PersistentVolumeClaim> {
+  return claim === before ? claim : claims.writing(client.update(persistentVolumeClaims, claim))
+}
+
+export interface PhaseChange {
+  readonly phase: 'Available' | 'Bound' | 'Released' | 'Failed'
+  /** Why; also told when the phase changes. */
+  readonly event?: EventContent
+}
+
+export async function setPhase(
+  { client, recorder, volumes }: Writing,
+  volume: PersistentVolume,
+  { phase, event }: PhaseChange,
+): Promise<PersistentVolume> {
+  if (volume.status?.phase === phase) return volume
+  // The server knows since when, and why it was something else does not matter now.
+  const { lastPhaseTransitionTime: _, message: __, ...rest } = volume.status ?? {}
+  const status = { ...rest, phase, ...(event && { message: event.message }) }
+  const written = await volumes.writing(client.updateStatus(persistentVolumes, { ...volume, status }))
+  if (event) recorder.record(written, event)
+  return written
+}
+
+export async function setClaimStatus(
+  { client, claims }: Writing,
+  claim: PersistentVolumeClaim,
+  status: PersistentVolumeClaimStatus,
+): Promise<PersistentVolumeClaim> {
+  if (status === claim.status) return claim
+  return claims.writing(client.updateStatus(persistentVolumeClaims, { ...claim, status }))
+}

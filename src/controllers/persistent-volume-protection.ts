@@ -1,0 +1,38 @@
+/**
+ * Volumes do not go while a claim has them.
+ * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#storage-object-in-use-protection
+ */
+import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
+import type { PersistentVolume } from '#/api/generated/core/v1.ts'
+import { hasFinalizer, isBeingDeleted, withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+
+export const persistentVolumeProtectionController: Controller = {
+  name: 'persistentvolume-protection-controller',
+  account: 'pv-protection-controller',
+  setUp,
+}
+
+const finalizer = 'kubernetes.io/pv-protection'
+
+function setUp({ informer, enqueue }: ControllerContext): Reconcile {
+  const volumes = informer(persistentVolumes)
+  volumes.onChange((name, { after }) => {
+    if (after !== undefined && planOf(after) !== after) enqueue(name)
+  })
+
+  return async ({ key, client }) => {
+    const volume = volumes.get(key)
+    if (volume === undefined) return undefined
+    const planned = planOf(volume)
+    if (planned !== volume) await client.update(persistentVolumes, planned)
+    return undefined
+  }
+}
+
+/** The volume as it should be; the same one when it is. */
+function planOf(volume: PersistentVolume): PersistentVolume {
+  if (!isBeingDeleted(volume)) return withFinalizer(volume, finalizer)
+  if (volume.status?.phase === 'Bound' || !hasFinalizer(volume, finalizer)) return volume
+  return withoutFinalizer(volume, finalizer)
+}

@@ -1,0 +1,132 @@
+/**
+ * Removes pods that nobody else will: the oldest of those that are finished when there are too many, those
+ * of nodes that are gone, and those that are on their way out with no kubelet to see to it.
+ * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-garbage-collection
+ */
+import { isApiError } from '#/api/errors.ts'
+import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
+import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { formatTime } from '#/api/time.ts'
+import { withCondition } from './conditions.ts'
+import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import { isCollected, isOutOfService, isStuck, planFinished } from './pod-garbage-collector/plan.ts'
+import { isPodFinished } from './pods.ts'
+
+export interface PodGarbageCollectorSettings {
+  /** So many finished pods stay; all when 0. */
+  readonly finishedMax?: number
+}
+
+const finishedMaxUsual = 12_500
+
+/** Pods that finish are looked at together, not each for itself. */
+const gatherMs = 20_000
+
+/** A node may be deleted and come back at once; its pods wait for so long. */
+const quarantineMs = 40_000
+
+/** Keys that are not those of pods, which all have a slash. */
+const finishedKey = 'finished'
+const nodePrefix = 'node:'
+
+export function podGarbageCollectorController(settings: PodGarbageCollectorSettings = {}): Controller {
+  return {
+    name: 'pod-garbage-collector-controller',
+    account: 'pod-garbage-collector',
+    setUp: context => setUp(context, settings),
+  }
+}
+
+function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings): Reconcile {
+  const { finishedMax = finishedMaxUsual } = settings
+  const { platform, informer, enqueue } = context
+  const { clock } = platform
+  const allPods = informer(pods)
+  const allNodes = informer(nodes)
+  const byNode = allPods.index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
+  const finished = allPods.index('finished', pod => (isFinishedAndStays(pod) ? ['stays'] : []))
+  /** Since when nodes are missing that pods name. */
+  const missing = new Map<string, number>()
+  let finishedCount = 0
+
+  const miss = (name: string): void => {
+    if (!missing.has(name)) missing.set(name, clock.monotonicMs())
+    enqueue(`${nodePrefix}${name}`, quarantineMs)
+  }
+  allPods.onChange((key, { before, after }) => {
+    finishedCount +=
+      Number(after ? isFinishedAndStays(after) : 0) - Number(before ? isFinishedAndStays(before) : 0)
+    if (finishedMax > 0 && finishedCount > finishedMax) enqueue(finishedKey, gatherMs)
+    if (after === undefined) return
+    const node = after.spec?.nodeName ?? ''
+    if (node !== '' && node !== before?.spec?.nodeName && allNodes.get(node) === undefined) miss(node)
+    if (isStuck(after, allNodes.get(node))) enqueue(key)
+  })
+  allNodes.onChange((name, { after }) => {
+    if (after === undefined) miss(name)
+    else missing.delete(name)
+    if (after === undefined || !isOutOfService(after)) return
+    byNode.keys(name).forEach(key => enqueue(key))
+  })
+
+  return async ({ key, client }) => {
+    if (key === finishedKey) {
+      await Promise.all(planFinished(finished.get('stays'), finishedMax).map(pod => collect(pod, client)))
+      return undefined
+    }
+    if (key.startsWith(nodePrefix)) return emptyNode(key.slice(nodePrefix.length), client)
+    const pod = allPods.get(key)
+    if (pod && isStuck(pod, allNodes.get(pod.spec?.nodeName ?? ''))) await collect(pod, client)
+    return undefined
+  }
+
+  async function emptyNode(name: string, client: Work['client']): ReturnType<Reconcile> {
+    const sinceMs = missing.get(name)
+    if (sinceMs === undefined) return undefined
+    const leftMs = sinceMs + quarantineMs - clock.monotonicMs()
+    if (leftMs > 0) return { againAfterMs: leftMs }
+    const left = byNode.get(name).filter(pod => !isCollected(pod))
+    const isBack = left.length > 0 && (await client.find(nodes, { name })) !== undefined
+    if (!isBack) {
+      await Promise.all(
+        left.map(pod => {
+          return collect(pod, client, {
+            type: 'DisruptionTarget',
+            status: 'True',
+            reason: 'DeletionByPodGC',
+            message: 'PodGC: node no longer exists',
+            lastTransitionTime: formatTime(clock.now()),
+          })
+        }),
+      )
+    }
+    missing.delete(name)
+    return undefined
+  }
+}
+
+function isFinishedAndStays(pod: Pod): boolean {
+  return isPodFinished(pod) && !isBeingDeleted(pod)
+}
+
+/**
+ * A pod that has not finished has failed; whoever counts on it learns that from its status before it is
+ * gone.
+ */
+async function collect(pod: Pod, client: Work['client'], condition?: PodCondition): Promise<void> {
+  const { namespace, name = '', uid = '', generation } = pod.metadata ?? {}
+  const observed = generation === undefined ? {} : { observedGeneration: generation }
+  try {
+    if (!isPodFinished(pod)) {
+      const conditions = condition && withCondition(pod.status?.conditions, { ...condition, ...observed })
+      const status = { phase: 'Failed', ...observed, ...(conditions && { conditions }) }
+      const at = { namespace, name, subresource: 'status' }
+      await client.patch(pods, at, { type: 'strategic', patch: { metadata: { uid }, status } })
+    }
+    await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } })
+  } catch (error) {
+    // Gone, or another by now.
+    if (!isApiError(error, 'NotFound') && !isApiError(error, 'Conflict')) throw error
+  }
+}

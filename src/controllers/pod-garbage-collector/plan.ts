@@ -1,0 +1,34 @@
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { isTrue } from '../conditions.ts'
+import { isPodFinished } from '../pods.ts'
+
+/** Of the pods that are finished, so many as are too many: those first that were evicted, then the oldest. */
+export function planFinished(finished: readonly Pod[], finishedMax: number): readonly Pod[] {
+  if (finished.length <= finishedMax) return []
+  return finished.toSorted(byAge).slice(0, finished.length - finishedMax)
+}
+
+/** Whether the pod is on its way out and nobody is there who would see it to the door. */
+export function isStuck(pod: Pod, node: Node | undefined): boolean {
+  if (!isBeingDeleted(pod) || isCollected(pod)) return false
+  return !pod.spec?.nodeName || (node !== undefined && isOutOfService(node))
+}
+
+/** Whether somebody says of the node that it is off and stays off. */
+export function isOutOfService({ spec, status }: Node): boolean {
+  const isTainted = spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/out-of-service') ?? false
+  return isTainted && !isTrue(status?.conditions, 'Ready')
+}
+
+/** Whether all is done that can be: what keeps it now are its finalizers. */
+export function isCollected(pod: Pod): boolean {
+  return isPodFinished(pod) && isBeingDeleted(pod) && Number(pod.metadata?.deletionGracePeriodSeconds) === 0
+}
+
+function byAge(left: Pod, right: Pod): number {
+  const isEvicted = ({ status }: Pod): boolean => status?.phase === 'Failed' && status.reason === 'Evicted'
+  if (isEvicted(left) !== isEvicted(right)) return isEvicted(left) ? -1 : 1
+  const age = ({ metadata }: Pod): string => `${metadata?.creationTimestamp} ${metadata?.name}`
+  return age(left) < age(right) ? -1 : 1
+}

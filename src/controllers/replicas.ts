@@ -1,0 +1,101 @@
+/**
+ * ReplicaSets and replication controllers keep so many pods of a template. They differ in how they select and in
+ * nothing else that matters here.
+ * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/
+ */
+import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods, replicationControllers } from '#/api/generated/core/v1-resources.ts'
+import { controllerOf, isBeingDeleted, isControlledBy, keyOf } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import { compileLabelSelector, selectorFromLabels, type Selector } from '#/api/selector.ts'
+import { claim } from './claim.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+import { onOrphan, onOwnedChange, orphanIndex, ownedIndex } from './owned.ts'
+import { isPodActive, isPodFinished, nextAvailableMs } from './pods.ts'
+import { planReplicas } from './replicas/plan.ts'
+import type { ReplicatedSet } from './replicas/replicated-set.ts'
+import { scale } from './replicas/scale.ts'
+import { planStatus } from './replicas/status.ts'
+
+export const replicaSetController = replicasController({
+  name: 'replicaset-controller',
+  account: 'replicaset-controller',
+  resource: replicaSets,
+  selectorOf: set => compileLabelSelector(set.spec?.selector),
+})
+
+export const replicationControllerController = replicasController({
+  name: 'replicationcontroller-controller',
+  account: 'replication-controller',
+  resource: replicationControllers as Resource<ReplicatedSet>,
+  selectorOf: set => selectorFromLabels(set.spec?.selector as Readonly<Record<string, string>>),
+})
+
+interface ReplicasKind {
+  readonly name: string
+  readonly account: string
+  readonly resource: Resource<ReplicatedSet>
+  readonly selectorOf: (set: ReplicatedSet) => Selector
+}
+
+function replicasController(kind: ReplicasKind): Controller {
+  const { name, account } = kind
+  return { name, account, setUp: context => setUp(kind, context) }
+}
+
+function setUp(kind: ReplicasKind, context: ControllerContext): Reconcile {
+  const { platform, recorder, informer, enqueue } = context
+  const sets = informer(kind.resource)
+  const allPods = informer(pods)
+  const owned = ownedIndex(allPods)
+  const orphans = orphanIndex(allPods)
+  const siblings = ownedIndex(sets)
+  sets.onChange(key => enqueue(key))
+  onOwnedChange(allPods, kind.resource, key => enqueue(key))
+  onOrphan(allPods, orphan => {
+    for (const set of sets.inNamespace(orphan.metadata?.namespace ?? '')) {
+      if (kind.selectorOf(set).matches(orphan.metadata?.labels)) enqueue(keyOf(set))
+    }
+  })
+
+  return async ({ key, client }) => {
+    const set = sets.get(key)
+    if (set === undefined) return undefined
+    const { uid = '', namespace = '' } = set.metadata ?? {}
+    const selector = kind.selectorOf(set)
+    const candidates = [...owned.get(uid), ...orphans.get(namespace)]
+    const active = await claim({
+      client,
+      selector,
+      owner: set,
+      ownerResource: kind.resource,
+      resource: pods,
+      candidates: candidates.filter(isPodActive),
+    })
+    const terminating = candidates.filter(pod => {
+      const isOnItsWay = isBeingDeleted(pod) && !isPodFinished(pod)
+      return isOnItsWay && isControlledBy(pod, set) && selector.matches(pod.metadata?.labels)
+    })
+    const plan = planReplicas({
+      set,
+      pods: active,
+      related: () => relatedPods(set),
+      nowMs: platform.clock.now(),
+    })
+    const failure = isBeingDeleted(set) ? undefined : await scale({ set, client, recorder }, plan)
+    const nowMs = platform.clock.now()
+    const status = planStatus({ set, active, terminating, failure, nowMs })
+    if (status !== set.status) await client.updateStatus(kind.resource, { ...set, ...(status && { status }) })
+    if (failure) throw failure.error
+    const againAfterMs = nextAvailableMs(active, set.spec?.minReadySeconds ?? 0, nowMs)
+    return againAfterMs === undefined ? undefined : { againAfterMs }
+  }
+
+  /** The pods of all sets that have the same owner: those of the other revisions of a deployment. */
+  function relatedPods(set: ReplicatedSet): readonly Pod[] {
+    const owner = controllerOf(set)
+    const related = owner === undefined ? [set] : siblings.get(owner.uid)
+    return related.flatMap(each => owned.get(each.metadata?.uid ?? '')).filter(isPodActive)
+  }
+}

@@ -1,0 +1,72 @@
+import { isApiError } from '#/api/errors.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { Client } from '#/client/client.ts'
+import type { EventContent, EventRecorder } from '#/client/event-recorder.ts'
+import { isNamespaceGoing } from '../controller.ts'
+import { podFromTemplate } from '../pods.ts'
+import { slowStart } from '../slow-start.ts'
+import type { ReplicasPlan } from './plan.ts'
+import type { ReplicatedSet } from './replicated-set.ts'
+import type { Failure } from './status.ts'
+import { messageOf } from '../message-of.ts'
+
+export interface ScaleWork {
+  readonly set: ReplicatedSet
+  readonly client: Client
+  readonly recorder: Pick<EventRecorder, 'record'>
+}
+
+/** Makes or removes pods, and tells of each. */
+export async function scale(work: ScaleWork, plan: ReplicasPlan): Promise<Failure | undefined> {
+  if (plan.create > 0) return createPods(work, plan.create)
+  if (plan.delete.length > 0) return removePods(work, plan.delete)
+  return undefined
+}
+
+async function createPods({ set, client, recorder }: ScaleWork, count: number): Promise<Failure | undefined> {
+  const template = set.spec?.template
+  if (template === undefined) return undefined
+  const pod = podFromTemplate(template, set)
+  const { error } = await slowStart(count, async () => {
+    try {
+      const made = await client.create(pods, pod)
+      recorder.record(set, normal('SuccessfulCreate', `Created pod: ${made.metadata?.name}`))
+    } catch (cause) {
+      // Nobody reads events of a namespace that is going away.
+      if (!isNamespaceGoing(cause))
+        recorder.record(set, warning('FailedCreate', `Error creating: ${messageOf(cause)}`))
+      throw cause
+    }
+  })
+  if (error === undefined || isNamespaceGoing(error)) return undefined
+  return { reason: 'FailedCreate', message: messageOf(error), error }
+}
+
+async function removePods(work: ScaleWork, victims: readonly Pod[]): Promise<Failure | undefined> {
+  const results = await Promise.allSettled(victims.map(victim => removePod(work, victim)))
+  const failed = results.find(result => result.status === 'rejected')
+  if (failed === undefined) return undefined
+  const message = `unable to delete pods: ${messageOf(failed.reason)}`
+  return { reason: 'FailedDelete', message, error: failed.reason }
+}
+
+async function removePod({ set, client, recorder }: ScaleWork, { metadata }: Pod): Promise<void> {
+  const { namespace, name = '', uid = '' } = metadata ?? {}
+  try {
+    await client.delete(pods, { namespace, name }, { preconditions: { uid } })
+    recorder.record(set, normal('SuccessfulDelete', `Deleted pod: ${name}`))
+  } catch (cause) {
+    if (isApiError(cause, 'NotFound')) return
+    recorder.record(set, warning('FailedDelete', `Error deleting: ${messageOf(cause)}`))
+    throw cause
+  }
+}
+
+function normal(reason: string, message: string): EventContent {
+  return { type: 'Normal', reason, message }
+}
+
+function warning(reason: string, message: string): EventContent {
+  return { type: 'Warning', reason, message }
+}

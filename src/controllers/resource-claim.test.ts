@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { events, pods } from '#/api/generated/core/v1-resources.ts'
+import type { ResourceClaim } from '#/api/generated/resource/v1.ts'
+import { resourceClaims, resourceClaimTemplates } from '#/api/generated/resource/v1-resources.ts'
+import { resourceClaimController } from './resource-claim.ts'
+import { planClaim } from './resource-claim/plan-claim.ts'
+import { generateNameFor } from './resource-claim/plan-pod.ts'
+import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
+import { crashingController } from './test-crashes.ts'
+import { allocate, claimOf, podWithClaims, templateOf } from './test-devices.ts'
+import { bindPod } from './test-pods.ts'
+
+/** Each claim: `name: who has it reserved`, with `-` when it has no device and `!` when it cannot go. */
+async function claimsIn(plane: TestControlPlane): Promise<readonly string[]> {
+  return (await plane.list(resourceClaims)).map(({ metadata, status }) => {
+    const who = status?.reservedFor?.map(({ name }) => name).join(' ') ?? ''
+    const marks = `${status?.allocation ? '' : '-'}${metadata?.finalizers ? '!' : ''}`
+    return `${metadata?.name?.replace(/-[a-z0-9]{5}$/, '')}: ${who}${marks}`
+  })
+}
+
+async function end(plane: TestControlPlane, name: string): Promise<void> {
+  await plane.changeStatus(pods, `default/${name}`, pod => ({
+    ...pod,
+    status: { ...pod.status, phase: 'Succeeded' },
+  }))
+}
+
+async function remove(plane: TestControlPlane, name: string): Promise<void> {
+  await plane.run(plane.client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds: 0 }))
+  await plane.settle()
+}
+
+test('a pod gets a claim of its own for each template, and says which', async t => {
+  const plane = await startTestControlPlane(t, [resourceClaimController])
+  await plane.create(resourceClaimTemplates, templateOf('gpu'))
+  const pod = await plane.create(pods, podWithClaims('web', ['a<gpu', 'b<gpu', 'c=shared']))
+  const [first, second, ...more] = await plane.list(resourceClaims)
+  assert.deepEqual(more, [])
+  assert.match(first?.metadata?.name ?? '', /^web-a-[a-z0-9]{5}$/)
+  assert.deepEqual(first?.metadata?.ownerReferences, [
+    { apiVersion: 'v1', kind: 'Pod', name: 'web', uid: pod.metadata?.uid, controller: true },
+  ])
+  assert.deepEqual(first?.metadata?.labels, { team: 'a' })
+  assert.deepEqual(first?.metadata?.annotations, {
+    'note': 'n',
+    'resource.kubernetes.io/pod-claim-name': 'a',
+  })
+  assert.deepEqual(first?.spec, { ...templateOf('gpu').spec.spec, ...first?.spec })
+  const [told] = await plane.list(pods)
+  assert.deepEqual(told?.status?.resourceClaimStatuses, [
+    { name: 'a', resourceClaimName: first?.metadata?.name },
+    { name: 'b', resourceClaimName: second?.metadata?.name },
+  ])
+  // One that somebody deletes is made again, and the other stays what it is.
+  await plane.run(
+    plane.client.delete(resourceClaims, { namespace: 'default', name: first?.metadata?.name ?? '' }),
+  )
+  await plane.settle()
+  const [again] = await plane.list(pods)
+  const names = new Map(
+    again?.status?.resourceClaimStatuses?.map(each => [each.name, each.resourceClaimName]),
+  )
+  assert.equal(names.get('b'), second?.metadata?.name)
+  assert.notEqual(names.get('a'), first?.metadata?.name)
+  assert.equal((await plane.list(resourceClaims)).length, 2)
+})
+
+test('names that are too long lose from both parts', () => {
+  assert.equal(generateNameFor('web', 'gpu'), 'web-gpu-')
+  const long = generateNameFor('p'.repeat(80), 'e'.repeat(20))
+  assert.ok(long.length <= 57)
+  assert.match(long, /^p+-e+$/)
+})
+
+test('a template that is missing is waited for', async t => {
+  const plane = await startTestControlPlane(t, [resourceClaimController])
+  await plane.create(pods, podWithClaims('web', ['a<gpu']))
+  assert.deepEqual(
+    (await plane.list(events)).map(({ type, reason, message }) => [type, reason, message]),
+    [
+      [
+        'Warning',
+        'FailedResourceClaimCreation',
+        'PodResourceClaim a: resource claim template "gpu": resourceclaimtemplate.resource.k8s.io "gpu" not found',
+      ],
+    ],
+  )
+  await plane.create(resourceClaimTemplates, templateOf('gpu'))
+  assert.deepEqual(await claimsIn(plane), ['web-a: -'])
+})
+
+test('a claim of a pod that is done frees its device and goes', async t => {
+  const plane = await startTestControlPlane(t, [resourceClaimController])
+  await plane.create(resourceClaimTemplates, templateOf('gpu'))
+  const pod = await plane.create(pods, podWithClaims('web', ['a<gpu']))
+  const [claim] = await plane.list(resourceClaims)
+  await allocate(plane, claim?.metadata?.name ?? '', { pods: [pod] })
+  await bindPod(plane, pod, 'n1')
+  assert.deepEqual(await claimsIn(plane), ['web-a: web!'])
+  await end(plane, 'web')
+  assert.deepEqual(await claimsIn(plane), [])
+})
+
+test('a claim that pods share is free when the last is gone, and stays', async t => {
+  const plane = await startTestControlPlane(t, [resourceClaimController])
+  await plane.create(resourceClaims, claimOf('shared'))
+  const both: Pod[] = []
+  for (const name of ['one', 'two']) both.push(await plane.create(pods, podWithClaims(name, ['a=shared'])))
+  await allocate(plane, 'shared', { pods: both })
+  assert.deepEqual(await claimsIn(plane), ['shared: one two!'])
+  await remove(plane, 'one')
+  assert.deepEqual(await claimsIn(plane), ['shared: two!'])
+  await remove(plane, 'two')
+  assert.deepEqual(await claimsIn(plane), ['shared: -'])
+})
+
+test('a pod that was put on a node by hand gets its claim reserved', async t => {
+  const plane = await startTestControlPlane(t, [resourceClaimController])
+  await plane.create(resourceClaims, claimOf('shared'))
+  await allocate(plane, 'shared', {})
+  await plane.create(pods, podWithClaims('web', ['a=shared'], { nodeName: 'n1' }))
+  assert.deepEqual(await claimsIn(plane), ['shared: web!'])
+})
+
+test('a claim that was made for what a container asks for goes with the pod too', async t => {
+  const plane = await startTestControlPlane(t, [resourceClaimController])
+  const pod = await plane.create(pods, podWithClaims('web', []))
+  const { uid = '' } = pod.metadata ?? {}
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'web', uid, controller: true }
+  await plane.create(resourceClaims, {
+    ...claimOf('extended'),
+    metadata: { ...claimOf('extended').metadata, ownerReferences: [owner] },
+  })
+  await allocate(plane, 'extended', { pods: [pod] })
+  const requestMappings = [{ containerName: 'main', resourceName: 'example.com/gpu', requestName: 'gpu' }]
+  const extendedResourceClaimStatus = { requestMappings, resourceClaimName: 'extended' }
+  await plane.changeStatus(pods, 'default/web', each => ({
+    ...each,
+    status: { ...each.status, extendedResourceClaimStatus },
+  }))
+  await end(plane, 'web')
+  assert.deepEqual(await claimsIn(plane), [])
+})
+
+test('what happens to a claim', () => {
+  const pod = (name: string): object => ({ resource: 'pods', name, uid: name })
+  const group = { apiGroup: 'scheduling.k8s.io', resource: 'podgroups', name: 'group', uid: 'group' }
+  const finalizers = ['resource.kubernetes.io/delete-protection']
+  const cases: readonly [marks: string, reservedFor: readonly object[], expected: string][] = [
+    // the claim: a allocated, f cannot go, d being deleted, o made for a pod that is done; then what is done
+    ['af', [pod('stays')], ''],
+    ['af', [pod('over'), pod('stays')], 'reserved:stays allocated'],
+    ['af', [pod('over')], 'reserved: freed unprotected'],
+    ['a', [pod('over')], 'reserved: allocated'],
+    ['af', [group], ''],
+    ['af', [pod('over'), group], 'reserved:group allocated'],
+    ['af', [], ''],
+    ['f', [], ''],
+    ['afd', [], 'reserved: freed unprotected'],
+    ['fd', [], 'unprotected'],
+    ['afd', [pod('stays')], ''],
+    ['o', [], 'deleted'],
+    ['od', [], ''],
+    ['afo', [pod('stays')], ''],
+    ['afo', [pod('over')], 'reserved: freed unprotected deleted'],
+  ]
+  for (const [marks, reservedFor, expected] of cases) {
+    const has = (mark: string): boolean => marks.includes(mark)
+    const claim: ResourceClaim = {
+      ...claimOf('c'),
+      metadata: {
+        name: 'c',
+        ...(has('f') && { finalizers }),
+        ...(has('d') && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+      },
+      status: { ...(has('a') && { allocation: {} }), reservedFor: reservedFor as never },
+    }
+    const plan = planClaim({ claim, isOver: ({ name }) => name === 'over', isOrphan: has('o') })
+    const got = [
+      plan.status && `reserved:${plan.status.reservedFor?.map(({ name }) => name).join() ?? ''}`,
+      plan.status && (plan.status.allocation ? 'allocated' : 'freed'),
+      plan.removeFinalizer && 'unprotected',
+      plan.delete && 'deleted',
+    ]
+    assert.equal(got.filter(Boolean).join(' '), expected, `${marks} ${JSON.stringify(reservedFor)}`)
+  }
+})
+
+test('whatever write is the last, a pod has one claim for each entry, and none when it is done', async t => {
+  for (let writes = 1; ; writes++) {
+    const { controller, hasCrashed } = crashingController(resourceClaimController, writes)
+    const plane = await startTestControlPlane(t, [controller])
+    await plane.create(resourceClaimTemplates, templateOf('gpu'))
+    const pod = await plane.create(pods, podWithClaims('web', ['a<gpu', 'b<gpu']))
+    await plane.advance(30_000)
+    const names = (await plane.list(resourceClaims)).map(({ metadata }) => metadata?.name ?? '')
+    const [told] = await plane.list(pods)
+    const said = told?.status?.resourceClaimStatuses?.map(each => each.resourceClaimName)
+    assert.deepEqual(said?.toSorted(), names.toSorted(), `${writes}`)
+    assert.equal(names.length, 2)
+    for (const name of names) await allocate(plane, name, { pods: [pod] })
+    await end(plane, 'web')
+    await plane.advance(30_000)
+    assert.deepEqual(await claimsIn(plane), [], `${writes}`)
+    if (!hasCrashed()) break
+  }
+})

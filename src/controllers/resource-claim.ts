@@ -1,0 +1,215 @@
+/**
+ * Makes the claims for devices that pods want of templates, ends reservations of pods that are gone or
+ * done, frees devices that nobody uses any more, and deletes claims that were made for pods that are done.
+ * Who gives devices to claims is the scheduler.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
+ */
+import { LruMap } from '#/base/lru-map.ts'
+import { isApiError } from '#/api/errors.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type {
+  ResourceClaim,
+  ResourceClaimConsumerReference,
+  ResourceClaimTemplate,
+} from '#/api/generated/resource/v1.ts'
+import { resourceClaims, resourceClaimTemplates } from '#/api/generated/resource/v1-resources.ts'
+import { controllerOf, formatKey, isBeingDeleted, keyOf, parseKey, withoutFinalizer } from '#/api/metadata.ts'
+import { claimKeysOf, hasSameClaims } from '#/api/pod-resource-claims.ts'
+import type { Informer } from '#/client/informer.ts'
+import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Controller, ControllerContext, Work } from './controller.ts'
+import { messageOf } from './message-of.ts'
+import { ownedIndex } from './owned.ts'
+import { isPodFinished } from './pods.ts'
+import { devicesFinalizer, planClaim } from './resource-claim/plan-claim.ts'
+import {
+  planEntries,
+  planReservations,
+  reservedFor,
+  statusesWith,
+  type PodClaimsWorld,
+} from './resource-claim/plan-pod.ts'
+
+export const resourceClaimController: Controller = {
+  name: 'resourceclaim-controller',
+  account: 'resource-claim-controller',
+  component: 'resource_claim',
+  workers: 50,
+  setUp: context => {
+    const claiming = new Claiming(context)
+    return work =>
+      work.key.startsWith(podPrefix)
+        ? claiming.lookAtPod(work.key.slice(podPrefix.length), work)
+        : claiming.lookAtClaim(work)
+  },
+}
+
+/** Keys of pods beside those of claims. */
+const podPrefix = 'pod '
+
+const fieldManager = 'ResourceClaimController'
+
+/** Pods that were seen to go; the server is asked for others that are not there. */
+const gonePodsMax = 500
+
+class Claiming {
+  readonly #context: ControllerContext
+  readonly #pods: Informer<Pod>
+  readonly #claims: Informer<ResourceClaim>
+  readonly #templates: Informer<ResourceClaimTemplate>
+  /** By the uid of the pod. */
+  readonly #claimsOf: ObjectIndex<ResourceClaim>
+  readonly #gonePods = new LruMap<string, true>(gonePodsMax)
+
+  constructor(context: ControllerContext) {
+    const { informer, enqueue } = context
+    this.#context = context
+    this.#pods = informer(pods)
+    this.#claims = informer(resourceClaims)
+    this.#templates = informer(resourceClaimTemplates)
+    this.#claimsOf = ownedIndex(this.#claims)
+    const byClaim = this.#pods.index('resource claim', claimKeysOf)
+    const byTemplate = this.#pods.index('resource claim template', templateKeysOf)
+    const enqueuePods = (keys: readonly string[]): void => keys.forEach(key => enqueue(`${podPrefix}${key}`))
+    this.#pods.onChange((key, { before, after }) => this.#onPod(key, before, after))
+    this.#claims.onChange((key, { after }) => {
+      if (after) enqueue(key)
+      enqueuePods(byClaim.keys(key))
+    })
+    this.#templates.onChange((key, { after }) => after && enqueuePods(byTemplate.keys(key)))
+  }
+
+  #onPod(key: string, before: Pod | undefined, after: Pod | undefined): void {
+    const pod = after ?? before
+    if (pod === undefined || !usesClaims(pod)) return
+    if (after === undefined) this.#gonePods.set(pod.metadata?.uid ?? '', true)
+    const isOver = after === undefined || isDone(after)
+    const wasOver = before !== undefined && isDone(before)
+    if (isOver && !(wasOver && after)) for (const claim of claimKeysOf(pod)) this.#context.enqueue(claim)
+    if (after && !(before && hasSameClaims(before, after))) this.#context.enqueue(`${podPrefix}${key}`)
+  }
+
+  async lookAtPod(key: string, work: Work): Promise<void> {
+    const pod = this.#pods.get(key)
+    if (pod === undefined || isBeingDeleted(pod) || isDone(pod)) return
+    const { namespace } = parseKey(key)
+    const world: PodClaimsWorld = {
+      pod,
+      claimNamed: name => this.#claims.get(`${namespace}/${name}`),
+      templateNamed: name => this.#templates.get(`${namespace}/${name}`),
+      owned: this.#claimsOf.get(pod.metadata?.uid ?? ''),
+    }
+    await this.#fulfil(world, work)
+    for (const claim of planReservations(world))
+      await work.client.updateStatus(resourceClaims, reservedFor(claim, pod), { signal: work.signal })
+  }
+
+  /** Every entry of the pod gets its claim, and the pod says which. */
+  async #fulfil(world: PodClaimsWorld, { client, signal }: Work): Promise<void> {
+    const { pod } = world
+    const made = new Map<string, string>()
+    let failure: unknown
+    for (const plan of planEntries(world)) {
+      if (plan.action === 'tell') made.set(plan.entry, plan.claim)
+      // It is looked at again when somebody makes what is missing.
+      else if (plan.action === 'wait') this.#warn(pod, plan.entry, plan.problem)
+      else {
+        try {
+          const claim = await client.create(resourceClaims, plan.claim, { signal })
+          made.set(plan.entry, claim.metadata?.name ?? '')
+        } catch (error) {
+          if (signal.aborted) throw error
+          failure ??= error
+          this.#warn(pod, plan.entry, `create ResourceClaim : ${messageOf(error)}`)
+        }
+      }
+    }
+    if (made.size > 0) {
+      const { namespace, name } = parseKey(keyOf(pod))
+      const applied = {
+        metadata: { namespace, name },
+        status: { resourceClaimStatuses: statusesWith(pod, made) },
+      }
+      await client.apply(pods, applied, { fieldManager, force: true, subresource: 'status', signal })
+    }
+    if (failure !== undefined) throw failure
+  }
+
+  #warn(pod: Pod, entry: string, problem: string): void {
+    const message = `PodResourceClaim ${entry}: ${problem}`
+    this.#context.recorder.record(pod, { type: 'Warning', reason: 'FailedResourceClaimCreation', message })
+  }
+
+  async lookAtClaim({ key, client, signal }: Work): Promise<void> {
+    const claim = this.#claims.get(key)
+    if (claim === undefined) return
+    const over = await this.#consumersThatAreOver(claim, client, signal)
+    const plan = planClaim({
+      claim,
+      isOver: ({ uid }) => over.has(uid),
+      isOrphan: this.#isOrphan(claim),
+    })
+    // Only of what was seen: who reserves the claim at this moment makes it a conflict.
+    let current = claim
+    if (plan.status) {
+      current = await client.updateStatus(resourceClaims, { ...claim, status: plan.status }, { signal })
+    }
+    if (plan.removeFinalizer) {
+      await client.update(resourceClaims, withoutFinalizer(current, devicesFinalizer), { signal })
+    }
+    if (!plan.delete) return
+    try {
+      const preconditions = { uid: claim.metadata?.uid ?? '' }
+      await client.delete(resourceClaims, parseKey(key), { preconditions, signal })
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error
+    }
+  }
+
+  /** Their uids. */
+  async #consumersThatAreOver(
+    claim: ResourceClaim,
+    client: Work['client'],
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
+    const over = new Set<string>()
+    for (const consumer of claim.status?.reservedFor ?? []) {
+      if (!isPod(consumer)) continue
+      const { name, uid } = consumer
+      const at = { namespace: claim.metadata?.namespace ?? '', name }
+      const isGone = this.#gonePods.get(uid) ?? false
+      // The scheduler may have seen a pod that has not come here: nothing is taken from it on a guess.
+      const pod =
+        this.#pods.get(formatKey(at)) ?? (isGone ? undefined : await client.find(pods, at, { signal }))
+      if (isGone || pod?.metadata?.uid !== uid || isDone(pod)) over.add(uid)
+    }
+    return over
+  }
+
+  /** Of a pod that is not there nothing is known here; the garbage collector knows. */
+  #isOrphan(claim: ResourceClaim): boolean {
+    const owner = controllerOf(claim)
+    if (owner?.apiVersion !== 'v1' || owner.kind !== 'Pod') return false
+    const pod = this.#pods.get(`${claim.metadata?.namespace ?? ''}/${owner.name}`)
+    return pod !== undefined && (pod.metadata?.uid !== owner.uid || isDone(pod))
+  }
+}
+
+function usesClaims({ spec, status }: Pod): boolean {
+  return (spec?.resourceClaims?.length ?? 0) > 0 || status?.extendedResourceClaimStatus !== undefined
+}
+
+/** None of its containers runs, and none will. */
+function isDone(pod: Pod): boolean {
+  return isPodFinished(pod) || (isBeingDeleted(pod) && !pod.spec?.nodeName)
+}
+
+function templateKeysOf({ metadata, spec }: Pod): readonly string[] {
+  const names = (spec?.resourceClaims ?? []).flatMap(({ resourceClaimTemplateName: name }) => name ?? [])
+  return [...new Set(names)].map(name => `${metadata?.namespace ?? ''}/${name}`)
+}
+
+function isPod({ apiGroup = '', resource }: ResourceClaimConsumerReference): boolean {
+  return apiGroup === '' && resource === 'pods'
+}

@@ -1,0 +1,12 @@
+import { compareQuantities } from '#/api/quantity.ts'
+import type { Amounts } from '#/api/quota.ts'
+
+/** However they are written. */
+export function equalAmounts(left: Amounts, right: Amounts): boolean {
+  if (left.size !== right.size) return false
+  for (const [name, amount] of left) {
+    const other = right.get(name)
+    if (other === undefined || compareQuantities(amount, other) !== 0) return false
+  }
+  return true
+}

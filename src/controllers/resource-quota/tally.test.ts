@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Pod, ResourceQuota } from '#/api/generated/core/v1.ts'
+import { configMaps, pods, services } from '#/api/generated/core/v1-resources.ts'
+import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import { evaluatorFor, showAmounts } from '#/api/quota.ts'
+import { formatTime } from '#/api/time.ts'
+import { QuotaTally, type CountedKind } from './tally.ts'
+
+function kindOf(resource: Resource): CountedKind {
+  return { name: resource.plural, evaluator: evaluatorFor(resource)! }
+}
+
+const podKind = kindOf(pods)
+const serviceKind = kindOf(services)
+const mapKind = kindOf(configMaps)
+const kinds = [podKind, serviceKind, mapKind]
+
+function quotaOf(names: readonly string[], spec: ResourceQuota['spec'] = {}): ResourceQuota {
+  return { spec: { ...spec, hard: Object.fromEntries(names.map(name => [name, '100'])) } }
+}
+
+function podOf(name: string, cpu?: string, more: Partial<Pod> = {}): Pod {
+  const resources = cpu === undefined ? {} : { requests: { cpu } }
+  const { metadata, ...rest } = more
+  return {
+    metadata: { ...metadata, namespace: 'n', name },
+    spec: { containers: [{ name: 'a', image: 'a', resources }] },
+    ...rest,
+  }
+}
+
+function tallyOf(quota: ResourceQuota, included = kinds): QuotaTally {
+  const tally = new QuotaTally(quota, kinds)
+  for (const kind of included) tally.include(kind, [], 0)
+  return tally
+}
+
+test('objects are added up as they come, change and go, and what they no longer take is released', () => {
+  const tally = tallyOf(quotaOf(['pods', 'requests.cpu', 'count/configmaps']))
+  const shows = (counted: string, released = ''): void => {
+    assert.deepEqual([showAmounts(tally.counted), showAmounts(tally.released)], [counted, released])
+  }
+  shows('count/configmaps=0,pods=0,requests.cpu=0')
+  assert.equal(tally.change(podKind, podOf('a', '500m'), 0), true)
+  assert.equal(tally.change(podKind, podOf('b', '2'), 0), true)
+  shows('count/configmaps=0,pods=2,requests.cpu=2500m')
+  assert.equal(tally.change(podKind, podOf('a', '500m', { status: { phase: 'Running' } }), 0), false)
+  assert.equal(tally.change(podKind, podOf('b', '2', { status: { phase: 'Succeeded' } }), 0), true)
+  shows('count/configmaps=0,pods=1,requests.cpu=500m', 'pods=1,requests.cpu=2')
+  tally.settle(new Map(tally.released))
+  assert.equal(tally.remove(podKind, 'n/a'), true)
+  assert.equal(tally.remove(podKind, 'n/b'), false)
+  shows('count/configmaps=0,pods=0,requests.cpu=0', 'pods=1,requests.cpu=500m')
+  tally.doubt()
+  shows('count/configmaps=0,pods=0,requests.cpu=0')
+  assert.equal(tally.change(serviceKind, { metadata: { namespace: 'n', name: 's' } }, 0), false)
+})
+
+test('only objects in the scopes of the quota count', () => {
+  const tally = tallyOf(quotaOf(['pods'], { scopes: ['BestEffort'] }))
+  tally.change(podKind, podOf('a', '1'), 0)
+  assert.equal(showAmounts(tally.counted), 'pods=0')
+  tally.change(podKind, podOf('b'), 0)
+  assert.equal(showAmounts(tally.counted), 'pods=1')
+})
+
+test('a resource is counted when all objects are known that count for it', () => {
+  const tally = tallyOf(quotaOf(['pods', 'services', 'count/things.example.com']), [])
+  assert.deepEqual(
+    [...tally.awaited].map(({ name }) => name),
+    ['pods', 'services'],
+  )
+  assert.equal(tally.change(podKind, podOf('a'), 0), false)
+  assert.equal(showAmounts(tally.counted), '')
+  tally.include(podKind, [podOf('a'), podOf('b')], 0)
+  assert.equal(showAmounts(tally.counted), 'pods=2')
+  tally.include(podKind, [], 0)
+  tally.include(serviceKind, [], 0)
+  assert.equal(showAmounts(tally.counted), 'pods=2,services=0')
+  assert.equal(showAmounts(tally.released), '')
+})
+
+test('a pod that should be long gone counts no more, without anything happening', () => {
+  const tally = tallyOf(quotaOf(['pods', 'count/pods']))
+  const going = (name: string, atMs: number): Pod => {
+    return podOf(name, '1', {
+      metadata: { deletionTimestamp: formatTime(atMs), deletionGracePeriodSeconds: 30 },
+    })
+  }
+  assert.equal(tally.nextChangeMs, Infinity)
+  tally.change(podKind, going('a', 50_000), 0)
+  assert.equal(tally.nextChangeMs, 80_001)
+  tally.change(podKind, going('b', 40_000), 0)
+  assert.equal(tally.nextChangeMs, 70_001)
+  assert.equal(tally.change(podKind, going('b', 20_000), 0), true)
+  assert.equal(tally.nextChangeMs, 50_001)
+  tally.tick(50_000)
+  assert.equal(showAmounts(tally.counted), 'count/pods=2,pods=2')
+  tally.tick(60_000)
+  assert.equal(showAmounts(tally.counted), 'count/pods=2,pods=1')
+  assert.equal(showAmounts(tally.released), 'pods=1')
+  tally.remove(podKind, 'n/a')
+  assert.equal(tally.nextChangeMs, Infinity)
+  assert.equal(showAmounts(tally.counted), 'count/pods=1,pods=0')
+})
+
+const change = fc.record({
+  name: fc.constantFrom('a', 'b', 'c'),
+  kind: fc.constantFrom<'pod' | 'service' | 'map'>('pod', 'service', 'map'),
+  cpu: fc.constantFrom(undefined, '1', '250m', '0', '3k'),
+  phase: fc.constantFrom('Running', 'Failed'),
+  isGone: fc.boolean(),
+})
+
+test('the sums are those of what is there, whatever happened before', () => {
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 30 }), fc.boolean(), (changes, isScoped) => {
+      const names = ['pods', 'cpu', 'services', 'configmaps', 'count/configmaps', 'services.nodeports']
+      const quota = quotaOf(names, isScoped ? { scopes: ['NotBestEffort'] } : {})
+      const tally = tallyOf(quota)
+      const there = new Map<CountedKind, Map<string, KubernetesObject>>(kinds.map(kind => [kind, new Map()]))
+      for (const { name, kind: kindName, cpu, phase, isGone } of changes) {
+        const kind = { pod: podKind, service: serviceKind, map: mapKind }[kindName]
+        const spec = { type: 'NodePort', ports: [{ port: 1 }] }
+        const object =
+          kind === podKind
+            ? podOf(name, cpu, { status: { phase } })
+            : { metadata: { namespace: 'n', name }, ...(kind === serviceKind && cpu ? { spec } : {}) }
+        if (isGone) there.get(kind)?.delete(keyOf(object))
+        else there.get(kind)?.set(keyOf(object), object)
+        if (isGone) tally.remove(kind, keyOf(object))
+        else tally.change(kind, object, 0)
+      }
+      const anew = new QuotaTally(quota, kinds)
+      for (const kind of kinds) anew.include(kind, [...(there.get(kind)?.values() ?? [])], 0)
+      assert.equal(showAmounts(tally.counted), showAmounts(anew.counted))
+    }),
+    { numRuns: 100 },
+  )
+})

@@ -1,0 +1,47 @@
+/** Puts the certificate of the cluster's authority into every namespace, where pods find it. */
+import { isApiError } from '#/api/errors.ts'
+import { configMaps, namespaces } from '#/api/generated/core/v1-resources.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import type { Controller } from './controller.ts'
+
+const name = 'kube-root-ca.crt'
+
+export interface RootCaPublisherSettings {
+  /** PEM. */
+  readonly authority: string
+}
+
+export function rootCaPublisherController({ authority }: RootCaPublisherSettings): Controller {
+  return {
+    name: 'root-ca-certificate-publisher-controller',
+    account: 'root-ca-cert-publisher',
+    setUp: ({ informer, enqueue }) => {
+      const spaces = informer(namespaces)
+      const maps = informer(configMaps)
+      spaces.onChange((key, { before, after }) => {
+        if (after !== undefined && before === undefined) enqueue(key)
+      })
+      maps.onChange(key => {
+        if (key.endsWith(`/${name}`)) enqueue(key.slice(0, key.indexOf('/')))
+      })
+      return async ({ key: namespace, client, signal }) => {
+        const space = spaces.get(namespace)
+        if (space === undefined || isBeingDeleted(space)) return
+        const known = maps.get(`${namespace}/${name}`)
+        if (known?.data?.['ca.crt'] === authority && Object.keys(known.data).length === 1) return
+        const data = { 'ca.crt': authority }
+        try {
+          if (known === undefined) {
+            const metadata = { namespace, name, annotations: { 'kubernetes.io/description': description } }
+            await client.create(configMaps, { metadata, data }, { signal })
+          } else await client.update(configMaps, { ...known, data }, { signal })
+        } catch (error) {
+          // It is on its way to us, or gone again.
+          if (!isApiError(error, 'AlreadyExists') && !isApiError(error, 'NotFound')) throw error
+        }
+      }
+    },
+  }
+}
+
+const description = 'The certificate of the authority that vouches for the API server inside the cluster.'

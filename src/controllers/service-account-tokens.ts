@@ -1,0 +1,101 @@
+/**
+ * Fills secrets that are to hold a token of a service account, as all accounts had one before tokens were given out on
+ * demand. A token that nobody's account is behind goes, and an account no longer refers to a token that is gone.
+ * https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#tokencontroller
+ */
+import type { Claims } from '#/base/json-web-token.ts'
+import { isApiError } from '#/api/errors.ts'
+import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
+import { secrets, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
+import { formatKey, isBeingDeleted } from '#/api/metadata.ts'
+import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import { planReferences, planToken } from './service-account-tokens/plan.ts'
+import { accountKeyOf, accountOf, isAccountToken, isTokenOf } from './service-account-tokens/token-secret.ts'
+
+export interface ServiceAccountTokensSettings {
+  /** Signs with a key whose tokens the API server takes. */
+  readonly sign: (claims: Claims) => string
+  /** The certificate of the cluster's authority, PEM. Secrets do not say which it is without it. */
+  readonly authority?: string
+}
+
+export function serviceAccountTokensController(settings: ServiceAccountTokensSettings): Controller {
+  return { name: 'serviceaccount-token-controller', setUp: context => setUp(context, settings) }
+}
+
+function setUp({ informer, enqueue }: ControllerContext, settings: ServiceAccountTokensSettings): Reconcile {
+  const allSecrets = informer(secrets)
+  const accounts = informer(serviceAccounts)
+  const ofAccount = allSecrets.index('service account', secret => {
+    return isAccountToken(secret) ? [accountKeyOf(secret)] : []
+  })
+  allSecrets.onChange((key, { before, after }) => {
+    if (after !== undefined && isAccountToken(after)) enqueue(key)
+    if (after === undefined && isAccountToken(before)) enqueue(referenceKey(before))
+  })
+  accounts.onChange((key, { before, after }) => {
+    if (before?.metadata?.uid === after?.metadata?.uid) return
+    for (const secretKey of ofAccount.keys(key)) enqueue(secretKey)
+  })
+
+  return async work => {
+    const reference = readReferenceKey(work.key)
+    if (reference !== undefined) return dereference(reference, work)
+    const secret = allSecrets.get(work.key)
+    if (secret === undefined || !isAccountToken(secret) || isBeingDeleted(secret)) return
+    const account = await findAccount(secret, work)
+    const plan = planToken({ secret, account, authority: settings.authority })
+    if (plan.action !== 'fill') return plan.action === 'delete' ? remove(secret, work) : undefined
+    const { claims, secret: filled } = plan
+    const token = claims && { token: Buffer.from(settings.sign(claims)).toString('base64') }
+    await unlessGone(work.client.update(secrets, { ...filled, data: { ...filled.data, ...token } }))
+  }
+
+  /** Before it is said that there is none, the server is asked: the account may be younger than our copy. */
+  async function findAccount(secret: Secret, { client }: Work): Promise<ServiceAccount | undefined> {
+    const known = accounts.get(accountKeyOf(secret))
+    if (known !== undefined && isTokenOf(secret, known)) return known
+    const found = await client.find(serviceAccounts, accountOf(secret))
+    return found !== undefined && isTokenOf(secret, found) ? found : undefined
+  }
+
+  async function dereference({ secretKey, secretName, accountKey }: Reference, work: Work): Promise<void> {
+    const account = accounts.get(accountKey)
+    // Under the name there may be another one by now.
+    if (account === undefined || allSecrets.get(secretKey) !== undefined) return
+    const changed = planReferences(account, secretName)
+    if (changed !== account) await unlessGone(work.client.update(serviceAccounts, changed))
+  }
+}
+
+async function remove({ metadata }: Secret, { client }: Work): Promise<void> {
+  const { namespace, name = '', uid = '' } = metadata ?? {}
+  await unlessGone(client.delete(secrets, { namespace, name }, { preconditions: { uid } }))
+}
+
+async function unlessGone(writing: Promise<unknown>): Promise<void> {
+  try {
+    await writing
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error
+  }
+}
+
+/** What an account may still say of a secret that is gone. */
+interface Reference {
+  readonly secretKey: string
+  readonly secretName: string
+  readonly accountKey: string
+}
+
+/** Names have no slash in them, so this is no key of a secret. */
+function referenceKey(secret: Secret): string {
+  return [secret.metadata?.namespace, secret.metadata?.name, accountOf(secret).name].join('/')
+}
+
+function readReferenceKey(key: string): Reference | undefined {
+  const [namespace = '', secretName = '', account] = key.split('/')
+  if (account === undefined) return undefined
+  const accountKey = formatKey({ namespace, name: account })
+  return { secretKey: formatKey({ namespace, name: secretName }), secretName, accountKey }
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
+import { planReferences, planToken } from './plan.ts'
+
+const account: ServiceAccount = { metadata: { namespace: 'here', name: 'web', uid: 'u1' } }
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64')
+}
+
+function secretOf(texts: Readonly<Record<string, string>>, more: Partial<Secret> = {}): Secret {
+  const data = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, base64(text)]))
+  const annotations = { 'kubernetes.io/service-account.name': 'web' }
+  return { metadata: { namespace: 'here', name: 'web-token', annotations }, data, ...more }
+}
+
+const whole = { 'token': 'T', 'namespace': 'here', 'ca.crt': 'PEM' }
+
+test('what is missing in a secret is filled in, and what is there stays', () => {
+  const check = (
+    texts: Readonly<Record<string, string>>,
+    expected: { readonly data: Readonly<Record<string, string>>; readonly makesToken: boolean } | string,
+    authority: string | undefined = 'PEM',
+  ): void => {
+    const plan = planToken({ secret: secretOf(texts), account, authority })
+    if (typeof expected === 'string') return assert.equal(plan.action, expected)
+    assert.ok(plan.action === 'fill')
+    const data = Object.fromEntries(
+      Object.entries(plan.secret.data ?? {}).map(([name, text]) => [name, Buffer.from(text, 'base64') + '']),
+    )
+    assert.deepEqual({ data, makesToken: plan.claims !== undefined }, expected)
+    assert.equal(plan.secret.metadata?.annotations?.['kubernetes.io/service-account.uid'], 'u1')
+  }
+  check(whole, 'nothing')
+  check({}, { data: { 'namespace': 'here', 'ca.crt': 'PEM' }, makesToken: true })
+  check({ ...whole, more: 'x' }, 'nothing')
+  check({ ...whole, token: '' }, { data: { ...whole, token: '' }, makesToken: true })
+  check({ ...whole, namespace: '' }, { data: whole, makesToken: false })
+  // Another namespace than its own may be in there: it is not ours to correct.
+  check({ ...whole, namespace: 'there' }, 'nothing')
+  check({ ...whole, 'ca.crt': 'old' }, { data: whole, makesToken: false })
+  check({ token: 'T', namespace: 'here' }, 'nothing', '')
+  check({ ...whole, 'ca.crt': 'old' }, 'nothing', '')
+})
+
+test('a token says whose it is and which secret keeps it', () => {
+  const plan = planToken({ secret: secretOf({}), account, authority: undefined })
+  assert.deepEqual(plan.action === 'fill' && plan.claims, {
+    'iss': 'kubernetes/serviceaccount',
+    'kubernetes.io/serviceaccount/namespace': 'here',
+    'kubernetes.io/serviceaccount/secret.name': 'web-token',
+    'kubernetes.io/serviceaccount/service-account.name': 'web',
+    'kubernetes.io/serviceaccount/service-account.uid': 'u1',
+    'sub': 'system:serviceaccount:here:web',
+  })
+})
+
+test('a secret without its account goes, and one that may not change is left alone', () => {
+  const settings = { account, authority: 'PEM' }
+  assert.deepEqual(planToken({ ...settings, secret: secretOf(whole), account: undefined }), {
+    action: 'delete',
+  })
+  assert.deepEqual(planToken({ ...settings, secret: secretOf({}, { immutable: true }) }), {
+    action: 'nothing',
+  })
+})
+
+test('an account forgets the one secret, and nothing else', () => {
+  const check = (names: readonly string[], expected: readonly string[] | undefined): void => {
+    const secrets = names.map(name => ({ name }))
+    const planned = planReferences({ ...account, secrets }, 'gone')
+    assert.deepEqual(
+      planned.secrets?.map(({ name }) => name),
+      expected,
+    )
+  }
+  check(['gone'], undefined)
+  check(['a', 'gone', 'b', 'gone'], ['a', 'b'])
+  const untouched = { ...account, secrets: [{ name: 'a' }] }
+  assert.equal(planReferences(untouched, 'gone'), untouched)
+})

@@ -1,0 +1,31 @@
+/** Gives every namespace its `default` service account, and gives it again when somebody deletes it. */
+import { isApiError } from '#/api/errors.ts'
+import { namespaces, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import type { Controller } from './controller.ts'
+
+export const serviceAccountController: Controller = {
+  name: 'serviceaccount-controller',
+  account: 'service-account-controller',
+  setUp: ({ informer, enqueue }) => {
+    const spaces = informer(namespaces)
+    const accounts = informer(serviceAccounts)
+    spaces.onChange((key, { before, after }) => {
+      if (after !== undefined && before === undefined) enqueue(key)
+    })
+    accounts.onChange((key, { after }) => {
+      if (after === undefined && key.endsWith(`/${name}`)) enqueue(key.slice(0, key.indexOf('/')))
+    })
+    return async ({ key: namespace, client, signal }) => {
+      const space = spaces.get(namespace)
+      if (space === undefined || isBeingDeleted(space) || accounts.get(`${namespace}/${name}`)) return
+      try {
+        await client.create(serviceAccounts, { metadata: { namespace, name } }, { signal })
+      } catch (error) {
+        if (!isApiError(error, 'AlreadyExists')) throw error
+      }
+    }
+  },
+}
+
+const name = 'default'

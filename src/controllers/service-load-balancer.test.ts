@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import type { Service } from '#/api/generated/core/v1.ts'
+import { events, nodes, services } from '#/api/generated/core/v1-resources.ts'
+import { parseIp, formatIp } from '#/api/ip.ts'
+import { addressPool } from './address-pool.ts'
+import { planAddresses } from './address-pool/plan.ts'
+import { addressesIn, isInRanges, parseRange } from './address-pool/ranges.ts'
+import type { ConnectLoadBalancers } from './load-balancers.ts'
+import { serviceLoadBalancerController } from './service-load-balancer.ts'
+import { planBalancer, type BalancerWorld } from './service-load-balancer/plan.ts'
+import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
+
+const namespace = 'default'
+const finalizer = 'service.kubernetes.io/load-balancer-cleanup'
+
+function serviceOf(name: string, spec: Service['spec'] = {}): Service {
+  return { metadata: { namespace, name }, spec: { type: 'LoadBalancer', ports: [{ port: 80 }], ...spec } }
+}
+
+function start(t: Pick<TestContext, 'after'>, ranges: readonly string[]): Promise<TestControlPlane> {
+  return startTestControlPlane(t, [serviceLoadBalancerController({ connect: addressPool(ranges) })])
+}
+
+async function find(plane: TestControlPlane, name: string): Promise<Service | undefined> {
+  return (await plane.list(services, namespace)).find(({ metadata }) => metadata?.name === name)
+}
+
+async function addressesOf(plane: TestControlPlane, name: string): Promise<readonly (string | undefined)[]> {
+  return ((await find(plane, name))?.status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip)
+}
+
+async function reasonsOf(plane: TestControlPlane, name: string): Promise<ReadonlySet<string | undefined>> {
+  const all = await plane.list(events)
+  return new Set(all.filter(({ involvedObject }) => involvedObject.name === name).map(({ reason }) => reason))
+}
+
+test('services get addresses of the pool and keep them, and those who ask get the one they ask for', async t => {
+  const plane = await start(t, ['192.0.2.10-192.0.2.12'])
+  await plane.create(services, serviceOf('a'))
+  await plane.create(services, serviceOf('b', { loadBalancerIP: '192.0.2.11' }))
+  await plane.create(services, serviceOf('c'))
+  assert.deepEqual(await addressesOf(plane, 'a'), ['192.0.2.10'])
+  assert.deepEqual(await addressesOf(plane, 'b'), ['192.0.2.11'])
+  assert.deepEqual(await addressesOf(plane, 'c'), ['192.0.2.12'])
+  const made = await find(plane, 'a')
+  assert.deepEqual(made?.metadata?.finalizers, [finalizer])
+  assert.equal(made?.status?.loadBalancer?.ingress?.[0]?.ipMode, 'VIP')
+  assert.deepEqual(
+    await reasonsOf(plane, 'a'),
+    new Set(['EnsuringLoadBalancer', 'EnsuredLoadBalancer', 'UnAvailableLoadBalancer']),
+  )
+  const version = made?.metadata?.resourceVersion
+  await plane.advance(600_000)
+  assert.equal((await find(plane, 'a'))?.metadata?.resourceVersion, version)
+})
+
+test('who finds no address free is told so, and gets the first that comes free', async t => {
+  const plane = await start(t, ['192.0.2.7'])
+  await plane.create(services, serviceOf('a'))
+  await plane.create(services, serviceOf('b'))
+  await plane.create(services, serviceOf('c', { loadBalancerIP: '198.51.100.1' }))
+  assert.deepEqual(await addressesOf(plane, 'b'), [])
+  const failed = 'Error syncing load balancer: failed to ensure load balancer'
+  const told = (await plane.list(events)).filter(({ reason }) => reason === 'SyncLoadBalancerFailed')
+  assert.deepEqual(
+    new Set(told.map(({ message }) => message)),
+    new Set([
+      `${failed}: cannot give default/b an address: no address of IPv4 is free`,
+      `${failed}: cannot give default/c an address: 198.51.100.1 is not in the pool`,
+    ]),
+  )
+  await plane.run(plane.client.delete(services, { namespace, name: 'a' }))
+  await plane.settle()
+  assert.equal(await find(plane, 'a'), undefined)
+  assert.deepEqual(await addressesOf(plane, 'b'), ['192.0.2.7'])
+})
+
+test('a service that is no load balancer any more lets its address go', async t => {
+  const plane = await start(t, ['192.0.2.7'])
+  await plane.create(services, serviceOf('a'))
+  await plane.change(services, 'default/a', each => ({ ...each, spec: { ...each.spec, type: 'ClusterIP' } }))
+  const released = await find(plane, 'a')
+  assert.deepEqual([released?.metadata?.finalizers ?? [], released?.status?.loadBalancer], [[], {}])
+  assert.ok((await reasonsOf(plane, 'a')).has('DeletedLoadBalancer'))
+  await plane.create(services, serviceOf('b'))
+  assert.deepEqual(await addressesOf(plane, 'b'), ['192.0.2.7'])
+  await plane.change(services, 'default/b', each => ({
+    ...each,
+    spec: { ...each.spec, loadBalancerIP: '192.0.2.8' },
+  }))
+  assert.deepEqual(await addressesOf(plane, 'b'), ['192.0.2.7'])
+})
+
+test('services of another class are left to others', async t => {
+  const plane = await start(t, ['192.0.2.0/29'])
+  await plane.create(services, serviceOf('a', { loadBalancerClass: 'example.com/internal' }))
+  const left = await find(plane, 'a')
+  assert.deepEqual([left?.metadata?.finalizers ?? [], left?.status?.loadBalancer], [[], {}])
+  const own = serviceLoadBalancerController({
+    connect: addressPool(['192.0.2.0/29']),
+    balancerClass: 'example.com/internal',
+  })
+  const other = await startTestControlPlane(t, [own])
+  await other.create(services, serviceOf('a', { loadBalancerClass: 'example.com/internal' }))
+  await other.create(services, serviceOf('b'))
+  assert.deepEqual(await addressesOf(other, 'a'), ['192.0.2.1'])
+  assert.deepEqual(await addressesOf(other, 'b'), [])
+})
+
+test('no address is given twice, and one that was is taken from the younger service', async t => {
+  const plane = await start(t, ['192.0.2.0/24'])
+  const names = Array.from({ length: 50 }, (_, index) => `s${index}`)
+  await plane.run(Promise.all(names.map(name => plane.client.create(services, serviceOf(name)))))
+  await plane.settle()
+  const all = await plane.list(services, namespace)
+  const given = all.flatMap(({ status }) => (status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip))
+  assert.equal(given.length, 50)
+  assert.equal(new Set(given).size, 50)
+  await plane.advance(1_000)
+  const young = await plane.create(services, serviceOf('young'))
+  const [taken] = await addressesOf(plane, 's0')
+  const loadBalancer = { ingress: [{ ip: taken!, ipMode: 'VIP' }] }
+  await plane.changeStatus(services, `default/${young.metadata?.name}`, each => ({
+    ...each,
+    status: { loadBalancer },
+  }))
+  const after = [...(await addressesOf(plane, 's0')), ...(await addressesOf(plane, 'young'))]
+  assert.equal(after[0], taken)
+  assert.equal(new Set([...after, ...given]).size, 51)
+})
+
+test('a status lifecycle of a service whose load balancer others make', async t => {
+  const plane = await start(t, ['192.0.2.0/24'])
+  await plane.create(services, serviceOf('a', { loadBalancerClass: 'example.com/internal-vip' }))
+  const at = { namespace, name: 'a', subresource: 'status' }
+  const patch = {
+    metadata: { annotations: { patchedstatus: 'true' } },
+    status: { loadBalancer: { ingress: [{ ip: '203.0.113.1' }] } },
+  }
+  await plane.run(plane.client.patch(services, at, { type: 'merge', patch }))
+  await plane.settle()
+  assert.deepEqual(await addressesOf(plane, 'a'), ['203.0.113.1'])
+  const conditions = [
+    {
+      type: 'StatusUpdate',
+      status: 'True',
+      reason: 'E2E',
+      message: 'Set from e2e test',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    },
+  ]
+  await plane.changeStatus(services, 'default/a', each => ({
+    ...each,
+    status: { ...each.status, conditions },
+  }))
+  const updated = await find(plane, 'a')
+  assert.deepEqual(updated?.status?.conditions, conditions)
+  assert.equal(updated?.metadata?.annotations?.['patchedstatus'], 'true')
+})
+
+test('a cloud is told of the nodes that matter, and asked again later when it failed', async t => {
+  const calls: string[] = []
+  let isBroken = true
+  const names = (list: readonly { metadata?: { name?: string } }[]): string =>
+    list.map(each => each.metadata?.name).join()
+  const cloud: ConnectLoadBalancers = () => ({
+    find: async () => ({ ingress: [{ hostname: 'a.example.com' }] }),
+    ensure: async (_service, behind) => {
+      calls.push(`ensure ${names(behind)}`)
+      if (isBroken) throw new Error('quota')
+      return { ingress: [{ hostname: 'a.example.com' }] }
+    },
+    updateNodes: async (_service, behind) => void calls.push(`nodes ${names(behind)}`),
+    remove: async () => void calls.push('remove'),
+  })
+  const plane = await startTestControlPlane(t, [serviceLoadBalancerController({ connect: cloud })])
+  const excluded = { 'node.kubernetes.io/exclude-from-external-load-balancers': 'true' }
+  await plane.create(nodes, { metadata: { name: 'n1' } })
+  await plane.create(nodes, { metadata: { name: 'n2', labels: excluded } })
+  await plane.create(services, serviceOf('a'))
+  assert.deepEqual(calls.splice(0), ['ensure n1'])
+  isBroken = false
+  await plane.advance(6_000)
+  assert.deepEqual(calls.splice(0), ['ensure n1'])
+  await plane.create(nodes, { metadata: { name: 'n3' } })
+  assert.deepEqual(calls.splice(0), ['nodes n1,n3'])
+  await plane.changeStatus(nodes, 'n3', node => ({
+    ...node,
+    status: { conditions: [{ type: 'Ready', status: 'False' }] },
+  }))
+  assert.deepEqual(calls, [])
+  await plane.run(plane.client.delete(services, { namespace, name: 'a' }))
+  await plane.settle()
+  assert.deepEqual([calls, await find(plane, 'a')], [['remove'], undefined])
+})
+
+test('what is to be done for a service', () => {
+  const wanted: Service = {
+    metadata: { uid: '1', finalizers: [finalizer] },
+    spec: { type: 'LoadBalancer' },
+    status: { loadBalancer: {} },
+  }
+  const done = { service: wanted, status: {}, nodes: 'n1' }
+  const check = (expected: string, world: Partial<BalancerWorld>): void => {
+    assert.equal(
+      planBalancer({ service: wanted, done, nodes: 'n1', balancerClass: undefined, ...world }),
+      expected,
+    )
+  }
+  check('nothing', {})
+  check('ensure', { done: undefined })
+  check('update-nodes', { nodes: 'n1,n2' })
+  check('ensure', { service: { ...wanted, metadata: { uid: '1' } } })
+  check('ensure', { service: { ...wanted, spec: { type: 'LoadBalancer', loadBalancerIP: '192.0.2.1' } } })
+  check('ensure', { service: { ...wanted, metadata: { ...wanted.metadata, annotations: { cloud: 'x' } } } })
+  check('forget', { service: undefined })
+  check('forget', { service: { ...wanted, metadata: { uid: '2' } } })
+  check('nothing', { service: undefined, done: undefined })
+  const going = { ...wanted, metadata: { ...wanted.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+  check('clean-up', { service: going, done: undefined })
+  check('clean-up', { service: { ...wanted, spec: { type: 'ClusterIP' } }, done: undefined })
+  check('nothing', { service: { metadata: { uid: '1' }, spec: { type: 'ClusterIP' } }, done: undefined })
+  const others = { ...going, spec: { type: 'LoadBalancer', loadBalancerClass: 'example.com/x' } }
+  check('nothing', { service: others, done: undefined })
+})
+
+test('ranges are networks, two ends or one address', () => {
+  const check = (text: string, expected: string): void => {
+    const all = [...addressesIn([parseRange(text)])].map(formatIp)
+    assert.equal(`${all[0]} ${all.at(-1)} ${all.length}`, expected, text)
+  }
+  check('192.0.2.0/29', '192.0.2.1 192.0.2.6 6')
+  check('192.0.2.0/31', '192.0.2.0 192.0.2.1 2')
+  check('192.0.2.255 - 192.0.3.1', '192.0.2.255 192.0.3.1 3')
+  check('2001:db8::/126', '2001:db8:: 2001:db8::3 4')
+  check('192.0.2.7', '192.0.2.7 192.0.2.7 1')
+  for (const text of ['', 'x', '192.0.2.2-192.0.2.1', '192.0.2.1-2001:db8::1', '1-2-3', '192.0.2.0/33']) {
+    assert.throws(() => parseRange(text), /is no range of addresses/, text)
+  }
+  assert.ok(!isInRanges([parseRange('192.0.2.0/24')], parseIp('2001:db8::1')!))
+})
+
+test('a service gets an address of each family there is', () => {
+  const ranges = [parseRange('192.0.2.1-192.0.2.2'), parseRange('2001:db8::1-2001:db8::2')]
+  const check = (
+    spec: Service['spec'],
+    current: readonly string[],
+    taken: readonly string[],
+    expected: unknown,
+  ): void => {
+    const holderOf = (address: string): string | undefined => (taken.includes(address) ? 'x/y' : undefined)
+    const plan = planAddresses({
+      service: { spec: spec ?? {} },
+      ranges,
+      current,
+      holderOf,
+      elderHolderOf: holderOf,
+    })
+    assert.deepEqual(plan.problem ?? plan.addresses, expected)
+  }
+  check({ ipFamilies: ['IPv6', 'IPv4'] }, [], [], ['2001:db8::1', '192.0.2.1'])
+  check({ ipFamilies: ['IPv4'] }, ['192.0.2.2'], [], ['192.0.2.2'])
+  check({ ipFamilies: ['IPv4'] }, ['192.0.2.2'], ['192.0.2.2'], ['192.0.2.1'])
+  check({ ipFamilies: ['IPv4'] }, ['198.51.100.1', '2001:db8::2'], [], ['192.0.2.1'])
+  check({ ipFamilies: ['IPv4'], loadBalancerIP: '192.0.2.2' }, ['192.0.2.1'], [], ['192.0.2.2'])
+  check({ ipFamilies: ['IPv4'], loadBalancerIP: '192.0.2.2' }, [], ['192.0.2.2'], '192.0.2.2 is taken by x/y')
+  check({ ipFamilies: ['IPv4'] }, [], ['192.0.2.1', '192.0.2.2'], 'no address of IPv4 is free')
+  check(
+    { ipFamilies: ['IPv4'], loadBalancerIP: '2001:db8::1' },
+    [],
+    [],
+    '2001:db8::1 is of a family that the service does not have',
+  )
+})

@@ -1,0 +1,95 @@
+/**
+ * Services of type LoadBalancer get one, from whoever makes them (`load-balancers.ts`). A finalizer keeps the
+ * service until its load balancer is gone, so that none is left behind when this process dies on the way.
+ * https://kubernetes.io/docs/concepts/services-networking/service/#loadbalancer
+ */
+import { backoffMs } from '#/base/backoff.ts'
+import type { Node, Service } from '#/api/generated/core/v1.ts'
+import { nodes, services } from '#/api/generated/core/v1-resources.ts'
+import { hasFinalizer } from '#/api/metadata.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+import type { ConnectLoadBalancers } from './load-balancers.ts'
+import { Balancing, BalancerFailure, type Step } from './service-load-balancer/carry-out.ts'
+import { isBalanced, nodesKey } from './service-load-balancer/nodes.ts'
+import {
+  cleanupFinalizer,
+  isSameService,
+  planBalancer,
+  wantsBalancer,
+  type BalancerPlan,
+  type Done,
+} from './service-load-balancer/plan.ts'
+
+export interface ServiceLoadBalancerSettings {
+  readonly connect: ConnectLoadBalancers
+  /** The services with this class are ours; those without one when absent. */
+  readonly balancerClass?: string
+}
+
+/** After failures; others are asked for what costs them, too. */
+const retry = { initialMs: 5_000, maxMs: 300_000, factor: 2, jitter: 0 }
+
+export function serviceLoadBalancerController(settings: ServiceLoadBalancerSettings): Controller {
+  return {
+    name: 'service-lb-controller',
+    account: 'service-controller',
+    setUp: context => setUp(context, settings),
+  }
+}
+
+function setUp(context: ControllerContext, settings: ServiceLoadBalancerSettings): Reconcile {
+  const { recorder, informer, enqueue } = context
+  const { balancerClass } = settings
+  const allServices = informer(services)
+  const allNodes = informer(nodes)
+  const balancing = new Balancing(settings.connect(context), recorder)
+  const done = new Map<string, Done>()
+  const failures = new Map<string, number>()
+  const concerns = (service: Service): boolean => {
+    return wantsBalancer(service, balancerClass) || hasFinalizer(service, cleanupFinalizer)
+  }
+  allServices.onChange((key, { before, after }) => {
+    const isOurs = [before, after].some(service => service && concerns(service))
+    if ((isOurs || done.has(key)) && !(before && after && isSameService(before, after))) enqueue(key)
+  })
+  allNodes.onChange((_name, { before, after }) => {
+    const known = (node: Node | undefined): string => (node && isBalanced(node) ? nodesKey([node]) : '')
+    if (known(before) !== known(after)) for (const key of done.keys()) enqueue(key)
+  })
+
+  return async ({ key, client, signal }) => {
+    const behind = allNodes.list().filter(isBalanced)
+    const service = allServices.get(key)
+    const before = done.get(key)
+    const plan = planBalancer({ service, done: before, nodes: nodesKey(behind), balancerClass })
+    try {
+      if (before !== undefined && plan === 'forget') {
+        await balancing.forget(before.service, signal)
+        done.delete(key)
+        return { againAfterMs: 0 }
+      }
+      if (service !== undefined) await carryOut(key, plan, { service, behind, client, signal })
+      failures.delete(key)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof BalancerFailure) || signal.aborted) throw error
+      if (service && (plan === 'ensure' || plan === 'clean-up')) {
+        const message = `Error syncing load balancer: ${error.message}`
+        recorder.record(service, { type: 'Warning', reason: 'SyncLoadBalancerFailed', message })
+      }
+      const count = (failures.get(key) ?? 0) + 1
+      failures.set(key, count)
+      return { againAfterMs: backoffMs(count, retry, 0) }
+    }
+  }
+
+  async function carryOut(key: string, plan: BalancerPlan, step: Step): Promise<void> {
+    const before = done.get(key)
+    if (plan === 'ensure') done.set(key, await balancing.ensure(step))
+    if (plan === 'update-nodes' && before) done.set(key, await balancing.updateNodes(step, before))
+    if (plan === 'clean-up') {
+      await balancing.cleanUp(step)
+      done.delete(key)
+    }
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Stateful sets keep pods that are somebody: each has a name and claims of its own, which it gets back when it is made
+ * again. They come one after the other and go in the opposite order, unless the set says that this does not matter.
+ * https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
+ */
+import type { ControllerRevision, StatefulSet } from '#/api/generated/apps/v1.ts'
+import { statefulSets } from '#/api/generated/apps/v1-resources.ts'
+import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
+import type { PersistentVolumeClaim, Pod, PodTemplateSpec } from '#/api/generated/core/v1.ts'
+import { controllerOf, formatKey, isBeingDeleted } from '#/api/metadata.ts'
+import { compileLabelSelector } from '#/api/selector.ts'
+import type { Client } from '#/client/client.ts'
+import type { Informer } from '#/client/informer.ts'
+import { claim } from './claim.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+import { onOwnedChange, orphanIndex, ownedIndex } from './owned.ts'
+import { nextAvailableMs } from './pods.ts'
+import { deleteRevisions, recordRevision, revisionHistory, templateIn } from './revision-history.ts'
+import { slowStart } from './slow-start.ts'
+import { memberName, memberPod, ordinalOf, revisionOf } from './stateful-set/identity.ts'
+import { planStatefulSet, type ReplicaAction, type StatefulSetPlan } from './stateful-set/plan.ts'
+import { planStatus } from './stateful-set/status.ts'
+import { createMember, deleteMember, updateMember, writeClaims, type Writing } from './stateful-set/write.ts'
+
+export const statefulSetController: Controller = {
+  name: 'statefulset-controller',
+  account: 'statefulset-controller',
+  setUp,
+}
+
+function setUp(context: ControllerContext): Reconcile {
+  const { platform, recorder, informer, enqueue } = context
+  const sets = informer(statefulSets)
+  const allPods = informer(pods)
+  const allClaims = informer(persistentVolumeClaims)
+  const owned = ownedIndex(allPods)
+  const orphans = orphanIndex(allPods)
+  const history = revisionHistory(context, statefulSets, sets)
+  sets.onChange(key => enqueue(key))
+  onOwnedChange(allPods, statefulSets, key => enqueue(key))
+  wakeByName({ sets, allPods, allClaims, enqueue })
+
+  return async ({ key, client, signal }) => {
+    const set = sets.get(key)
+    if (set === undefined) return undefined
+    const { uid = '', namespace = '' } = set.metadata ?? {}
+    const revisions = await history.claimed(set, client)
+    const claimed = await claim({
+      client,
+      owner: set,
+      ownerResource: statefulSets,
+      resource: pods,
+      selector: compileLabelSelector(set.spec?.selector),
+      candidates: [...owned.get(uid), ...orphans.get(namespace)],
+      isAdoptable: pod => ordinalOf(set, pod) !== undefined,
+    })
+    const versions = await versionsOf(set, revisions, client)
+    const nowMs = platform.clock.now()
+    const world = { set, pods: claimed, nowMs, ...versions }
+    const claimOf = (name: string): PersistentVolumeClaim | undefined => {
+      return allClaims.get(formatKey({ namespace, name }))
+    }
+    const plan = isBeingDeleted(set) ? nothing : planStatefulSet({ ...world, claimOf })
+    const failure = await perform(plan, versions, { set, client, recorder })
+    const status = planStatus(world)
+    if (status !== set.status) await client.updateStatus(statefulSets, { ...set, status }, { signal })
+    if (!isBeingDeleted(set)) await truncate(revisions, world, client)
+    if (failure) throw failure.error
+    const againAfterMs = nextAvailableMs(claimed, set.spec?.minReadySeconds ?? 0, nowMs)
+    return againAfterMs === undefined ? undefined : { againAfterMs }
+  }
+}
+
+const nothing: StatefulSetPlan = { replicas: [], claims: [], delete: [] }
+
+/**
+ * Names say more than owners here: an orphan, or somebody who takes a member's name, can only be of the set that its
+ * name begins with; and a claim that is gone may be what a member waits for.
+ */
+function wakeByName(world: {
+  readonly sets: Informer<StatefulSet>
+  readonly allPods: Informer<Pod>
+  readonly allClaims: Informer<PersistentVolumeClaim>
+  readonly enqueue: ControllerContext['enqueue']
+}): void {
+  const { sets, allPods, allClaims, enqueue } = world
+  allPods.onChange((_key, { before, after }) => {
+    const pod = after ?? before
+    if (pod === undefined || (after !== undefined && controllerOf(after) !== undefined)) return
+    const parent = memberName(pod.metadata?.name ?? '')?.parent
+    if (parent === undefined) return
+    const key = formatKey({ namespace: pod.metadata?.namespace ?? '', name: parent })
+    if (sets.get(key) !== undefined) enqueue(key)
+  })
+  allClaims.onChange((_key, { before, after }) => {
+    if (before === undefined || after !== undefined) return
+    const { name = '', namespace = '' } = before.metadata ?? {}
+    const owner = memberName(name)?.parent ?? ''
+    // Names of templates and of sets may both have dashes: what follows any of them may be the set.
+    for (let dash = owner.indexOf('-'); dash !== -1; dash = owner.indexOf('-', dash + 1)) {
+      const key = formatKey({ namespace, name: owner.slice(dash + 1) })
+      if (sets.get(key) !== undefined) enqueue(key)
+    }
+  })
+}
+
+/** The revision that the set has, and the one that it is to have. */
+interface Versions {
+  readonly currentRevision: string
+  readonly updateRevision: string
+  readonly templates: { readonly current: PodTemplateSpec; readonly update: PodTemplateSpec }
+  readonly collisionCount: number
+}
+
+/** The label of a revision that has its hash. */
+const hashLabel = 'controller.kubernetes.io/hash'
+
+async function versionsOf(
+  set: StatefulSet,
+  revisions: readonly ControllerRevision[],
+  client: Client,
+): Promise<Versions> {
+  const { currentRevision = '', updateRevision = '', collisionCount = 0 } = set.status ?? {}
+  const template = set.spec?.template ?? {}
+  // What goes needs no revisions, and they may be gone already.
+  if (isBeingDeleted(set)) {
+    const templates = { current: template, update: template }
+    return { currentRevision, updateRevision, templates, collisionCount }
+  }
+  const recorded = await recordRevision({ set, revisions, hashLabel, client })
+  const update = recorded.revision
+  const current = revisions.find(({ metadata }) => metadata?.name === currentRevision) ?? update
+  return {
+    currentRevision: current.metadata?.name ?? '',
+    updateRevision: update.metadata?.name ?? '',
+    templates: { current: templateIn(current) ?? template, update: template },
+    collisionCount: recorded.collisionCount,
+  }
+}
+
+/** Does what is planned until something fails, and says what that was. */
+async function perform(
+  plan: StatefulSetPlan,
+  versions: Versions,
+  writing: Writing,
+): Promise<{ readonly error: unknown } | undefined> {
+  const inTurn = async <T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> => {
+    if (writing.set.spec?.podManagementPolicy !== 'Parallel') {
+      for (const item of items) await act(item)
+      return
+    }
+    const { error } = await slowStart(items.length, index => act(items[index]!))
+    if (error !== undefined) throw error
+  }
+  try {
+    await inTurn(plan.replicas, action => performOn(action, versions, writing))
+    await inTurn(plan.claims, claims => writeClaims(writing, undefined, claims))
+    await inTurn(plan.delete, pod => deleteMember(writing, pod))
+  } catch (error) {
+    return { error }
+  }
+  return undefined
+}
+
+async function performOn(action: ReplicaAction, versions: Versions, writing: Writing): Promise<void> {
+  if (action.do === 'delete') return deleteMember(writing, action.pod)
+  if (action.do === 'repair') {
+    const { pod, isChanged, claims } = action
+    return isChanged ? updateMember(writing, pod, claims) : writeClaims(writing, pod, claims)
+  }
+  const { ordinal, claims } = action
+  const revision = action.revision === 'current' ? versions.currentRevision : versions.updateRevision
+  const template = versions.templates[action.revision]
+  return createMember(writing, memberPod(writing.set, { ordinal, template, revision }), claims)
+}
+
+/** Keeps so many revisions that no pod has. */
+async function truncate(
+  revisions: readonly ControllerRevision[],
+  world: Versions & { readonly set: StatefulSet; readonly pods: readonly Pod[] },
+  client: Client,
+): Promise<void> {
+  const { set, pods: members, currentRevision, updateRevision } = world
+  const limit = set.spec?.revisionHistoryLimit ?? 10
+  const live = new Set([currentRevision, updateRevision, ...members.map(revisionOf)])
+  const past = revisions.filter(({ metadata }) => !live.has(metadata?.name ?? ''))
+  // A negative limit is none.
+  if (limit >= 0) await deleteRevisions(client, past.slice(0, Math.max(0, past.length - limit)))
+}

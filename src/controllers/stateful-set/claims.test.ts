@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { StatefulSet } from '#/api/generated/apps/v1.ts'
+import type { PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
+import type { OwnerReference } from '#/api/metadata.ts'
+import { hasLeftoverClaim, planClaims, type ClaimsPlan } from './claims.ts'
+
+function setOf(whenDeleted: string, whenScaled: string): StatefulSet {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { namespace: 'default', name: 'web', uid: 'set' },
+    spec: {
+      selector: { matchLabels: { app: 'web' } },
+      template: {},
+      persistentVolumeClaimRetentionPolicy: { whenDeleted, whenScaled },
+      volumeClaimTemplates: [{ metadata: { name: 'data', labels: { app: 'x', kept: 'yes' } } }],
+    },
+  }
+}
+
+const pod: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace: 'default', name: 'web-1', uid: 'pod' },
+}
+
+const references: Readonly<Record<string, OwnerReference>> = {
+  'set': { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: 'set', controller: true },
+  'old-set': { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: 'old-set', controller: true },
+  'pod': { apiVersion: 'v1', kind: 'Pod', name: 'web-1', uid: 'pod', controller: true },
+  'old-pod': { apiVersion: 'v1', kind: 'Pod', name: 'web-1', uid: 'old-pod', controller: true },
+  'mere-set': { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: 'set' },
+  'friend': { apiVersion: 'v1', kind: 'ConfigMap', name: 'friend', uid: 'friend' },
+  'other': { apiVersion: 'v1', kind: 'Database', name: 'other', uid: 'other', controller: true },
+}
+
+function claimOf(owners: string): PersistentVolumeClaim {
+  const ownerReferences = owners === '' ? [] : owners.split(' ').map(name => references[name]!)
+  return { metadata: { namespace: 'default', name: 'data-web-1', ownerReferences } }
+}
+
+interface Scenario {
+  /** whenDeleted, whenScaled. */
+  readonly policy: 'Retain Retain' | 'Delete Retain' | 'Retain Delete' | 'Delete Delete'
+  readonly isSurplus?: boolean
+  /** Absent when there is none. */
+  readonly owners?: string
+}
+
+function planned({ policy, isSurplus = false, owners }: Scenario): ClaimsPlan {
+  const [whenDeleted = '', whenScaled = ''] = policy.split(' ')
+  const claim = owners === undefined ? undefined : claimOf(owners)
+  const set = setOf(whenDeleted, whenScaled)
+  return planClaims({ set, ordinal: 1, isSurplus, pod, claimOf: () => claim })
+}
+
+/** The owners after the plan, as uids; `same` when nothing changes. */
+function check(scenario: Scenario, expected: string): void {
+  const { create, update } = planned(scenario)
+  const [claim] = scenario.owners === undefined ? create : update
+  const owners = claim?.metadata?.ownerReferences ?? []
+  for (const { uid, controller } of owners) assert.ok(controller === true || uid === 'friend')
+  const actual = claim === undefined ? 'same' : owners.map(({ uid }) => uid).join(' ')
+  assert.equal(actual, expected, JSON.stringify(scenario))
+}
+
+test('claims are owned as the policy says', () => {
+  check({ policy: 'Retain Retain' }, '')
+  check({ policy: 'Delete Retain' }, 'set')
+  check({ policy: 'Retain Delete' }, '')
+  check({ policy: 'Delete Delete' }, 'set')
+  check({ policy: 'Retain Retain', owners: 'set' }, '')
+  check({ policy: 'Retain Retain', owners: 'pod friend' }, 'friend')
+  check({ policy: 'Retain Retain', owners: 'other' }, 'same')
+  check({ policy: 'Delete Retain', owners: '' }, 'set')
+  check({ policy: 'Delete Retain', owners: 'friend mere-set' }, 'friend set')
+  check({ policy: 'Delete Retain', owners: 'set', isSurplus: true }, 'same')
+  check({ policy: 'Retain Delete', owners: '', isSurplus: true }, 'pod')
+  check({ policy: 'Retain Delete', owners: 'pod' }, '')
+  check({ policy: 'Delete Delete', owners: 'set', isSurplus: true }, 'pod')
+  check({ policy: 'Delete Delete', owners: 'pod' }, 'set')
+  check({ policy: 'Delete Delete', owners: 'pod', isSurplus: true }, 'same')
+})
+
+test('claims of those before, and of others, are left alone', () => {
+  check({ policy: 'Delete Delete', owners: 'old-pod' }, 'same')
+  check({ policy: 'Delete Delete', owners: 'old-set' }, 'same')
+  check({ policy: 'Delete Delete', owners: 'other' }, 'same')
+  check({ policy: 'Delete Retain', owners: 'other mere-set' }, 'other')
+  assert.deepEqual(planned({ policy: 'Delete Retain', owners: 'other' }).conflicting, ['data-web-1'])
+  assert.deepEqual(planned({ policy: 'Retain Retain', owners: 'other' }).conflicting, [])
+})
+
+test('a claim that goes with an earlier pod is not for the next one', () => {
+  const newPod = { metadata: { name: 'web-1' } }
+  const isLeftover = (whenScaled: string, owners: string): boolean => {
+    const set = setOf('Retain', whenScaled)
+    return hasLeftoverClaim({ set, ordinal: 1, pod: newPod, claimOf: () => claimOf(owners) })
+  }
+  assert.equal(isLeftover('Delete', 'pod'), true)
+  assert.equal(isLeftover('Delete', 'set'), false)
+  assert.equal(isLeftover('Delete', ''), false)
+  assert.equal(isLeftover('Retain', 'pod'), false)
+})
+
+test('a new claim is of the template, found by the selector of the set', () => {
+  const [claim] = planned({ policy: 'Retain Retain' }).create
+  assert.deepEqual(claim?.metadata, {
+    namespace: 'default',
+    name: 'data-web-1',
+    labels: { app: 'web', kept: 'yes' },
+  })
+  const set = setOf('Retain', 'Retain')
+  const going = { metadata: { name: 'data-web-1', deletionTimestamp: 'now' } }
+  const plan = planClaims({ set, ordinal: 1, isSurplus: false, pod, claimOf: () => going })
+  assert.deepEqual(plan.going, ['data-web-1'])
+})

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memberName } from './identity.ts'
+
+test('names of members say which set and which ordinal', () => {
+  const cases: Readonly<Record<string, string>> = {
+    'web-0': 'web 0',
+    'web-10': 'web 10',
+    'my-web-7': 'my-web 7',
+    'web-2147483647': 'web 2147483647',
+    'web-2147483648': '',
+    'web-99999999999999999999': '',
+    'web-01': '',
+    'web-': '',
+    'web': '',
+    '-1': '',
+    'web-1x': '',
+    'web--1': 'web- 1',
+    '': '',
+  }
+  for (const [name, expected] of Object.entries(cases)) {
+    const member = memberName(name)
+    assert.equal(member ? `${member.parent} ${member.ordinal}` : '', expected, name)
+  }
+})

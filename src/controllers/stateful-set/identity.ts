@@ -1,0 +1,109 @@
+/** Who the pods of a set are: their ordinal gives them their name, and with it their network name and claims. */
+import type { StatefulSet } from '#/api/generated/apps/v1.ts'
+import type { PersistentVolumeClaim, Pod, PodTemplateSpec, Volume } from '#/api/generated/core/v1.ts'
+import { int32Max } from '#/api/int64.ts'
+import { podFromTemplate } from '../pods.ts'
+
+export interface MemberName {
+  /** Of the set. */
+  readonly parent: string
+  readonly ordinal: number
+}
+
+/** What the name of a pod says, if it is the name of a member of a set. */
+export function memberName(podName: string): MemberName | undefined {
+  const dash = podName.lastIndexOf('-')
+  const digits = podName.slice(dash + 1)
+  // Another spelling of a number would be another pod with the same ordinal.
+  if (dash < 1 || !/^(?:0|[1-9][0-9]{0,9})$/.test(digits) || Number(digits) > int32Max) return undefined
+  return { parent: podName.slice(0, dash), ordinal: Number(digits) }
+}
+
+/** Undefined when the pod is no member. */
+export function ordinalOf(set: StatefulSet, pod: Pod): number | undefined {
+  const member = memberName(pod.metadata?.name ?? '')
+  return member !== undefined && member.parent === set.metadata?.name ? member.ordinal : undefined
+}
+
+export function podName(set: StatefulSet, ordinal: number): string {
+  return `${set.metadata?.name}-${ordinal}`
+}
+
+/** The pod says which revision it is of, by name. */
+const revisionLabel = 'controller-revision-hash'
+
+export function revisionOf(pod: Pod): string {
+  return pod.metadata?.labels?.[revisionLabel] ?? ''
+}
+
+export interface NewMember {
+  readonly ordinal: number
+  readonly template: PodTemplateSpec
+  /** The name of the revision that has the template. */
+  readonly revision: string
+}
+
+export function memberPod(set: StatefulSet, { ordinal, template, revision }: NewMember): Pod {
+  const name = podName(set, ordinal)
+  const { metadata, spec } = podFromTemplate(template, set)
+  return {
+    metadata: {
+      ...metadata,
+      name,
+      labels: { ...metadata?.labels, ...identityLabels(set, ordinal), [revisionLabel]: revision },
+    },
+    spec: {
+      containers: [],
+      ...spec,
+      hostname: name,
+      ...(set.spec?.serviceName && { subdomain: set.spec.serviceName }),
+      ...withClaimVolumes(set, ordinal, spec?.volumes),
+    },
+  }
+}
+
+/** A pod that is a member by its name, with what belongs to that; the same when it has all of it. */
+export function withIdentity(set: StatefulSet, pod: Pod, ordinal: number): Pod {
+  const labels = identityLabels(set, ordinal)
+  const isNamed = pod.metadata?.labels?.[podNameLabel] === labels[podNameLabel]
+  const isStored = claimVolumes(set, ordinal).every(({ name, persistentVolumeClaim }) => {
+    const volume = pod.spec?.volumes?.find(each => each.name === name)
+    return volume?.persistentVolumeClaim?.claimName === persistentVolumeClaim?.claimName
+  })
+  if (isNamed && isStored) return pod
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, labels: { ...pod.metadata?.labels, ...labels } },
+    spec: { containers: [], ...pod.spec, ...withClaimVolumes(set, ordinal, pod.spec?.volumes) },
+  }
+}
+
+const podNameLabel = 'statefulset.kubernetes.io/pod-name'
+const podIndexLabel = 'apps.kubernetes.io/pod-index'
+
+function identityLabels(set: StatefulSet, ordinal: number): Readonly<Record<string, string>> {
+  return { [podNameLabel]: podName(set, ordinal), [podIndexLabel]: String(ordinal) }
+}
+
+/** The claims of a pod as its volumes, in place of volumes that have the same names. */
+function withClaimVolumes(
+  set: StatefulSet,
+  ordinal: number,
+  volumes: readonly Volume[] = [],
+): { readonly volumes?: readonly Volume[] } {
+  const claimed = claimVolumes(set, ordinal)
+  const names = new Set(claimed.map(volume => volume.name))
+  const all = [...claimed, ...volumes.filter(volume => !names.has(volume.name))]
+  return all.length === 0 ? {} : { volumes: all }
+}
+
+function claimVolumes(set: StatefulSet, ordinal: number): readonly Volume[] {
+  return (set.spec?.volumeClaimTemplates ?? []).map(template => ({
+    name: template.metadata?.name ?? '',
+    persistentVolumeClaim: { claimName: claimName(set, template, ordinal) },
+  }))
+}
+
+export function claimName(set: StatefulSet, template: PersistentVolumeClaim, ordinal: number): string {
+  return `${template.metadata?.name}-${set.metadata?.name}-${ordinal}`
+}

@@ -1,0 +1,68 @@
+import type { StatefulSet } from '#/api/generated/apps/v1.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { isPodAvailable, isPodReady } from '../pods.ts'
+import { ordinalOf } from './identity.ts'
+
+/** A place in the set, by its ordinal, and the pod that has it. */
+export interface Slot {
+  readonly ordinal: number
+  readonly pod: Pod | undefined
+}
+
+export interface Member extends Slot {
+  readonly pod: Pod
+}
+
+export interface Layout {
+  /** For each pod that is wanted and there, and for the first ones that are missing; in order. */
+  readonly slots: readonly Slot[]
+  /** Not all that are missing have a slot. */
+  readonly isCut: boolean
+  /** Members that the set wants no more, the highest first. */
+  readonly surplus: readonly Member[]
+}
+
+/** Pods that one pass makes; the next pass does the rest. */
+const missingMax = 500
+
+export function layOut(set: StatefulSet, pods: readonly Pod[]): Layout {
+  const start = set.spec?.ordinals?.start ?? 0
+  const end = start + (set.spec?.replicas ?? 1)
+  const members = membersOf(set, pods)
+  const wanted = members.filter(({ ordinal }) => ordinal >= start && ordinal < end)
+  const taken = new Set(wanted.map(({ ordinal }) => ordinal))
+  const missing: Slot[] = []
+  for (let ordinal = start; ordinal < end && missing.length < missingMax; ordinal++) {
+    if (!taken.has(ordinal)) missing.push({ ordinal, pod: undefined })
+  }
+  return {
+    slots: [...wanted, ...missing].toSorted((left, right) => left.ordinal - right.ordinal),
+    isCut: wanted.length + missing.length < end - start,
+    surplus: members
+      .filter(({ ordinal }) => !taken.has(ordinal))
+      .toSorted((left, right) => right.ordinal - left.ordinal),
+  }
+}
+
+function membersOf(set: StatefulSet, pods: readonly Pod[]): readonly Member[] {
+  return pods.flatMap(pod => {
+    const ordinal = ordinalOf(set, pod)
+    return ordinal === undefined ? [] : { ordinal, pod }
+  })
+}
+
+export function isRunningAndReady(pod: Pod): boolean {
+  return pod.status?.phase === 'Running' && isPodReady(pod)
+}
+
+/** Whether others may go on because this pod is well. */
+export function isHealthy(pod: Pod, set: StatefulSet, nowMs: number): boolean {
+  return isRunningAndReady(pod) && !isUnavailable(pod, set, nowMs)
+}
+
+/** Whether it counts as missing while an update goes on. */
+export function isUnavailable(pod: Pod | undefined, set: StatefulSet, nowMs: number): boolean {
+  if (pod === undefined || isBeingDeleted(pod)) return true
+  return !isPodAvailable(pod, set.spec?.minReadySeconds ?? 0, nowMs)
+}

@@ -1,0 +1,105 @@
+/**
+ * Drives pods from nodes whose taints they do not tolerate, at once or when the time is over for which they do.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-based-evictions
+ */
+import { isApiError } from '#/api/errors.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { isBeingDeleted, keyOf, parseKey } from '#/api/metadata.ts'
+import { formatTime } from '#/api/time.ts'
+import { withCondition } from './conditions.ts'
+import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import { tolerationMs } from './taint-eviction/toleration-ms.ts'
+
+export const taintEvictionController: Controller = {
+  name: 'taint-eviction-controller',
+  account: 'node-controller',
+  component: 'taint-eviction-controller',
+  workers: 8,
+  setUp,
+}
+
+/** A pod that stays for a time, and the taints since when. */
+interface Stay {
+  readonly uid: string
+  readonly sinceMs: number
+}
+
+function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Reconcile {
+  const { clock } = platform
+  const allNodes = informer(nodes)
+  const allPods = informer(pods)
+  const byNode = allPods.index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
+  /** Pods on tainted nodes that tolerate it for a time. */
+  const stays = new Map<string, Stay>()
+  allNodes.onChange((name, { before, after }) => {
+    if (equalJson(before?.spec?.taints, after?.spec?.taints)) return
+    for (const key of byNode.keys(name)) enqueue(key)
+  })
+  allPods.onChange((key, { before, after }) => {
+    if (after === undefined) stays.delete(key)
+    else if (isPlaced(after) && !(before !== undefined && isPlaced(before) && isSameStay(before, after)))
+      enqueue(key)
+  })
+
+  return async ({ key, client }) => {
+    const pod = allPods.get(key)
+    if (pod === undefined || !isPlaced(pod) || isBeingDeleted(pod)) return undefined
+    const taints = (allNodes.get(pod.spec?.nodeName ?? '')?.spec?.taints ?? []).filter(isDriving)
+    const staysMs = tolerationMs(taints, pod.spec?.tolerations ?? [])
+    const uid = pod.metadata?.uid ?? ''
+    const stay = stays.get(key)
+    if (staysMs === Infinity) {
+      if (stay !== undefined && stays.delete(key) && taints.length === 0)
+        record(pod, `Cancelling deletion of Pod ${key}`)
+      return undefined
+    }
+    const sinceMs = stay?.uid === uid ? stay.sinceMs : clock.monotonicMs()
+    const leftMs = sinceMs + staysMs - clock.monotonicMs()
+    if (leftMs > 0) {
+      stays.set(key, { uid, sinceMs })
+      return { againAfterMs: leftMs }
+    }
+    stays.delete(key)
+    record(pod, `Marking for deletion Pod ${keyOf(pod)}`)
+    return evict(pod, client)
+  }
+
+  function record(pod: Pod, message: string): void {
+    recorder.record(pod, { type: 'Normal', reason: 'TaintManagerEviction', message })
+  }
+
+  async function evict(pod: Pod, client: Work['client']): Promise<void> {
+    const conditions = withCondition(pod.status?.conditions, {
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'DeletionByTaintManager',
+      message: 'Taint manager: deleting due to NoExecute taint',
+      lastTransitionTime: formatTime(clock.now()),
+    })
+    try {
+      if (conditions !== pod.status?.conditions) {
+        await client.updateStatus(pods, { ...pod, status: { ...pod.status, conditions } })
+      }
+      await client.delete(pods, parseKey(keyOf(pod)), { preconditions: { uid: pod.metadata?.uid ?? '' } })
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error
+    }
+  }
+}
+
+function isPlaced({ spec }: Pod): boolean {
+  return spec?.nodeName !== undefined && spec.nodeName !== ''
+}
+
+function isSameStay(before: Pod, after: Pod): boolean {
+  return (
+    before.metadata?.uid === after.metadata?.uid &&
+    equalJson(before.spec?.tolerations, after.spec?.tolerations)
+  )
+}
+
+function isDriving({ effect }: { readonly effect: string }): boolean {
+  return effect === 'NoExecute'
+}

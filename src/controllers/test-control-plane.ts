@@ -1,0 +1,131 @@
+/**
+ * Controllers on a real API server for a test: memory store, virtual time, no sockets, no nodes. The test plays the
+ * parts that are missing, by writing the status of pods and nodes.
+ */
+import type { TestContext } from 'node:test'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import { ApiServer, type ApiServerOptions } from '#/apiserver/api-server.ts'
+import { clientOf, type Client } from '#/client/client.ts'
+import { inProcessTransport } from '#/client/in-process.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { Simulation } from '#/platform/simulated.ts'
+import { MemoryStore } from '#/store/memory.ts'
+import type { Controller } from './controller.ts'
+import { ControllerManager } from './controller-manager.ts'
+
+export interface TestControlPlane {
+  readonly platform: Platform
+  readonly simulation: Simulation
+  /** Of an administrator. Its promises come true inside `run` only. */
+  readonly client: Client
+  /** Of somebody else. */
+  readonly clientAs: (username: string, groups: readonly string[]) => Client
+  /** Time passes while the promise is under way. */
+  readonly run: <T>(promise: Promise<T>) => Promise<T>
+  /** Lets happen all that follows by itself within a second. */
+  readonly settle: () => Promise<void>
+  readonly advance: (ms: number) => Promise<void>
+  /** Shorthands for what tests do all the time; each runs to its end, and what follows from it too. */
+  readonly create: <T extends KubernetesObject>(resource: Resource<T>, object: T) => Promise<T>
+  readonly list: <T extends KubernetesObject>(
+    resource: Resource<T>,
+    namespace?: string,
+  ) => Promise<readonly T[]>
+  /** Writes what the function makes of the object as it is now; the status too, when that differs. */
+  readonly change: <T extends KubernetesObject>(
+    resource: Resource<T>,
+    key: string,
+    change: (object: T) => T,
+  ) => Promise<T>
+  readonly changeStatus: <T extends KubernetesObject>(
+    resource: Resource<T>,
+    key: string,
+    change: (object: T) => T,
+  ) => Promise<T>
+}
+
+export interface TestControlPlaneOptions {
+  readonly seed?: number
+  readonly admission?: NonNullable<ApiServerOptions['admission']>
+  readonly authentication?: NonNullable<ApiServerOptions['authentication']>
+}
+
+export async function startTestControlPlane(
+  t: Pick<TestContext, 'after'>,
+  controllers: readonly Controller[],
+  { seed = 1, ...serverOptions }: TestControlPlaneOptions = {},
+): Promise<TestControlPlane> {
+  const simulation = new Simulation({ seed })
+  const platform = simulation.host('control-plane')
+  const run = <T>(promise: Promise<T>): Promise<T> => simulation.run(promise)
+  const store = await run(MemoryStore.open({ platform }))
+  const server = await run(
+    ApiServer.start({ platform, store, build: { version: '0.0.0' }, ...serverOptions }),
+  )
+  const clientAs = (username: string, groups: readonly string[]): Client => {
+    const transport = inProcessTransport({
+      handle: server.handle,
+      user: { username, groups: [...groups, 'system:authenticated'] },
+    })
+    return clientOf({ platform, transport, userAgent: username })
+  }
+  const client = clientAs('kubernetes-admin', ['system:masters'])
+  const manager = new ControllerManager({
+    platform,
+    controllers,
+    client: clientAs('system:kube-controller-manager', []),
+    clientFor: account => {
+      const groups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system']
+      return clientAs(`system:serviceaccount:kube-system:${account}`, groups)
+    },
+  })
+  const stopping = new AbortController()
+  const running = manager.run(stopping.signal)
+  t.after(async () => {
+    stopping.abort()
+    await run(running)
+    await run(server.stop())
+  })
+  const settle = (): Promise<void> => simulation.advance(settleMs)
+  await settle()
+  return {
+    platform,
+    simulation,
+    client,
+    clientAs,
+    run,
+    settle,
+    advance: ms => simulation.advance(ms),
+    ...shorthands(client, run, settle),
+  }
+}
+
+/** Virtual: long enough for what happens at once, and for the first retries. */
+const settleMs = 1_000
+
+function shorthands(
+  client: Client,
+  run: TestControlPlane['run'],
+  settle: () => Promise<void>,
+): Pick<TestControlPlane, 'create' | 'list' | 'change' | 'changeStatus'> {
+  const settled = async <T>(promise: Promise<T>): Promise<T> => {
+    const result = await run(promise)
+    await settle()
+    return result
+  }
+  const at = (key: string): { readonly namespace?: string; readonly name: string } => {
+    const [first = '', second] = key.split('/')
+    return second === undefined ? { name: first } : { namespace: first, name: second }
+  }
+  return {
+    create: (resource, object) => settled(client.create(resource, object)),
+    list: async (resource, namespace) => (await run(client.list(resource, { namespace }))).items,
+    change: async (resource, key, change) => {
+      return settled(client.update(resource, change(await run(client.get(resource, at(key))))))
+    },
+    changeStatus: async (resource, key, change) => {
+      return settled(client.updateStatus(resource, change(await run(client.get(resource, at(key))))))
+    },
+  }
+}

@@ -1,0 +1,52 @@
+/** For tests: a controller whose process dies between two writes, once, and begins anew with nothing in its memory. */
+import type { Client } from '#/client/client.ts'
+import type { Controller } from './controller.ts'
+
+export interface CrashingController {
+  readonly controller: Controller
+  /** Whether it has come to that. */
+  readonly hasCrashed: () => boolean
+}
+
+/** The last write arrives, but nobody learns that. */
+export function crashingController(controller: Controller, writes: number): CrashingController {
+  let left = writes
+  let isCrashed = false
+  const dying = async <R>(write: () => Promise<R>): Promise<R> => {
+    if (left === 0) throw new Error('there is nobody any more')
+    left--
+    const result = await write()
+    if (left === 0) throw new Error('died')
+    return result
+  }
+  const dyingClient = (client: Client): Client => ({
+    ...client,
+    create: (resource, object, options) => dying(() => client.create(resource, object, options)),
+    update: (resource, object, options) => dying(() => client.update(resource, object, options)),
+    updateStatus: (resource, object, options) => dying(() => client.updateStatus(resource, object, options)),
+    patch: (resource, at, patch, options) => dying(() => client.patch(resource, at, patch, options)),
+    apply: (resource, object, options) => dying(() => client.apply(resource, object, options)),
+    delete: (resource, at, options) => dying(() => client.delete(resource, at, options)),
+  })
+  return {
+    hasCrashed: () => isCrashed,
+    controller: {
+      ...controller,
+      setUp: context => {
+        let reconcile = controller.setUp(context)
+        return async work => {
+          if (isCrashed) return reconcile(work)
+          try {
+            return await reconcile({ ...work, client: dyingClient(work.client) })
+          } catch (error) {
+            if (left === 0) {
+              isCrashed = true
+              reconcile = controller.setUp(context)
+            }
+            throw error
+          }
+        }
+      },
+    },
+  }
+}

@@ -1,0 +1,62 @@
+/** What tests with workloads do in the place of the scheduler and the kubelet. */
+import { isApiError } from '#/api/errors.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import { isBeingDeleted, keyOf } from '#/api/metadata.ts'
+import { formatTime } from '#/api/time.ts'
+import { isPodFinished, isPodReady } from './pods.ts'
+import type { TestControlPlane } from './test-control-plane.ts'
+
+/** The pod as it is when it runs and is ready since now, or not ready. */
+export function runningPod(pod: Pod, nowMs: number, ready: 'True' | 'False' = 'True'): Pod {
+  const lastTransitionTime = formatTime(nowMs)
+  const conditions = [{ type: 'Ready', status: ready, lastTransitionTime }]
+  return { ...pod, status: { ...pod.status, phase: 'Running', conditions } }
+}
+
+/** All pods that should run become ready; says how many did. */
+export async function runPods(
+  plane: TestControlPlane,
+  isMeant: (pod: Pod) => boolean = () => true,
+): Promise<number> {
+  const waiting = (await plane.list(pods)).filter(pod => {
+    return !isPodReady(pod) && !isPodFinished(pod) && !isBeingDeleted(pod) && isMeant(pod)
+  })
+  const nowMs = plane.platform.clock.now()
+  for (const pod of waiting) {
+    try {
+      await plane.run(plane.client.updateStatus(pods, runningPod(pod, nowMs)))
+    } catch (error) {
+      // One that became ready may have made another superfluous.
+      if (!isApiError(error, 'NotFound') && !isApiError(error, 'Conflict')) throw error
+    }
+  }
+  await plane.settle()
+  return waiting.length
+}
+
+/** Pods become ready, again and again, until no more come. */
+export async function runAllPods(plane: TestControlPlane): Promise<void> {
+  while ((await runPods(plane)) > 0);
+}
+
+/** Binds a pod to a node, so that it goes in two steps when it is deleted. */
+export async function bindPod(plane: TestControlPlane, pod: Pod, nodeName: string): Promise<void> {
+  const { namespace, name = '' } = pod.metadata ?? {}
+  const binding = { metadata: { namespace, name }, target: { kind: 'Node', name: nodeName } }
+  await plane.run(plane.client.createSubresource(pods, { namespace, name, subresource: 'binding' }, binding))
+  await plane.settle()
+}
+
+/** Pods that are on their way out go. */
+export async function stopPods(
+  plane: TestControlPlane,
+  isMeant: (pod: Pod) => boolean = () => true,
+): Promise<void> {
+  const leaving = (await plane.list(pods)).filter(pod => isBeingDeleted(pod) && isMeant(pod))
+  for (const pod of leaving) {
+    const [namespace, name = ''] = keyOf(pod).split('/')
+    await plane.run(plane.client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 }))
+  }
+  await plane.settle()
+}

@@ -1,0 +1,30 @@
+/** Pods and revisions in few words, for tests of those who care for each of them. */
+import { controllerRevisions } from '#/api/generated/apps/v1-resources.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { isPodReady } from './pods.ts'
+import type { TestControlPlane } from './test-control-plane.ts'
+import { runningPod } from './test-pods.ts'
+
+/** Each pod as the function writes it, with a star after those that are ready; sorted. */
+export async function showPods(plane: TestControlPlane, write: (pod: Pod) => string): Promise<string> {
+  const all = await plane.list(pods)
+  return all
+    .map(pod => `${write(pod)}${isPodReady(pod) ? '*' : ''}`)
+    .toSorted()
+    .join(' ')
+}
+
+export async function setReady(
+  plane: TestControlPlane,
+  key: string,
+  ready: 'True' | 'False' = 'True',
+): Promise<void> {
+  await plane.changeStatus(pods, key, pod => runningPod(pod, plane.platform.clock.now(), ready))
+}
+
+/** The numbers of all revisions there are, the smallest first. */
+export async function revisionNumbers(plane: TestControlPlane): Promise<readonly number[]> {
+  const all = await plane.list(controllerRevisions)
+  return all.map(({ revision }) => Number(revision)).toSorted((left, right) => left - right)
+}

@@ -1,0 +1,36 @@
+/**
+ * Deletes tokens with which machines join a cluster when they have expired.
+ * https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/
+ */
+import { isApiError } from '#/api/errors.ts'
+import { secrets } from '#/api/generated/core/v1-resources.ts'
+import { expiresAtMs, isBootstrapToken } from './bootstrap-tokens/bootstrap-token.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+
+export const tokenCleanerController: Controller = {
+  name: 'token-cleaner-controller',
+  account: 'token-cleaner',
+  setUp,
+}
+
+function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
+  const allSecrets = informer(secrets)
+  allSecrets.onChange((key, { after }) => {
+    if (after !== undefined && isBootstrapToken(after)) enqueue(key)
+  })
+
+  return async ({ key, namespace, name, client, signal }) => {
+    const secret = allSecrets.get(key)
+    if (secret === undefined || !isBootstrapToken(secret)) return undefined
+    const againAfterMs = expiresAtMs(secret) - platform.clock.now()
+    if (againAfterMs === Infinity) return undefined
+    if (againAfterMs > 0) return { againAfterMs }
+    const preconditions = { uid: secret.metadata?.uid ?? '' }
+    try {
+      await client.delete(secrets, { namespace, name }, { preconditions, signal })
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Finished jobs that say how long they want to be seen are deleted after that, and their pods with them.
+ * https://kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished/
+ */
+import { isApiError } from '#/api/errors.ts'
+import { jobs } from '#/api/generated/batch/v1-resources.ts'
+import type { Job } from '#/api/generated/batch/v1.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { parseTime } from '#/api/time.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+import { finishedCondition } from './finished-jobs.ts'
+
+export const ttlAfterFinishedController: Controller = {
+  name: 'ttl-after-finished-controller',
+  account: 'ttl-after-finished-controller',
+  setUp,
+}
+
+function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
+  const allJobs = informer(jobs)
+  allJobs.onChange((key, { after }) => {
+    if (after !== undefined && expiresAtMs(after) !== undefined) enqueue(key)
+  })
+  const remainingMs = (job: Job | undefined): number | undefined => {
+    const expiresMs = job && expiresAtMs(job)
+    return expiresMs === undefined ? undefined : expiresMs - platform.clock.now()
+  }
+
+  return async ({ key, namespace, name, client }) => {
+    const soonMs = remainingMs(allJobs.get(key))
+    if (soonMs === undefined) return undefined
+    if (soonMs > 0) return { againAfterMs: soonMs }
+    // Somebody may have given it more time just now.
+    const job = await client.find(jobs, { namespace, name })
+    const leftMs = remainingMs(job)
+    if (leftMs === undefined) return undefined
+    if (leftMs > 0) return { againAfterMs: leftMs }
+    const { uid = '', resourceVersion = '' } = job?.metadata ?? {}
+    try {
+      const preconditions = { uid, resourceVersion }
+      await client.delete(jobs, { namespace, name }, { propagationPolicy: 'Foreground', preconditions })
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error
+    }
+    return undefined
+  }
+}
+
+/** Undefined when the job stays, or goes already. */
+function expiresAtMs(job: Job): number | undefined {
+  const ttlSeconds = job.spec?.ttlSecondsAfterFinished
+  if (ttlSeconds === undefined || isBeingDeleted(job)) return undefined
+  const finishedMs = parseTime(finishedCondition(job)?.lastTransitionTime ?? '')
+  return finishedMs === undefined ? undefined : finishedMs + ttlSeconds * 1_000
+}

@@ -1,0 +1,72 @@
+/**
+ * Classes of volume attributes do not go while a claim or a volume has them, wants them, or is on its way to them.
+ * https://kubernetes.io/docs/concepts/storage/volume-attributes-classes/
+ */
+import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
+import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
+import { volumeAttributesClasses } from '#/api/generated/storage/v1-resources.ts'
+import {
+  hasFinalizer,
+  isBeingDeleted,
+  withFinalizer,
+  withoutFinalizer,
+  type KubernetesObject,
+} from '#/api/metadata.ts'
+import type { Informer } from '#/client/informer.ts'
+import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+
+export const volumeAttributesClassProtectionController: Controller = {
+  name: 'volumeattributesclass-protection-controller',
+  account: 'volumeattributesclass-protection-controller',
+  setUp,
+}
+
+const finalizer = 'kubernetes.io/vac-protection'
+
+function setUp({ informer, enqueue }: ControllerContext): Reconcile {
+  const classes = informer(volumeAttributesClasses)
+  const users = [
+    usersOf(informer(persistentVolumes), classesOfVolume, enqueue),
+    usersOf(informer(persistentVolumeClaims), classesOfClaim, enqueue),
+  ]
+  classes.onChange((name, { after }) => {
+    if (after !== undefined && isBeingDeleted(after) === hasFinalizer(after, finalizer)) enqueue(name)
+  })
+
+  return async ({ key: name, client }) => {
+    const found = classes.get(name)
+    if (found === undefined || isBeingDeleted(found) !== hasFinalizer(found, finalizer)) return undefined
+    if (!isBeingDeleted(found)) await client.update(volumeAttributesClasses, withFinalizer(found, finalizer))
+    else if (users.every(index => index.keys(name).length === 0))
+      await client.update(volumeAttributesClasses, withoutFinalizer(found, finalizer))
+    return undefined
+  }
+}
+
+/** Objects by the classes that they use; a class that one of them lets go is looked at. */
+function usersOf<T extends KubernetesObject>(
+  informer: Informer<T>,
+  classesOf: (object: T) => readonly string[],
+  enqueue: (name: string) => void,
+): Pick<ObjectIndex<T>, 'keys'> {
+  informer.onChange((_key, { before, after }) => {
+    if (before === undefined) return
+    const kept = after === undefined ? [] : classesOf(after)
+    for (const name of classesOf(before)) if (!kept.includes(name)) enqueue(name)
+  })
+  return informer.index('attributes class', classesOf)
+}
+
+function classesOfVolume({ spec }: PersistentVolume): readonly string[] {
+  return spec?.volumeAttributesClassName ? [spec.volumeAttributesClassName] : []
+}
+
+function classesOfClaim({ spec, status }: PersistentVolumeClaim): readonly string[] {
+  const names = [
+    spec?.volumeAttributesClassName,
+    status?.currentVolumeAttributesClassName,
+    status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
+  ]
+  return [...new Set(names.flatMap(name => name || []))]
+}
