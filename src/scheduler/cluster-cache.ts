@@ -1,0 +1,169 @@
+/**
+ * What the scheduler knows of nodes and the pods on them: what informers tell, and the pods that it has placed itself
+ * and that nobody else knows of yet. Snapshots of it cost what has changed since the last one.
+ */
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { ImageStates } from './cluster-cache/image-states.ts'
+import { zoneOrder } from './cluster-cache/zone-order.ts'
+import { nodeInfoOf, withNode, withoutPod, withPod, type NodeInfo } from './node-info.ts'
+import { podInfoOf, type PodInfo } from './pod-info.ts'
+import { emptySnapshot, Snapshot } from './snapshot.ts'
+
+interface PlacedPod {
+  readonly node: string
+  readonly info: PodInfo
+  /** Nobody but us has said so. */
+  readonly isAssumed: boolean
+}
+
+export class ClusterCache {
+  readonly #nodes = new Map<string, NodeInfo>()
+  /** By uid. */
+  readonly #pods = new Map<string, PlacedPod>()
+  /** Pods on nodes that are not known, or not yet: by name of the node. */
+  readonly #homeless = new Map<string, Map<string, PodInfo>>()
+  readonly #changed = new Set<string>()
+  readonly #images = new ImageStates()
+  #isOrderStale = false
+  #snapshot = emptySnapshot
+
+  get nodeCount(): number {
+    return this.#nodes.size
+  }
+
+  /** Where a pod is, by its uid, as far as is known. */
+  nodeOf(uid: string): string | undefined {
+    return this.#pods.get(uid)?.node
+  }
+
+  setNode(node: Node): void {
+    const name = node.metadata?.name ?? ''
+    const known = this.#nodes.get(name)
+    if (known === undefined) {
+      const pods = [...(this.#homeless.get(name)?.values() ?? [])]
+      this.#homeless.delete(name)
+      this.#nodes.set(name, nodeInfoOf(node, pods))
+      this.#isOrderStale = true
+    } else {
+      this.#nodes.set(name, withNode(known, node))
+      if (zoneOrder.zoneOf(known.node) !== zoneOrder.zoneOf(node)) this.#isOrderStale = true
+    }
+    this.#images.change(known?.node.status?.images, node.status?.images)
+    this.#changed.add(name)
+  }
+
+  /** Pods that are still on it are remembered: the node may come back. */
+  removeNode(name: string): void {
+    const known = this.#nodes.get(name)
+    if (known === undefined) return
+    if (known.pods.length > 0) this.#homeless.set(name, new Map(known.pods.map(pod => [pod.uid, pod])))
+    this.#nodes.delete(name)
+    this.#isOrderStale = true
+    this.#images.change(known.node.status?.images, undefined)
+  }
+
+  /** What an informer tells: it is right, whatever was assumed. */
+  setPod(pod: Pod): void {
+    const node = pod.spec?.nodeName
+    if (!node || isEnded(pod)) return this.removePod(pod)
+    this.#place(podInfoOf(pod), node, false)
+  }
+
+  removePod(pod: Pod): void {
+    this.#unplace(pod.metadata?.uid ?? '')
+  }
+
+  /** The pod is on the node from now on, until somebody says otherwise. */
+  assume(info: PodInfo, node: string): void {
+    this.#place(info, node, true)
+  }
+
+  /** The pod was not bound after all. One that an informer has told of stays. */
+  forget(uid: string): void {
+    if (this.#pods.get(uid)?.isAssumed) this.#unplace(uid)
+  }
+
+  isAssumed(uid: string): boolean {
+    return this.#pods.get(uid)?.isAssumed ?? false
+  }
+
+  snapshot(): Snapshot {
+    if (this.#changed.size === 0 && !this.#isOrderStale) return this.#snapshot
+    const last = this.#snapshot
+    const isReordered = this.#isOrderStale
+    const nodes = isReordered ? zoneOrder.order([...this.#nodes.values()]) : last.nodes.slice()
+    const positions = isReordered ? new Map(nodes.map((info, index) => [info.name, index])) : last.positions
+    let { nodesWithAffinity, nodesWithRequiredAntiAffinity } = last
+    if (isReordered) {
+      nodesWithAffinity = nodes.reduce((count, info) => count + hasAffinity(info), 0)
+      nodesWithRequiredAntiAffinity = nodes.reduce((count, info) => count + hasRequiredAntiAffinity(info), 0)
+    } else {
+      for (const name of this.#changed) {
+        const info = this.#nodes.get(name)
+        const position = positions.get(name)
+        if (info === undefined || position === undefined) continue
+        nodesWithAffinity += hasAffinity(info) - hasAffinity(nodes[position]!)
+        nodesWithRequiredAntiAffinity +=
+          hasRequiredAntiAffinity(info) - hasRequiredAntiAffinity(nodes[position]!)
+        nodes[position] = info
+      }
+    }
+    this.#snapshot = new Snapshot({
+      nodes,
+      positions,
+      nodesWithAffinity,
+      nodesWithRequiredAntiAffinity,
+      images: this.#images.share(),
+      generation: last.generation + 1,
+    })
+    this.#changed.clear()
+    this.#isOrderStale = false
+    return this.#snapshot
+  }
+
+  #place(info: PodInfo, node: string, isAssumed: boolean): void {
+    const before = this.#pods.get(info.uid)
+    if (before?.node === node && before.info === info) {
+      if (before.isAssumed && !isAssumed) this.#pods.set(info.uid, { node, info, isAssumed })
+      return
+    }
+    if (before !== undefined) this.#unplace(info.uid)
+    this.#pods.set(info.uid, { node, info, isAssumed })
+    const known = this.#nodes.get(node)
+    if (known !== undefined) {
+      this.#nodes.set(node, withPod(known, info))
+      this.#changed.add(node)
+      return
+    }
+    const homeless = this.#homeless.get(node)
+    if (homeless === undefined) this.#homeless.set(node, new Map([[info.uid, info]]))
+    else homeless.set(info.uid, info)
+  }
+
+  #unplace(uid: string): void {
+    const placed = this.#pods.get(uid)
+    if (placed === undefined) return
+    this.#pods.delete(uid)
+    const known = this.#nodes.get(placed.node)
+    if (known === undefined) {
+      const homeless = this.#homeless.get(placed.node)
+      homeless?.delete(uid)
+      if (homeless?.size === 0) this.#homeless.delete(placed.node)
+      return
+    }
+    this.#nodes.set(placed.node, withoutPod(known, uid))
+    this.#changed.add(placed.node)
+  }
+}
+
+function hasAffinity(info: NodeInfo): 0 | 1 {
+  return info.podsWithAffinity.length > 0 ? 1 : 0
+}
+
+function hasRequiredAntiAffinity(info: NodeInfo): 0 | 1 {
+  return info.podsWithRequiredAntiAffinity.length > 0 ? 1 : 0
+}
+
+function isEnded({ status }: Pod): boolean {
+  return status?.phase === 'Succeeded' || status?.phase === 'Failed'
+}

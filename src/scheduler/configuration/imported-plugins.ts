@@ -1,0 +1,41 @@
+import { quote } from '#/api/quote.ts'
+import type { PluginFactory } from '../framework.ts'
+import type { PluginConfigFields } from './fields.ts'
+import { ConfigurationError } from './schema.ts'
+
+/** Gives the module at an absolute path, or of a package that can be found. */
+export type ImportModule = (specifier: string) => Promise<unknown>
+
+/**
+ * Plugins that somebody else wrote: a module each, whose default export makes the plugin. Paths are relative to the
+ * file that names them. They run in the scheduler's process and may do whatever it may.
+ */
+export async function importedPlugins(
+  pluginConfig: readonly PluginConfigFields[],
+  field: string,
+  { folder, importModule }: { readonly folder: string; readonly importModule: ImportModule },
+): Promise<ReadonlyMap<string, PluginFactory>> {
+  const imported = await Promise.all(
+    pluginConfig.map(async ({ name = '', import: path }, index) => {
+      if (path === undefined) return []
+      const at = `${field}.pluginConfig[${index}].import`
+      const specifier = path.startsWith('.') ? `${folder}/${path}` : path
+      return [[name, await importFactory(specifier, at, importModule)] as const]
+    }),
+  )
+  return new Map(imported.flat())
+}
+
+async function importFactory(
+  specifier: string,
+  at: string,
+  importModule: ImportModule,
+): Promise<PluginFactory> {
+  const module = await importModule(specifier).catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ConfigurationError(`${at}: cannot import ${quote(specifier)}: ${reason}`, { cause })
+  })
+  const made = (module as { readonly default?: unknown } | undefined)?.default
+  if (typeof made === 'function') return made as PluginFactory
+  throw new ConfigurationError(`${at}: ${quote(specifier)} has no default export that makes a plugin`)
+}

@@ -1,0 +1,155 @@
+import { quote } from '#/api/quote.ts'
+import type { Extenders } from '../extenders.ts'
+import type { Plugin, PluginContext, PluginFactory } from '../framework.ts'
+import type { PluginEntry } from '../plugins.ts'
+import { profileOf, type ExtensionPoint, type MakeProfiles, type Profile } from '../profile.ts'
+import type { PointName, ProfileFields } from './fields.ts'
+import { readPluginArgs } from './plugin-args.ts'
+import { pluginSets, type SinglePoint } from './plugin-sets.ts'
+import { ConfigurationError } from './schema.ts'
+
+export interface ProfileSettings {
+  readonly schedulerName: string
+  readonly percentageOfNodesToScore: number
+  readonly fields: ProfileFields
+  /** Where it is in the file: `profiles[0]`. */
+  readonly field: string
+  /** Plugins that come from elsewhere. */
+  readonly imported: ReadonlyMap<string, PluginFactory>
+  /** Resources that a program outside looks after, so that nodes need not have them. */
+  readonly ignoredResources: readonly string[]
+}
+
+export interface ProfilesParts {
+  readonly settings: readonly ProfileSettings[]
+  /** Those that there are, and that everybody gets. */
+  readonly defaults: ReadonlyMap<string, PluginEntry>
+  readonly extenders: Extenders
+}
+
+/** The points as files name them, and the function of a plugin that stands for each. */
+const functions: Readonly<Record<SinglePoint, ExtensionPoint>> = {
+  preEnqueue: 'preEnqueue',
+  queueSort: 'compare',
+  filter: 'filter',
+  postFilter: 'makeRoom',
+  score: 'score',
+  reserve: 'reserve',
+  permit: 'permit',
+  preBind: 'preBind',
+  bind: 'bind',
+  postBind: 'postBind',
+}
+
+const points = new Map(Object.entries(functions).map(([point, name]) => [name, point as SinglePoint]))
+
+/** Throws ConfigurationError, when the profiles are made too: plugins check their parameters then. */
+export function configuredProfiles({ settings, defaults, extenders }: ProfilesParts): MakeProfiles {
+  const plans = settings.map(each => ({ ...each, ...planPlugins(each, defaults) }))
+  return context => plans.map(plan => makeProfile(plan, context, extenders))
+}
+
+interface PluginPlan {
+  readonly sets: ReturnType<typeof pluginSets>
+  readonly makers: ReadonlyMap<string, (context: PluginContext) => Plugin>
+}
+
+/** What has to be made, and of what. */
+function planPlugins(settings: ProfileSettings, defaults: ReadonlyMap<string, PluginEntry>): PluginPlan {
+  const { fields, field, imported } = settings
+  const usual = [...defaults].map(([name, { weight = 1 }]) => ({ name, weight }))
+  const sets = pluginSets(usual, fields.plugins ?? {})
+  const configured = (fields.pluginConfig ?? []).map(({ name = '', args }, index) => {
+    const at = `${field}.pluginConfig[${index}].args`
+    return [name, { field: at, args: readPluginArgs(name, args, at) }] as const
+  })
+  const parameters = new Map(configured)
+  const makers = sets.all.map(({ name }) => {
+    const make = imported.get(name) ?? defaults.get(name)?.make
+    if (make === undefined) throw new ConfigurationError(`${whereNamed(settings, name)}: ${noSuch(name)}`)
+    const { args = {}, field: at = `${field}.plugins` } = parameters.get(name) ?? {}
+    return [name, pluginMaker(name, make, at, withIgnored(name, args, settings))] as const
+  })
+  return { sets, makers: new Map(makers) }
+}
+
+function noSuch(name: string): string {
+  const wayOut = 'one of your own needs an entry in pluginConfig with the path to import it from'
+  return `plugin ${quote(name)} does not exist; ${wayOut}`
+}
+
+/** Where a name stands first. */
+function whereNamed({ fields, field }: ProfileSettings, name: string): string {
+  for (const [point, { enabled = [] }] of Object.entries(fields.plugins ?? {})) {
+    const index = enabled.findIndex(plugin => plugin.name === name)
+    if (index >= 0) return `${field}.plugins.${point}.enabled[${index}]`
+  }
+  return `${field}.plugins`
+}
+
+function withIgnored(
+  plugin: string,
+  args: Readonly<Record<string, unknown>>,
+  { ignoredResources }: ProfileSettings,
+): Readonly<Record<string, unknown>> {
+  if (plugin !== 'NodeResourcesFit' || ignoredResources.length === 0) return args
+  const said = (args['ignoredResources'] ?? []) as readonly string[]
+  return { ...args, ignoredResources: [...said, ...ignoredResources] }
+}
+
+function pluginMaker(
+  name: string,
+  make: PluginFactory,
+  field: string,
+  args: Readonly<Record<string, unknown>>,
+): (context: PluginContext) => Plugin {
+  return context => {
+    try {
+      const plugin = make(context, args)
+      if (plugin.name === name) return plugin
+      throw new Error(`the plugin calls itself ${quote(plugin.name)}`)
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new ConfigurationError(`${field}: initializing plugin ${quote(name)}: ${reason}`, { cause })
+    }
+  }
+}
+
+function makeProfile(
+  plan: ProfileSettings & PluginPlan,
+  context: PluginContext,
+  extenders: Extenders,
+): Profile {
+  const { sets, makers, field, schedulerName, percentageOfNodesToScore } = plan
+  const plugins = new Map([...makers].map(([name, make]) => [name, make(context)]))
+  const at = (point: ExtensionPoint): readonly Plugin[] => {
+    const name = points.get(point)!
+    const canTakePart = (plugin: string): boolean => plugins.get(plugin)?.[point] !== undefined
+    return sets.at(name, canTakePart).map(each => {
+      if (canTakePart(each)) return plugins.get(each)!
+      const place = `${whereEnabled(plan, name, each)}: plugin ${quote(each)}`
+      throw new ConfigurationError(`${place} does not extend ${name} plugin`)
+    })
+  }
+  const sorters = at('compare').length
+  if (sorters !== 1) {
+    const found = `only one queue sort plugin required for profile with scheduler name ${quote(schedulerName)}`
+    throw new ConfigurationError(`${field}.plugins.queueSort: ${found}, but got ${sorters}`)
+  }
+  if (at('bind').length === 0) {
+    const needed = `at least one bind plugin is needed for profile with scheduler name ${quote(schedulerName)}`
+    throw new ConfigurationError(`${field}.plugins.bind: ${needed}`)
+  }
+  return profileOf({
+    schedulerName,
+    percentageOfNodesToScore,
+    plugins: sets.all.map(({ name, weight }) => ({ plugin: plugins.get(name)!, weight })),
+    at,
+    extend: extenders.extension(context),
+  })
+}
+
+function whereEnabled({ fields, field }: ProfileSettings, point: PointName, name: string): string {
+  const index = fields.plugins?.[point]?.enabled?.findIndex(plugin => plugin.name === name) ?? -1
+  return index < 0 ? `${field}.plugins` : `${field}.plugins.${point}.enabled[${index}]`
+}

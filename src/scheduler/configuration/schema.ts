@@ -1,0 +1,73 @@
+/** Files in the form of API objects, and strict as those are. */
+import { decode } from '#/api/decode.ts'
+import { DecodeError } from '#/api/decode-error.ts'
+import { isApiError } from '#/api/errors.ts'
+import { quote } from '#/api/quote.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import type { GroupVersionKind } from '#/api/resource.ts'
+import type { ListSchema, Schema, StructSchema } from '#/api/schema.ts'
+import { strictDecode } from '#/api/strict-decode.ts'
+import { requireTypeMeta } from '#/api/type-meta.ts'
+import { parseYaml } from '#/api/yaml.ts'
+
+/** A configuration is wrong; the message says where, and what is. */
+export class ConfigurationError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ConfigurationError'
+  }
+}
+
+/** A kind of files, with the type that its schema stands for. */
+export interface FileKind<T> extends GroupVersionKind {
+  readonly schema: StructSchema
+  /** Never there: it carries the type. */
+  readonly file?: T
+}
+
+/** Throws ConfigurationError. */
+export function readFile<T>(text: string, { schema, ...expected }: FileKind<T>): T {
+  try {
+    requireTypeMeta(parseYaml(text), text)
+    const options = { expected, fieldValidation: 'Strict' } as const
+    // Here text becomes the type that the schema stands for.
+    return strictDecode(Buffer.from(text), 'application/yaml', schema, options).value as unknown as T
+  } catch (error) {
+    if (!isApiError(error) && !(error instanceof DecodeError)) throw error
+    throw new ConfigurationError(error.message, { cause: error })
+  }
+}
+
+/** A part of a file that has a schema of its own. Throws ConfigurationError with the path of what is wrong. */
+export function readPart(value: unknown, schema: StructSchema, field: string): Record<string, unknown> {
+  try {
+    const decoded = decode((value ?? {}) as JsonValue, schema)
+    const [unknown] = decoded.unknownFields
+    if (unknown !== undefined) throw new ConfigurationError(`unknown field ${quote(`${field}.${unknown}`)}`)
+    return decoded.value
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw new ConfigurationError(`${field}: ${error.message}`, { cause: error })
+  }
+}
+
+export const string: Schema = { type: 'string' }
+export const boolean: Schema = { type: 'boolean' }
+export const integer: Schema = { type: 'integer', format: 'int32' }
+export const long: Schema = { type: 'integer', format: 'int64' }
+export const number: Schema = { type: 'number' }
+
+export function struct(fields: Readonly<Record<string, Schema>>): StructSchema {
+  return {
+    type: 'struct',
+    // Only what has a name is checked in depth.
+    name: 'scheduler.Configuration',
+    fields: new Map(Object.entries(fields).map(([name, schema]) => [name, { schema, required: false }])),
+    atomic: false,
+    preserveUnknownFields: false,
+  }
+}
+
+export function list(items: Schema): ListSchema {
+  return { type: 'list', items, listType: 'atomic', keys: [] }
+}

@@ -1,0 +1,32 @@
+/** Which class of devices stands behind a resource that pods ask for by name. */
+import { isExtendedResource } from '#/api/pod-resources.ts'
+import type { DeviceClass } from '#/api/generated/resource/v1.ts'
+import { deviceClasses } from '#/api/generated/resource/v1-resources.ts'
+import type { PluginContext } from './framework.ts'
+
+/** Undefined when none does. */
+export type DeviceClassOf = (resource: string) => DeviceClass | undefined
+
+/** Every class can be asked for by its own name, too. */
+const classPrefix = 'deviceclass.resource.kubernetes.io/'
+
+export function deviceClassOf(context: PluginContext): DeviceClassOf {
+  const classes = context.informer(deviceClasses)
+  const byResource = classes.index('extended resource', ({ spec }) => {
+    return spec.extendedResourceName === undefined ? [] : [spec.extendedResourceName]
+  })
+  return resource => {
+    if (resource.startsWith(classPrefix)) return classes.get(resource.slice(classPrefix.length))
+    return isExtendedResource(resource) ? newest(byResource.get(resource)) : undefined
+  }
+}
+
+/** Whoever moves a resource from one class to another makes a new one. */
+function newest([first, ...others]: readonly DeviceClass[]): DeviceClass | undefined {
+  return others.reduce((best, each) => (isPreferred(each, best!) ? each : best), first)
+}
+
+function isPreferred({ metadata }: DeviceClass, than: DeviceClass): boolean {
+  const [own, other] = [metadata?.creationTimestamp ?? '', than.metadata?.creationTimestamp ?? '']
+  return own > other || (own === other && (metadata?.name ?? '') < (than.metadata?.name ?? ''))
+}

@@ -1,0 +1,274 @@
+/**
+ * Programs outside that have a say over HTTP: which nodes will do, how good they are, who may be sent away, and how
+ * pods are bound. They are asked in their order, after the plugins; one that may be ignored is left out when it fails,
+ * of any other the failure is the pod's, which is tried again.
+ * https://kubernetes.io/docs/concepts/extend-kubernetes/#scheduling-extensions
+ */
+import type { Container } from '#/api/generated/core/v1.ts'
+import type { HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { HttpExtender } from './extenders/http-extender.ts'
+import {
+  bindingMessage,
+  evictionsMessage,
+  nodesMessage,
+  readError,
+  readEvictionAnswer,
+  readFilterAnswer,
+  readScores,
+} from './extenders/messages.ts'
+import { scoreMax, type Eviction, type PluginContext, type Refusal } from './framework.ts'
+import type { NodeInfo } from './node-info.ts'
+import { pickBest, type Chosen, type Filtered } from './place-pod.ts'
+import type { PodInfo } from './pod-info.ts'
+import type { Extension } from './profile.ts'
+
+export interface ExtenderSettings {
+  readonly urlPrefix: string
+  /** What is added to the address for each task; a program has no part in a task for which there is none. */
+  readonly filterVerb?: string
+  readonly prioritizeVerb?: string
+  readonly preemptVerb?: string
+  readonly bindVerb?: string
+  /** What its scores are multiplied by. */
+  readonly weight: number
+  readonly tls?: HttpClientTls
+  readonly timeoutMs: number
+  /** It knows nodes and pods itself, and only gets names and uids. */
+  readonly isNodeCacheCapable: boolean
+  /** It is asked about pods that want one of these only; about all when there are none. */
+  readonly managedResources: ReadonlySet<string>
+  readonly isIgnorable: boolean
+}
+
+export interface ExtendersOptions {
+  readonly platform: Platform
+  readonly connectHttp: HttpConnect
+  /** In the order in which they are asked. */
+  readonly extenders: readonly ExtenderSettings[]
+}
+
+/** Whose refusal it is when a program refuses a node. */
+const extenderName = 'Extender'
+
+/** The best score that a program gives. */
+const extenderScoreMax = 10
+
+export class Extenders implements AsyncDisposable {
+  readonly #options: ExtendersOptions
+  readonly #extenders: readonly Extender[]
+
+  constructor(options: ExtendersOptions) {
+    const { platform, connectHttp, extenders } = options
+    this.#options = options
+    this.#extenders = extenders.map(settings => ({
+      ...settings,
+      http: new HttpExtender({ clock: platform.clock, connectHttp, ...settings }),
+      form: settings.isNodeCacheCapable ? 'names' : 'objects',
+    }))
+  }
+
+  /** What they add to the passes of a profile; undefined when there are none. */
+  extension({ snapshot }: Pick<PluginContext, 'snapshot'>): Extension | undefined {
+    if (this.#extenders.length === 0) return undefined
+    return {
+      filter: (pod, filtered) => this.#filter(pod, filtered),
+      choose: (pod, filtered, choose) => this.#choose(pod, filtered, choose),
+      review: (pod, evictions) => {
+        return this.#review(pod, evictions, (node, uid) => {
+          return snapshot()
+            .get(node)
+            ?.pods.find(each => each.uid === uid)
+        })
+      },
+      bind: (pod, node) => this.#bind(pod, node),
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#extenders.map(({ http }) => http[Symbol.asyncDispose]()))
+  }
+
+  #filter(pod: PodInfo, filtered: Filtered): Filtered | Promise<Filtered> {
+    const asked = this.#askedFor('filterVerb', pod)
+    return asked.length === 0 || filtered.feasible.length === 0
+      ? filtered
+      : this.#filterBy(asked, pod, filtered)
+  }
+
+  async #filterBy(asked: readonly Extender[], pod: PodInfo, filtered: Filtered): Promise<Filtered> {
+    let { feasible } = filtered
+    const refusals = new Map(filtered.refusals)
+    for (const extender of asked) {
+      if (feasible.length === 0) break
+      const said = await this.#unlessIgnorable(extender, () => filterNodes(extender, pod, feasible))
+      if (said === undefined) continue
+      feasible = said.feasible
+      for (const [node, refusal] of said.refusals) refusals.set(node, refusal)
+    }
+    return { ...filtered, feasible, refusals }
+  }
+
+  #choose(pod: PodInfo, filtered: Filtered, choose: () => Chosen): Chosen | Promise<Chosen> {
+    const asked = this.#askedFor('prioritizeVerb', pod)
+    const chosen = choose()
+    return asked.length === 0 || filtered.feasible.length < 2
+      ? chosen
+      : this.#chooseBy(asked, pod, filtered, chosen)
+  }
+
+  /** Scores are taken as they come: a program that fails gives none. */
+  async #chooseBy(
+    asked: readonly Extender[],
+    pod: PodInfo,
+    { feasible }: Filtered,
+    chosen: Chosen,
+  ): Promise<Chosen> {
+    const { random, log } = this.#options.platform
+    const given = await Promise.all(
+      asked.map(async extender => {
+        try {
+          return [extender.urlPrefix, await scoreNodes(extender, pod, feasible)] as const
+        } catch (error) {
+          log.info('an extender gave no scores', { extender: extender.urlPrefix, pod: pod.key, error })
+          return undefined
+        }
+      }),
+    )
+    const scores = new Map([...chosen.scores, ...given.filter(each => each !== undefined)])
+    const totals = new Float64Array(feasible.length)
+    for (const each of scores.values()) {
+      for (let index = 0; index < totals.length; index++) totals[index]! += each[index]!
+    }
+    return { node: pickBest(feasible, totals, random), scores }
+  }
+
+  async #review(
+    pod: PodInfo,
+    evictions: readonly Eviction[],
+    find: (node: string, uid: string) => PodInfo | undefined,
+  ): Promise<readonly Eviction[]> {
+    let left = evictions
+    for (const extender of this.#askedFor('preemptVerb', pod)) {
+      if (left.length === 0) break
+      const said = await this.#unlessIgnorable(extender, () => reviewEvictions(extender, pod, left, find))
+      left = said ?? left
+    }
+    return left
+  }
+
+  /** The first that binds pods does it. */
+  #bind(pod: PodInfo, node: string): Promise<boolean> | undefined {
+    const asked = this.#askedFor('bindVerb', pod)
+    return asked.length === 0 ? undefined : this.#bindBy(asked, pod, node)
+  }
+
+  async #bindBy(asked: readonly Extender[], pod: PodInfo, node: string): Promise<boolean> {
+    for (const extender of asked) {
+      const isBound = await this.#unlessIgnorable(extender, async () => {
+        const error = readError(await extender.http.ask(extender.bindVerb ?? '', bindingMessage(pod, node)))
+        if (error !== '') throw new Error(error)
+        return true
+      })
+      if (isBound) return true
+    }
+    return false
+  }
+
+  #askedFor(verb: Verb, pod: PodInfo): readonly Extender[] {
+    return this.#extenders.filter(extender => extender[verb] && isInterested(extender, pod))
+  }
+
+  async #unlessIgnorable<T>(extender: Extender, ask: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!extender.isIgnorable) throw error
+      const { log } = this.#options.platform
+      log.info('an extender failed and is ignored', { extender: extender.urlPrefix, error })
+      return undefined
+    }
+  }
+}
+
+interface Extender extends ExtenderSettings {
+  readonly http: HttpExtender
+  readonly form: 'names' | 'objects'
+}
+
+type Verb = 'filterVerb' | 'prioritizeVerb' | 'preemptVerb' | 'bindVerb'
+
+function isInterested({ managedResources }: Extender, { pod }: PodInfo): boolean {
+  if (managedResources.size === 0) return true
+  const asksFor = ({ resources }: Container): boolean => {
+    return [resources?.requests, resources?.limits].some(table => {
+      return Object.keys(table ?? {}).some(name => managedResources.has(name))
+    })
+  }
+  return [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])].some(asksFor)
+}
+
+async function filterNodes(
+  { http, filterVerb = '', form, urlPrefix }: Extender,
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+): Promise<{ readonly feasible: readonly NodeInfo[]; readonly refusals: ReadonlyMap<string, Refusal> }> {
+  const answer = readFilterAnswer(await http.ask(filterVerb, nodesMessage(pod, nodes, form)))
+  if (answer.error !== '') throw new Error(answer.error)
+  const byName = new Map(nodes.map(node => [node.name, node]))
+  const feasible = (answer.names ?? []).map(name => {
+    const node = byName.get(name)
+    if (node !== undefined) return node
+    throw new Error(
+      `extender "${urlPrefix}" claims a filtered node "${name}" which is not found in the input node list`,
+    )
+  })
+  const refusals = new Map<string, Refusal>()
+  // Who says nothing of a node that it leaves out refuses it all the same.
+  const kept = new Set(feasible)
+  for (const node of nodes) if (!kept.has(node)) refusals.set(node.name, unexplained)
+  for (const [name, reason] of answer.failed) refusals.set(name, { reason, plugin: extenderName })
+  for (const [name, reason] of answer.failedForGood) {
+    refusals.set(name, { reason, plugin: extenderName, isFinal: true })
+  }
+  return { feasible, refusals }
+}
+
+const unexplained: Refusal = {
+  reason: 'node(s) were refused by an extender',
+  plugin: extenderName,
+  isFinal: true,
+}
+
+async function scoreNodes(
+  { http, prioritizeVerb = '', form, weight }: Extender,
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+): Promise<Float64Array> {
+  const scores = readScores(await http.ask(prioritizeVerb, nodesMessage(pod, nodes, form)))
+  return Float64Array.from(nodes, ({ name }) => {
+    return (scores.get(name) ?? 0) * weight * (scoreMax / extenderScoreMax)
+  })
+}
+
+async function reviewEvictions(
+  { http, preemptVerb = '', form, urlPrefix, isIgnorable }: Extender,
+  pod: PodInfo,
+  evictions: readonly Eviction[],
+  find: (node: string, uid: string) => PodInfo | undefined,
+): Promise<readonly Eviction[]> {
+  const answer = readEvictionAnswer(await http.ask(preemptVerb, evictionsMessage(pod, evictions, form)))
+  return [...answer].flatMap(([node, { uids, violations }]) => {
+    if (uids.length === 0) {
+      if (isIgnorable) return []
+      throw new Error(`expected at least one victim pod on node "${node}"`)
+    }
+    const victims = uids.map(uid => {
+      const victim = find(node, uid)
+      if (victim !== undefined) return victim
+      const claim = `extender: ${urlPrefix} claims to preempt pod (UID: ${uid}) on node: ${node}`
+      throw new Error(`${claim}, but the pod is not found on that node`)
+    })
+    return [{ node, victims: victims.toSorted((left, right) => right.priority - left.priority), violations }]
+  })
+}

@@ -1,0 +1,74 @@
+import { DecodeError } from '#/api/decode-error.ts'
+import { parseJson } from '#/api/json.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import type { HttpClient, HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
+import type { Clock } from '#/platform/platform.ts'
+
+export interface HttpExtenderOptions {
+  readonly clock: Clock
+  readonly connectHttp: HttpConnect
+  readonly urlPrefix: string
+  readonly tls?: HttpClientTls
+  readonly timeoutMs: number
+}
+
+/** What a program may answer: a list of all nodes of a large cluster is no more. */
+const answerBytesMax = 128 * 1024 * 1024
+
+/** Questions to one program, as JSON over HTTP. It is connected to when it is asked first. */
+export class HttpExtender implements AsyncDisposable {
+  readonly #options: HttpExtenderOptions
+  #client: HttpClient | undefined
+
+  constructor(options: HttpExtenderOptions) {
+    this.#options = options
+  }
+
+  /** The answer to a body that is JSON already. Throws Error when there is none within the time. */
+  async ask(verb: string, body: string): Promise<JsonValue> {
+    const { clock, connectHttp, urlPrefix, tls, timeoutMs } = this.#options
+    const url = `${urlPrefix.replace(/\/+$/, '')}/${verb}`
+    const { origin, pathname, search } = new URL(url)
+    this.#client ??= connectHttp({ origin, ...(tls && { tls }), connectTimeoutMs: timeoutMs })
+    const abortion = new AbortController()
+    const timer = clock.setTimer(timeoutMs, () => {
+      abortion.abort(
+        new Error(`failed ${verb} with extender at URL ${url}: no answer within ${timeoutMs} ms`),
+      )
+    })
+    try {
+      const response = await this.#client.request({
+        method: 'POST',
+        path: `${pathname}${search}`,
+        headers: { 'accept': 'application/json', 'content-type': 'application/json' },
+        body: Buffer.from(body),
+        signal: abortion.signal,
+      })
+      if (response.status !== 200) {
+        response.discard()
+        throw new Error(`failed ${verb} with extender at URL ${url}, code ${response.status}`)
+      }
+      return parseJson(await readAll(response.body), { maxBytes: answerBytesMax })
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      throw new Error(`failed ${verb} with extender at URL ${url}: ${error.message}`, { cause: error })
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client?.[Symbol.asyncDispose]()
+  }
+}
+
+async function readAll(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const read: Uint8Array[] = []
+  let sizeBytes = 0
+  for await (const piece of pieces) {
+    sizeBytes += piece.length
+    if (sizeBytes > answerBytesMax) throw new Error(`the answer is larger than ${answerBytesMax} bytes`)
+    read.push(piece)
+  }
+  return Buffer.concat(read)
+}

@@ -1,0 +1,131 @@
+/**
+ * What goes over the wire. The names of fields begin with capitals; programs answer with or without them, since
+ * Kubernetes never minded.
+ */
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { stringifyJson } from '#/api/json.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import type { Eviction } from '../framework.ts'
+import type { NodeInfo } from '../node-info.ts'
+import type { PodInfo } from '../pod-info.ts'
+
+/** What a program says of nodes: which will do, and why others will not. */
+export interface FilterAnswer {
+  /** Undefined when it names none. */
+  readonly names: readonly string[] | undefined
+  readonly failed: ReadonlyMap<string, string>
+  readonly failedForGood: ReadonlyMap<string, string>
+  readonly error: string
+}
+
+/** Pods by node, by their uids. */
+export type EvictionAnswer = ReadonlyMap<
+  string,
+  { readonly uids: readonly string[]; readonly violations: number }
+>
+
+/** A program that knows the nodes itself gets their names. */
+export function nodesMessage(
+  { pod }: PodInfo,
+  nodes: readonly NodeInfo[],
+  form: 'names' | 'objects',
+): string {
+  const head = `{"Pod":${jsonOf(pod)}`
+  if (form === 'names') {
+    return `${head},"Nodes":null,"NodeNames":${JSON.stringify(nodes.map(({ name }) => name))}}`
+  }
+  const items = nodes.map(({ node }) => jsonOf(node)).join()
+  return `${head},"Nodes":{"metadata":{},"items":[${items}]},"NodeNames":null}`
+}
+
+export function evictionsMessage(
+  { pod }: PodInfo,
+  evictions: readonly Eviction[],
+  form: 'names' | 'objects',
+): string {
+  const podOf = (victim: PodInfo): string =>
+    form === 'names' ? JSON.stringify({ UID: victim.uid }) : jsonOf(victim.pod)
+  const victims = evictions.map(({ node, victims, violations }) => {
+    const pods = victims.map(podOf).join()
+    return `${JSON.stringify(node)}:{"Pods":[${pods}],"NumPDBViolations":${violations}}`
+  })
+  const byNode = `{${victims.join()}}`
+  const [full, meta] = form === 'names' ? ['null', byNode] : [byNode, 'null']
+  return `{"Pod":${jsonOf(pod)},"NodeNameToVictims":${full},"NodeNameToMetaVictims":${meta}}`
+}
+
+export function bindingMessage({ pod, namespace, uid }: PodInfo, node: string): string {
+  const name = pod.metadata?.name ?? ''
+  return JSON.stringify({ PodName: name, PodNamespace: namespace, PodUID: uid, Node: node })
+}
+
+export function readFilterAnswer(answer: JsonValue): FilterAnswer {
+  const names = field(answer, 'NodeNames')
+  const items = field(field(answer, 'Nodes'), 'items')
+  return {
+    names: Array.isArray(names)
+      ? names.map(String)
+      : Array.isArray(items)
+        ? items.map(node => textOf(field(field(node, 'metadata'), 'name')))
+        : undefined,
+    failed: textsOf(field(answer, 'FailedNodes')),
+    failedForGood: textsOf(field(answer, 'FailedAndUnresolvableNodes')),
+    error: textOf(field(answer, 'Error')),
+  }
+}
+
+/** Scores by node. */
+export function readScores(answer: JsonValue): ReadonlyMap<string, number> {
+  if (!Array.isArray(answer)) throw new Error('the scores are no list')
+  return new Map(answer.map(each => [textOf(field(each, 'Host')), numberOf(field(each, 'Score'))]))
+}
+
+export function readEvictionAnswer(answer: JsonValue): EvictionAnswer {
+  const byNode = field(answer, 'NodeNameToMetaVictims')
+  return new Map(
+    entriesOf(byNode).map(([node, victims]) => {
+      const pods = field(victims, 'Pods')
+      const uids = Array.isArray(pods) ? pods.map(pod => textOf(field(pod, 'UID'))) : []
+      return [node, { uids, violations: numberOf(field(victims, 'NumPDBViolations')) }]
+    }),
+  )
+}
+
+/** What went wrong; empty when nothing did. */
+export function readError(answer: JsonValue): string {
+  return textOf(field(answer, 'Error'))
+}
+
+/** Each version of an object is put into JSON once, however many pods are asked about. */
+const texts = new WeakMap<object, string>()
+
+function jsonOf(object: Pod | Node): string {
+  const known = texts.get(object)
+  if (known !== undefined) return known
+  const text = stringifyJson(object as unknown as JsonValue)
+  texts.set(object, text)
+  return text
+}
+
+/** The field of that name, however it is written; undefined when there is none. */
+function field(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  const entries = entriesOf(value)
+  const exact = entries.find(([key]) => key === name)
+  return (exact ?? entries.find(([key]) => key.toLowerCase() === name.toLowerCase()))?.[1]
+}
+
+function entriesOf(value: JsonValue | undefined): [string, JsonValue][] {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : []
+}
+
+function textsOf(value: JsonValue | undefined): ReadonlyMap<string, string> {
+  return new Map(entriesOf(value).map(([key, text]) => [key, textOf(text)]))
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function numberOf(value: JsonValue | undefined): number {
+  return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : 0
+}

@@ -1,0 +1,101 @@
+/**
+ * A node with the pods on it, as one immutable value: what is asked of it for every pod that is placed is added up when
+ * a pod comes or goes, and not when it is asked.
+ */
+import type { Node } from '#/api/generated/core/v1.ts'
+import { addAmounts, amountsOf, noAmounts, type Amounts } from './amounts.ts'
+import type { PodInfo } from './pod-info.ts'
+
+export interface NodeInfo {
+  readonly name: string
+  readonly node: Node
+  readonly labels: Readonly<Record<string, string>>
+  readonly pods: readonly PodInfo[]
+  /** Those among them that want others near or far. */
+  readonly podsWithAffinity: readonly PodInfo[]
+  readonly podsWithRequiredAntiAffinity: readonly PodInfo[]
+  readonly podsWithPorts: readonly PodInfo[]
+  readonly allocatable: Amounts & { readonly pods: number }
+  /** What the pods ask for together, and what they count for when load is compared. */
+  readonly requested: Amounts
+  readonly load: Amounts
+}
+
+export function nodeInfoOf(node: Node, pods: readonly PodInfo[]): NodeInfo {
+  return {
+    name: node.metadata?.name ?? '',
+    node,
+    labels: node.metadata?.labels ?? {},
+    pods,
+    podsWithAffinity: pods.filter(hasAffinity),
+    podsWithRequiredAntiAffinity: pods.filter(pod => pod.requiredAntiAffinity.length > 0),
+    podsWithPorts: pods.filter(pod => pod.hostPorts.length > 0),
+    allocatable: allocatableOf(node),
+    requested: pods.reduce((sum, pod) => addAmounts(sum, pod.requests, 1), noAmounts),
+    load: pods.reduce((sum, pod) => addAmounts(sum, pod.load, 1), noAmounts),
+  }
+}
+
+export function withNode(info: NodeInfo, node: Node): NodeInfo {
+  return { ...info, node, labels: node.metadata?.labels ?? {}, allocatable: allocatableOf(node) }
+}
+
+export function withPod(info: NodeInfo, pod: PodInfo): NodeInfo {
+  const added = (pods: readonly PodInfo[], isOne: boolean): readonly PodInfo[] =>
+    isOne ? [...pods, pod] : pods
+  return {
+    ...info,
+    pods: [...info.pods, pod],
+    podsWithAffinity: added(info.podsWithAffinity, hasAffinity(pod)),
+    podsWithRequiredAntiAffinity: added(
+      info.podsWithRequiredAntiAffinity,
+      pod.requiredAntiAffinity.length > 0,
+    ),
+    podsWithPorts: added(info.podsWithPorts, pod.hostPorts.length > 0),
+    requested: addAmounts(info.requested, pod.requests, 1),
+    load: addAmounts(info.load, pod.load, 1),
+  }
+}
+
+/** The same info when the pod is not there. */
+export function withoutPod(info: NodeInfo, uid: string): NodeInfo {
+  const pod = info.pods.find(each => each.uid === uid)
+  if (pod === undefined) return info
+  const left = (pods: readonly PodInfo[], isOne: boolean): readonly PodInfo[] => {
+    return isOne ? pods.filter(each => each !== pod) : pods
+  }
+  return {
+    ...info,
+    pods: left(info.pods, true),
+    podsWithAffinity: left(info.podsWithAffinity, hasAffinity(pod)),
+    podsWithRequiredAntiAffinity: left(
+      info.podsWithRequiredAntiAffinity,
+      pod.requiredAntiAffinity.length > 0,
+    ),
+    podsWithPorts: left(info.podsWithPorts, pod.hostPorts.length > 0),
+    requested: addAmounts(info.requested, pod.requests, -1),
+    load: addAmounts(info.load, pod.load, -1),
+  }
+}
+
+function hasAffinity(pod: PodInfo): boolean {
+  return (
+    pod.requiredAffinity.length > 0 ||
+    pod.requiredAntiAffinity.length > 0 ||
+    pod.preferredAffinity.length > 0 ||
+    pod.preferredAntiAffinity.length > 0
+  )
+}
+
+/** Read once for each version of the table. */
+const allocatables = new WeakMap<object, Amounts & { readonly pods: number }>()
+
+function allocatableOf({ status }: Node): Amounts & { readonly pods: number } {
+  const table = status?.allocatable
+  if (table === undefined) return { ...noAmounts, pods: 0 }
+  const known = allocatables.get(table)
+  if (known !== undefined) return known
+  const amounts = amountsOf(table)
+  allocatables.set(table, amounts)
+  return amounts
+}

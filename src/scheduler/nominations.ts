@@ -1,0 +1,32 @@
+/** Pods that wait for a node on which room was made for them. Others of no higher priority leave that room free. */
+import type { PodInfo } from './pod-info.ts'
+
+const none: readonly PodInfo[] = []
+
+export class Nominations {
+  readonly #byUid = new Map<string, string>()
+  readonly #byNode = new Map<string, readonly PodInfo[]>()
+
+  on(node: string): readonly PodInfo[] {
+    return this.#byNode.get(node) ?? none
+  }
+
+  nodeOf(uid: string): string | undefined {
+    return this.#byUid.get(uid)
+  }
+
+  set(pod: PodInfo, node: string): void {
+    this.delete(pod.uid)
+    this.#byUid.set(pod.uid, node)
+    this.#byNode.set(node, [...this.on(node), pod])
+  }
+
+  delete(uid: string): void {
+    const node = this.#byUid.get(uid)
+    if (node === undefined) return
+    this.#byUid.delete(uid)
+    const left = this.on(node).filter(pod => pod.uid !== uid)
+    if (left.length === 0) this.#byNode.delete(node)
+    else this.#byNode.set(node, left)
+  }
+}

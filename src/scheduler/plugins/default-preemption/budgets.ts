@@ -1,0 +1,90 @@
+/** What disruption budgets allow, while it is tried out who could go. */
+import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
+import { compileLabelSelector, nothing, type Selector } from '#/api/selector.ts'
+import { SelectorError } from '#/api/selector-error.ts'
+import type { PodInfo } from '../../pod-info.ts'
+
+interface Budget {
+  readonly selector: Selector
+  readonly allowed: number
+  /** Pods whose eviction has been counted already, by name. */
+  readonly disrupted: object
+}
+
+const none: readonly Budget[] = []
+
+export class Budgets {
+  readonly #byNamespace: ReadonlyMap<string, readonly Budget[]>
+  readonly #ofPods = new Map<PodInfo, readonly Budget[]>()
+
+  constructor(budgets: Iterable<PodDisruptionBudget>) {
+    const byNamespace = Map.groupBy(budgets, ({ metadata }) => metadata?.namespace ?? '')
+    this.#byNamespace = new Map([...byNamespace].map(([namespace, each]) => [namespace, each.map(read)]))
+  }
+
+  /** Whether a budget has a say when the pod is to go. */
+  covers(pod: PodInfo): boolean {
+    return this.#of(pod).length > 0
+  }
+
+  /** If all of them went, one after the other: who could, and for whom some budget would have nothing left. */
+  split(pods: readonly PodInfo[]): {
+    readonly violating: readonly PodInfo[]
+    readonly fine: readonly PodInfo[]
+  } {
+    if (this.#byNamespace.size === 0) return { violating: [], fine: pods }
+    const used = new Map<Budget, number>()
+    const isFine = new Map(pods.map(pod => [pod, this.#use(pod, used)]))
+    return {
+      violating: pods.filter(pod => isFine.get(pod) === false),
+      fine: pods.filter(pod => isFine.get(pod) === true),
+    }
+  }
+
+  /** Whether all of them could go. */
+  allow(pods: readonly PodInfo[]): boolean {
+    return this.split(pods).violating.length === 0
+  }
+
+  #use(pod: PodInfo, used: Map<Budget, number>): boolean {
+    let isFine = true
+    for (const budget of this.#of(pod)) {
+      const count = (used.get(budget) ?? 0) + 1
+      used.set(budget, count)
+      isFine &&= count <= budget.allowed
+    }
+    return isFine
+  }
+
+  #of(pod: PodInfo): readonly Budget[] {
+    const budgets = this.#byNamespace.get(pod.namespace)
+    if (budgets === undefined) return none
+    const known = this.#ofPods.get(pod)
+    if (known !== undefined) return known
+    const name = pod.pod.metadata?.name ?? ''
+    const found = budgets.filter(({ selector, disrupted }) => {
+      return selector.matches(pod.labels) && !Object.hasOwn(disrupted, name)
+    })
+    this.#ofPods.set(pod, found)
+    return found
+  }
+}
+
+function read({ spec, status }: PodDisruptionBudget): Budget {
+  return {
+    selector: selectorOf(spec?.selector),
+    allowed: status?.disruptionsAllowed ?? 0,
+    disrupted: status?.disruptedPods ?? {},
+  }
+}
+
+/** One that says nothing, and one that says nonsense, is about no pod. */
+function selectorOf(said: NonNullable<PodDisruptionBudget['spec']>['selector']): Selector {
+  try {
+    const selector = compileLabelSelector(said)
+    return selector.isEmpty ? nothing : selector
+  } catch (error) {
+    if (error instanceof SelectorError) return nothing
+    throw error
+  }
+}

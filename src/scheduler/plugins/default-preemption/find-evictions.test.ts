@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { formatTime } from '#/api/time.ts'
+import { Simulation } from '#/platform/simulated.ts'
+import { ClusterCache } from '../../cluster-cache.ts'
+import type { Eviction, FilterCycle, PluginContext } from '../../framework.ts'
+import type { NodeInfo } from '../../node-info.ts'
+import { podInfoOf, type PodInfo } from '../../pod-info.ts'
+import { nodeOf, podOf } from '../../test-cluster.ts'
+import type { Filters } from '../../tried-node.ts'
+import { nodeResourcesFit } from '../node-resources-fit.ts'
+import { Budgets } from './budgets.ts'
+import { chooseEviction } from './choose-eviction.ts'
+import { findEvictions } from './find-evictions.ts'
+
+const { clock } = new Simulation({ seed: 1 }).host('scheduler')
+const nowMs = Date.parse('2026-01-01T12:00:00Z')
+
+interface Case {
+  /**
+   * `n1=4[a1:2@5-30 b:1@3]`: a node of four processors. a1 takes two of them, has priority 5 and label `app: a`, and
+   * began 30 minutes ago.
+   */
+  readonly nodes: string
+  /** `2@10`: what the pod that comes needs, and its priority. */
+  readonly pod: string
+  /** `a=1`: of those with label `app: a` one may go. */
+  readonly budgets?: string
+  /** Pods for which room was made, as those on nodes. */
+  readonly nominated?: string
+  readonly wanted?: number
+}
+
+function readPods(text: string, node: string): Pod[] {
+  return [...text.matchAll(/(\w+):(\d+)@(-?\d+)(?:-(\d+))?/g)].map(
+    ([, name = '', cpu, priority, minutes]) => {
+      const labels = { app: name.replace(/\d+$/, '') }
+      const parts = { uid: name, labels, cpu: cpu!, priority: Number(priority), nodeName: node }
+      const startTime = formatTime(nowMs - Number(minutes ?? 0) * 60_000)
+      return { ...podOf(name, parts), status: minutes === undefined ? {} : { startTime } }
+    },
+  )
+}
+
+function readNodes(text: string): readonly NodeInfo[] {
+  const cache = new ClusterCache()
+  for (const [, name = '', cpu = '', content = ''] of text.matchAll(/(\w+)=(\d+)\[([^\]]*)\]/g)) {
+    cache.setNode(nodeOf(name, { cpu }))
+    for (const pod of readPods(content, name)) cache.setPod(pod)
+  }
+  return cache.snapshot().nodes
+}
+
+function readBudgets(text: string): PodDisruptionBudget[] {
+  return [...text.matchAll(/(\w+)=(\d+)/g)].map(([, app = '', allowed]) => ({
+    metadata: { namespace: 'default', name: app },
+    spec: { selector: { matchLabels: { app } } },
+    status: { disruptionsAllowed: Number(allowed) },
+  }))
+}
+
+function preemptor(text: string): PodInfo {
+  const [cpu = '', priority] = text.split('@')
+  return podInfoOf(podOf('preemptor', { uid: 'preemptor', cpu, priority: Number(priority) }))
+}
+
+function fitOf(pod: PodInfo, nodes: readonly NodeInfo[]): Filters {
+  const cache = new ClusterCache()
+  for (const { node } of nodes) cache.setNode(node)
+  const cycle = nodeResourcesFit({} as PluginContext, {}).filter!(pod, cache.snapshot()) as FilterCycle
+  return [{ plugin: 'NodeResourcesFit', cycle }]
+}
+
+function search(parts: Case, filters?: Filters): ReturnType<typeof findEvictions> {
+  const nodes = readNodes(parts.nodes)
+  const pod = preemptor(parts.pod)
+  return findEvictions({
+    pod,
+    filters: filters ?? fitOf(pod, nodes),
+    nominated: node =>
+      readPods(parts.nominated?.match(`${node}\\[([^\\]]*)\\]`)?.[1] ?? '', '').map(podInfoOf),
+    budgets: new Budgets(readBudgets(parts.budgets ?? '')),
+    nodes,
+    startAt: 0,
+    wanted: parts.wanted ?? 100,
+    nowMs,
+    clock,
+  })
+}
+
+function show(eviction: Eviction | undefined): string {
+  if (eviction === undefined) return 'none'
+  const { node, victims, violations } = eviction
+  const names = victims.map(({ pod }) => pod.metadata?.name).join(' ')
+  return `${node}: ${names}${violations > 0 ? ` !${violations}` : ''}`
+}
+
+async function check(parts: Case, expected: string): Promise<void> {
+  const { found, refusals } = await search(parts)
+  const chosen = chooseEviction(found, nowMs)
+  const reasons = [...refusals].map(([node, { reason }]) => `${node}: ${reason}`)
+  assert.equal(chosen === undefined ? reasons.join('; ') : show(chosen), expected)
+}
+
+test('those go who are less important and in the way, and nobody else', async () => {
+  await check({ nodes: 'n=4[a:2@1 b:2@2]', pod: '2@10' }, 'n: a')
+  await check({ nodes: 'n=4[a:2@2 b:2@1]', pod: '2@10' }, 'n: b')
+  await check({ nodes: 'n=4[a:1@1 b:1@2 c:2@3]', pod: '2@10' }, 'n: b a')
+  await check({ nodes: 'n=4[a:1@3 b:3@1]', pod: '3@10' }, 'n: b')
+  // The one that has run for longer stays.
+  await check({ nodes: 'n=4[a:2@1-10 b:2@1-20]', pod: '2@10' }, 'n: a')
+  await check({ nodes: 'n=4[a:2@1-20 b:2@1-10]', pod: '2@10' }, 'n: b')
+  await check({ nodes: 'n=4[a:2@1 b:2@1-1]', pod: '2@10' }, 'n: a')
+})
+
+test('nobody of the same or higher priority goes', async () => {
+  await check({ nodes: 'n=4[a:4@10]', pod: '1@10' }, 'n: No preemption victims found for incoming pod')
+  await check({ nodes: 'n=4[a:4@11]', pod: '1@10' }, 'n: No preemption victims found for incoming pod')
+  await check({ nodes: 'n=4[a:3@10 b:1@1]', pod: '2@10' }, 'n: Insufficient cpu')
+  await check(
+    { nodes: 'n=4[a:3@10 b:1@1] m=4[c:4@10]', pod: '2@10' },
+    'n: Insufficient cpu; m: No preemption victims found for incoming pod',
+  )
+  await check({ nodes: 'n=4[a:4@-5]', pod: '1@-4' }, 'n: a')
+})
+
+test('budgets protect pods on a node before priority does', async () => {
+  await check({ nodes: 'n=4[a:2@1 b:2@2]', pod: '2@10', budgets: 'a=0' }, 'n: b')
+  await check({ nodes: 'n=4[a:2@1 b:2@2]', pod: '2@10', budgets: 'a=1' }, 'n: a')
+  await check({ nodes: 'n=4[a:2@1 b:2@2]', pod: '2@10', budgets: 'a=0 b=0' }, 'n: a !1')
+  await check({ nodes: 'n=4[a1:2@1 a2:2@1]', pod: '4@10', budgets: 'a=1' }, 'n: a2 a1 !1')
+  // What is in danger is counted for those who really go.
+  await check({ nodes: 'n=4[a1:1@5 a2:3@4]', pod: '3@10', budgets: 'a=1' }, 'n: a2')
+  // Sparing the most important one first would cost two where one is allowed.
+  await check({ nodes: 'n=9[a1:1@9 a2:3@8 a3:2@7 a4:2@6]', pod: '4@10', budgets: 'a=1' }, 'n: a2')
+})
+
+test('of several nodes the one is chosen where it costs least', async () => {
+  // The fewest that budgets protect.
+  await check({ nodes: 'n=4[a:4@1] m=4[b:4@5]', pod: '4@10', budgets: 'a=0' }, 'm: b')
+  // The lowest priority of the most important victim.
+  await check({ nodes: 'n=4[a:4@5] m=4[b:2@4 c:2@4]', pod: '4@10' }, 'm: b c')
+  // The lowest sum of priorities; with negative ones, fewer are still cheaper.
+  await check({ nodes: 'n=4[a:2@5 b:2@4] m=4[c:2@5 d:2@3]', pod: '4@10' }, 'm: c d')
+  await check({ nodes: 'n=4[a:2@-5 b:2@-5] m=4[c:4@-5]', pod: '4@10' }, 'm: c')
+  // The fewest victims, which the sum says already; and the latest start of the most important ones.
+  await check({ nodes: 'n=4[a:4@5-20] m=4[b:4@5-10]', pod: '4@10' }, 'm: b')
+  await check({ nodes: 'n=4[a:2@5-5 b:2@5-30] m=4[c:2@5-20 d:2@5-20]', pod: '4@10' }, 'm: c d')
+  await check({ nodes: 'n=4[a:2@5-5 b:2@4-30] m=4[c:2@5-10 d:2@4-1]', pod: '4@10' }, 'n: a b')
+  // The first.
+  await check({ nodes: 'n=4[a:4@5-5] m=4[b:4@5-5]', pod: '4@10' }, 'n: a')
+})
+
+test('room that was made for others of no lower priority stays theirs', async () => {
+  const nodes = 'n=4[a:2@1 b:2@2]'
+  await check({ nodes, pod: '2@10', nominated: 'n[x:2@10]' }, 'n: b a')
+  await check({ nodes, pod: '2@10', nominated: 'n[x:2@9]' }, 'n: a')
+  await check({ nodes, pod: '3@10', nominated: 'n[x:2@10]' }, 'n: Insufficient cpu')
+})
+
+test('enough ways out end the search, but not while all of them break budgets', async () => {
+  const nodes = 'n=4[a:4@1] m=4[b:4@1] o=4[c:4@1]'
+  const { found } = await search({ nodes, pod: '4@10', wanted: 2 })
+  assert.deepEqual(found.map(show), ['n: a', 'm: b'])
+  const late = await search({ nodes, pod: '4@10', wanted: 1, budgets: 'a=0 b=0' })
+  assert.deepEqual(late.found.map(show), ['o: c', 'n: a !1'])
+})
+
+test('what plugins remember of pods follows them', async () => {
+  // The plugin wants no pod of `a` anywhere, and counts them.
+  const counting = (names: ReadonlySet<string>): FilterCycle => ({
+    test: () => (names.size > 0 ? { reason: 'pods of a are there' } : undefined),
+    withoutPod: ({ uid }) => counting(names.difference(new Set([uid]))),
+    withPod: ({ uid, labels }) =>
+      labels['app'] === 'a' ? counting(new Set([...names, uid])) : counting(names),
+  })
+  const filters = (...names: string[]): Filters => [{ plugin: 'Counting', cycle: counting(new Set(names)) }]
+  const parts = { nodes: 'n=4[a1:1@1 b:1@1 a2:1@2]', pod: '1@10' }
+  assert.deepEqual((await search(parts, filters('a1', 'a2'))).found.map(show), ['n: a2 a1'])
+  const elsewhere = await search(parts, filters('a1', 'a2', 'a3'))
+  assert.deepEqual([...elsewhere.refusals.values()], [{ reason: 'pods of a are there', plugin: 'Counting' }])
+})
+
+test('a budget with an invalid or empty selector, or that counts the pod already, protects nobody', () => {
+  const [pod] = readPods('a:1@1', 'n').map(podInfoOf)
+  const budgetOf = (parts: Partial<PodDisruptionBudget>): Budgets => {
+    return new Budgets([{ metadata: { namespace: 'default', name: 'b' }, ...parts }])
+  }
+  const selector = { matchLabels: { app: 'a' } }
+  assert.equal(budgetOf({ spec: { selector } }).allow([pod!]), false)
+  assert.equal(budgetOf({ spec: {} }).allow([pod!]), true)
+  assert.equal(budgetOf({ spec: { selector: {} } }).allow([pod!]), true)
+  const nonsense = { matchExpressions: [{ key: 'app', operator: 'Near' }] }
+  assert.equal(budgetOf({ spec: { selector: nonsense } }).allow([pod!]), true)
+  const disruptedPods = { a: '2026-01-01T00:00:00Z' }
+  assert.equal(budgetOf({ spec: { selector }, status: { disruptedPods } }).allow([pod!]), true)
+  const elsewhere = budgetOf({ metadata: { namespace: 'other', name: 'b' }, spec: { selector } })
+  assert.equal(elsewhere.allow([pod!]), true)
+})
+
+/** All sets of pods of a node. */
+function subsets(pods: readonly PodInfo[]): PodInfo[][] {
+  const [first, ...rest] = pods
+  if (first === undefined) return [[]]
+  return subsets(rest).flatMap(set => [set, [first, ...set]])
+}
+
+const anyPod = fc.record({
+  app: fc.constantFrom('a', 'a', 'b', 'c'),
+  cpu: fc.integer({ min: 1, max: 4 }),
+  priority: fc.integer({ min: 0, max: 9 }),
+})
+
+const world = fc.record({
+  nodes: fc.array(fc.array(anyPod, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 2 }),
+  cpu: fc.integer({ min: 1, max: 6 }),
+  priority: fc.integer({ min: 4, max: 9 }),
+  a: fc.integer({ min: 0, max: 2 }),
+  b: fc.integer({ min: 0, max: 2 }),
+})
+
+test('property: only the less important go, just enough, and within the budgets if that can be', async () => {
+  await fc.assert(
+    fc.asyncProperty(world, async ({ nodes, cpu, priority, a, b }) => {
+      let count = 0
+      const texts = nodes.map((pods, index) => {
+        const shown = pods.map(pod => `${pod.app}${count++}:${pod.cpu}@${pod.priority}`)
+        // Full: what the pod needs beyond that must come from others.
+        return `n${index}=${pods.reduce((sum, pod) => sum + pod.cpu, 0)}[${shown.join(' ')}]`
+      })
+      const parts = { nodes: texts.join(' '), pod: `${cpu}@${priority}`, budgets: `a=${a} b=${b}` }
+      const infos = readNodes(parts.nodes)
+      const chosen = chooseEviction((await search(parts)).found, nowMs)
+      const isEnough = (gone: readonly PodInfo[]): boolean => {
+        return gone.reduce((sum, pod) => sum + pod.requests.cpu, 0) >= cpu * 1_000
+      }
+      const isAllowed = (gone: readonly PodInfo[]): boolean => {
+        const ofApp = (app: string): number => gone.filter(({ labels }) => labels['app'] === app).length
+        return ofApp('a') <= a && ofApp('b') <= b
+      }
+      const ways = infos
+        .flatMap(node => subsets(node.pods.filter(pod => pod.priority < priority)))
+        .filter(isEnough)
+      if (chosen === undefined) return assert.equal(ways.length, 0)
+      const { victims, violations } = chosen
+      assert.ok(victims.every(victim => victim.priority < priority))
+      assert.ok(isEnough(victims))
+      for (const victim of victims) assert.ok(!isEnough(victims.filter(each => each !== victim)))
+      assert.equal(isAllowed(victims), ways.some(isAllowed))
+      assert.equal(violations === 0, isAllowed(victims))
+    }),
+    { numRuns: 600 },
+  )
+})

@@ -1,0 +1,57 @@
+import type { AllocationResult, ResourceClaim } from '#/api/generated/resource/v1.ts'
+import { keyOf } from '#/api/metadata.ts'
+import type { Informer } from '#/client/informer.ts'
+import { Assumed } from '../assumed.ts'
+import { AllocatedDevices } from './allocated-devices.ts'
+
+/** Claims as they will be, and the devices that they have then. */
+export class Claims {
+  readonly allocated = new AllocatedDevices()
+  readonly #assumed: Assumed<ResourceClaim>
+  /** Keys of claims that are being given devices which nobody has been told of yet, by uid. */
+  readonly #pending = new Map<string, string>()
+
+  constructor(informer: Informer<ResourceClaim>) {
+    this.#assumed = new Assumed(informer)
+    informer.onChange((key, { before, after }) => {
+      const uid = (after ?? before)?.metadata?.uid ?? ''
+      if (after === undefined) this.allocated.set(uid, undefined)
+      else if (!this.#pending.has(uid) || after.status?.allocation) this.#showAgain(uid, key)
+    })
+  }
+
+  get(key: string): ResourceClaim | undefined {
+    return this.#assumed.get(key)
+  }
+
+  isPending(uid: string): boolean {
+    return this.#pending.has(uid)
+  }
+
+  /** The devices are the claim's from now on. */
+  begin(claim: ResourceClaim, allocation: AllocationResult): void {
+    const uid = claim.metadata?.uid ?? ''
+    this.#pending.set(uid, keyOf(claim))
+    this.allocated.set(uid, allocation)
+  }
+
+  /** It was written; the informer need not know yet. */
+  written(claim: ResourceClaim): void {
+    const uid = claim.metadata?.uid ?? ''
+    this.#pending.delete(uid)
+    this.#assumed.assume(claim)
+    this.allocated.set(uid, claim.status?.allocation)
+  }
+
+  giveUp(uid: string): void {
+    const key = this.#pending.get(uid)
+    if (key === undefined) return
+    this.#pending.delete(uid)
+    this.#showAgain(uid, key)
+  }
+
+  #showAgain(uid: string, key: string): void {
+    const claim = this.#assumed.get(key)
+    this.allocated.set(uid, claim?.metadata?.uid === uid ? claim.status?.allocation : undefined)
+  }
+}

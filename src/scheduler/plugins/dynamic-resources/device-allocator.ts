@@ -1,0 +1,184 @@
+/** What is known of devices, and what pods need of them. */
+import type { Pod } from '#/api/generated/core/v1.ts'
+import type { DeviceClass, ResourceClaim } from '#/api/generated/resource/v1.ts'
+import { deviceClasses, resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
+import { controllerOf, formatKey, isBeingDeleted, keyOf } from '#/api/metadata.ts'
+import { compileNodeSelector } from '#/api/node-selector.ts'
+import { claimNameOf, isUsableBy } from '#/api/pod-resource-claims.ts'
+import { quote } from '#/api/quote.ts'
+import type { Informer } from '#/client/informer.ts'
+import type { ObjectIndex } from '#/client/object-store.ts'
+import { deviceClassOf, type DeviceClassOf } from '../../device-classes.ts'
+import type { PluginContext, Refusal } from '../../framework.ts'
+import type { NodeInfo } from '../../node-info.ts'
+import type { PodInfo } from '../../pod-info.ts'
+import { isHopeless } from './binding-conditions.ts'
+import { Claims } from './claims.ts'
+import { SelectorCache, type DeviceSelectors } from './device-selectors.ts'
+import { extendedClaim, extendedClaimMark } from './extended-resources.ts'
+import { PodDevices, type DevicesWorld, type HeldClaim } from './pod-devices.ts'
+import { gatherPools, isUsableOn, type Pool, type SlicesWorld } from './pools.ts'
+import { prepareClaim, waysOf, type PreparedClaim } from './prepare-claims.ts'
+import { findDevices, type Solution } from './search.ts'
+
+export class DeviceAllocator {
+  readonly claims: Claims
+  /** How long others may take to make devices ready. */
+  readonly timeoutMs: number
+  readonly informer: Informer<ResourceClaim>
+  readonly #context: PluginContext
+  readonly #classes: Informer<DeviceClass>
+  readonly #classOf: DeviceClassOf
+  readonly #selectors: SelectorCache
+  readonly #slices: SlicesWorld
+  /** Claims that were made for pods which ask for resources by name, by uid of the pod. */
+  readonly #madeFor: ObjectIndex<ResourceClaim>
+
+  constructor(context: PluginContext, selectors: DeviceSelectors, timeoutMs: number) {
+    this.#context = context
+    this.timeoutMs = timeoutMs
+    this.informer = context.informer(resourceClaims)
+    this.claims = new Claims(this.informer)
+    this.#classes = context.informer(deviceClasses)
+    this.#classOf = deviceClassOf(context)
+    this.#selectors = new SelectorCache(selectors)
+    this.#madeFor = this.informer.index('made for', claim => {
+      const owner = controllerOf(claim)
+      const isMade = claim.metadata?.annotations?.[extendedClaimMark] === 'true'
+      return isMade && owner?.kind === 'Pod' ? [owner.uid] : []
+    })
+    this.#slices = slicesWorld(context)
+  }
+
+  /** The claims of a pod as far as they are its own; or why the pod has to wait for them. */
+  claimsOf(pod: Pod): { readonly claims: readonly ResourceClaim[] } | Refusal {
+    const claims: ResourceClaim[] = []
+    const { namespace = '', name: podName } = pod.metadata ?? {}
+    const refuse = (reason: string): Refusal => ({ reason, isFinal: true })
+    for (const entry of pod.spec?.resourceClaims ?? []) {
+      const known = claimNameOf(pod, entry)
+      if (known === 'not needed') continue
+      if (known === 'not made') return refuse(`pod "${namespace}/${podName}": ResourceClaim not created yet`)
+      const key = formatKey({ namespace, name: known.name })
+      const claim = this.claims.get(key)
+      if (claim === undefined) return refuse(`could not find ResourceClaim ${quote(key)}`)
+      if (isBeingDeleted(claim)) return refuse(`resourceclaim ${quote(known.name)} is being deleted`)
+      if (!isUsableBy(claim, pod, known.isGenerated)) {
+        const what = `ResourceClaim ${key} was not created for Pod ${namespace}/${podName}`
+        return refuse(`${what} (Pod is not owner)`)
+      }
+      claims.push(claim)
+    }
+    return { claims }
+  }
+
+  /** Undefined when the pod wants no devices; a refusal when it cannot have them anywhere. */
+  devicesFor(pod: PodInfo): PodDevices | Refusal | undefined {
+    const resources = this.#resourcesOf(pod)
+    if (pod.pod.spec?.resourceClaims === undefined && resources.length === 0) return undefined
+    const found = this.claimsOf(pod.pod)
+    if ('reason' in found) return found
+    const { claims } = found
+    if (claims.length === 0 && resources.length === 0) return undefined
+    const open = claims.filter(({ status }) => status?.allocation === undefined)
+    const problem = open.map(claim => this.#problemWith(claim)).find(reason => reason !== undefined)
+    if (problem !== undefined) return { reason: problem, isFinal: true }
+    const needs = {
+      pod,
+      resources,
+      held: claims.flatMap(claim => this.#held(claim)),
+      open: open.map(claim => this.#prepare(claim)),
+      staleClaim: resources.length === 0 ? undefined : this.#madeFor.get(pod.uid)[0],
+    }
+    return new PodDevices(needs, this.#worldFor(pod))
+  }
+
+  #worldFor(pod: PodInfo): DevicesWorld {
+    let looked: { readonly node: string; readonly pools: readonly Pool[] } | undefined
+    const poolsOf = (node: NodeInfo): readonly Pool[] => {
+      if (looked?.node !== node.name)
+        looked = { node: node.name, pools: gatherPools(node.node, this.#slices) }
+      return looked.pools
+    }
+    return {
+      classOf: this.#classOf,
+      find: (claims, node) => this.#find(claims, node, poolsOf(node)),
+      prepareExtended: requests => this.#prepare(extendedClaim(pod.pod, requests, '')),
+      hasInvalidPool: node => poolsOf(node).some(({ state }) => state === 'invalid'),
+    }
+  }
+
+  #find(claims: readonly PreparedClaim[], { node }: NodeInfo, pools: readonly Pool[]): Solution | undefined {
+    return findDevices(claims, {
+      pools,
+      inUse: this.claims.allocated,
+      isSelectable: ({ selectors }, candidate) => {
+        const { driver, device } = candidate
+        const isMatch = selectors.every(({ expression, of }) => {
+          return this.#selectors.isMatch(expression, driver, device, of)
+        })
+        return isMatch && isUsableOn(candidate, node)
+      },
+    })
+  }
+
+  #prepare(claim: ResourceClaim): PreparedClaim {
+    return prepareClaim(claim, name => this.#classes.get(name))
+  }
+
+  /** The extended resources of the pod, when there are devices behind one of them. */
+  #resourcesOf({ requests }: PodInfo): readonly string[] {
+    if (requests.others.size === 0) return none
+    const names = [...requests.others].filter(([, amount]) => amount > 0).map(([name]) => name)
+    const extended = names.filter(name => name.includes('/'))
+    return extended.some(name => this.#classOf(name) !== undefined) ? extended : none
+  }
+
+  #held(claim: ResourceClaim): readonly HeldClaim[] {
+    const allocation = claim.status?.allocation
+    if (allocation === undefined) return []
+    const selector = allocation.nodeSelector
+    const nowMs = this.#context.platform.clock.now()
+    return [
+      {
+        claim,
+        isOn: selector && compileNodeSelector(selector),
+        isHopeless: isHopeless(claim, this.timeoutMs, nowMs),
+      },
+    ]
+  }
+
+  #problemWith(claim: ResourceClaim): string | undefined {
+    const key = keyOf(claim)
+    if (this.claims.isPending(claim.metadata?.uid ?? ''))
+      return `resource claim ${key} is in the process of being allocated`
+    for (const request of claim.spec.devices?.requests ?? []) {
+      const ways = waysOf(request)
+      if (ways.length === 0) return `resource claim ${key}, request ${request.name}: unknown request type`
+      for (const way of ways) {
+        if (this.#classes.get(way.deviceClassName) !== undefined) continue
+        const name = 'name' in way ? `${request.name}/${way.name}` : request.name
+        return `request ${name}: device class ${way.deviceClassName} does not exist`
+      }
+    }
+    return undefined
+  }
+}
+
+const none: readonly string[] = []
+
+/** Slices that are about several nodes are under this, which no node can be called. */
+const manyNodes = '/'
+
+function slicesWorld(context: PluginContext): SlicesWorld {
+  const slices = context.informer(resourceSlices)
+  const byNode = slices.index('node', ({ spec }) => {
+    return [spec.nodeName && (spec.sharedCounters ?? []).length === 0 ? spec.nodeName : manyNodes]
+  })
+  const byPool = slices.index('pool', ({ spec }) => [`${spec.driver}/${spec.pool.name}`])
+  return {
+    ofNode: node => byNode.get(node),
+    shared: () => byNode.get(manyNodes),
+    ofPool: (driver, pool) => byPool.get(`${driver}/${pool}`),
+  }
+}

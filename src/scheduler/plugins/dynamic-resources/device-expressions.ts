@@ -1,0 +1,108 @@
+import type { DeviceAttribute } from '#/api/generated/resource/v1.ts'
+import { parseQuantity } from '#/api/quantity.ts'
+import { parseSemanticVersion } from '#/api/semantic-version.ts'
+import { bindingsLibrary } from '#/cel/bindings.ts'
+import { compile } from '#/cel/cel.ts'
+import { Budget, expressionCostMax } from '#/cel/cost.ts'
+import { Environment } from '#/cel/environment.ts'
+import { kubernetesLibraries } from '#/cel/library.ts'
+import { QuantityValue, quantityType } from '#/cel/quantity.ts'
+import { SemanticVersionValue } from '#/cel/semantic-version.ts'
+import { boolType, dynType, mapOf, objectOf, stringType, type ObjectType, type Type } from '#/cel/type.ts'
+import { map, MapValue, object, type Key, type Value } from '#/cel/value.ts'
+import type { DeviceSelectors, SelectableDevice } from './device-selectors.ts'
+
+const fields: ReadonlyMap<string, Type> = new Map<string, Type>([
+  ['driver', stringType],
+  ['attributes', mapOf(stringType, mapOf(stringType, dynType))],
+  ['capacity', mapOf(stringType, mapOf(stringType, quantityType))],
+  ['allowMultipleAllocations', boolType],
+])
+
+const deviceType: ObjectType = { name: 'kubernetes.DRADevice', field: name => fields.get(name) }
+
+const environment = new Environment({
+  variables: { device: objectOf(deviceType) },
+  libraries: [...kubernetesLibraries, bindingsLibrary],
+})
+
+/** Devices are selected by expressions in CEL over `device`. */
+export const deviceExpressions: DeviceSelectors = {
+  compile: expression => {
+    const program = compile(expression, environment)
+    if (program.type.kind !== 'bool' && program.type.kind !== 'dyn') {
+      throw new Error('must evaluate to bool')
+    }
+    return device => program.evaluate({ device: deviceValue(device) }, new Budget(expressionCostMax)) === true
+  },
+}
+
+function deviceValue({
+  driver,
+  attributes = {},
+  capacity = {},
+  allowMultipleAllocations,
+}: SelectableDevice): Value {
+  const values = Object.entries(attributes).map(
+    ([name, attribute]) => [name, attributeValue(attribute)] as const,
+  )
+  const amounts = Object.entries(capacity).map(([name, { value }]) => {
+    return [name, new QuantityValue(parseQuantity(value))] as const
+  })
+  return object(
+    deviceType,
+    new Map<string, Value>([
+      ['driver', driver],
+      ['attributes', byDomain(driver, values)],
+      ['capacity', byDomain(driver, amounts)],
+      ['allowMultipleAllocations', allowMultipleAllocations ?? false],
+    ]),
+  )
+}
+
+function attributeValue({ int, bool, version, string }: DeviceAttribute): Value {
+  if (int !== undefined) return BigInt(int)
+  if (bool !== undefined) return bool
+  return version === undefined ? (string ?? '') : new SemanticVersionValue(parseSemanticVersion(version))
+}
+
+/** A name without a domain is in that of the driver. */
+function byDomain(driver: string, entries: readonly (readonly [string, Value])[]): MapValue {
+  const domains = Map.groupBy(entries, ([name]) =>
+    name.includes('/') ? name.slice(0, name.indexOf('/')) : driver,
+  )
+  return new Domains(
+    new Map(
+      [...domains].map(([domain, inside]) => {
+        return [
+          domain,
+          map(inside.map(([name, value]) => [name.slice(name.indexOf('/') + 1), value] as const)),
+        ] as const
+      }),
+    ),
+  )
+}
+
+const nothing = map([])
+
+/** A domain of which the device says nothing is empty, and not an error: who asks for a name in it gets that. */
+class Domains extends MapValue {
+  readonly #domains: ReadonlyMap<string, MapValue>
+
+  constructor(domains: ReadonlyMap<string, MapValue>) {
+    super()
+    this.#domains = domains
+  }
+
+  override get size(): number {
+    return this.#domains.size
+  }
+
+  override get(key: Value): Value | undefined {
+    return typeof key === 'string' ? (this.#domains.get(key) ?? nothing) : undefined
+  }
+
+  override keys(): Iterable<Key> {
+    return this.#domains.keys()
+  }
+}

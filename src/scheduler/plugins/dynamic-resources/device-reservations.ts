@@ -1,0 +1,147 @@
+/** From the choice of a node until the pod is bound: which devices its claims get, and what is written of that. */
+import type { ContainerExtendedResourceRequest } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { AllocationResult, ResourceClaim } from '#/api/generated/resource/v1.ts'
+import { resourceClaims } from '#/api/generated/resource/v1-resources.ts'
+import { keyOf } from '#/api/metadata.ts'
+import { isReservedFor } from '#/api/pod-resource-claims.ts'
+import type { BindWork, CycleId, PluginContext, Refusal } from '../../framework.ts'
+import type { PodInfo } from '../../pod-info.ts'
+import { PodWaits } from '../pod-waits.ts'
+import { allocationOf } from './allocation.ts'
+import { hasConditions, isReady } from './binding-conditions.ts'
+import type { DeviceAllocator } from './device-allocator.ts'
+import type { DevicesFound, PodDevices } from './pod-devices.ts'
+import { deleteClaim, reserveFor, unreserveFor, type ClaimWork } from './write-claim.ts'
+
+interface Reservation {
+  /** As it was last written. */
+  claim: ResourceClaim
+  /** What it is to be given; undefined when it has devices. */
+  readonly allocation: AllocationResult | undefined
+  /** The uid under which its devices count as taken until that is written. */
+  readonly pendingUid: string
+  /** It is still to be made, and is about these containers. */
+  readonly mappings: readonly ContainerExtendedResourceRequest[] | undefined
+  isWritten: boolean
+}
+
+const nodeIsGone: Refusal = { reason: 'resourceclaim not available on the node' }
+
+export class DeviceReservations {
+  readonly #context: PluginContext
+  readonly #allocator: DeviceAllocator
+  readonly #waits: PodWaits
+  readonly #reserved = new WeakMap<CycleId, readonly Reservation[]>()
+
+  constructor(context: PluginContext, allocator: DeviceAllocator) {
+    this.#context = context
+    this.#allocator = allocator
+    this.#waits = new PodWaits(context.platform.clock, context.informer(pods))
+  }
+
+  /** Looks once more, since others have chosen meanwhile, and takes what there is. */
+  reserve(pod: PodInfo, name: string, cycle: CycleId): Refusal | undefined {
+    const devices = this.#allocator.devicesFor(pod)
+    if (devices === undefined || 'reason' in devices) return devices
+    const node = this.#context.snapshot().get(name)
+    if (node === undefined) return nodeIsGone
+    const found = devices.find(node)
+    if ('reason' in found) return found
+    const reservations = [...held(devices), ...this.#granted(found, name)]
+    for (const { claim, allocation } of reservations)
+      if (allocation !== undefined) this.#allocator.claims.begin(claim, allocation)
+    this.#reserved.set(cycle, reservations)
+    return undefined
+  }
+
+  /** What is written is taken back without waiting for it. */
+  unreserve(pod: PodInfo, cycle: CycleId): void {
+    const { client, platform } = this.#context
+    for (const reservation of this.#reserved.get(cycle) ?? []) {
+      const { claim, mappings, pendingUid, isWritten } = reservation
+      this.#allocator.claims.giveUp(pendingUid)
+      const isMade = mappings !== undefined && claim.metadata?.name !== undefined
+      if (!isWritten && !isMade) continue
+      const undone = isMade ? deleteClaim(claim, client) : unreserveFor(pod, claim, client)
+      void undone.catch((error: unknown) => {
+        platform.log.warn('a claim could not be given back', { pod: pod.key, claim: keyOf(claim), error })
+      })
+    }
+    this.#reserved.delete(cycle)
+  }
+
+  bind(pod: PodInfo, work: BindWork): Promise<void> | undefined {
+    const reservations = this.#reserved.get(work.cycle)
+    return reservations === undefined || reservations.length === 0
+      ? undefined
+      : this.#write(pod, reservations, work)
+  }
+
+  async #write(pod: PodInfo, reservations: readonly Reservation[], bindWork: BindWork): Promise<void> {
+    const { client, signal } = bindWork
+    const work = { client, signal, nowMs: this.#context.platform.clock.now() }
+    for (const reservation of reservations) {
+      if (!isReservedFor(reservation.claim, pod.pod)) await this.#writeOne(pod, reservation, work)
+    }
+    if (!reservations.some(({ claim }) => hasConditions(claim))) return
+    const { informer, timeoutMs } = this.#allocator
+    const areReady = (): boolean =>
+      reservations.every(({ claim }) => isReady(informer.get(keyOf(claim)) ?? claim))
+    await this.#waits.until(pod, areReady, { informers: [informer], timeoutMs, signal })
+  }
+
+  async #writeOne(pod: PodInfo, reservation: Reservation, work: ClaimWork): Promise<void> {
+    const { allocation, mappings, pendingUid } = reservation
+    const { claims } = this.#allocator
+    if (mappings !== undefined) reservation.claim = await create(reservation.claim, work)
+    reservation.claim = await reserveFor(pod, reservation.claim, allocation, work)
+    reservation.isWritten = true
+    claims.written(reservation.claim)
+    claims.giveUp(pendingUid)
+    if (mappings === undefined) return
+    const { namespace, pod: object } = pod
+    const extendedResourceClaimStatus = {
+      requestMappings: mappings,
+      resourceClaimName: reservation.claim.metadata?.name ?? '',
+    }
+    await work.client.patch(
+      pods,
+      { namespace, name: object.metadata?.name ?? '', subresource: 'status' },
+      { type: 'strategic', patch: { status: { extendedResourceClaimStatus } } },
+      { signal: work.signal },
+    )
+  }
+
+  /** What was found, as it is written. The claim that has still to be made has a uid of its own until then. */
+  #granted({ claims, solution, mappings }: DevicesFound, node: string): readonly Reservation[] {
+    const { random } = this.#context.platform
+    const shareId = (): string => random.uuid('share of a device')
+    return claims.map(({ claim }, index) => {
+      const found = { allotments: solution.allotments[index]!, chosen: solution.chosen[index]! }
+      const allocation = allocationOf(claim, found, { node, shareId })
+      if (claim.metadata?.name !== undefined)
+        return {
+          claim,
+          allocation,
+          pendingUid: claim.metadata.uid ?? '',
+          mappings: undefined,
+          isWritten: false,
+        }
+      const uid = random.uuid('claim for extended resources')
+      const made = { ...claim, metadata: { ...claim.metadata, uid } }
+      return { claim: made, allocation, pendingUid: uid, mappings, isWritten: false }
+    })
+  }
+}
+
+function held({ needs }: PodDevices): readonly Reservation[] {
+  return needs.held.map(({ claim }) => {
+    return { claim, allocation: undefined, pendingUid: '', mappings: undefined, isWritten: false }
+  })
+}
+
+async function create(claim: ResourceClaim, { client, signal }: ClaimWork): Promise<ResourceClaim> {
+  const { uid: _, ...metadata } = claim.metadata ?? {}
+  return client.create(resourceClaims, { ...claim, metadata }, { signal })
+}

@@ -1,0 +1,96 @@
+import type {
+  DeviceClass,
+  DeviceRequest,
+  DeviceSubRequest,
+  DeviceToleration,
+  ExactDeviceRequest,
+  ResourceClaim,
+} from '#/api/generated/resource/v1.ts'
+import type { CapacityRequests } from './capacity.ts'
+import type { RequestName } from './constraints.ts'
+
+/** One way to meet a request. */
+export interface Alternative extends RequestName {
+  /** `request`, or `request/subrequest`. */
+  readonly name: string
+  readonly deviceClass: DeviceClass
+  /** The expressions that must hold for a device, and whose they are, for errors. */
+  readonly selectors: readonly { readonly expression: string; readonly of: string }[]
+  /** How many devices; undefined for all there are. */
+  readonly count: number | undefined
+  /** It does not matter who else has the device. */
+  readonly isAdministrative: boolean
+  readonly tolerations: readonly DeviceToleration[]
+  readonly capacity: CapacityRequests
+}
+
+export interface PreparedClaim {
+  readonly claim: ResourceClaim
+  /** As it is called in errors. */
+  readonly label: string
+  /** For each request its alternatives, the best first. */
+  readonly requests: readonly (readonly Alternative[])[]
+}
+
+/** A claim with all that is known of its requests before there is a node. Throws Error when it makes no sense. */
+export function prepareClaim(
+  claim: ResourceClaim,
+  classNamed: (name: string) => DeviceClass | undefined,
+): PreparedClaim {
+  const { namespace, name } = claim.metadata ?? {}
+  const label = `${namespace}/${name}`
+  const requests = claim.spec.devices?.requests ?? []
+  return {
+    claim,
+    label,
+    requests: requests.map(request =>
+      waysOf(request).map(way => prepareAlternative(label, request.name, way, classNamed)),
+    ),
+  }
+}
+
+type Way = ExactDeviceRequest | DeviceSubRequest
+
+/** What a request may be met by. */
+export function waysOf({ exactly, firstAvailable = [] }: DeviceRequest): readonly Way[] {
+  return exactly ? [exactly] : firstAvailable
+}
+
+function prepareAlternative(
+  label: string,
+  request: string,
+  way: Way,
+  classNamed: (name: string) => DeviceClass | undefined,
+): Alternative {
+  const subrequest = 'name' in way ? way.name : undefined
+  const name = subrequest === undefined ? request : `${request}/${subrequest}`
+  const about = `claim ${label}, request ${subrequest ?? request}`
+  const deviceClass = classNamed(way.deviceClassName)
+  if (deviceClass === undefined)
+    throw new Error(`${about}: could not retrieve device class ${way.deviceClassName}`)
+  const ofClass = (deviceClass.spec.selectors ?? []).map(({ cel }, index) => {
+    return { expression: cel?.expression ?? '', of: `class ${way.deviceClassName}: selector #${index}` }
+  })
+  const own = (way.selectors ?? []).map(({ cel }, index) => {
+    if (cel === undefined)
+      throw new Error(`${about}, selector #${index}: CEL expression empty (unsupported selector type?)`)
+    return { expression: cel.expression, of: `claim ${label}: selector #${index}` }
+  })
+  return {
+    request,
+    subrequest,
+    name,
+    deviceClass,
+    selectors: [...ofClass, ...own],
+    count: countOf(way, about),
+    isAdministrative: 'adminAccess' in way && way.adminAccess === true,
+    tolerations: way.tolerations ?? [],
+    capacity: way.capacity?.requests ?? {},
+  }
+}
+
+function countOf({ allocationMode = 'ExactCount', count = 1 }: Way, about: string): number | undefined {
+  if (allocationMode === 'All') return undefined
+  if (allocationMode === 'ExactCount') return Number(count)
+  throw new Error(`${about}: unsupported count mode ${allocationMode}`)
+}

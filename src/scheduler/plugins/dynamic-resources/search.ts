@@ -1,0 +1,282 @@
+/**
+ * Looks for devices for all requests of all claims of a pod on one node: one device after the other, and back when
+ * there is none. The first solution is taken. Within one request the order of devices does not matter, so only
+ * combinations are tried.
+ */
+import { toleratesDeviceTaint } from '#/api/device-taints.ts'
+import type { Device } from '#/api/generated/resource/v1.ts'
+import type { Quantity } from '#/api/quantity.ts'
+import type { ConsumedNanos, DevicesInUse } from './allocated-devices.ts'
+import { takeCapacity } from './capacity.ts'
+import { constraintOf, type Constraint } from './constraints.ts'
+import { Counters } from './counters.ts'
+import { candidatesOf, type Candidate, type Pool } from './pools.ts'
+import type { Alternative, PreparedClaim } from './prepare-claims.ts'
+
+export interface SearchWorld {
+  readonly pools: readonly Pool[]
+  readonly inUse: DevicesInUse
+  /** Whether a device is what is asked for, and can be used on the node. */
+  readonly isSelectable: (alternative: Alternative, candidate: Candidate) => boolean
+}
+
+/** A device for a request. */
+export interface Allotment {
+  readonly alternative: Alternative
+  readonly candidate: Candidate
+  /** What it takes of a device that others have parts of too. */
+  readonly consumed: ReadonlyMap<string, Quantity> | undefined
+}
+
+export interface Solution {
+  /** By claim. */
+  readonly allotments: readonly (readonly Allotment[])[]
+  /** By claim and request, what was chosen. */
+  readonly chosen: readonly (readonly Alternative[])[]
+}
+
+/** Devices that a claim can have at most. */
+const devicesMax = 32
+
+/** Devices that are looked at on a node at most: there are claims for which a lifetime would not be enough. */
+const looksMax = 500_000
+
+/** There is no solution that could be found in time. */
+export class SearchTooLong extends Error {}
+
+/** Undefined when there are no devices. Throws Error when the claims cannot be met by anything. */
+export function findDevices(claims: readonly PreparedClaim[], world: SearchWorld): Solution | undefined {
+  const search = new Search(claims, world)
+  return search.request(0, 0) === 'found' ? search.solution : undefined
+}
+
+/** `too many`: nothing that comes before in the same claim changes that, unless it needs fewer devices. */
+type Outcome = 'found' | 'none' | 'too many'
+
+interface Sharing {
+  uses: number
+  readonly consumed: Map<string, bigint>
+}
+
+const nothing: ConsumedNanos = new Map()
+
+class Search {
+  readonly #claims: readonly PreparedClaim[]
+  readonly #world: SearchWorld
+  readonly #constraints: readonly (readonly Constraint[])[]
+  readonly #candidates: readonly Candidate[]
+  readonly #counters: Counters
+  readonly #wanted = new Map<Alternative, readonly Candidate[]>()
+  readonly #answers = new Map<Alternative, Map<Candidate, boolean>>()
+  /** For which claims a device would be. */
+  readonly #taken = new Map<string, Set<number>>()
+  readonly #shared = new Map<string, Sharing>()
+  readonly #allotments: Allotment[][]
+  readonly #chosen: Alternative[][]
+  #looks = 0
+
+  constructor(claims: readonly PreparedClaim[], world: SearchWorld) {
+    this.#claims = claims
+    this.#world = world
+    this.#allotments = claims.map(() => [])
+    this.#chosen = claims.map(() => [])
+    this.#counters = new Counters(world.inUse)
+    this.#candidates = world.pools.filter(({ state }) => state === 'usable').flatMap(candidatesOf)
+    this.#constraints = claims.map(constraintsOf)
+    for (const { label, requests } of claims) this.#checkCounts(label, requests)
+  }
+
+  get solution(): Solution {
+    return { allotments: this.#allotments, chosen: this.#chosen }
+  }
+
+  /** Meets this request and all that follow. */
+  request(claim: number, request: number): Outcome {
+    const prepared = this.#claims[claim]
+    if (prepared === undefined) return 'found'
+    const alternatives = prepared.requests[request]
+    if (alternatives === undefined) {
+      const rest = this.request(claim + 1, 0)
+      return rest === 'too many' ? 'none' : rest
+    }
+    let outcome: Outcome = 'too many'
+    for (const alternative of alternatives) {
+      this.#chosen[claim]![request] = alternative
+      const tried = this.#place(claim, request, 0, 0)
+      if (tried === 'found') return 'found'
+      if (tried === 'none') outcome = 'none'
+    }
+    return outcome
+  }
+
+  /** The next device of a request, from this candidate on. */
+  #place(claim: number, request: number, placed: number, from: number): Outcome {
+    const alternative = this.#chosen[claim]![request]!
+    const all = alternative.count === undefined ? this.#allFor(alternative) : undefined
+    const count = all === undefined ? alternative.count! : all.length
+    if (all?.length === 0) return 'none'
+    if (placed >= count) return this.request(claim, request + 1)
+    if (this.#allotments[claim]!.length + count - placed > devicesMax) return 'too many'
+    if (all !== undefined) return this.#placeOne(claim, request, placed, all[placed]!, 0, true)
+    for (let index = from; index < this.#candidates.length; index++) {
+      if (++this.#looks > looksMax) throw new SearchTooLong()
+      const candidate = this.#candidates[index]!
+      const isUsed = !alternative.isAdministrative && this.#isInUse(candidate.id)
+      if (isUsed || !this.#isSelectable(alternative, candidate)) continue
+      const outcome = this.#placeOne(claim, request, placed, candidate, index + 1)
+      if (outcome !== 'none') return outcome
+    }
+    return 'none'
+  }
+
+  #placeOne(
+    claim: number,
+    request: number,
+    placed: number,
+    candidate: Candidate,
+    next: number,
+    isNeeded = false,
+  ): Outcome {
+    const release = this.#take(claim, this.#chosen[claim]![request]!, candidate, isNeeded)
+    if (release === undefined) return 'none'
+    const outcome = this.#place(claim, request, placed + 1, next)
+    if (outcome !== 'found') release()
+    return outcome
+  }
+
+  /** Undefined when the device cannot be had; otherwise what gives it back. */
+  #take(
+    claim: number,
+    alternative: Alternative,
+    candidate: Candidate,
+    isNeeded: boolean,
+  ): (() => void) | undefined {
+    const { id, device } = candidate
+    const isShareable = device.allowMultipleAllocations === true
+    const isFree = alternative.isAdministrative
+      ? isShareable || !this.#taken.get(id)?.has(claim)
+      : !this.#isInUse(id)
+    if (!isFree || !areTaintsTolerated(device, alternative)) return undefined
+    const sharing = this.#shared.get(id)
+    const used = [this.#world.inUse.consumedOf(id), sharing?.consumed ?? nothing]
+    const consumed = takeCapacity(device, alternative.capacity, used)
+    if (consumed === undefined) return undefined
+    // Who gets another part of a device does not take the whole of it once more.
+    const isNew = !isShareable || (!this.#world.inUse.isShared(id) && sharing === undefined)
+    if (isNew && !this.#counters.take(candidate)) return undefined
+    if (!this.#addToConstraints(claim, alternative, candidate)) {
+      if (isNew) this.#counters.giveBack(candidate)
+      if (!isNeeded) return undefined
+      const about = `claim ${this.#claims[claim]!.label}, request ${alternative.subrequest ?? alternative.request}`
+      throw new Error(`${about}: cannot add device ${id} because a claim constraint would not be satisfied`)
+    }
+    if (isShareable) this.#share(id, consumed, 1)
+    else this.#takenFor(id).add(claim)
+    this.#allotments[claim]!.push({ alternative, candidate, consumed: isShareable ? consumed : undefined })
+    return () => {
+      this.#allotments[claim]!.pop()
+      if (isShareable) this.#share(id, consumed, -1)
+      else this.#takenFor(id).delete(claim)
+      for (const constraint of this.#constraints[claim]!) constraint.remove(alternative)
+      if (isNew) this.#counters.giveBack(candidate)
+    }
+  }
+
+  /** All of them or none. */
+  #addToConstraints(claim: number, alternative: Alternative, candidate: Candidate): boolean {
+    const constraints = this.#constraints[claim]!
+    const failed = constraints.findIndex(constraint => !constraint.add(alternative, candidate))
+    if (failed < 0) return true
+    for (const constraint of constraints.slice(0, failed)) constraint.remove(alternative)
+    return false
+  }
+
+  #share(id: string, amounts: ReadonlyMap<string, Quantity>, sign: 1 | -1): void {
+    const sharing = this.#shared.get(id) ?? { uses: 0, consumed: new Map<string, bigint>() }
+    sharing.uses += sign
+    for (const [name, { nanos }] of amounts)
+      sharing.consumed.set(name, (sharing.consumed.get(name) ?? 0n) + BigInt(sign) * nanos)
+    if (sharing.uses > 0) this.#shared.set(id, sharing)
+    else this.#shared.delete(id)
+  }
+
+  #takenFor(id: string): Set<number> {
+    const known = this.#taken.get(id)
+    if (known !== undefined) return known
+    const made = new Set<number>()
+    this.#taken.set(id, made)
+    return made
+  }
+
+  #isInUse(id: string): boolean {
+    return this.#world.inUse.isTaken(id) || (this.#taken.get(id)?.size ?? 0) > 0
+  }
+
+  #isSelectable(alternative: Alternative, candidate: Candidate): boolean {
+    let answers = this.#answers.get(alternative)
+    if (answers === undefined) this.#answers.set(alternative, (answers = new Map()))
+    const known = answers.get(candidate)
+    if (known !== undefined) return known
+    const answer = this.#world.isSelectable(alternative, candidate)
+    answers.set(candidate, answer)
+    return answer
+  }
+
+  /** For who wants all devices: those that are there now, whoever has them. */
+  #allFor(alternative: Alternative): readonly Candidate[] {
+    const known = this.#wanted.get(alternative)
+    if (known !== undefined) return known
+    const wanted = this.#candidates.filter(candidate => {
+      if (!this.#isSelectable(alternative, candidate)) return false
+      const used = [this.#world.inUse.consumedOf(candidate.id)]
+      return takeCapacity(candidate.device, alternative.capacity, used) !== undefined
+    })
+    this.#wanted.set(alternative, wanted)
+    return wanted
+  }
+
+  /** The fewest devices that would do must not be too many; and all are not known while a pool is changing. */
+  #checkCounts(label: string, requests: PreparedClaim['requests']): void {
+    let least = 0
+    for (const alternatives of requests) {
+      const counts = alternatives.map(alternative => {
+        if (alternative.count !== undefined) return alternative.count
+        this.#checkPools(label, alternative)
+        return this.#allFor(alternative).length
+      })
+      least += Math.min(...counts)
+    }
+    if (least > devicesMax)
+      throw new Error(
+        `claim ${label}: number of requested devices ${least} exceeds the claim limit of ${devicesMax}`,
+      )
+  }
+
+  #checkPools(label: string, { request, subrequest }: Alternative): void {
+    for (const { id, state } of this.#world.pools) {
+      if (state === 'usable') continue
+      const what = state === 'incomplete' ? 'being updated' : 'invalid'
+      const about = `claim ${label}, request ${subrequest ?? request}`
+      throw new Error(`${about}: asks for all devices, but resource pool ${id} is currently ${what}`)
+    }
+  }
+}
+
+function constraintsOf({ claim, label }: PreparedClaim): readonly Constraint[] {
+  return (claim.spec.devices?.constraints ?? []).map((constraint, index) => {
+    const made = constraintOf(constraint)
+    if (made === undefined)
+      throw new Error(`claim ${label}, constraint #${index}: empty constraint (unsupported constraint type?)`)
+    return made
+  })
+}
+
+/** Effects that are not known keep nobody away. */
+const keepingAway: readonly string[] = ['NoSchedule', 'NoExecute']
+
+function areTaintsTolerated({ taints = [] }: Device, { tolerations }: Alternative): boolean {
+  return taints.every(taint => {
+    if (!keepingAway.includes(taint.effect)) return true
+    return tolerations.some(toleration => toleratesDeviceTaint(toleration, taint))
+  })
+}

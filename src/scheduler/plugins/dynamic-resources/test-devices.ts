@@ -1,0 +1,137 @@
+/** Devices and claims in a compact notation, for tests of who gets what. */
+import type {
+  Device,
+  DeviceClass,
+  DeviceConstraint,
+  DeviceRequest,
+  DeviceTaint,
+  DeviceToleration,
+  ResourceClaim,
+  ResourceSlice,
+} from '#/api/generated/resource/v1.ts'
+import { nodeOf } from '../../test-cluster.ts'
+import { AllocatedDevices } from './allocated-devices.ts'
+import { SelectorCache } from './device-selectors.ts'
+import { gatherPools, isUsableOn } from './pools.ts'
+import { prepareClaim } from './prepare-claims.ts'
+import { findDevices, type Solution } from './search.ts'
+import { testSelectors } from './test-selectors.ts'
+
+const deviceClass: DeviceClass = { metadata: { name: 'gpu' }, spec: {} }
+
+/**
+ * `name` and words: `numa=1` an attribute, `memory:8Gi` a capacity, `shared` for one of which parts are had,
+ * `-slots:2` for what it takes of a counter, `!broken` and `?broken` taints that keep away and that do not.
+ */
+function parseDevice(text: string): Device {
+  const [name = '', ...words] = text.split(' ')
+  const matches = (pattern: RegExp): [string, string][] =>
+    words.flatMap(word => {
+      const [, key, value = ''] = pattern.exec(word) ?? []
+      return key === undefined ? [] : [[key, value]]
+    })
+  const attributes = matches(/^(\w+)=(\w+)$/).map(([key, string]) => [key, { string }] as const)
+  const capacity = matches(/^(\w+):(\w+)$/).map(([key, value]) => [key, { value }] as const)
+  const counters = matches(/^-(\w+):(\w+)$/).map(([key, value]) => [key, { value }] as const)
+  const taints = matches(/^([!?]\w+)$/).map(([key]): DeviceTaint => {
+    return { key: key.slice(1), effect: key.startsWith('!') ? 'NoSchedule' : 'None' }
+  })
+  return {
+    name,
+    ...(attributes.length > 0 && { attributes: Object.fromEntries(attributes) }),
+    ...(capacity.length > 0 && { capacity: Object.fromEntries(capacity) }),
+    ...(counters.length > 0 && {
+      consumesCounters: [{ counterSet: 'set', counters: Object.fromEntries(counters) }],
+    }),
+    ...(taints.length > 0 && { taints }),
+    ...(words.includes('shared') && { allowMultipleAllocations: true }),
+  }
+}
+
+/** A slice of a node's only pool. */
+export function sliceOf(
+  devices: readonly string[],
+  counters: Readonly<Record<string, string>> = {},
+): ResourceSlice[] {
+  const isCounted = Object.keys(counters).length > 0
+  const pool = { name: 'p', generation: 1, resourceSliceCount: isCounted ? 2 : 1 }
+  const spec = { driver: 'd', pool, nodeName: 'n1' }
+  const set = Object.fromEntries(Object.entries(counters).map(([key, value]) => [key, { value }]))
+  return [
+    { metadata: { name: 'devices' }, spec: { ...spec, devices: devices.map(parseDevice) } },
+    ...(isCounted
+      ? [{ metadata: { name: 'set' }, spec: { ...spec, sharedCounters: [{ name: 'set', counters: set }] } }]
+      : []),
+  ]
+}
+
+/**
+ * Requests with words: a number, `all`, `admin`, `numa=1` for a selector, `~broken` for a toleration, `memory:2Gi` for
+ * a part; `|` between alternatives. The claim's words are after `;`: `same=numa` and `different=numa`.
+ */
+export function parseClaim(name: string, text: string): ResourceClaim {
+  const [requests = '', constraints = ''] = text.split(';').map(part => part.trim())
+  const spec = {
+    requests: requests.split(', ').map((request, index) => parseRequest(`r${index}`, request)),
+    constraints: constraints
+      .split(' ')
+      .filter(word => word !== '')
+      .map((word): DeviceConstraint => {
+        const [kind, attribute = ''] = word.split('=')
+        return kind === 'same'
+          ? { matchAttribute: `d/${attribute}` }
+          : { distinctAttribute: `d/${attribute}` }
+      }),
+  }
+  return { metadata: { namespace: 'default', name, uid: name }, spec: { devices: spec } }
+}
+
+function parseRequest(name: string, text: string): DeviceRequest {
+  const ways = text.split(' | ').map(way => {
+    const words = way.split(' ')
+    const count = words.find(word => /^\d+$/.test(word))
+    const parts = words.flatMap(word => (/^\w+:\w+$/.test(word) ? [word.split(':') as [string, string]] : []))
+    const tolerations = words
+      .filter(word => word.startsWith('~'))
+      .map((word): DeviceToleration => ({ key: word.slice(1), operator: 'Exists' }))
+    return {
+      deviceClassName: 'gpu',
+      ...(count && { count: Number(count) }),
+      ...(words.includes('all') && { allocationMode: 'All' }),
+      ...(words.includes('admin') && { adminAccess: true }),
+      ...(tolerations.length > 0 && { tolerations }),
+      ...(parts.length > 0 && { capacity: { requests: Object.fromEntries(parts) } }),
+      selectors: words
+        .filter(word => word.includes('='))
+        .map(word => {
+          const [key, value] = word.split('=')
+          return { cel: { expression: `device.attributes["d"].${key} == "${value}"` } }
+        }),
+    }
+  })
+  if (ways.length === 1) return { name, exactly: ways[0]! }
+  return { name, firstAvailable: ways.map((way, index) => ({ ...way, name: `s${index}` })) }
+}
+
+/** What claims get on the node n1, when others have these devices. */
+export function find(
+  claims: readonly ResourceClaim[],
+  slices: readonly ResourceSlice[],
+  inUse = new AllocatedDevices(),
+): Solution | undefined {
+  const node = nodeOf('n1')
+  const pools = gatherPools(node, {
+    ofNode: () => slices.filter(({ spec }) => spec.sharedCounters === undefined),
+    shared: () => slices.filter(({ spec }) => spec.sharedCounters !== undefined),
+    ofPool: () => slices,
+  })
+  const cache = new SelectorCache(testSelectors)
+  const prepared = claims.map(claim => prepareClaim(claim, () => deviceClass))
+  return findDevices(prepared, {
+    pools,
+    inUse,
+    isSelectable: ({ selectors }, candidate) =>
+      selectors.every(({ expression, of }) => cache.isMatch(expression, 'd', candidate.device, of)) &&
+      isUsableOn(candidate, node),
+  })
+}

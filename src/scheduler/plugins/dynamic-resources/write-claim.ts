@@ -1,0 +1,97 @@
+import { isApiError } from '#/api/errors.ts'
+import type { AllocationResult, ResourceClaim } from '#/api/generated/resource/v1.ts'
+import { resourceClaims } from '#/api/generated/resource/v1-resources.ts'
+import { isBeingDeleted, keyOf, withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
+import { formatTime } from '#/api/time.ts'
+import type { Client } from '#/client/client.ts'
+import type { PodInfo } from '../../pod-info.ts'
+
+/** Keeps a claim while devices are its own. */
+const finalizer = 'resource.kubernetes.io/delete-protection'
+
+/** How often is tried to write what others are changing too. */
+const triesMax = 5
+
+export interface ClaimWork {
+  readonly client: Client
+  readonly signal: AbortSignal
+  readonly nowMs: number
+}
+
+/** Writes into a claim which devices it has, when it had none, and that they are for the pod. */
+export async function reserveFor(
+  { pod, uid }: PodInfo,
+  claim: ResourceClaim,
+  allocation: AllocationResult | undefined,
+  { client, signal, nowMs }: ClaimWork,
+): Promise<ResourceClaim> {
+  const key = keyOf(claim)
+  return retried(client, claim, signal, async latest => {
+    if (isBeingDeleted(latest)) throw new Error(`claim ${key} got deleted in the meantime`)
+    const { allocation: known, reservedFor = [] } = latest.status ?? {}
+    if (allocation && known) throw new Error(`claim ${key} got allocated elsewhere in the meantime`)
+    const granted = allocation ?? known
+    if (granted === undefined) throw new Error(`claim ${key} got deallocated elsewhere in the meantime`)
+    const kept = withFinalizer(latest, finalizer)
+    const ready =
+      allocation === undefined || kept === latest
+        ? latest
+        : await client.update(resourceClaims, kept, { signal })
+    const status = {
+      ...ready.status,
+      allocation: { allocationTimestamp: formatTime(nowMs), ...granted },
+      reservedFor: [...reservedFor, { resource: 'pods', name: pod.metadata?.name ?? '', uid }],
+    }
+    return client.updateStatus(resourceClaims, { ...ready, status }, { signal })
+  })
+}
+
+/** The devices of a claim that nobody uses are free again. */
+export async function deallocate(claim: ResourceClaim, client: Client): Promise<void> {
+  const { allocation: _, reservedFor: __, devices: ___, ...status } = claim.status ?? {}
+  await client.updateStatus(resourceClaims, { ...claim, status })
+}
+
+/** The devices are not for the pod after all. Others may have changed the claim. */
+export async function unreserveFor(
+  { uid }: PodInfo,
+  { metadata }: ResourceClaim,
+  client: Client,
+): Promise<void> {
+  const { namespace, name = '', uid: claimUid } = metadata ?? {}
+  const patch = { metadata: { uid: claimUid }, status: { reservedFor: [{ $patch: 'delete', uid }] } }
+  await client.patch(resourceClaims, { namespace, name, subresource: 'status' }, { type: 'strategic', patch })
+}
+
+/** A claim that was made for a pod in vain goes, with what it has. */
+export async function deleteClaim(claim: ResourceClaim, client: Client): Promise<void> {
+  const { namespace, name = '' } = claim.metadata ?? {}
+  try {
+    await retried(client, claim, undefined, async latest => {
+      const free = withoutFinalizer(latest, finalizer)
+      return free === latest ? latest : client.update(resourceClaims, free)
+    })
+    await client.delete(resourceClaims, { namespace, name })
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error
+  }
+}
+
+/** Tries it with the claim that is known, then with the newest. */
+async function retried(
+  client: Client,
+  claim: ResourceClaim,
+  signal: AbortSignal | undefined,
+  change: (latest: ResourceClaim) => Promise<ResourceClaim>,
+): Promise<ResourceClaim> {
+  const { namespace, name = '' } = claim.metadata ?? {}
+  let latest = claim
+  for (let tries = 1; ; tries++) {
+    try {
+      return await change(latest)
+    } catch (error) {
+      if (!isApiError(error, 'Conflict') || tries >= triesMax) throw error
+      latest = await client.get(resourceClaims, { namespace, name }, { signal })
+    }
+  }
+}

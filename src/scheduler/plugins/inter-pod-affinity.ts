@@ -1,0 +1,64 @@
+/**
+ * Pods that want to be near others, or far from them, in a topology: on one node, in one zone. What they require is
+ * kept to, and what pods require that are there already; what both prefer makes nodes better or worse.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity
+ */
+import { namespaces } from '#/api/generated/core/v1-resources.ts'
+import { formatFieldError, invalid } from '#/api/field-error.ts'
+import type { PluginFactory } from '../framework.ts'
+import type { PodInfo, WeightedTerm } from '../pod-info.ts'
+import { filterCycle } from './inter-pod-affinity/filter.ts'
+import { Namespaces } from './inter-pod-affinity/namespaces.ts'
+import { preferencesOf, scoreCycle } from './inter-pod-affinity/score.ts'
+import { TermGroups } from './inter-pod-affinity/term-groups.ts'
+import { wakeUpsWith } from './inter-pod-affinity/wake-ups.ts'
+import { podCountsOf } from './pod-counts.ts'
+
+const weightMax = 100
+
+interface InterPodAffinityParameters {
+  /** What it is worth to be near a pod that requires it. */
+  readonly hardPodAffinityWeight?: number
+  /** Pods that prefer nothing themselves go anywhere, whatever others prefer. */
+  readonly ignorePreferredTermsOfExistingPods?: boolean
+}
+
+export const interPodAffinity: PluginFactory = (context, parameters) => {
+  // The configuration was decoded against its schema.
+  const { hardPodAffinityWeight = 1, ignorePreferredTermsOfExistingPods = false } =
+    parameters as InterPodAffinityParameters
+  if (hardPodAffinityWeight < 0 || hardPodAffinityWeight > weightMax) {
+    const detail = `not in valid range [0, ${weightMax}]`
+    throw new Error(formatFieldError(invalid('hardPodAffinityWeight', hardPodAffinityWeight, detail)))
+  }
+  const table = new Namespaces(context.informer(namespaces))
+  const counts = podCountsOf(context)
+  const antiAffinities = new TermGroups({
+    topologies: counts.topologies,
+    podsOf: info => info.podsWithRequiredAntiAffinity,
+    termsOf: pod => pod.requiredAntiAffinity.map(term => ({ weight: 1, term })),
+  })
+  const preferences = new TermGroups({
+    topologies: counts.topologies,
+    podsOf: info => info.podsWithAffinity,
+    termsOf: pod => wishesOf(pod, hardPodAffinityWeight),
+  })
+  return {
+    name: 'InterPodAffinity',
+    wakeUps: wakeUpsWith(table),
+    filter: (pod, snapshot) => filterCycle({ pod, snapshot, namespaces: table, counts, antiAffinities }),
+    score: (pod, snapshot) => {
+      const prefersNothing = pod.preferredAffinity.length === 0 && pod.preferredAntiAffinity.length === 0
+      if (prefersNothing && (ignorePreferredTermsOfExistingPods || snapshot.nodesWithAffinity === 0)) {
+        return undefined
+      }
+      return scoreCycle({ pod, snapshot, namespaces: table, counts, preferences })
+    },
+  }
+}
+
+/** What a pod on a node would like of others; who requires it likes it too. */
+function wishesOf(pod: PodInfo, requiredWeight: number): readonly WeightedTerm[] {
+  if (requiredWeight === 0 || pod.requiredAffinity.length === 0) return preferencesOf(pod)
+  return [...preferencesOf(pod), ...pod.requiredAffinity.map(term => ({ weight: requiredWeight, term }))]
+}

@@ -1,0 +1,168 @@
+import type { Labels } from '#/api/labels.ts'
+import type { FilterCycle, Refusal } from '../../framework.ts'
+import type { NodeInfo } from '../../node-info.ts'
+import type { AffinityTerm, PodInfo } from '../../pod-info.ts'
+import type { Snapshot } from '../../snapshot.ts'
+import type { PodCounts, PodKind } from '../pod-counts.ts'
+import { positionsIn } from '../pod-counts/positions.ts'
+import { Tally } from '../pod-counts/tally.ts'
+import type { Namespaces } from './namespaces.ts'
+import { commonKind, isMeant, kindOf } from './term.ts'
+import type { TermGroups } from './term-groups.ts'
+
+const affinityRefusal: Refusal = { reason: "node(s) didn't match pod affinity rules", isFinal: true }
+const antiAffinityRefusal: Refusal = { reason: "node(s) didn't match pod anti-affinity rules" }
+const existingRefusal: Refusal = { reason: "node(s) didn't satisfy existing pods anti-affinity rules" }
+
+export interface FilterWorld {
+  readonly pod: PodInfo
+  readonly snapshot: Snapshot
+  readonly namespaces: Namespaces
+  readonly counts: PodCounts
+  /** What the pods on nodes must not be near to. */
+  readonly antiAffinities: TermGroups
+}
+
+/** How many pods are in each domain that a term is about. */
+interface TermTally {
+  readonly kind: PodKind
+  /** By position of the node; -1 for none. */
+  readonly domains: Int32Array
+  readonly tally: Tally
+}
+
+interface ExistingTally {
+  readonly topologyKey: string
+  readonly domains: Int32Array
+  readonly tally: Tally
+}
+
+interface Counted {
+  /** The pods that all terms of the affinity are about, for each of the terms. */
+  readonly affinity: readonly TermTally[]
+  /** Whether there are such pods anywhere. */
+  readonly affinityCount: number
+  readonly antiAffinity: readonly TermTally[]
+  /** The pods that must not be near the pod, by themselves. */
+  readonly existing: readonly ExistingTally[]
+}
+
+/** What never changes in a cycle. */
+interface Cycle {
+  readonly pod: PodInfo
+  readonly namespaceLabels: Labels | undefined
+  /** The first pod of many that want to be near each other has to begin somewhere. */
+  readonly isNearItself: boolean
+  readonly positionOf: (node: NodeInfo) => number
+  readonly domainsOf: (topologyKey: string) => Int32Array
+}
+
+export function filterCycle(world: FilterWorld): FilterCycle | undefined {
+  const { pod, snapshot, namespaces, counts } = world
+  const wantsNothing = pod.requiredAffinity.length === 0 && pod.requiredAntiAffinity.length === 0
+  if (wantsNothing && snapshot.nodesWithRequiredAntiAffinity === 0) return undefined
+  const namespaceLabels = namespaces.labelsOf(pod.namespace)
+  const existing = existingTallies(world, namespaceLabels)
+  if (wantsNothing && existing.length === 0) return undefined
+  const tallyOf = ({ topologyKey }: AffinityTerm, kind: PodKind): TermTally => {
+    const { sums, topology } = counts.inDomains({ pods: kind, topologyKey }, snapshot)
+    return { kind, domains: topology.at(snapshot), tally: new Tally(sums.slice()) }
+  }
+  const near = commonKind(pod.requiredAffinity.map(term => kindOf(term, namespaces)))
+  const affinity = pod.requiredAffinity.map(term => tallyOf(term, near))
+  const cycle: Cycle = {
+    pod,
+    namespaceLabels,
+    isNearItself: near.isOne(pod),
+    positionOf: positionsIn(snapshot),
+    domainsOf: key => counts.topologies.of(key, snapshot).at(snapshot),
+  }
+  return cycleOf(cycle, {
+    affinity,
+    affinityCount: affinity.reduce((count, { tally }) => count + tally.total(), 0),
+    antiAffinity: pod.requiredAntiAffinity.map(term => tallyOf(term, kindOf(term, namespaces))),
+    existing,
+  })
+}
+
+function existingTallies(
+  { pod, snapshot, antiAffinities }: FilterWorld,
+  namespaceLabels: Labels | undefined,
+): readonly ExistingTally[] {
+  if (snapshot.nodesWithRequiredAntiAffinity === 0) return []
+  const weights = antiAffinities.weightsFor(pod, namespaceLabels, snapshot)
+  return Array.from(weights, ([topology, counts]) => ({
+    topologyKey: topology.key,
+    domains: topology.at(snapshot),
+    tally: new Tally(counts),
+  }))
+}
+
+function cycleOf(cycle: Cycle, counted: Counted): FilterCycle {
+  const { positionOf, isNearItself } = cycle
+  const { affinity, affinityCount, antiAffinity, existing } = counted
+  const mayBegin = isNearItself && affinityCount === 0
+  return {
+    test: node => {
+      const position = positionOf(node)
+      for (const { domains, tally } of affinity) {
+        const domain = domains[position] ?? -1
+        if (domain === -1 || (tally.get(domain) <= 0 && !mayBegin)) return affinityRefusal
+      }
+      if (isAnyIn(antiAffinity, position)) return antiAffinityRefusal
+      return isAnyIn(existing, position) ? existingRefusal : undefined
+    },
+    withPod: (pod, node) => cycleOf(cycle, changed(cycle, counted, { pod, node, delta: 1 })),
+    withoutPod: (pod, node) => cycleOf(cycle, changed(cycle, counted, { pod, node, delta: -1 })),
+  }
+}
+
+function isAnyIn(
+  tallies: readonly { readonly domains: Int32Array; readonly tally: Tally }[],
+  position: number,
+): boolean {
+  for (const { domains, tally } of tallies) {
+    const domain = domains[position] ?? -1
+    if (domain !== -1 && tally.get(domain) > 0) return true
+  }
+  return false
+}
+
+interface Move {
+  readonly pod: PodInfo
+  readonly node: NodeInfo
+  readonly delta: 1 | -1
+}
+
+function changed(cycle: Cycle, counted: Counted, { pod, node, delta }: Move): Counted {
+  const position = cycle.positionOf(node)
+  const plus = <T extends ExistingTally | TermTally>(each: T, isOne: boolean): T => {
+    const domain = each.domains[position] ?? -1
+    return isOne && domain !== -1 ? { ...each, tally: each.tally.plus(domain, delta) } : each
+  }
+  const affinity = counted.affinity.map(each => plus(each, each.kind.isOne(pod)))
+  const moved = affinity.filter((each, index) => each !== counted.affinity[index]).length
+  return {
+    affinity,
+    affinityCount: counted.affinityCount + moved * delta,
+    antiAffinity: counted.antiAffinity.map(each => plus(each, each.kind.isOne(pod))),
+    existing: pod.requiredAntiAffinity
+      .filter(term => isMeant(term, cycle.pod, cycle.namespaceLabels))
+      .reduce<readonly ExistingTally[]>((tallies, { topologyKey }) => {
+        return withTopology(tallies, topologyKey, cycle).map(each =>
+          plus(each, each.topologyKey === topologyKey),
+        )
+      }, counted.existing),
+  }
+}
+
+function withTopology(
+  tallies: readonly ExistingTally[],
+  topologyKey: string,
+  { domainsOf }: Cycle,
+): readonly ExistingTally[] {
+  if (tallies.some(each => each.topologyKey === topologyKey)) return tallies
+  return [...tallies, { topologyKey, domains: domainsOf(topologyKey), tally: new Tally(nothing) }]
+}
+
+const nothing = new Int32Array(0)

@@ -1,0 +1,65 @@
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { labelOf } from '#/api/labels.ts'
+import { wakeUp, type WakeUp } from '../../framework.ts'
+import { podInfoOf, type PodInfo } from '../../pod-info.ts'
+import { placedChange } from '../placed-change.ts'
+import type { Namespaces } from './namespaces.ts'
+import { isMeant, kindOf } from './term.ts'
+
+export function wakeUpsWith(namespaces: Namespaces): readonly WakeUp[] {
+  return [
+    wakeUp({
+      resource: pods,
+      on: ['add', 'update', 'delete'],
+      isHelpful: (waiting, change) => isPodHelpful(waiting, change, namespaces),
+    }),
+    wakeUp({
+      resource: nodes,
+      on: ['add', 'update'],
+      isHelpful: (waiting, { before, after }) => isNodeHelpful(podInfoOf(waiting), before, after),
+    }),
+  ]
+}
+
+/** Somebody comes whom the pod wants near, or goes whom it does not want near, or who did not want it near. */
+function isPodHelpful(
+  waiting: Pod,
+  change: { readonly before?: Pod; readonly after?: Pod },
+  namespaces: Namespaces,
+): boolean {
+  const pod = podInfoOf(waiting)
+  const { was, is } = placedChange(change)
+  if (is !== undefined && is.metadata?.uid === pod.uid) return true
+  const isUnmoved = was !== undefined && is !== undefined
+  if (isUnmoved && equalJson(was.metadata?.labels, is.metadata?.labels)) return false
+  const [wasInfo, isInfo] = [was && podInfoOf(was), is && podInfoOf(is)]
+  const near = pod.requiredAffinity.map(term => kindOf(term, namespaces))
+  const isNear = (info: PodInfo | undefined): boolean =>
+    info !== undefined && near.length > 0 && near.every(kind => kind.isOne(info))
+  if (isNear(isInfo) && !isNear(wasInfo)) return true
+  if (wasInfo === undefined) return false
+  const far = pod.requiredAntiAffinity.map(term => kindOf(term, namespaces))
+  if (far.some(kind => kind.isOne(wasInfo) && !(isInfo !== undefined && kind.isOne(isInfo)))) return true
+  const namespaceLabels = namespaces.labelsOf(pod.namespace)
+  return (
+    isInfo === undefined && wasInfo.requiredAntiAffinity.some(term => isMeant(term, pod, namespaceLabels))
+  )
+}
+
+/** A node that is in another domain than before may be in one that will do. */
+function isNodeHelpful(pod: PodInfo, before: Node | undefined, after: Node | undefined): boolean {
+  if (before === undefined && pod.requiredAntiAffinity.length > 0) return true
+  const valueOf = (node: Node | undefined, key: string): string | undefined =>
+    labelOf(node?.metadata?.labels, key)
+  const isInAnother = (key: string): boolean => valueOf(before, key) !== valueOf(after, key)
+  return (
+    pod.requiredAffinity.some(
+      ({ topologyKey: key }) => valueOf(after, key) !== undefined && isInAnother(key),
+    ) ||
+    pod.requiredAntiAffinity.some(
+      ({ topologyKey: key }) => valueOf(before, key) !== undefined && isInAnother(key),
+    )
+  )
+}

@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Container, ContainerStatus, Node, Pod } from '#/api/generated/core/v1.ts'
+import { podInfoOf } from '../pod-info.ts'
+import { nodeOf, podOf } from '../test-cluster.ts'
+import { nodeResourcesBalancedAllocation } from './node-resources-balanced-allocation.ts'
+import { nodeResourcesFit } from './node-resources-fit.ts'
+import { isWokenBy, pluginOf, refusalsOf, scoresOf, snapshotOf } from './test-plugin.ts'
+import { startPluginWorld } from './test-world.ts'
+
+const { context } = await startPluginWorld()
+const plugin = nodeResourcesFit(context, {})
+
+/** `cpu=1,memory=1Gi,gpu=2`. */
+function tableOf(text: string): Readonly<Record<string, string>> {
+  const pairs = text.split(',').filter(pair => pair !== '')
+  return Object.fromEntries(
+    pairs.map(pair => {
+      const [name = '', amount = ''] = pair.split('=')
+      return [name === 'gpu' ? 'example.com/gpu' : name, amount]
+    }),
+  )
+}
+
+/**
+ * `cpu=1 cpu=2 +cpu=1 -cpu=4 ^cpu=8 *cpu=6 ~cpu=1`: two containers, a sidecar, an init container, what the whole pod
+ * asks for, what it was given already, and what running it costs; with `!` its node cannot give it what it asks for.
+ */
+function podWith(text: string, node = ''): Pod {
+  const parts = text.split(' ').filter(part => part !== '')
+  const of = (sign: string): readonly string[] => {
+    return parts.filter(part => /^\W/.exec(part)?.[0] === sign).map(part => part.slice(1))
+  }
+  const container = (list: string, name: string): Container => ({
+    name,
+    resources: { requests: tableOf(list) },
+  })
+  const own = parts.filter(part => /^\w/.test(part))
+  const init = parts.filter(part => part.startsWith('+') || part.startsWith('-'))
+  const given = of('*').map((list, index): ContainerStatus => {
+    const allocatedResources = tableOf(list)
+    return {
+      name: `c${index}`,
+      image: '',
+      imageID: '',
+      ready: true,
+      restartCount: 0,
+      allocatedResources,
+      resources: { requests: allocatedResources },
+    }
+  })
+  const pod = podOf('p', {
+    uid: `${node}${text}`,
+    containers: (own.length === 0 ? [''] : own).map((list, index) => container(list, `c${index}`)),
+    initContainers: init.map((part, index) => ({
+      ...container(part.slice(1), `i${index}`),
+      ...(part.startsWith('+') && { restartPolicy: 'Always' }),
+    })),
+    ...(of('^')[0] !== undefined && { resources: { requests: tableOf(of('^')[0]!) } }),
+    ...(of('~')[0] !== undefined && { overhead: tableOf(of('~')[0]!) }),
+    ...(node && { nodeName: node }),
+  })
+  const isInfeasible = parts.includes('!')
+  return {
+    ...pod,
+    status: {
+      ...(given.length > 0 && { containerStatuses: given }),
+      ...(isInfeasible && {
+        conditions: [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible' }],
+      }),
+    },
+  }
+}
+
+function nodeWith(name: string, text: string): Node {
+  const node = nodeOf(name)
+  const table = { pods: '10', ...tableOf(text) }
+  return { ...node, status: { allocatable: table, capacity: table } }
+}
+
+/** What a pod asks for, in thousandths of processors and bytes. */
+const requests: readonly (readonly [
+  string,
+  Partial<Record<'cpu' | 'memory' | 'gpu' | 'hugepages-2Mi', number>>,
+])[] = [
+  ['', {}],
+  ['cpu=1,memory=1Ki cpu=500m', { cpu: 1_500, memory: 1_024 }],
+  // Init containers run one after the other, and before the rest.
+  ['cpu=1 -cpu=3 -cpu=2', { cpu: 3_000 }],
+  ['cpu=1 -cpu=500m', { cpu: 1_000 }],
+  // Sidecars run beside all that come after them.
+  ['cpu=1 +cpu=1', { cpu: 2_000 }],
+  ['cpu=1 +cpu=1 -cpu=3', { cpu: 4_000 }],
+  ['cpu=1 -cpu=3 +cpu=1', { cpu: 3_000 }],
+  ['cpu=1 +cpu=1 -cpu=1500m +cpu=1', { cpu: 3_000 }],
+  ['cpu=1 ~cpu=100m,memory=1Ki', { cpu: 1_100, memory: 1_024 }],
+  ['cpu=1 -cpu=3 ~cpu=100m', { cpu: 3_100 }],
+  ['gpu=2 gpu=1', { gpu: 3 }],
+  // What the whole pod asks for counts instead of its parts.
+  ['cpu=1 cpu=1 ^cpu=5', { cpu: 5_000 }],
+  ['cpu=1,memory=1Ki ^cpu=500m', { cpu: 500, memory: 1_024 }],
+  ['cpu=1,gpu=1 ^cpu=5,hugepages-2Mi=4Mi', { 'cpu': 5_000, 'gpu': 1, 'hugepages-2Mi': 4_194_304 }],
+  ['cpu=1 ^cpu=5 ~cpu=1', { cpu: 6_000 }],
+  // While a pod is resized it counts for the most of what it has and what it wants.
+  ['cpu=1 *cpu=3', { cpu: 3_000 }],
+  ['cpu=4 *cpu=3', { cpu: 4_000 }],
+  ['cpu=4 cpu=1 *cpu=1 *cpu=2', { cpu: 6_000 }],
+  // What it cannot have does not count.
+  ['cpu=8 *cpu=3 !', { cpu: 3_000 }],
+  ['cpu=8 !', { cpu: 8_000 }],
+]
+
+for (const [text, want] of requests) {
+  test(`what is set aside for a pod with ${text || 'nothing'}`, () => {
+    const { cpu, memory, others } = podInfoOf(podWith(text)).requests
+    const { gpu, 'hugepages-2Mi': pages, ...basic } = want
+    assert.deepEqual({ cpu, memory }, { cpu: 0, memory: 0, ...basic })
+    assert.equal(others.get('example.com/gpu'), gpu)
+    assert.equal(others.get('hugepages-2Mi'), pages)
+  })
+}
+
+/** In tenths of processors and units of 100 MB. */
+const loads: readonly (readonly [string, readonly [cpu: number, memory: number]])[] = [
+  ['', [1, 2]],
+  ['cpu=1', [10, 2]],
+  ['cpu=0,memory=0', [0, 0]],
+  ['memory=100Mi cpu=1', [11, 3]],
+  ['cpu=50m,memory=1 -', [1, 2]],
+  ['cpu=1,memory=200Mi +', [11, 4]],
+  ['cpu=1 ^cpu=4', [40, 2]],
+]
+
+for (const [text, [cpu, memory]] of loads) {
+  test(`what a pod with ${text || 'nothing'} counts for when load is compared`, () => {
+    const { load } = podInfoOf(podWith(text))
+    assert.deepEqual([load.cpu / 100, Math.round(load.memory / (100 * 1024 * 1024))], [cpu, memory])
+  })
+}
+
+const fits: readonly (readonly [pod: string, node: string, placed: readonly string[], refusal: string])[] = [
+  ['cpu=1', 'cpu=1', [], ''],
+  ['cpu=1001m', 'cpu=1', [], 'Insufficient cpu!'],
+  ['cpu=1', 'cpu=2', ['cpu=1'], ''],
+  ['cpu=1', 'cpu=2', ['cpu=1', 'cpu=500m'], 'Insufficient cpu'],
+  ['cpu=2,memory=2', 'cpu=2,memory=1', ['cpu=1'], 'Insufficient cpu, Insufficient memory!'],
+  ['ephemeral-storage=2', 'ephemeral-storage=3', ['ephemeral-storage=2'], 'Insufficient ephemeral-storage'],
+  ['gpu=1', 'cpu=1', [], 'Insufficient example.com/gpu!'],
+  ['gpu=1', 'gpu=2', ['gpu=2'], 'Insufficient example.com/gpu'],
+  ['gpu=0', 'cpu=1', [], ''],
+  ['hugepages-2Mi=2Mi', 'hugepages-2Mi=4Mi', ['hugepages-2Mi=4Mi'], 'Insufficient hugepages-2Mi'],
+  // Who asks for nothing goes where there is nothing left, but for the number of pods.
+  ['', 'cpu=1', ['cpu=1'], ''],
+  ['', 'pods=1', [''], 'Too many pods'],
+  ['cpu=1', 'pods=0', [], 'Too many pods, Insufficient cpu!'],
+  ['cpu=1', 'cpu=4', ['cpu=1 *cpu=4'], 'Insufficient cpu'],
+  ['cpu=1', 'cpu=4', ['cpu=8 *cpu=3 !'], ''],
+]
+
+for (const [pod, node, placed, refusal] of fits) {
+  test(`${pod || 'nothing'} on a node with ${node} and ${JSON.stringify(placed)}`, () => {
+    const snapshot = snapshotOf(
+      [nodeWith('n', node)],
+      placed.map((text, index) => {
+        const made = podWith(text, 'n')
+        return { ...made, metadata: { ...made.metadata, uid: `u${index}` } }
+      }),
+    )
+    assert.deepEqual(refusalsOf(plugin, podWith(pod), snapshot), { n: refusal })
+  })
+}
+
+test('resources that are ignored may lack', () => {
+  const snapshot = snapshotOf([nodeWith('n', 'cpu=1')])
+  const by = (parameters: object): unknown =>
+    refusalsOf(nodeResourcesFit(context, { ...parameters }), podWith('gpu=1'), snapshot)
+  assert.deepEqual(by({ ignoredResources: ['example.com/gpu'] }), { n: '' })
+  assert.deepEqual(by({ ignoredResourceGroups: ['example.com'] }), { n: '' })
+  assert.deepEqual(by({ ignoredResourceGroups: ['example.org'] }), { n: 'Insufficient example.com/gpu!' })
+})
+
+const ratio = (...shape: readonly (readonly [number, number])[]): object => ({
+  type: 'RequestedToCapacityRatio',
+  requestedToCapacityRatio: { shape: shape.map(([utilization, score]) => ({ utilization, score })) },
+})
+const full = 'memory=1Gi'
+
+const scores: readonly (readonly [
+  strategy: object,
+  pod: string,
+  node: string,
+  placed: string,
+  want: number,
+])[] = [
+  [{}, `cpu=1,${full}`, 'cpu=4,memory=4Gi', '', 75],
+  [{}, `cpu=1,${full}`, 'cpu=4,memory=4Gi', `cpu=1,${full}`, 50],
+  [{}, `cpu=3,${full}`, 'cpu=4,memory=4Gi', '', 50],
+  // Who asks for nothing counts for something.
+  [{}, '', 'cpu=1,memory=2000Mi', '', 90],
+  [{}, `cpu=5,${full}`, 'cpu=4,memory=4Gi', '', 37],
+  [{}, 'cpu=1', 'cpu=4', '', 75],
+  [{ type: 'MostAllocated' }, `cpu=1,${full}`, 'cpu=4,memory=4Gi', '', 25],
+  [{ type: 'MostAllocated' }, `cpu=5,${full}`, 'cpu=4,memory=4Gi', '', 62],
+  [
+    { resources: [{ name: 'cpu', weight: 3 }, { name: 'memory' }] },
+    `cpu=1,${full}`,
+    'cpu=2,memory=4Gi',
+    '',
+    56,
+  ],
+  // A resource that the pod does not ask for plays no part, unless all pods use it.
+  [{ resources: [{ name: 'cpu' }, { name: 'example.com/gpu' }] }, 'cpu=1', 'cpu=4,gpu=4', 'gpu=4', 72],
+  [{ resources: [{ name: 'cpu' }, { name: 'example.com/gpu' }] }, 'cpu=1,gpu=1', 'cpu=4,gpu=4', '', 75],
+  [
+    { resources: [{ name: 'ephemeral-storage' }] },
+    'cpu=1',
+    'cpu=4,ephemeral-storage=4',
+    'ephemeral-storage=1',
+    75,
+  ],
+  [ratio([0, 0], [100, 10]), `cpu=1,${full}`, 'cpu=4,memory=4Gi', '', 25],
+  [ratio([0, 10], [100, 0]), `cpu=1,${full}`, 'cpu=4,memory=4Gi', '', 75],
+  [ratio([0, 10], [70, 0]), 'cpu=33m,memory=33', 'cpu=100m,memory=100', '', 53],
+  // What scores nothing is left out, and what is left is rounded.
+  [ratio([50, 0], [100, 10]), `cpu=3,${full}`, 'cpu=4,memory=4Gi', '', 50],
+  [ratio([0, 0], [100, 10]), 'cpu=1,memory=2Gi', 'cpu=4,memory=3Gi', '', 46],
+]
+
+for (const [strategy, pod, node, placed, want] of scores) {
+  test(`a score with ${JSON.stringify(strategy)} of ${pod} on ${node} beside ${placed || 'nobody'}`, () => {
+    const scoring = nodeResourcesFit(context, { scoringStrategy: strategy })
+    const snapshot = snapshotOf([nodeWith('n', node)], placed === '' ? [] : [podWith(placed, 'n')])
+    assert.deepEqual(scoresOf(scoring, podWith(pod), snapshot), { n: want })
+  })
+}
+
+const balances: readonly (readonly [
+  resources: string,
+  pod: string,
+  node: string,
+  placed: string,
+  want: number | undefined,
+])[] = [
+  ['cpu memory', '', 'cpu=4,memory=4', '', undefined],
+  ['cpu memory', 'cpu=1,memory=1', 'cpu=4,memory=4', '', 75],
+  // From the same part of both to a quarter more of one: 100 becomes 87.
+  ['cpu memory', 'cpu=1', 'cpu=4,memory=4', '', 68],
+  // What was out of balance becomes balanced.
+  ['cpu memory', 'cpu=2', 'cpu=4,memory=4', 'memory=2', 87],
+  ['cpu memory', 'cpu=8', 'cpu=4,memory=4', '', 50],
+  ['cpu memory', 'cpu=1', 'cpu=4', '', 75],
+  ['cpu memory example.com/gpu', 'cpu=1,memory=1', 'cpu=4,memory=4,gpu=4', 'gpu=4', 75],
+  ['cpu memory example.com/gpu', 'cpu=1,memory=1,gpu=1', 'cpu=4,memory=4,gpu=4', '', 75],
+  ['cpu memory example.com/gpu', 'gpu=4', 'cpu=4,memory=4,gpu=4', '', 51],
+]
+
+for (const [resources, pod, node, placed, want] of balances) {
+  test(`the balance of ${resources} with ${pod || 'nothing'} on ${node} beside ${placed || 'nobody'}`, () => {
+    const balancing = pluginOf(nodeResourcesBalancedAllocation, {
+      resources: resources.split(' ').map(name => ({ name })),
+    })
+    const snapshot = snapshotOf([nodeWith('n', node)], placed === '' ? [] : [podWith(placed, 'n')])
+    assert.deepEqual(scoresOf(balancing, podWith(pod), snapshot)?.['n'], want)
+  })
+}
+
+test('what may help is more of what is asked for', () => {
+  const pod = podWith('cpu=2')
+  const woken = (kind: 'nodes' | 'pods', before: string | undefined, after: string | undefined): boolean => {
+    const make =
+      kind === 'nodes' ? (text: string) => nodeWith('n', text) : (text: string) => podWith(text, 'n')
+    return isWokenBy(plugin, pod, kind, {
+      ...(before !== undefined && { before: make(before) }),
+      ...(after !== undefined && { after: make(after) }),
+    })
+  }
+  assert.ok(woken('nodes', undefined, 'cpu=2'))
+  assert.ok(!woken('nodes', undefined, 'cpu=1'))
+  assert.ok(woken('nodes', 'cpu=1', 'cpu=2'))
+  assert.ok(!woken('nodes', 'cpu=2', 'cpu=2,memory=5'))
+  assert.ok(woken('nodes', 'cpu=2,pods=1', 'cpu=2,pods=2'))
+  assert.ok(woken('pods', 'cpu=1', undefined))
+  assert.ok(woken('pods', 'cpu=2', 'cpu=1'))
+  assert.ok(!woken('pods', 'cpu=2,memory=2', 'cpu=2,memory=1'))
+  assert.ok(!woken('pods', 'cpu=2 *cpu=4', 'cpu=1 *cpu=4'))
+  assert.ok(woken('pods', 'cpu=1 *cpu=4', 'cpu=1 *cpu=1'))
+})

@@ -1,0 +1,166 @@
+import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { isExtendedResource } from '#/api/pod-resources.ts'
+import type { Amounts } from '../amounts.ts'
+import { deviceClassOf, type DeviceClassOf } from '../device-classes.ts'
+import {
+  type FilterCycle,
+  type PluginContext,
+  type PluginFactory,
+  type Refusal,
+  wakeUp,
+} from '../framework.ts'
+import type { NodeInfo } from '../node-info.ts'
+import { nodeInfoOf } from '../node-info.ts'
+import { podInfoOf } from '../pod-info.ts'
+import { readParameters, type FitParameters } from './node-resources-fit/parameters.ts'
+import { strategyFor, takenOf } from './node-resources-fit/strategy.ts'
+
+/** Nodes have to give what pods ask for; and by one of three strategies some are liked better. */
+export const nodeResourcesFit: PluginFactory = (context, parameters) => {
+  const read = readParameters(parameters)
+  const rules = { isIgnored: ignored(read), isByDevices: byDevices(context) }
+  const strategy = strategyFor(read.scoringStrategy ?? {})
+  return {
+    name: 'NodeResourcesFit',
+    wakeUps: [
+      wakeUp({
+        resource: pods,
+        on: ['update', 'delete'],
+        isHelpful: (pod, { before, after }) => freesSomething(pod, before, after),
+      }),
+      wakeUp({
+        resource: nodes,
+        on: ['add', 'update'],
+        isHelpful: (pod, { before, after }) => {
+          return hasEnough(pod, after, rules) && (before === undefined || givesMore(pod, before, after))
+        },
+      }),
+    ],
+    filter: ({ requests }) => fitCycle(requests, rules),
+    score: (pod, _snapshot, infos) => strategy(pod, infos),
+  }
+}
+
+function ignored({ ignoredResources, ignoredResourceGroups }: FitParameters): (resource: string) => boolean {
+  const names = new Set(ignoredResources)
+  const groups = new Set(ignoredResourceGroups)
+  if (names.size === 0 && groups.size === 0) return () => false
+  return name => isExtendedResource(name) && (names.has(name) || groups.has(name.slice(0, name.indexOf('/'))))
+}
+
+/** Resources that are not looked at: by the configuration, and where nodes have none but devices stand behind them. */
+interface Rules {
+  readonly isIgnored: (resource: string) => boolean
+  readonly isByDevices: (resource: string) => boolean
+}
+
+/** Nobody is asked before a pod wants such a resource. */
+function byDevices(context: PluginContext): (resource: string) => boolean {
+  let classOf: DeviceClassOf | undefined
+  return resource => (classOf ??= deviceClassOf(context))(resource) !== undefined
+}
+
+function fitCycle(asked: Amounts, { isIgnored, isByDevices }: Rules): FilterCycle {
+  const others = [...asked.others].filter(([name, amount]) => amount > 0 && !isIgnored(name))
+  const onDevices = new Set(others.map(([name]) => name).filter(isByDevices))
+  const isElsewhere = (info: NodeInfo, name: string): boolean =>
+    onDevices.has(name) && !info.allocatable.others.get(name)
+  const test = (info: NodeInfo): Refusal | undefined => {
+    const { allocatable, requested, pods: placed } = info
+    const isFine =
+      placed.length < allocatable.pods &&
+      (asked.cpu === 0 || asked.cpu <= allocatable.cpu - requested.cpu) &&
+      (asked.memory === 0 || asked.memory <= allocatable.memory - requested.memory) &&
+      (asked.ephemeralStorage === 0 ||
+        asked.ephemeralStorage <= allocatable.ephemeralStorage - requested.ephemeralStorage) &&
+      others.every(([name, amount]) => amount <= left(info, name) || isElsewhere(info, name))
+    if (isFine) return undefined
+    return insufficient(
+      info,
+      asked,
+      others.filter(([name]) => !isElsewhere(info, name)),
+    )
+  }
+  return { test }
+}
+
+function left({ allocatable, requested }: NodeInfo, name: string): number {
+  return (allocatable.others.get(name) ?? 0) - (requested.others.get(name) ?? 0)
+}
+
+/** What every node has, in the order in which people are told of it. */
+const basicReasons = [
+  'Too many pods',
+  'Insufficient cpu',
+  'Insufficient memory',
+  'Insufficient ephemeral-storage',
+]
+
+const final = 1 << basicReasons.length
+
+/** By the basic reasons, a bit for each, and one more when nothing can help: nodes that are full are many. */
+const basicRefusals: readonly Refusal[] = Array.from(
+  { length: 2 ** (basicReasons.length + 1) },
+  (_, bits) => {
+    const reasons = basicReasons.filter((_reason, index) => bits & (1 << index))
+    return refusalOf(reasons, (bits & final) !== 0)
+  },
+)
+
+function insufficient(
+  info: NodeInfo,
+  asked: Amounts,
+  others: readonly (readonly [string, number])[],
+): Refusal {
+  const { allocatable: has, requested } = info
+  let bits = info.pods.length + 1 > has.pods ? 1 : 0
+  if (asked.cpu > 0 && asked.cpu > has.cpu - requested.cpu) {
+    bits |= asked.cpu > has.cpu ? 2 | final : 2
+  }
+  if (asked.memory > 0 && asked.memory > has.memory - requested.memory) {
+    bits |= asked.memory > has.memory ? 4 | final : 4
+  }
+  const storage = asked.ephemeralStorage
+  if (storage > 0 && storage > has.ephemeralStorage - requested.ephemeralStorage) {
+    bits |= storage > has.ephemeralStorage ? 8 | final : 8
+  }
+  const basic = basicRefusals[bits]!
+  const lacking = others.length === 0 ? others : others.filter(([name, amount]) => amount > left(info, name))
+  if (lacking.length === 0) return basic
+  const isFinal = basic.isFinal || lacking.some(([name, amount]) => amount > (has.others.get(name) ?? 0))
+  const reasons = bits === 0 ? [] : [basic.reason, ...(basic.more ?? [])]
+  return refusalOf([...reasons, ...lacking.map(([name]) => `Insufficient ${name}`)], isFinal)
+}
+
+function refusalOf([reason = '', ...more]: readonly string[], isFinal: boolean): Refusal {
+  return { reason, isFinal, ...(more.length > 0 && { more }) }
+}
+
+/** A pod that goes, or asks for less than before of what the other waits for; or that pod itself, when it changes. */
+function freesSomething(waiting: Pod, before: Pod | undefined, after: Pod | undefined): boolean {
+  if (before === undefined || after === undefined) return true
+  if (after.metadata?.uid === waiting.metadata?.uid) return true
+  const [was, is] = [podInfoOf(before).requests, podInfoOf(after).requests]
+  return askedBy(waiting).some(name => takenOf(is, name) < takenOf(was, name))
+}
+
+/** Whether the node has more room for pods, or more of what this one asks for. */
+function givesMore(pod: Pod, before: Node, after: Node | undefined): boolean {
+  if (after === undefined) return false
+  const [was, is] = [nodeInfoOf(before, []).allocatable, nodeInfoOf(after, []).allocatable]
+  return is.pods > was.pods || askedBy(pod).some(name => takenOf(is, name) > takenOf(was, name))
+}
+
+function askedBy(pod: Pod): readonly string[] {
+  const { requests } = podInfoOf(pod)
+  return [...basicResources, ...requests.others.keys()].filter(name => takenOf(requests, name) > 0)
+}
+
+const basicResources = ['cpu', 'memory', 'ephemeral-storage']
+
+function hasEnough(pod: Pod, node: Node | undefined, rules: Rules): boolean {
+  return (
+    node !== undefined && fitCycle(podInfoOf(pod).requests, rules).test(nodeInfoOf(node, [])) === undefined
+  )
+}

@@ -1,0 +1,119 @@
+import type { Amounts } from '../../amounts.ts'
+import { scoreMax, type ScoreCycle } from '../../framework.ts'
+import type { NodeInfo } from '../../node-info.ts'
+import type { PodInfo } from '../../pod-info.ts'
+
+type Strategy = (pod: PodInfo, nodes: readonly NodeInfo[]) => ScoreCycle
+
+/** How well a node does for one resource, by what is taken of it and what there is. */
+type ResourceScore = (taken: number, has: number) => number
+
+export interface WeightedResource {
+  readonly name: string
+  readonly weight: number
+}
+
+export interface StrategySettings {
+  readonly type?: string
+  readonly resources?: readonly { readonly name: string; readonly weight?: number }[]
+  readonly requestedToCapacityRatio?: { readonly shape?: readonly ShapePoint[] }
+}
+
+export interface ShapePoint {
+  readonly utilization: number
+  readonly score: number
+}
+
+const resourcesUsual: readonly WeightedResource[] = [
+  { name: 'cpu', weight: 1 },
+  { name: 'memory', weight: 1 },
+]
+
+/** Scores in the configuration go up to this. */
+const shapeScoreMax = 10
+
+/** Of settings that were found valid. */
+export function strategyFor(settings: StrategySettings): Strategy {
+  const { type = 'LeastAllocated', resources = [], requestedToCapacityRatio } = settings
+  // Who says nothing of the weight, or none, gets the usual one.
+  const weighted =
+    resources.length === 0
+      ? resourcesUsual
+      : resources.map(({ name, weight }) => ({ name, weight: weight || 1 }))
+  if (type === 'MostAllocated') return strategyOf(weighted, mostAllocated, Math.trunc)
+  if (type === 'LeastAllocated') return strategyOf(weighted, leastAllocated, Math.trunc)
+  // Resources that score nothing are left out here.
+  return strategyOf(weighted, byShape(requestedToCapacityRatio?.shape ?? []), Math.round)
+}
+
+/** Resources that a pod does not ask for play no part, but for those that every pod uses. */
+export function isBasic(resource: string): boolean {
+  return resource === 'cpu' || resource === 'memory' || resource === 'ephemeral-storage'
+}
+
+/** How much of a resource there is, or is taken. */
+export function takenOf(amounts: Amounts, name: string): number {
+  if (name === 'cpu') return amounts.cpu
+  if (name === 'memory') return amounts.memory
+  return name === 'ephemeral-storage' ? amounts.ephemeralStorage : (amounts.others.get(name) ?? 0)
+}
+
+function strategyOf(
+  resources: readonly WeightedResource[],
+  scoreOf: ResourceScore,
+  rounded: (average: number) => number,
+): Strategy {
+  return ({ load }) => {
+    const asked = resources
+      .map(({ name, weight }) => ({ name, weight, amount: takenOf(load, name) }))
+      .filter(({ name, amount }) => amount > 0 || isBasic(name))
+    return {
+      score: info => {
+        let sum = 0
+        let weights = 0
+        for (let index = 0; index < asked.length; index++) {
+          const { name, weight, amount } = asked[index]!
+          const has = takenOf(info.allocatable, name)
+          if (has === 0) continue
+          const score = scoreOf(takenOf(info.load, name) + amount, has)
+          if (score === leftOut) continue
+          sum += score * weight
+          weights += weight
+        }
+        return weights === 0 ? 0 : rounded(sum / weights)
+      },
+    }
+  }
+}
+
+/** No score at all. */
+const leftOut = -1
+
+function leastAllocated(taken: number, has: number): number {
+  return taken > has ? 0 : Math.trunc(((has - taken) * scoreMax) / has)
+}
+
+function mostAllocated(taken: number, has: number): number {
+  return Math.trunc((Math.min(taken, has) * scoreMax) / has)
+}
+
+/** Straight lines between the points. */
+function byShape(shape: readonly ShapePoint[]): ResourceScore {
+  return (taken, has) => {
+    const score = onShape(shape, taken > has ? 100 : Math.trunc((taken * 100) / has))
+    return score > 0 ? score : leftOut
+  }
+}
+
+function onShape(shape: readonly ShapePoint[], utilization: number): number {
+  const next = shape.findIndex(point => utilization <= point.utilization)
+  if (next === -1) return scaled(shape.at(-1)?.score ?? 0)
+  const [from, to] = [shape[next - 1], shape[next]!]
+  if (from === undefined) return scaled(to.score)
+  const rise = (scaled(to.score) - scaled(from.score)) * (utilization - from.utilization)
+  return scaled(from.score) + Math.trunc(rise / (to.utilization - from.utilization))
+}
+
+function scaled(score: number): number {
+  return (score * scoreMax) / shapeScoreMax
+}

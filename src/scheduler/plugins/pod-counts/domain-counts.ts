@@ -1,0 +1,92 @@
+import type { NodeInfo } from '../../node-info.ts'
+import { emptySnapshot, type Snapshot } from '../../snapshot.ts'
+import { changedPositions } from './node-changes.ts'
+import type { NodeCounts } from './node-counts.ts'
+import type { Topology } from './topology.ts'
+
+export interface DomainCountsOptions {
+  readonly topology: Topology
+  readonly pods: NodeCounts
+  /** Which nodes count; all when absent. It depends on nothing but the node. */
+  readonly isIncluded: ((info: NodeInfo) => boolean) | undefined
+}
+
+/** How many pods of a kind are in each domain, kept up from snapshot to snapshot. */
+export class DomainCounts {
+  readonly topology: Topology
+  readonly #pods: NodeCounts
+  readonly #isIncluded: DomainCountsOptions['isIncluded']
+  #snapshot = emptySnapshot
+  /** By position, what each node has added: the domain, -1 when it does not count, and the pods. */
+  #domainAt = new Int32Array(0)
+  #countAt = new Int32Array(0)
+  /** By domain. */
+  #sums = new Int32Array(0)
+  #nodes = new Int32Array(0)
+
+  constructor({ topology, pods, isIncluded }: DomainCountsOptions) {
+    this.topology = topology
+    this.#pods = pods
+    this.#isIncluded = isIncluded
+  }
+
+  /** Pods by domain; who keeps it sees it change when another snapshot is shown. */
+  get sums(): Int32Array {
+    return this.#sums
+  }
+
+  /** Nodes that count, by domain; a domain without any is none. */
+  get nodes(): Int32Array {
+    return this.#nodes
+  }
+
+  show(snapshot: Snapshot): void {
+    if (snapshot === this.#snapshot) return
+    const changed = changedPositions(this.#snapshot, snapshot)
+    const domains = this.topology.at(snapshot)
+    const counts = this.#pods.at(snapshot)
+    if (changed === undefined) this.#beginAnew(snapshot.nodes.length)
+    this.#grow()
+    const count = changed === undefined ? snapshot.nodes.length : changed.length
+    for (let index = 0; index < count; index++) {
+      const position = changed === undefined ? index : changed[index]!
+      const isIncluded = this.#isIncluded?.(snapshot.nodes[position]!) ?? true
+      this.#set(position, isIncluded ? domains[position]! : -1, counts[position]!)
+    }
+    this.#snapshot = snapshot
+  }
+
+  #set(position: number, domain: number, count: number): void {
+    const domainBefore = this.#domainAt[position]!
+    if (domainBefore !== -1) {
+      this.#sums[domainBefore]! -= this.#countAt[position]!
+      this.#nodes[domainBefore]!--
+    }
+    if (domain !== -1) {
+      this.#sums[domain]! += count
+      this.#nodes[domain]!++
+    }
+    this.#domainAt[position] = domain
+    this.#countAt[position] = count
+  }
+
+  #beginAnew(nodeCount: number): void {
+    this.#domainAt = new Int32Array(nodeCount).fill(-1)
+    this.#countAt = new Int32Array(nodeCount)
+    this.#sums = new Int32Array(this.topology.size)
+    this.#nodes = new Int32Array(this.topology.size)
+  }
+
+  #grow(): void {
+    const { size } = this.topology
+    if (size <= this.#sums.length) return
+    this.#sums = grown(this.#sums, size)
+    this.#nodes = grown(this.#nodes, size)
+  }
+}
+
+function grown(array: Int32Array, size: number): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(size)
+  larger.set(array)
+  return larger
+}

@@ -1,0 +1,35 @@
+import type { NodeInfo } from '../../node-info.ts'
+import type { PodInfo } from '../../pod-info.ts'
+import { emptySnapshot, type Snapshot } from '../../snapshot.ts'
+import type { LabelSets } from './label-sets.ts'
+import { changedPositions } from './node-changes.ts'
+
+/** How many pods of a kind are on each node. Only nodes where pods came or went are counted anew. */
+export class NodeCounts {
+  readonly #all: LabelSets
+  readonly #isOne: (pod: PodInfo) => boolean
+  #snapshot = emptySnapshot
+  #at = new Int32Array(0)
+
+  constructor(all: LabelSets, isOne: (pod: PodInfo) => boolean) {
+    this.#all = all
+    this.#isOne = isOne
+  }
+
+  /** By position of the node. Who keeps it sees it change when a later snapshot is asked for. */
+  at(snapshot: Snapshot): Int32Array {
+    if (snapshot === this.#snapshot) return this.#at
+    const changed = changedPositions(this.#snapshot, snapshot)
+    if (changed === undefined) this.#at = this.#all.count(this.#isOne, snapshot)
+    else for (const position of changed) this.#recount(snapshot.nodes[position]!, position)
+    this.#snapshot = snapshot
+    return this.#at
+  }
+
+  #recount({ pods }: NodeInfo, position: number): void {
+    if (pods === this.#snapshot.nodes[position]!.pods) return
+    let count = 0
+    for (const pod of pods) if (this.#isOne(pod)) count++
+    this.#at[position] = count
+  }
+}

@@ -1,0 +1,12 @@
+import type { NodeInfo } from '../../node-info.ts'
+import type { Snapshot } from '../../snapshot.ts'
+
+/** Where a node is in the snapshot; -1 when nowhere. Asked for in their order, none is looked up. */
+export function positionsIn({ nodes, positions }: Snapshot): (node: NodeInfo) => number {
+  let next = 0
+  return node => {
+    const position = nodes[next] === node ? next : (positions.get(node.name) ?? -1)
+    next = position + 1 === nodes.length ? 0 : position + 1
+    return position
+  }
+}

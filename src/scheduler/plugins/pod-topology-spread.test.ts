@@ -1,0 +1,466 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { replicaSets, statefulSets } from '#/api/generated/apps/v1-resources.ts'
+import type { Pod, PodSpec, TopologySpreadConstraint } from '#/api/generated/core/v1.ts'
+import { namespaces, replicationControllers, services } from '#/api/generated/core/v1-resources.ts'
+import { labelOf } from '#/api/labels.ts'
+import { compileLabelSelector } from '#/api/selector.ts'
+import type { FilterCycle, Refusal } from '../framework.ts'
+import type { NodeInfo } from '../node-info.ts'
+import { podInfoOf, type PodInfo } from '../pod-info.ts'
+import { profileOf, type MakeProfiles } from '../profile.ts'
+import { nodeOf, podOf, startTestCluster } from '../test-cluster.ts'
+import { defaultBinder } from './default-binder.ts'
+import { podTopologySpread } from './pod-topology-spread.ts'
+import { prioritySort } from './priority-sort.ts'
+import {
+  byName,
+  cacheOf,
+  parseNode,
+  parsePod,
+  parseSelector,
+  startPluginWorld,
+  topologyKeyOf,
+} from './test-world.ts'
+
+const world = await startPluginWorld()
+const plugin = podTopologySpread(world.context, {})
+await world.create(namespaces, { metadata: { name: 'test' } })
+
+/** `zone<=1 app=web min=3`, or `zone~1 app=web` when it need not be kept to. */
+function parseConstraint(text: string): TopologySpreadConstraint {
+  const [what = '', selector = '', ...options] = text.split(' ')
+  const [key = '', skew = ''] = what.split(/<=|~/)
+  const option = (name: string): string | undefined =>
+    options.find(each => each.startsWith(`${name}=`))?.slice(name.length + 1)
+  const [minDomains, keys] = [option('min'), option('keys')]
+  const [nodeAffinityPolicy, nodeTaintsPolicy] = [option('affinity'), option('taints')]
+  return {
+    topologyKey: topologyKeyOf(key),
+    maxSkew: Number(skew),
+    whenUnsatisfiable: what.includes('~') ? 'ScheduleAnyway' : 'DoNotSchedule',
+    ...(selector !== '-' && { labelSelector: parseSelector(selector) }),
+    ...(minDomains !== undefined && { minDomains: Number(minDomains) }),
+    ...(keys !== undefined && { matchLabelKeys: [keys] }),
+    ...(nodeAffinityPolicy !== undefined && { nodeAffinityPolicy }),
+    ...(nodeTaintsPolicy !== undefined && { nodeTaintsPolicy }),
+  }
+}
+
+/** `app=web: zone<=1 app=web & host<=2 app=web`. */
+function parseSpreadPod(name: string, text: string, spec: Partial<PodSpec> = {}): Pod {
+  const [head = '', constraints = ''] = text.split(': ')
+  const pod = parsePod(name, head)
+  const topologySpreadConstraints = constraints
+    .split(' & ')
+    .filter(each => each !== '')
+    .map(parseConstraint)
+  return { ...pod, spec: { ...pod.spec!, ...spec, topologySpreadConstraints } }
+}
+
+function refuse(refusal: Refusal | undefined): string {
+  if (refusal === undefined) return 'ok'
+  const text = "node(s) didn't match pod topology spread constraints"
+  if (refusal.reason === text && !refusal.isFinal) return 'skew'
+  return refusal.reason === `${text} (missing required label)` && refusal.isFinal ? 'label' : refusal.reason
+}
+
+function answersOf(cycle: FilterCycle | Refusal | undefined, nodes: readonly NodeInfo[]): string {
+  if (cycle === undefined) return 'nothing to say'
+  assert.ok('test' in cycle)
+  return byName(nodes)
+    .map(node => `${node.name} ${refuse(cycle.test(node))}`)
+    .join(', ')
+}
+
+function check(lines: readonly string[], pod: string, expected: string, spec: Partial<PodSpec> = {}): void {
+  const snapshot = cacheOf(lines).snapshot()
+  const info = podInfoOf(parseSpreadPod('new', pod, spec))
+  assert.equal(answersOf(plugin.filter?.(info, snapshot), snapshot.nodes), expected, pod)
+}
+
+test('a domain with too many pods is refused', () => {
+  const nodes = ['n1 zone=a: app=web; app=web', 'n2 zone=a', 'n3 zone=b: app=web', 'n4 zone=b: app=db']
+  check(nodes, 'app=web: zone<=1 app=web', 'n1 skew, n2 skew, n3 ok, n4 ok')
+  check(nodes, 'app=web: zone<=2 app=web', 'n1 ok, n2 ok, n3 ok, n4 ok')
+  check(nodes, 'app=web: host<=1 app=web', 'n1 skew, n2 ok, n3 skew, n4 ok')
+  check(nodes, 'app=web: host<=2 app=web & zone<=1 app=web', 'n1 skew, n2 skew, n3 ok, n4 ok')
+  check(nodes, 'app=web: host<=1 app=web & zone<=1 app=web', 'n1 skew, n2 skew, n3 skew, n4 ok')
+  check(nodes, 'app=web: zone~1 app=web', 'nothing to say')
+  check(nodes, 'app=web', 'nothing to say')
+})
+
+test('a pod that is not counted itself needs less room', () => {
+  const nodes = ['n1 zone=a: app=web', 'n2 zone=b']
+  check(nodes, 'app=db: zone<=1 app=web', 'n1 ok, n2 ok')
+  check(nodes, 'app=web: zone<=1 app=web', 'n1 skew, n2 ok')
+})
+
+test('only pods of the namespace count that are selected and not being deleted', () => {
+  check(['n1 zone=a: test/app=web', 'n2 zone=b'], 'app=web: zone<=1 app=web', 'n1 ok, n2 ok')
+  check(['n1 zone=a: app=web†', 'n2 zone=b'], 'app=web: zone<=1 app=web', 'n1 ok, n2 ok')
+  check(['n1 zone=a: app=web,v=1', 'n2 zone=b'], 'app=web,v=2: zone<=1 app=web keys=v', 'n1 ok, n2 ok')
+  check(['n1 zone=a: app=web,v=1', 'n2 zone=b'], 'app=web,v=1: zone<=1 app=web keys=v', 'n1 skew, n2 ok')
+  check(['n1 zone=a: app=web,v=1', 'n2 zone=b'], 'app=web: zone<=1 app=web keys=v', 'n1 skew, n2 ok')
+  // Everything counts nobody, and so does nothing.
+  check(['n1 zone=a: app=web; app=web', 'n2 zone=b'], 'app=web: zone<=1 *', 'n1 ok, n2 ok')
+  check(['n1 zone=a: app=web; app=web', 'n2 zone=b'], 'app=web: zone<=1 -', 'n1 ok, n2 ok')
+})
+
+test('nodes without a label are refused, and do not count for any constraint', () => {
+  check(['n1 zone=a: app=web', 'n2', 'n3 zone=b'], 'app=web: zone<=1 app=web', 'n1 skew, n2 label, n3 ok')
+  const nodes = ['n1 zone=a,rack=1: app=web', 'n2 zone=b', 'n3 zone=c,rack=2: app=web']
+  check(nodes, 'app=web: zone<=1 app=web', 'n1 skew, n2 ok, n3 skew')
+  check(nodes, 'app=web: zone<=1 app=web & rack<=1 app=web', 'n1 ok, n2 label, n3 ok')
+})
+
+test('too few domains count as if one were empty', () => {
+  const nodes = ['n1 zone=a: app=web', 'n2 zone=b: app=web']
+  check(nodes, 'app=web: zone<=1 app=web min=2', 'n1 ok, n2 ok')
+  check(nodes, 'app=web: zone<=1 app=web min=3', 'n1 skew, n2 skew')
+  check(nodes, 'app=web: zone<=2 app=web min=3', 'n1 ok, n2 ok')
+})
+
+test('nodes where the pod cannot be do not count, unless it is said otherwise', () => {
+  const nodes = ['n1 zone=a,disk=ssd: app=web', 'n2 zone=b,disk=ssd: app=web', 'n3 zone=c,disk=hdd']
+  const selecting = { nodeSelector: { disk: 'ssd' } }
+  check(nodes, 'app=web: zone<=1 app=web', 'n1 ok, n2 ok, n3 ok', selecting)
+  check(nodes, 'app=web: zone<=1 app=web affinity=Ignore', 'n1 skew, n2 skew, n3 ok', selecting)
+  check(nodes, 'app=web: zone<=1 app=web', 'n1 skew, n2 skew, n3 ok')
+  const terms = [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] }]
+  const required = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } }
+  check(nodes, 'app=web: zone<=1 app=web', 'n1 ok, n2 ok, n3 ok', { affinity: { nodeAffinity: required } })
+  const tainted = ['n1 zone=a: app=web', 'n2 zone=b!']
+  check(tainted, 'app=web: zone<=1 app=web', 'n1 skew, n2 ok')
+  check(tainted, 'app=web: zone<=1 app=web taints=Honor', 'n1 ok, n2 ok')
+  const tolerations = [{ key: 'closed', operator: 'Exists' }]
+  check(tainted, 'app=web: zone<=1 app=web taints=Honor', 'n1 skew, n2 ok', { tolerations })
+})
+
+function checkScores(
+  lines: readonly string[],
+  pod: Pod,
+  expected: string,
+  parameters: Readonly<Record<string, unknown>> = {},
+): void {
+  const snapshot = cacheOf(lines).snapshot()
+  const nodes = byName(snapshot.nodes)
+  const made = podTopologySpread(world.context, parameters)
+  const cycle = made.score?.(podInfoOf(pod), snapshot, nodes)
+  if (cycle === undefined) return assert.equal('nothing to say', expected)
+  const scores = Float64Array.from(nodes, node => cycle.score(node))
+  const raw = scores.join(' ')
+  cycle.normalize?.(scores)
+  assert.equal(`${raw} > ${scores.join(' ')}`, expected)
+}
+
+test('fewer pods are better', () => {
+  const pod = (text: string): Pod => parseSpreadPod('new', text)
+  const nodes = [
+    'n1 zone=a: app=web; app=web',
+    'n2 zone=a: app=web',
+    'n3 zone=b',
+    'n4 zone=b: app=web; app=web; app=web',
+  ]
+  checkScores(nodes, pod('app=web: host~1 app=web'), '4 2 0 5 > 20 60 100 0')
+  checkScores(nodes, pod('app=web: zone~1 app=web'), '4 4 4 4 > 100 100 100 100')
+  checkScores(nodes, pod('app=web: zone~1 app=web & host~3 app=web'), '10 8 6 12 > 66 83 100 50')
+  checkScores(nodes, pod('app=web: zone~1 app=none'), '0 0 0 0 > 100 100 100 100')
+  checkScores(nodes, pod('app=web: zone<=1 app=web'), 'nothing to say')
+  checkScores(nodes, pod('app=web'), 'nothing to say')
+})
+
+test('nodes without a label are the worst for whoever asked for it', () => {
+  const nodes = ['n1 zone=a: app=web', 'n2 zone=b', 'n3']
+  const pod = parseSpreadPod('new', 'app=web: zone~1 app=web')
+  checkScores(nodes, pod, '1 0 -1 > 0 100 0')
+  checkScores(['n1', 'n2'], pod, '-1 -1 > 0 0')
+})
+
+const owned = (kind: string, apiVersion: string): Pod => {
+  const pod = podOf('new', { labels: { app: 'web', version: '1' } })
+  const reference = { apiVersion, kind, name: 'web', uid: '1', controller: true }
+  return { ...pod, metadata: { ...pod.metadata, ownerReferences: [reference] } }
+}
+
+test('pods that belong together are spread, though nobody asked for it', async () => {
+  const nodes = ['n1 zone=a: app=web; app=web', 'n2 zone=a', 'n3 zone=b', 'n4']
+  const template = {
+    metadata: { labels: { app: 'web' } },
+    spec: { containers: [{ name: 'web', image: 'web' }] },
+  }
+  const metadata = { name: 'web', namespace: 'default' }
+  const set = { metadata, spec: { selector: { matchLabels: { app: 'web' } }, template } }
+  // Two pods by node weigh log(6), and by zone log(5), a node in none being in one of its own.
+  const expected = '13 9 6 2 > 15 46 69 100'
+  checkScores(nodes, owned('ReplicaSet', 'apps/v1'), 'nothing to say')
+  await world.create(replicaSets, set)
+  checkScores(nodes, owned('ReplicaSet', 'apps/v1'), expected)
+  checkScores(nodes, owned('ReplicaSet', 'example.com/v1'), 'nothing to say')
+  checkScores(nodes, podOf('new', { labels: { app: 'web' } }), 'nothing to say')
+  await world.create(statefulSets, { ...set, spec: { ...set.spec, serviceName: 'web' } })
+  checkScores(nodes, owned('StatefulSet', 'apps/v1'), expected)
+  await world.create(replicationControllers, { metadata, spec: { selector: { app: 'web' }, template } })
+  checkScores(nodes, owned('ReplicationController', 'v1'), expected)
+  await world.create(services, { metadata, spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } })
+  checkScores(nodes, podOf('new', { labels: { app: 'web' } }), expected)
+  checkScores(nodes, podOf('new', { labels: { app: 'db' } }), 'nothing to say')
+  // By the service and by the owner.
+  checkScores(['n1: app=web', 'n2: app=web,version=1'], owned('ReplicaSet', 'apps/v1'), '3 3 > 100 100')
+  await world.create(services, {
+    metadata: { ...metadata, name: 'v1' },
+    spec: { selector: { version: '1' }, ports: [{ port: 80 }] },
+  })
+  checkScores(['n1: app=web', 'n2: app=web,version=1'], owned('ReplicaSet', 'apps/v1'), '2 3 > 100 66')
+  checkScores(nodes, parseSpreadPod('new', 'app=web: zone<=1 app=web'), 'nothing to say')
+  checkScores(nodes, owned('ReplicaSet', 'apps/v1'), 'nothing to say', { defaultingType: 'List' })
+})
+
+test('constraints that the configuration gives to pods without', () => {
+  const parameters = {
+    defaultingType: 'List',
+    defaultConstraints: [parseConstraint('zone<=1 -'), parseConstraint('zone~1 -')],
+  }
+  const made = podTopologySpread(world.context, parameters)
+  const snapshot = cacheOf(['n1 zone=a: app=web', 'n2 zone=b', 'n3']).snapshot()
+  const filtered = made.filter?.(podInfoOf(podOf('new', { labels: { app: 'web' } })), snapshot)
+  assert.equal(answersOf(filtered, snapshot.nodes), 'n1 skew, n2 ok, n3 label')
+  checkScores(
+    ['n1 zone=a: app=web', 'n2 zone=b', 'n3'],
+    podOf('new', { labels: { app: 'web' } }),
+    '1 0 -1 > 0 100 0',
+    parameters,
+  )
+})
+
+test('bad constraints of the configuration are refused', () => {
+  const refused = (parameters: Readonly<Record<string, unknown>>, message: string): void => {
+    assert.throws(() => podTopologySpread(world.context, parameters), { message })
+  }
+  const list = (...texts: string[]) => ({
+    defaultingType: 'List',
+    defaultConstraints: texts.map(parseConstraint),
+  })
+  refused(
+    { defaultingType: 'Some' },
+    'defaultingType: Unsupported value: "Some": supported values: "System", "List"',
+  )
+  refused(
+    { defaultConstraints: [parseConstraint('zone~1 -')] },
+    'defaultingType: Invalid value: "System": when .defaultConstraints are not empty',
+  )
+  refused(list('zone<=0 -'), 'defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf)')
+  refused(list('<=1 -'), 'defaultConstraints[0].topologyKey: Required value: can not be empty')
+  refused(
+    list('zone~1 app=web'),
+    'defaultConstraints[0].labelSelector: Forbidden: ' +
+      'constraint must not define a selector, as they deduced for each pod',
+  )
+  refused(
+    list('zone~1 -', 'zone<=1 -', 'zone~2 -'),
+    'defaultConstraints[2]: Duplicate value: "{topology.kubernetes.io/zone, ScheduleAnyway}"',
+  )
+})
+
+/** `app=web -> gone`: whether that may help the pod. */
+function checkHelp(pod: string, change: string, expected: boolean): void {
+  const [from = '', to = ''] = change.split(' -> ')
+  const placed = (text: string): Pod => {
+    const made = parsePod('other', text)
+    return { ...made, spec: { ...made.spec!, nodeName: 'n1' } }
+  }
+  const parse = from.startsWith('node') || to.startsWith('node') ? parseNode : placed
+  const changed = {
+    ...(from !== 'none' && { before: parse(from) }),
+    ...(to !== 'gone' && { after: parse(to) }),
+  }
+  const kind = parse === parseNode ? 'nodes' : 'pods'
+  const type = from === 'none' ? 'add' : to === 'gone' ? 'delete' : 'update'
+  const found = plugin.wakeUps?.find(({ resource, on }) => resource.plural === kind && on.includes(type))
+  assert.equal(found?.isHelpful?.(parseSpreadPod('new', pod), changed), expected, `${pod}: ${change}`)
+}
+
+test('only what may help wakes a pod', () => {
+  const pod = 'app=web: zone<=1 app=web'
+  checkHelp(pod, 'none -> app=web', true)
+  checkHelp(pod, 'none -> app=db', false)
+  checkHelp(pod, 'none -> test/app=web', false)
+  checkHelp(pod, 'app=web -> gone', true)
+  checkHelp(pod, 'app=web† -> gone', true)
+  checkHelp(pod, 'app=db -> gone', false)
+  checkHelp(pod, 'app=web -> app=db', true)
+  checkHelp(pod, 'app=web -> app=web†', true)
+  checkHelp(pod, 'app=web -> app=web,x=y', false)
+  checkHelp(pod, 'none -> node1 zone=a', true)
+  checkHelp(pod, 'none -> node1', false)
+  checkHelp(pod, 'node1 zone=a -> gone', true)
+  checkHelp(pod, 'node1 zone=a -> node1 zone=b', true)
+  checkHelp(pod, 'node1 zone=a -> node1', true)
+  checkHelp(pod, 'node1 zone=a -> node1 zone=a!', true)
+  checkHelp(pod, 'node1 zone=a -> node1 zone=a,x=y', false)
+  checkHelp(pod, 'node1 -> node1 x=y', false)
+})
+
+/** The same by the definition: each pod on each node is looked at. */
+function refusalByDefinition(
+  { pod, labels, namespace }: PodInfo,
+  node: NodeInfo,
+  nodes: readonly NodeInfo[],
+): string {
+  const constraints = pod.spec?.topologySpreadConstraints ?? []
+  const eligible = nodes.filter(each =>
+    constraints.every(({ topologyKey }) => labelOf(each.labels, topologyKey) !== undefined),
+  )
+  for (const { topologyKey, maxSkew, minDomains = 1, labelSelector, nodeTaintsPolicy } of constraints) {
+    const value = labelOf(node.labels, topologyKey)
+    if (value === undefined) return 'label'
+    const selector = compileLabelSelector(labelSelector)
+    const counts = new Map<string, number>()
+    for (const each of eligible) {
+      if (nodeTaintsPolicy === 'Honor' && each.node.spec?.taints !== undefined) continue
+      const count = each.pods.filter(
+        other => other.namespace === namespace && selector.matches(other.labels),
+      ).length
+      const domain = labelOf(each.labels, topologyKey)!
+      counts.set(domain, (counts.get(domain) ?? 0) + count)
+    }
+    const least = counts.size < minDomains ? 0 : Math.min(...counts.values())
+    if ((counts.get(value) ?? 0) + (selector.matches(labels) ? 1 : 0) - least > maxSkew) return 'skew'
+  }
+  return 'ok'
+}
+
+const podText = fc
+  .tuple(fc.constantFrom('', 'test/'), fc.constantFrom('app=a', 'app=b', 'app=a,x=y'))
+  .map(parts => parts.join(''))
+const newPod = fc
+  .tuple(
+    podText,
+    fc.constantFrom('zone<=1 app=a', 'zone<=1 app=a min=3', 'host<=1 app=a', 'host<=2 app=a taints=Honor'),
+    fc.constantFrom('', ' & rack<=1 app=b', ' & zone<=2 x=y taints=Honor'),
+  )
+  .map(([head, first, more]) => `${head}: ${first}${more}`)
+const nodeLabels = fc
+  .tuple(
+    fc.constantFrom('zone=1', 'zone=2', 'zone=3', 'x=y'),
+    fc.constantFrom('', ',rack=1', ',rack=2'),
+    fc.constantFrom('', '', '!'),
+  )
+  .map(parts => parts.join(''))
+const step = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ pod: podText, on: fc.nat(5) }) },
+  { weight: 1, arbitrary: fc.record({ gone: fc.nat(20) }) },
+  { weight: 1, arbitrary: fc.record({ node: fc.nat(5), labels: nodeLabels }) },
+  { weight: 1, arbitrary: fc.record({ lost: fc.nat(5) }) },
+)
+const startingNodes = ['n0 zone=1,rack=1', 'n1 zone=1,rack=2', 'n2 zone=2', 'n3 x=y', 'n4 zone=3,rack=1!']
+
+test('counting from snapshot to snapshot is the same as by the definition', () => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 5, maxLength: 25 }), newPod, (steps, text) => {
+      const cache = cacheOf(startingNodes)
+      const pod = podInfoOf(parseSpreadPod('new', text))
+      for (const [index, each] of steps.entries()) {
+        if ('pod' in each) cache.assume(podInfoOf(parsePod(`p${index}`, each.pod)), `n${each.on}`)
+        else if ('gone' in each) cache.removePod({ metadata: { uid: `p${each.gone}` } })
+        else if ('node' in each) cache.setNode(parseNode(`n${each.node} ${each.labels}`))
+        else cache.removeNode(`n${each.lost}`)
+        const { nodes } = cache.snapshot()
+        const expected = byName(nodes).map(node => `${node.name} ${refusalByDefinition(pod, node, nodes)}`)
+        assert.equal(answersOf(plugin.filter?.(pod, cache.snapshot()), nodes), expected.join(', '))
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('trying out that pods come and go is the same as if they did', () => {
+  const placed = fc.array(fc.tuple(podText, fc.nat(4)), { minLength: 2, maxLength: 12 })
+  fc.assert(
+    fc.property(placed, newPod, (pods, text) => {
+      const [cache, other] = [cacheOf(startingNodes), cacheOf(startingNodes)]
+      const all = pods.map(([each, on], index) => ({
+        info: podInfoOf(parsePod(`p${index}`, each)),
+        node: `n${on}`,
+      }))
+      for (const { info, node } of all.slice(2)) cache.assume(info, node)
+      for (const { info, node } of all) other.assume(info, node)
+      const pod = podInfoOf(parseSpreadPod('new', text))
+      const [without, beside] = [cache.snapshot(), other.snapshot()]
+      const [cycle, cycleBeside] = [plugin.filter?.(pod, without), plugin.filter?.(pod, beside)]
+      assert.ok(cycle !== undefined && 'test' in cycle && cycleBeside !== undefined && 'test' in cycleBeside)
+      const moved = all.slice(0, 2)
+      const tried = moved.reduce((now, { info, node }) => now.withPod!(info, beside.get(node)!), cycle)
+      assert.equal(answersOf(tried, without.nodes), answersOf(cycleBeside, beside.nodes))
+      const undone = moved.reduce(
+        (now, { info, node }) => now.withoutPod!(info, without.get(node)!),
+        cycleBeside,
+      )
+      assert.equal(answersOf(undone, beside.nodes), answersOf(cycle, without.nodes))
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('the skew is never exceeded, and no pod is where it was refused', () => {
+  const zones = fc.array(fc.nat(3), { minLength: 1, maxLength: 8 })
+  fc.assert(
+    fc.property(
+      zones,
+      fc.integer({ min: 1, max: 3 }),
+      fc.array(fc.nat(1_000), { maxLength: 25 }),
+      (places, maxSkew, choices) => {
+        const cache = cacheOf(places.map((zone, index) => `n${index} zone=${zone}`))
+        for (const [index, choice] of choices.entries()) {
+          const snapshot = cache.snapshot()
+          const pod = podInfoOf(parseSpreadPod(`p${index}`, `app=a: zone<=${maxSkew} app=a & host<=2 app=a`))
+          const cycle = plugin.filter?.(pod, snapshot)
+          assert.ok(cycle !== undefined && 'test' in cycle)
+          const allowed = snapshot.nodes.filter(node => cycle.test(node) === undefined)
+          const chosen = allowed[choice % Math.max(1, allowed.length)]
+          if (chosen === undefined) continue
+          cache.assume(pod, chosen.name)
+          const { nodes } = cache.snapshot()
+          const byZone = Map.groupBy(nodes, ({ labels }) => labels['topology.kubernetes.io/zone'])
+          const inZones = [...byZone.values()].map(zone =>
+            zone.reduce((sum, { pods }) => sum + pods.length, 0),
+          )
+          assert.ok(Math.max(...inZones) - Math.min(...inZones) <= maxSkew)
+          const onNodes = nodes.map(({ pods }) => pods.length)
+          assert.ok(Math.max(...onNodes) - Math.min(...onNodes) <= 2)
+        }
+      },
+    ),
+    { numRuns: 50 },
+  )
+})
+
+test('pods of a set are spread over zones, and one that has no place says why', async t => {
+  const profiles: MakeProfiles = context => {
+    const plugins = [prioritySort, podTopologySpread, defaultBinder].map(make => ({
+      plugin: make(context, {}),
+      weight: 1,
+    }))
+    return [profileOf({ schedulerName: 'default-scheduler', plugins, percentageOfNodesToScore: 0 })]
+  }
+  const cluster = await startTestCluster(t, { profiles })
+  const zone = (name: string) => ({ labels: { 'topology.kubernetes.io/zone': name } })
+  await cluster.addNodes(nodeOf('n1', zone('a')), nodeOf('n2', zone('a')), nodeOf('n3', zone('b')))
+  await cluster.create(services, {
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+  })
+  await cluster.addPods(...['a', 'b', 'c'].map(name => podOf(name, { labels: { app: 'web' } })))
+  assert.deepEqual(Object.values(await cluster.places()).toSorted(), ['n1', 'n2', 'n3'])
+  const topologySpreadConstraints = [parseConstraint('zone<=1 app=web min=3')]
+  await cluster.addPods(podOf('d', { labels: { app: 'web' }, topologySpreadConstraints }))
+  const { status } = await cluster.getPod('d')
+  assert.equal(
+    status?.conditions?.find(({ type }) => type === 'PodScheduled')?.message,
+    "0/3 nodes are available: 3 node(s) didn't match pod topology spread constraints.",
+  )
+  await cluster.addNodes(nodeOf('n4', zone('c')))
+  await cluster.advance(10_000)
+  assert.equal((await cluster.getPod('d')).spec?.nodeName, 'n4')
+})

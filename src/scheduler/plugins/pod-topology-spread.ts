@@ -1,0 +1,46 @@
+/**
+ * Pods of a kind are spread over the domains of a topology: over nodes, over zones. A constraint that must be kept to
+ * refuses nodes in domains that have too many of them already; one that need not be makes other domains better. Pods
+ * without constraints get some, so that what belongs together is not all in one place.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/
+ */
+import type { PluginFactory } from '../framework.ts'
+import { podInfoOf, type PodInfo } from '../pod-info.ts'
+import { podCountsOf } from './pod-counts.ts'
+import { constraintsOf, type Action, type Constraint } from './pod-topology-spread/constraints.ts'
+import { defaultSelector } from './pod-topology-spread/default-selector.ts'
+import { filterCycle } from './pod-topology-spread/filter.ts'
+import { readDefaults } from './pod-topology-spread/parameters.ts'
+import { scoreCycle } from './pod-topology-spread/score.ts'
+import { wakeUpsWith } from './pod-topology-spread/wake-ups.ts'
+
+export const podTopologySpread: PluginFactory = (context, parameters) => {
+  const defaults = readDefaults(parameters)
+  const selectorOf = defaults.constraints.length > 0 ? defaultSelector(context) : undefined
+  const counts = podCountsOf(context)
+  const constraintsFor = (info: PodInfo, action: Action): readonly Constraint[] => {
+    const own = info.pod.spec?.topologySpreadConstraints ?? []
+    if (own.length > 0) return constraintsOf(info, own, action)
+    const given = defaults.constraints.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === action)
+    if (given.length === 0 || selectorOf === undefined) return none
+    const selector = selectorOf(info.pod)
+    return selector.isEmpty ? none : constraintsOf(info, given, action, selector)
+  }
+  return {
+    name: 'PodTopologySpread',
+    wakeUps: wakeUpsWith(pod => constraintsFor(podInfoOf(pod), 'DoNotSchedule')),
+    filter: (pod, snapshot) => {
+      const constraints = constraintsFor(pod, 'DoNotSchedule')
+      return constraints.length === 0 ? undefined : filterCycle({ pod, snapshot, counts, constraints })
+    },
+    score: (pod, snapshot, nodes) => {
+      const constraints = constraintsFor(pod, 'ScheduleAnyway')
+      if (constraints.length === 0) return undefined
+      const hasOwn = (pod.pod.spec?.topologySpreadConstraints ?? []).length > 0
+      const needsAllKeys = hasOwn || !defaults.isSystem
+      return scoreCycle({ pod, snapshot, nodes, counts, constraints, needsAllKeys })
+    },
+  }
+}
+
+const none: readonly Constraint[] = []

@@ -1,0 +1,147 @@
+import type { FilterCycle, Refusal } from '../../framework.ts'
+import type { NodeInfo } from '../../node-info.ts'
+import type { PodInfo } from '../../pod-info.ts'
+import type { Snapshot } from '../../snapshot.ts'
+import type { NodeKind, PodCounts } from '../pod-counts.ts'
+import { positionsIn } from '../pod-counts/positions.ts'
+import { Tally } from '../pod-counts/tally.ts'
+import { hasKeys, nodesOf, type Constraint } from './constraints.ts'
+
+const reason = "node(s) didn't match pod topology spread constraints"
+const skewRefusal: Refusal = { reason }
+const labelRefusal: Refusal = { reason: `${reason} (missing required label)`, isFinal: true }
+
+export interface FilterWorld {
+  readonly pod: PodInfo
+  readonly snapshot: Snapshot
+  readonly counts: PodCounts
+  /** At least one. */
+  readonly constraints: readonly Constraint[]
+}
+
+/** How the pods of a constraint are spread. */
+interface Spread {
+  readonly constraint: Constraint
+  readonly nodes: NodeKind | undefined
+  /** By position of the node; -1 for none. */
+  readonly domains: Int32Array
+  readonly tally: Tally
+  readonly domainsWithNodes: DomainsWithNodes
+  /** More pods than this must not be in a domain before the pod comes. */
+  readonly countMax: number
+}
+
+/** The domains that count, and where the fewest pods are before anything is tried out. */
+interface DomainsWithNodes {
+  readonly size: number
+  /** By domain; one without nodes does not count. */
+  readonly nodes: Int32Array
+  readonly lowest: { readonly domain: number; readonly count: number }
+  /** The fewest in any other domain. */
+  readonly nextCount: number
+}
+
+export function filterCycle({ pod, snapshot, counts, constraints }: FilterWorld): FilterCycle {
+  const keys = keysOf(constraints)
+  const spreads = constraints.map((constraint): Spread => {
+    const { topologyKey, pods } = constraint
+    const nodes = nodesOf(pod, constraint, keys)
+    const found = counts.inDomains({ pods, topologyKey, nodes }, snapshot)
+    const tally = new Tally(found.sums.slice())
+    const domainsWithNodes = findLowest(tally, found.nodes.slice())
+    return {
+      constraint,
+      nodes,
+      domains: found.topology.at(snapshot),
+      tally,
+      domainsWithNodes,
+      countMax: countMaxOf(pod, constraint, domainsWithNodes, tally),
+    }
+  })
+  return cycleOf({ pod, keys, positionOf: positionsIn(snapshot) }, spreads)
+}
+
+/** The keys that a node must have all of to count. */
+export function keysOf(constraints: readonly Constraint[]): readonly string[] {
+  return [...new Set(constraints.map(({ topologyKey }) => topologyKey))].toSorted()
+}
+
+/** What never changes in a cycle. */
+interface Cycle {
+  readonly pod: PodInfo
+  readonly keys: readonly string[]
+  readonly positionOf: (node: NodeInfo) => number
+}
+
+function cycleOf(cycle: Cycle, spreads: readonly Spread[]): FilterCycle {
+  const { positionOf } = cycle
+  const moved = (pod: PodInfo, node: NodeInfo, delta: 1 | -1): FilterCycle => {
+    if (!hasKeys(node.labels, cycle.keys)) return cycleOf(cycle, spreads)
+    return cycleOf(
+      cycle,
+      spreads.map(spread => movedSpread(cycle, spread, { pod, node, delta })),
+    )
+  }
+  return {
+    test: node => {
+      const position = positionOf(node)
+      for (const { domains, tally, countMax } of spreads) {
+        const domain = domains[position] ?? -1
+        if (domain === -1) return labelRefusal
+        if (tally.get(domain) > countMax) return skewRefusal
+      }
+      return undefined
+    },
+    withPod: (pod, node) => moved(pod, node, 1),
+    withoutPod: (pod, node) => moved(pod, node, -1),
+  }
+}
+
+function movedSpread(
+  { pod: placed, positionOf }: Cycle,
+  spread: Spread,
+  { pod, node, delta }: { readonly pod: PodInfo; readonly node: NodeInfo; readonly delta: 1 | -1 },
+): Spread {
+  const { constraint, nodes, domains, domainsWithNodes } = spread
+  const domain = domains[positionOf(node)] ?? -1
+  const counts = domain !== -1 && constraint.pods.isOne(pod) && (nodes?.test()(node) ?? true)
+  if (!counts) return spread
+  const tally = spread.tally.plus(domain, delta)
+  return { ...spread, tally, countMax: countMaxOf(placed, constraint, domainsWithNodes, tally) }
+}
+
+function countMaxOf(
+  { labels }: PodInfo,
+  { maxSkew, minDomains, selector }: Constraint,
+  domains: DomainsWithNodes,
+  tally: Tally,
+): number {
+  // Too few domains count as if there were an empty one.
+  const lowest = domains.size < minDomains ? 0 : lowestOf(domains, tally)
+  return maxSkew + lowest - (selector.matches(labels) ? 1 : 0)
+}
+
+/** Mostly one domain is changed: then the two lowest are enough to know. */
+function lowestOf({ nodes, lowest, nextCount }: DomainsWithNodes, tally: Tally): number {
+  const { changed } = tally
+  if (changed.size === 0) return lowest.count
+  if (changed.size > 1) return findLowest(tally, nodes).lowest.count
+  const [[domain, count] = [-1, Infinity]] = changed
+  return Math.min(count, domain === lowest.domain ? nextCount : lowest.count)
+}
+
+function findLowest(tally: Tally, nodes: Int32Array): DomainsWithNodes {
+  let size = 0
+  let lowest = { domain: -1, count: Infinity }
+  let nextCount = Infinity
+  for (let domain = 0; domain < nodes.length; domain++) {
+    if (nodes[domain] === 0) continue
+    size++
+    const count = tally.get(domain)
+    if (count < lowest.count) {
+      nextCount = lowest.count
+      lowest = { domain, count }
+    } else if (count < nextCount) nextCount = count
+  }
+  return { size, nodes, lowest, nextCount }
+}

@@ -1,0 +1,59 @@
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { labelOf } from '#/api/labels.ts'
+import { wakeUp, type WakeUp } from '../../framework.ts'
+import { podInfoOf } from '../../pod-info.ts'
+import { placedChange } from '../placed-change.ts'
+import { hasKeys, type Constraint } from './constraints.ts'
+
+export type ConstraintsOf = (waiting: Pod) => readonly Constraint[]
+
+export function wakeUpsWith(constraintsOf: ConstraintsOf): readonly WakeUp[] {
+  return [
+    wakeUp({
+      resource: pods,
+      on: ['add', 'update', 'delete'],
+      isHelpful: (waiting, change) => isPodHelpful(waiting, change, constraintsOf),
+    }),
+    wakeUp({
+      resource: nodes,
+      on: ['add', 'update', 'delete'],
+      isHelpful: (waiting, { before, after }) => isNodeHelpful(constraintsOf(waiting), before, after),
+    }),
+  ]
+}
+
+/** A pod is counted that was not, or the other way round. */
+function isPodHelpful(
+  waiting: Pod,
+  change: { readonly before?: Pod; readonly after?: Pod },
+  constraintsOf: ConstraintsOf,
+): boolean {
+  const { was, is } = placedChange(change)
+  const { uid, namespace } = waiting.metadata ?? {}
+  const other = (is ?? was)?.metadata
+  if (is !== undefined && other?.uid === uid) return true
+  if (other?.namespace !== namespace) return false
+  const [wasInfo, isInfo] = [was && podInfoOf(was), is && podInfoOf(is)]
+  return constraintsOf(waiting).some(({ pods: { isOne }, selector }) => {
+    // One that was being deleted did not count any more; but it may have been forgotten only now.
+    if (isInfo === undefined) return wasInfo !== undefined && selector.matches(wasInfo.labels)
+    return isOne(isInfo) !== (wasInfo !== undefined && isOne(wasInfo))
+  })
+}
+
+/** A node that counts came or went, or is in another domain, or has other taints. */
+function isNodeHelpful(
+  constraints: readonly Constraint[],
+  before: Node | undefined,
+  after: Node | undefined,
+): boolean {
+  const keys = constraints.map(({ topologyKey }) => topologyKey)
+  const [old, now] = [before?.metadata?.labels, after?.metadata?.labels]
+  const did = before !== undefined && hasKeys(old, keys)
+  const does = after !== undefined && hasKeys(now, keys)
+  if (before === undefined || after === undefined || did !== does) return did || does
+  const isMoved = keys.some(key => labelOf(old, key) !== labelOf(now, key))
+  return does && (isMoved || !equalJson(before.spec?.taints, after.spec?.taints))
+}

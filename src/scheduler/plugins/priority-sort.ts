@@ -1,0 +1,9 @@
+import type { PluginFactory, QueuedPod } from '../framework.ts'
+
+/** The more important first, then who came first. */
+export const prioritySort: PluginFactory = () => ({ name: 'PrioritySort', compare })
+
+function compare(left: QueuedPod, right: QueuedPod): number {
+  const byPriority = (right.pod.spec?.priority ?? 0) - (left.pod.spec?.priority ?? 0)
+  return byPriority || left.addedMs - right.addedMs || left.sequence - right.sequence
+}

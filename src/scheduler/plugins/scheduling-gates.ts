@@ -1,0 +1,14 @@
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { PluginFactory } from '../framework.ts'
+
+/** A pod with gates waits until they are all gone. */
+export const schedulingGates: PluginFactory = () => ({
+  name: 'SchedulingGates',
+  wakeUps: [{ resource: pods, on: ['update'] }],
+  preEnqueue: ({ spec }) => {
+    const gates = spec?.schedulingGates ?? []
+    if (gates.length === 0) return undefined
+    const names = gates.map(({ name }) => name).join(' ')
+    return { reason: `waiting for scheduling gates: [${names}]`, isFinal: true }
+  },
+})

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Node, Pod, Taint, Toleration } from '#/api/generated/core/v1.ts'
+import { nodeOf, podOf } from '../test-cluster.ts'
+import { nodeUnschedulable } from './node-unschedulable.ts'
+import { taintToleration } from './taint-toleration.ts'
+import { isWokenBy, pluginOf, refusalsOf, scoresOf, snapshotOf } from './test-plugin.ts'
+
+const plugin = pluginOf(taintToleration)
+
+const effects: Readonly<Record<string, string>> = { S: 'NoSchedule', E: 'NoExecute', P: 'PreferNoSchedule' }
+
+/** `gpu=a:S` is a taint that keeps pods from being placed, `:E` drives them away, `:P` would rather not have them. */
+function nodeWith(name: string, text: string): Node {
+  const taints = words(text).map((word): Taint => {
+    const [, key = '', value, effect = ''] = /^(.*?)(?:=(.*))?:(\w)$/.exec(word) ?? []
+    return { key, ...(value && { value }), effect: effects[effect]! }
+  })
+  return nodeOf(name, { spec: { taints } })
+}
+
+/** `gpu=a:S` tolerates just that, `gpu:S` the key with any value, `gpu` any effect of it too, `*` everything. */
+function podWith(text: string): Pod {
+  const tolerations = words(text).map((word): Toleration => {
+    if (word === '*') return { operator: 'Exists' }
+    const [, key = '', value, effect] = /^(.*?)(?:=(.*?))?(?::(\w))?$/.exec(word) ?? []
+    const how = value === undefined ? { operator: 'Exists' } : { operator: 'Equal', value }
+    return { key, ...how, ...(effect && { effect: effects[effect]! }) }
+  })
+  return podOf('p', { tolerations })
+}
+
+function words(text: string): readonly string[] {
+  return text.split(' ').filter(word => word !== '')
+}
+
+const cases: readonly (readonly [tolerations: string, taints: string, fits: boolean])[] = [
+  ['', '', true],
+  ['', 'gpu=a:S', false],
+  ['', 'gpu:E', false],
+  ['', 'gpu:P', true],
+  ['gpu=a:S', 'gpu=a:S', true],
+  ['gpu=b:S', 'gpu=a:S', false],
+  ['gpu:S', 'gpu=a:S', true],
+  ['gpu:E', 'gpu=a:S', false],
+  ['gpu', 'gpu=a:S gpu=b:E', true],
+  ['gpu', 'gpu=a:S disk:S', false],
+  ['gpu disk', 'gpu=a:S disk:S', true],
+  ['*', 'gpu=a:S disk:E net:P', true],
+  ['gpu=', 'gpu:S', true],
+]
+
+for (const [tolerations, taints, fits] of cases) {
+  test(`a pod that tolerates ${tolerations || 'nothing'} and a node with ${taints || 'no taints'}`, () => {
+    const refusals = refusalsOf(plugin, podWith(tolerations), snapshotOf([nodeWith('n', taints)]))
+    assert.deepEqual(refusals, { n: fits ? '' : 'node(s) had untolerated taint(s)!' })
+  })
+}
+
+const scores: readonly (readonly [
+  tolerations: string,
+  taints: readonly string[],
+  want: readonly number[] | undefined,
+])[] = [
+  ['', ['', ''], undefined],
+  ['', ['a:P', ''], [0, 100]],
+  ['', ['a:P b:P', 'a:P', ''], [0, 50, 100]],
+  ['a:P', ['a:P b:P', 'a:P', 'c:P d:P'], [50, 100, 0]],
+  ['a', ['a:P', 'b:P'], [100, 0]],
+  // Only what would rather not have pods counts, and only tolerations of that.
+  ['a:S', ['a:P', ''], [0, 100]],
+  ['*', ['a:P', 'b:P'], [100, 100]],
+  ['', ['a:P b:P c:P', 'a:P'], [0, 67]],
+]
+
+for (const [tolerations, taints, want] of scores) {
+  test(`scores of a pod that tolerates ${tolerations || 'nothing'} on ${JSON.stringify(taints)}`, () => {
+    const snapshot = snapshotOf(taints.map((each, index) => nodeWith(`n${index}`, each)))
+    const given = scoresOf(plugin, podWith(tolerations), snapshot)
+    assert.deepEqual(given && Object.values(given), want)
+  })
+}
+
+test('what may help is a node that becomes tolerable', () => {
+  const [closed, open, other] = [nodeWith('n', 'a:S'), nodeWith('n', ''), nodeWith('n', 'a:S b:S')]
+  const pod = podWith('')
+  assert.ok(isWokenBy(plugin, pod, 'nodes', { after: open }))
+  assert.ok(!isWokenBy(plugin, pod, 'nodes', { after: closed }))
+  assert.ok(isWokenBy(plugin, pod, 'nodes', { before: closed, after: open }))
+  assert.ok(!isWokenBy(plugin, pod, 'nodes', { before: open, after: open }))
+  assert.ok(!isWokenBy(plugin, pod, 'nodes', { before: other, after: closed }))
+  assert.ok(isWokenBy(plugin, podWith('a'), 'nodes', { before: other, after: closed }))
+})
+
+test('pods go to no node that was cordoned, unless they tolerate it', () => {
+  const cordon = pluginOf(nodeUnschedulable)
+  const cordoned = nodeOf('n', { spec: { unschedulable: true } })
+  const told = (pod: Pod): unknown => refusalsOf(cordon, pod, snapshotOf([cordoned, nodeOf('m')]))
+  assert.deepEqual(told(podOf('p')), { n: 'node(s) were unschedulable!', m: '' })
+  for (const tolerations of ['node.kubernetes.io/unschedulable', 'node.kubernetes.io/unschedulable:S', '*'])
+    assert.deepEqual(told(podWith(tolerations)), { n: '', m: '' })
+  assert.deepEqual(told(podWith('node.kubernetes.io/unschedulable:E')), {
+    n: 'node(s) were unschedulable!',
+    m: '',
+  })
+  assert.ok(isWokenBy(cordon, podOf('p'), 'nodes', { before: cordoned, after: nodeOf('n') }))
+  assert.ok(!isWokenBy(cordon, podOf('p'), 'nodes', { before: nodeOf('n'), after: nodeOf('n') }))
+  assert.ok(!isWokenBy(cordon, podOf('p'), 'nodes', { after: cordoned }))
+})

@@ -1,0 +1,58 @@
+import type { Node, Pod, Taint, Toleration } from '#/api/generated/core/v1.ts'
+import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { placingEffects, untolerated } from '#/api/taints.ts'
+import { type PluginFactory, type Refusal, wakeUp } from '../framework.ts'
+import { normalizeReversed } from './normalize.ts'
+
+const refusal: Refusal = { reason: 'node(s) had untolerated taint(s)', isFinal: true }
+
+const preferring = ['PreferNoSchedule'] as const
+
+/** Keeps pods off nodes whose taints they do not tolerate, and likes nodes with few that would rather not have them. */
+export const taintToleration: PluginFactory = () => ({
+  name: 'TaintToleration',
+  wakeUps: [
+    wakeUp({
+      resource: nodes,
+      on: ['add', 'update'],
+      isHelpful: (pod, { before, after }) => isLetIn(pod, before, after),
+    }),
+    wakeUp({
+      resource: pods,
+      on: ['update'],
+      isHelpful: (pod, { after }) => after?.metadata?.uid === pod.metadata?.uid,
+    }),
+  ],
+  filter: ({ pod }) => {
+    const tolerations = pod.spec?.tolerations
+    return {
+      test: ({ node }) => {
+        const taints = node.spec?.taints
+        if (taints === undefined || taints.length === 0) return undefined
+        return untolerated(taints, tolerations, placingEffects) === undefined ? undefined : refusal
+      },
+    }
+  },
+  score: ({ pod }, _snapshot, infos) => {
+    if (!infos.some(({ node }) => node.spec?.taints?.some(isPreferring))) return undefined
+    const tolerations = (pod.spec?.tolerations ?? []).filter(
+      ({ effect }) => !effect || effect === 'PreferNoSchedule',
+    )
+    return { score: ({ node }) => countUntolerated(node, tolerations), normalize: normalizeReversed }
+  },
+})
+
+function isPreferring({ effect }: Taint): boolean {
+  return effect === 'PreferNoSchedule'
+}
+
+function countUntolerated({ spec }: Node, tolerations: readonly Toleration[]): number {
+  return (spec?.taints ?? []).filter(taint => untolerated([taint], tolerations, preferring) !== undefined)
+    .length
+}
+
+function isLetIn(pod: Pod, before: Node | undefined, after: Node | undefined): boolean {
+  const isOpen = ({ spec }: Node): boolean =>
+    untolerated(spec?.taints, pod.spec?.tolerations, placingEffects) === undefined
+  return after !== undefined && isOpen(after) && !(before !== undefined && isOpen(before))
+}

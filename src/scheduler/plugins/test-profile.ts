@@ -1,0 +1,24 @@
+/** For tests of plugins that care for storage and devices: a scheduler with the usual plugins and these. */
+import { defaultPlugins, type PluginEntry } from '../plugins.ts'
+import { profileOf, type MakeProfiles } from '../profile.ts'
+import { dynamicResources } from './dynamic-resources.ts'
+import { nodeVolumeLimits } from './node-volume-limits.ts'
+import { testSelectors } from './dynamic-resources/test-selectors.ts'
+import { volumeBinding } from './volume-binding.ts'
+import { volumeRestrictions } from './volume-restrictions.ts'
+import { volumeZone } from './volume-zone.ts'
+
+const added: readonly (readonly [string, PluginEntry])[] = [
+  ['VolumeRestrictions', { make: volumeRestrictions }],
+  ['NodeVolumeLimits', { make: nodeVolumeLimits }],
+  ['VolumeBinding', { make: volumeBinding }],
+  ['VolumeZone', { make: volumeZone }],
+  ['DynamicResources', { make: dynamicResources(testSelectors), weight: 2 }],
+]
+
+export const testProfiles: MakeProfiles = context => {
+  const plugins = [...new Map([...added, ...defaultPlugins, ...added])].map(([, { make, weight = 1 }]) => {
+    return { plugin: make(context, {}), weight }
+  })
+  return [profileOf({ schedulerName: 'default-scheduler', plugins, percentageOfNodesToScore: 0 })]
+}

@@ -1,0 +1,155 @@
+/**
+ * Nodes and pods in a compact notation for tests of plugins. `n1 zone=a: app=web; app=db [far host app=db]` is a node
+ * with its labels, and the pods on it with theirs and with what they want.
+ */
+import { after, type TestContext } from 'node:test'
+import type { Affinity, Node, Pod, PodAffinityTerm } from '#/api/generated/core/v1.ts'
+import type { LabelSelector } from '#/api/selector.ts'
+import { Informers } from '#/client/informers.ts'
+import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
+import { ClusterCache } from '../cluster-cache.ts'
+import { emptySnapshot } from '../snapshot.ts'
+import type { PluginContext } from '../framework.ts'
+import type { NodeInfo } from '../node-info.ts'
+import { podInfoOf } from '../pod-info.ts'
+import { nodeOf, podOf } from '../test-cluster.ts'
+
+/** A real API server, and informers of it for plugins that are made by hand. */
+export interface PluginWorld extends TestControlPlane {
+  readonly context: PluginContext
+}
+
+/** For all tests of a file: a table has many rows. */
+export async function startPluginWorld(): Promise<PluginWorld> {
+  // Hooks of files and of tests differ in what they are called with, which nobody looks at here.
+  const plane = await startTestControlPlane({ after } as Pick<TestContext, 'after'>, [])
+  const { platform, run, settle, clientAs } = plane
+  const client = clientAs('system:kube-scheduler', [])
+  const informers = new Informers({ platform, client })
+  const stopping = new AbortController()
+  const running = informers.run(stopping.signal)
+  after(async () => {
+    stopping.abort()
+    await run(running)
+  })
+  await settle()
+  return {
+    ...plane,
+    context: {
+      platform,
+      client,
+      informer: resource => informers.of(resource),
+      snapshot: () => emptySnapshot,
+      reconsider: () => undefined,
+    },
+  }
+}
+
+/** Snapshots have them in the order of zones. */
+export function byName(nodes: readonly NodeInfo[]): readonly NodeInfo[] {
+  return nodes.toSorted((left, right) => (left.name < right.name ? -1 : 1))
+}
+
+export function cacheOf(lines: readonly string[]): ClusterCache {
+  const cache = new ClusterCache()
+  let count = 0
+  for (const line of lines) {
+    const [head = '', pods = ''] = line.split(': ')
+    const node = parseNode(head)
+    cache.setNode(node)
+    for (const text of pods.split('; ').filter(each => each !== '')) {
+      cache.assume(podInfoOf(parsePod(`p${count++}`, text)), node.metadata?.name ?? '')
+    }
+  }
+  return cache
+}
+
+/** `n1 zone=a,disk=ssd`; one with `!` has a taint. */
+export function parseNode(text: string): Node {
+  const [name = '', labels = ''] = text.split(' ')
+  const isTainted = labels.includes('!')
+  return nodeOf(name, {
+    labels: parseLabels(labels.replace('!', '')),
+    ...(isTainted && { spec: { taints: [{ key: 'closed', effect: 'NoSchedule' }] } }),
+  })
+}
+
+/** `other/app=web [near zone app=db & far host app=web]`; one that ends with `†` is being deleted. */
+export function parsePod(name: string, text: string): Pod {
+  const {
+    namespace,
+    labels = '',
+    wants,
+  } = /^(?:(?<namespace>[\w-]+)\/)?(?<labels>[^ ]*)(?: \[(?<wants>.*)\])?$/.exec(text.replace('†', ''))
+    ?.groups ?? {}
+  const pod = podOf(name, {
+    uid: name,
+    labels: parseLabels(labels),
+    ...(namespace && { namespace }),
+    ...(wants && { affinity: parseAffinity(wants.split(' & ')) }),
+  })
+  if (!text.endsWith('†')) return pod
+  return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+}
+
+function parseLabels(text: string): Readonly<Record<string, string>> {
+  const pairs = text.split(',').filter(pair => pair !== '')
+  return Object.fromEntries(
+    pairs.map(pair => {
+      const [key = '', value = ''] = pair.split('=')
+      return [topologyKeyOf(key), value]
+    }),
+  )
+}
+
+export function topologyKeyOf(word: string): string {
+  if (word === 'host') return 'kubernetes.io/hostname'
+  return word === 'zone' ? 'topology.kubernetes.io/zone' : word
+}
+
+/** `near zone app=db@ns1,ns2`, `far host app=web@*`, `+10 zone app=db@env=test`, `-5 host app=web`. */
+function parseAffinity(wants: readonly string[]): Affinity {
+  const terms = wants.map(want => {
+    const [verb = '', key = '', about = ''] = want.split(' ')
+    return { verb, weight: Math.abs(Number(verb)), term: parseTerm(key, about) }
+  })
+  const required = (
+    verb: string,
+  ): Pick<PodAffinityList, 'requiredDuringSchedulingIgnoredDuringExecution'> => ({
+    requiredDuringSchedulingIgnoredDuringExecution: terms.flatMap(each =>
+      each.verb === verb ? [each.term] : [],
+    ),
+  })
+  const preferred = (
+    sign: string,
+  ): Pick<PodAffinityList, 'preferredDuringSchedulingIgnoredDuringExecution'> => ({
+    preferredDuringSchedulingIgnoredDuringExecution: terms.flatMap(({ verb, weight, term }) => {
+      return verb.startsWith(sign) ? [{ weight, podAffinityTerm: term }] : []
+    }),
+  })
+  return {
+    podAffinity: { ...required('near'), ...preferred('+') },
+    podAntiAffinity: { ...required('far'), ...preferred('-') },
+  }
+}
+
+type PodAffinityList = NonNullable<Affinity['podAffinity']>
+
+function parseTerm(key: string, about: string): PodAffinityTerm {
+  const [selector = '', namespaces] = about.split('@')
+  return {
+    topologyKey: topologyKeyOf(key),
+    ...(selector !== '-' && { labelSelector: parseSelector(selector) }),
+    ...(namespaces !== undefined && parseNamespaces(namespaces)),
+  }
+}
+
+function parseNamespaces(text: string): Pick<PodAffinityTerm, 'namespaces' | 'namespaceSelector'> {
+  if (text === '*') return { namespaceSelector: {} }
+  return text.includes('=') ? { namespaceSelector: parseSelector(text) } : { namespaces: text.split(',') }
+}
+
+/** `*` selects everything. */
+export function parseSelector(text: string): LabelSelector {
+  return text === '*' ? {} : { matchLabels: parseLabels(text) }
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
+import type { StorageClass } from '#/api/generated/storage/v1.ts'
+import { claimOf, classOf, podWithClaims, volumeOf } from '#/controllers/test-storage.ts'
+import { nodeOf } from '../../test-cluster.ts'
+import { storageForPod, type StorageWorld, type VolumePlan } from './storage-for-pod.ts'
+
+const classes: readonly StorageClass[] = [
+  classOf('local', {
+    provisioner: 'kubernetes.io/no-provisioner',
+    volumeBindingMode: 'WaitForFirstConsumer',
+  }),
+  classOf('made', { volumeBindingMode: 'WaitForFirstConsumer' }),
+  classOf('zonal', {
+    volumeBindingMode: 'WaitForFirstConsumer',
+    allowedTopologies: [
+      { matchLabelExpressions: [] },
+      { matchLabelExpressions: [{ key: 'zone', values: ['a', 'b'] }] },
+    ],
+  }),
+  classOf('now', { volumeBindingMode: 'Immediate' }),
+]
+
+/** `name class size`, then `>volume` for one that has it, `@node` for one that is to be made there, or a phase. */
+function parseClaim(text: string): PersistentVolumeClaim {
+  const [name = '', storageClassName = '', size = '1Gi', ...words] = text.split(' ')
+  const after = (sign: string): string | undefined => words.find(word => word.startsWith(sign))?.slice(1)
+  const [volumeName, node] = [after('>'), after('@')]
+  const annotations = {
+    ...(volumeName && !words.includes('half') && { 'pv.kubernetes.io/bind-completed': 'yes' }),
+    ...(node && { 'volume.kubernetes.io/selected-node': node }),
+  }
+  const claim = claimOf(
+    name,
+    size,
+    { storageClassName, ...(volumeName && { volumeName }) },
+    { annotations, ...(words.includes('going') && { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
+  )
+  return { ...claim, ...(words.includes('Lost') && { status: { phase: 'Lost' } }) }
+}
+
+/** `name class size @node` or `@zone=a`, and `=claim` for one that is kept for it. */
+function parseVolume(text: string): PersistentVolume {
+  const [name = '', storageClassName = '', size = '1Gi', ...words] = text.split(' ')
+  const place = words.find(word => word.startsWith('@'))?.slice(1)
+  const kept = words.find(word => word.startsWith('='))?.slice(1)
+  const [key = '', value] = place?.includes('=') ? place.split('=') : ['kubernetes.io/hostname', place]
+  const requirement = { key, operator: 'In', values: [value ?? ''] }
+  return {
+    ...volumeOf(name, size, {
+      storageClassName,
+      ...(place && {
+        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [requirement] }] } },
+      }),
+      ...(kept && { claimRef: { namespace: 'default', name: kept } }),
+    }),
+    status: { phase: words.includes('Released') ? 'Released' : 'Available' },
+  }
+}
+
+const node = nodeOf('n1', { labels: { zone: 'a' } })
+
+/** Where a driver has room: by class and node. */
+const full = new Set(['made big'])
+
+function worldOf(claims: readonly string[], volumes: readonly string[]): StorageWorld {
+  const parsed = new Map(claims.map(parseClaim).map(claim => [`default/${claim.metadata?.name}`, claim]))
+  const all = volumes.map(parseVolume)
+  return {
+    claim: key => parsed.get(key),
+    assumedClaim: key => parsed.get(key),
+    assumedVolume: name => all.find(({ metadata }) => metadata?.name === name),
+    candidates: () => all,
+    storageClass: name => classes.find(({ metadata }) => metadata?.name === name),
+    roomFor: ({ metadata }, storageClass) =>
+      full.has(`${storageClass.metadata?.name} ${metadata?.name}`) ? () => false : undefined,
+  }
+}
+
+/** `fits: claim>volume claim+`, where `+` is one to be made; or the reasons against it. */
+function check(claims: readonly string[], volumes: readonly string[], expected: string): void {
+  const names = claims.map(claim => claim.split(' ')[0]!.replace('?', ''))
+  const world = worldOf(
+    claims.filter(claim => !claim.endsWith('?')),
+    volumes,
+  )
+  const storage = storageForPod(podWithClaims('web', names), world)
+  const plan: VolumePlan = { bindings: [], provisions: [] }
+  const show = (): string => {
+    if (storage === undefined) return 'nothing'
+    if ('reason' in storage) return storage.reason
+    const refusal = storage.examine(node, plan)
+    assert.deepEqual(storage.examine(node), refusal, 'the same without a plan')
+    if (refusal !== undefined) return [refusal.reason, ...(refusal.more ?? [])].join(' & ')
+    const bindings = plan.bindings.map(each => `${each.claim.metadata?.name}>${each.volume.metadata?.name}`)
+    return ['fits:', ...bindings, ...plan.provisions.map(({ metadata }) => `${metadata?.name}+`)].join(' ')
+  }
+  assert.equal(show(), expected, `${claims.join(', ')} with ${volumes.join(', ')}`)
+}
+
+const conflict = "node(s) didn't match PersistentVolume's node affinity"
+const noMatch = "node(s) didn't find available persistent volumes to bind"
+const noRoom = 'node(s) did not have enough free storage'
+const gone = 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)'
+
+test('claims that cannot be used keep the pod away from everywhere', () => {
+  check([], [], 'nothing')
+  check(['a?'], [], 'persistentvolumeclaim "a" not found')
+  check(['a local 1Gi going'], [], 'persistentvolumeclaim "a" is being deleted')
+  check(['a local 1Gi >v Lost'], [], 'persistentvolumeclaim "a" bound to non-existent persistentvolume "v"')
+  const unbound = 'pod has unbound immediate PersistentVolumeClaims'
+  check(['a now'], ['v now'], unbound)
+  check(['a'], ['v'], unbound)
+  check(['a none'], [], unbound)
+  check(['a local 1Gi >v half'], ['v local'], unbound)
+})
+
+test('a claim that is made for a pod must be its own', () => {
+  const pod = podWithClaims('web', [])
+  const owned = {
+    ...pod,
+    spec: { ...pod.spec!, volumes: [{ name: 'tmp', ephemeral: { volumeClaimTemplate: { spec: {} } } }] },
+  }
+  const reasonWith = (claims: readonly string[]): string | undefined => {
+    const storage = storageForPod(owned, worldOf(claims, []))
+    return storage !== undefined && 'reason' in storage ? storage.reason : undefined
+  }
+  assert.equal(
+    reasonWith([]),
+    'waiting for ephemeral volume controller to create the persistentvolumeclaim "web-tmp"',
+  )
+  assert.equal(
+    reasonWith(['web-tmp made']),
+    'PVC default/web-tmp was not created for pod default/web (pod is not owner)',
+  )
+})
+
+test('claims that have a volume want to be where it is', () => {
+  check(['a x 1Gi >v'], ['v x'], 'fits:')
+  check(['a x 1Gi >v'], ['v x 1Gi @n1'], 'fits:')
+  check(['a x 1Gi >v'], ['v x 1Gi @n2'], conflict)
+  check(['a x 1Gi >v'], ['v x 1Gi @zone=a'], 'fits:')
+  check(['a x 1Gi >v'], [], gone)
+  check(['a x 1Gi >v', 'b x 1Gi >w'], ['v x', 'w x 1Gi @n2'], conflict)
+  check(['a x 1Gi >v', 'b local'], ['v x 1Gi @n2'], `${conflict} & ${noMatch}`)
+  check(['a x 1Gi >v', 'big made'], [], `${noRoom} & ${gone}`)
+})
+
+test('claims that wait get the smallest volume that the node can use', () => {
+  check(['a local 2Gi'], ['v local 5Gi', 'w local 3Gi', 'x local 1Gi'], 'fits: a>w')
+  check(['a local'], ['v local 1Gi @n2', 'w local 9Gi @n1'], 'fits: a>w')
+  check(['a local'], ['v local 1Gi @n2'], noMatch)
+  check(['a local'], ['v local 1Gi Released'], noMatch)
+  check(['a local', 'b local'], ['v local', 'w local'], 'fits: a>v b>w')
+  check(['a local', 'b local'], ['v local'], noMatch)
+  check(['a local 5Gi', 'b local'], ['v local 5Gi', 'w local'], 'fits: b>w a>v')
+  check(['a local'], ['v local 9Gi =a', 'w local'], 'fits: a>v')
+  check(['a local'], ['v local 9Gi =a @n2', 'w local'], noMatch)
+  check(['a local'], ['v local 1Gi =other'], noMatch)
+})
+
+test('what is not there is made, where the class allows it and there is room', () => {
+  check(['a made'], [], 'fits: a+')
+  check(['a made'], ['v made'], 'fits: a>v')
+  check(['a made 2Gi', 'b made'], ['v made'], 'fits: b>v a+')
+  check(['a zonal'], [], 'fits: a+')
+  check(['a made 1Gi @n1'], ['v made'], 'fits: a+')
+  check(['a made 1Gi @n2'], ['v made'], noMatch)
+  check(['big made'], [], noRoom)
+  check(['big made'], ['v made'], 'fits: big>v')
+  check(['a local', 'big made'], [], noMatch)
+})
+
+test('a class that says where volumes may be is believed', () => {
+  const storage = storageForPod(podWithClaims('web', ['a']), worldOf(['a zonal'], []))
+  assert.ok(storage !== undefined && 'examine' in storage)
+  assert.equal(storage.examine(nodeOf('n2', { labels: { zone: 'b' } })), undefined)
+  assert.equal(storage.examine(nodeOf('n3', { labels: { zone: 'c' } }))?.reason, noMatch)
+  assert.equal(storage.examine(nodeOf('n4'))?.reason, noMatch)
+})

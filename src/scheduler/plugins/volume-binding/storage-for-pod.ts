@@ -1,0 +1,225 @@
+/**
+ * What a pod needs to get its volumes on one node or another: claims that have a volume want to be where that can be
+ * used; others get a volume that is free, or one that is made for them.
+ * https://kubernetes.io/docs/concepts/storage/storage-classes/#volume-binding-mode
+ */
+import { annotationOf } from '#/api/annotations.ts'
+import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
+import type { StorageClass } from '#/api/generated/storage/v1.ts'
+import { formatKey, isBeingDeleted } from '#/api/metadata.ts'
+import { isFullyBound, rankVolumes, requestedSize, selectedNode } from '#/api/persistent-volumes.ts'
+import { claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
+import { compareQuantities } from '#/api/quantity.ts'
+import { quote } from '#/api/quote.ts'
+import { storageClassOf } from '#/api/storage-classes.ts'
+import type { Refusal } from '../../framework.ts'
+import { isUsableOn } from './volume-affinity.ts'
+
+export interface StorageWorld {
+  /** As the server has it. */
+  readonly claim: (key: string) => PersistentVolumeClaim | undefined
+  /** As it will be. */
+  readonly assumedClaim: (key: string) => PersistentVolumeClaim | undefined
+  readonly assumedVolume: (name: string) => PersistentVolume | undefined
+  /** Volumes that are kept for the claim, and free ones of its class. */
+  readonly candidates: (claim: PersistentVolumeClaim) => readonly PersistentVolume[]
+  readonly storageClass: (name: string) => StorageClass | undefined
+  /** Where the provisioner of the class could make a volume for the claim; undefined when it can everywhere. */
+  readonly roomFor: (
+    claim: PersistentVolumeClaim,
+    storageClass: StorageClass,
+  ) => ((node: Node) => boolean) | undefined
+}
+
+/** What is to be written when the pod goes to the node. */
+export interface VolumePlan {
+  readonly bindings: {
+    readonly volume: PersistentVolume
+    readonly claim: PersistentVolumeClaim
+  }[]
+  readonly provisions: PersistentVolumeClaim[]
+}
+
+export interface StorageForPod {
+  /** Nothing is left to be bound. */
+  readonly isBound: boolean
+  /** Why the node will not do; what would have to be written is added to the plan, when there is one. */
+  readonly examine: (node: Node, plan?: VolumePlan) => Refusal | undefined
+}
+
+/** Undefined when the pod wants no claims; a refusal when there is no node for it. */
+export function storageForPod(pod: Pod, world: StorageWorld): StorageForPod | Refusal | undefined {
+  const uses = claimsOf(pod)
+  if (uses.length === 0) return undefined
+  const bound: PersistentVolumeClaim[] = []
+  const waiting: PersistentVolumeClaim[] = []
+  for (const { name, isEphemeral } of uses) {
+    const key = formatKey({ namespace: pod.metadata?.namespace ?? '', name })
+    const claim = world.claim(key)
+    const problem = problemWith(pod, name, claim, isEphemeral)
+    if (problem !== undefined) return { reason: problem, isFinal: true }
+    const now = world.assumedClaim(key) ?? claim!
+    if (isFullyBound(now)) bound.push(now)
+    else if (isDelayed(now, world)) waiting.push(now)
+    else return unboundImmediate
+  }
+  const found = bound.map(({ spec }) => world.assumedVolume(spec?.volumeName ?? ''))
+  const wanted = waiting.map(claim => wantedBy(claim, world))
+  // The small ones first, so that large volumes are left for those that need them.
+  wanted.sort((left, right) => compareQuantities(requestedSize(left.claim), requestedSize(right.claim)))
+  return { isBound: waiting.length === 0, examine: (node, plan) => examine(node, { found, wanted }, plan) }
+}
+
+const unboundImmediate: Refusal = {
+  reason: 'pod has unbound immediate PersistentVolumeClaims',
+  isFinal: true,
+}
+
+function problemWith(
+  pod: Pod,
+  name: string,
+  claim: PersistentVolumeClaim | undefined,
+  isEphemeral: boolean,
+): string | undefined {
+  const quoted = quote(name)
+  if (claim === undefined) {
+    return isEphemeral
+      ? `waiting for ephemeral volume controller to create the persistentvolumeclaim ${quoted}`
+      : `persistentvolumeclaim ${quoted} not found`
+  }
+  if (claim.status?.phase === 'Lost') {
+    const volume = quote(claim.spec?.volumeName ?? '')
+    return `persistentvolumeclaim ${quoted} bound to non-existent persistentvolume ${volume}`
+  }
+  if (isBeingDeleted(claim)) return `persistentvolumeclaim ${quoted} is being deleted`
+  if (!isEphemeral || isClaimForPod(claim, pod)) return undefined
+  const { namespace, name: podName } = pod.metadata ?? {}
+  return `PVC ${namespace}/${name} was not created for pod ${namespace}/${podName} (pod is not owner)`
+}
+
+/** Whether the volume is chosen when the node is; one that names its volume is left to others. */
+function isDelayed(claim: PersistentVolumeClaim, { storageClass }: StorageWorld): boolean {
+  const name = storageClassOf(claim)
+  const known = name === '' ? undefined : storageClass(name)
+  if (known === undefined) return false
+  if (known.volumeBindingMode === undefined)
+    throw new Error(`VolumeBindingMode not set for StorageClass ${quote(name)}`)
+  return known.volumeBindingMode === 'WaitForFirstConsumer' && !claim.spec?.volumeName
+}
+
+interface WantedVolume {
+  readonly claim: PersistentVolumeClaim
+  /** Somebody is to make it, and only there. */
+  readonly onlyOn: string | undefined
+  readonly kept: PersistentVolume | undefined
+  readonly free: readonly PersistentVolume[]
+  readonly provisioning: Provisioning
+}
+
+/** Whether a volume could be made for a claim on a node. */
+interface Provisioning {
+  readonly isPossible: (node: Node) => boolean
+  readonly hasRoom: ((node: Node) => boolean) | undefined
+}
+
+function wantedBy(claim: PersistentVolumeClaim, world: StorageWorld): WantedVolume {
+  const onlyOn = annotationOf(claim, selectedNode)
+  const ranked =
+    onlyOn === undefined ? rankVolumes(claim, world.candidates(claim)) : { kept: undefined, free: [] }
+  return { claim, onlyOn, ...ranked, provisioning: provisioningFor(claim, world) }
+}
+
+/** Classes whose volumes somebody makes by hand. */
+const noProvisioner = 'kubernetes.io/no-provisioner'
+
+function provisioningFor(claim: PersistentVolumeClaim, world: StorageWorld): Provisioning {
+  const storageClass = world.storageClass(storageClassOf(claim))
+  const provisioner = storageClass?.provisioner
+  if (storageClass === undefined || !provisioner || provisioner === noProvisioner)
+    return { isPossible: () => false, hasRoom: undefined }
+  const { allowedTopologies = [] } = storageClass
+  return {
+    isPossible: node =>
+      allowedTopologies.length === 0 || allowedTopologies.some(term => isTermMet(term, node)),
+    hasRoom: world.roomFor(claim, storageClass),
+  }
+}
+
+function isTermMet(
+  { matchLabelExpressions = [] }: NonNullable<StorageClass['allowedTopologies']>[number],
+  { metadata }: Node,
+): boolean {
+  if (matchLabelExpressions.length === 0) return false
+  return matchLabelExpressions.every(({ key, values }) => {
+    const value = metadata?.labels?.[key]
+    return value !== undefined && values.includes(value)
+  })
+}
+
+interface Needs {
+  /** The volumes of claims that have one; undefined for one that is gone. */
+  readonly found: readonly (PersistentVolume | undefined)[]
+  readonly wanted: readonly WantedVolume[]
+}
+
+/** Bits of what is wrong, in the order in which it is told. */
+const reasons = [
+  "node(s) didn't match PersistentVolume's node affinity",
+  "node(s) didn't find available persistent volumes to bind",
+  'node(s) did not have enough free storage',
+  'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)',
+]
+const conflict = 1
+const noMatch = 2
+const noRoom = 4
+const gone = 8
+
+const refusals = Array.from({ length: 1 << reasons.length }, (_, bits): Refusal => {
+  const [reason = '', ...more] = reasons.filter((_reason, index) => bits & (1 << index))
+  return { reason, isFinal: true, ...(more.length > 0 && { more }) }
+})
+
+function examine(node: Node, { found, wanted }: Needs, plan: VolumePlan | undefined): Refusal | undefined {
+  const problems = checkFound(found, node) | checkWanted(wanted, node, plan)
+  return problems === 0 ? undefined : refusals[problems]
+}
+
+/** The first volume that will not do ends it. */
+function checkFound(found: Needs['found'], node: Node): number {
+  for (const volume of found) {
+    if (volume === undefined) return gone
+    if (!isUsableOn(volume, node)) return conflict
+  }
+  return 0
+}
+
+function checkWanted(wanted: Needs['wanted'], node: Node, plan: VolumePlan | undefined): number {
+  for (const { onlyOn } of wanted) if (onlyOn !== undefined && onlyOn !== node.metadata?.name) return noMatch
+  let chosen: Set<PersistentVolume> | undefined
+  let problems = 0
+  for (const want of wanted) {
+    const volume = want.onlyOn === undefined ? choose(want, node, chosen) : undefined
+    if (volume === undefined) {
+      problems ||= checkProvisioning(want.provisioning, node)
+      plan?.provisions.push(want.claim)
+    } else {
+      plan?.bindings.push({ volume, claim: want.claim })
+      if (wanted.length > 1) (chosen ??= new Set()).add(volume)
+    }
+  }
+  return problems
+}
+
+function choose(
+  { kept, free }: WantedVolume,
+  node: Node,
+  chosen: ReadonlySet<PersistentVolume> | undefined,
+): PersistentVolume | undefined {
+  if (kept !== undefined && !chosen?.has(kept)) return isUsableOn(kept, node) ? kept : undefined
+  return free.find(volume => !chosen?.has(volume) && isUsableOn(volume, node))
+}
+
+function checkProvisioning({ isPossible, hasRoom }: Provisioning, node: Node): number {
+  if (!isPossible(node)) return noMatch
+  return hasRoom === undefined || hasRoom(node) ? 0 : noRoom
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
+import type { Pod, Volume } from '#/api/generated/core/v1.ts'
+import { claimOf } from '#/controllers/test-storage.ts'
+import { ClusterCache } from '../cluster-cache.ts'
+import type { FilterCycle } from '../framework.ts'
+import { podInfoOf } from '../pod-info.ts'
+import { nodeOf, podOf } from '../test-cluster.ts'
+import { startPluginWorld } from './test-world.ts'
+import { volumeRestrictions } from './volume-restrictions.ts'
+
+const world = await startPluginWorld()
+const plugin = volumeRestrictions(world.context, {})
+await world.settle()
+const claim = (name: string, mode: string): Promise<unknown> =>
+  world.create(persistentVolumeClaims, claimOf(name, '1Gi', { accessModes: [mode] }))
+await claim('shared', 'ReadWriteOnce')
+await claim('own', 'ReadWriteOncePod')
+
+/** `gce:disk`, `ebs:volume`, `iscsi:iqn`, `rbd:image@host+host` or `claim:name`; `!` makes it read-only. */
+function parseVolume(text: string): Volume {
+  const readOnly = text.endsWith('!')
+  const [kind = '', rest = ''] = text.replace('!', '').split(':')
+  const [id = '', hosts = 'm1'] = rest.split('@')
+  const sources: Readonly<Record<string, Partial<Volume>>> = {
+    gce: { gcePersistentDisk: { pdName: id, readOnly } },
+    ebs: { awsElasticBlockStore: { volumeID: id, readOnly } },
+    iscsi: { iscsi: { iqn: id, lun: 0, targetPortal: 't', readOnly } },
+    rbd: { rbd: { image: id, monitors: hosts.split('+'), readOnly } },
+    claim: { persistentVolumeClaim: { claimName: id } },
+    none: { emptyDir: {} },
+  }
+  return { name: 'v', ...sources[kind] }
+}
+
+function pod(name: string, text: string): Pod {
+  return podOf(name, { uid: name, volumes: text.split(' ').map(parseVolume) })
+}
+
+/** With a pod on the node that has these volumes. */
+function check(wanted: string, present: string, expected: string | undefined): void {
+  const cache = new ClusterCache()
+  cache.setNode(nodeOf('n1'))
+  cache.assume(podInfoOf(pod('other', present)), 'n1')
+  const snapshot = cache.snapshot()
+  const said = plugin.filter!(podInfoOf(pod('new', wanted)), snapshot)
+  const refusal = said === undefined || 'reason' in said ? said : said.test(snapshot.get('n1')!)
+  assert.equal(refusal?.reason, expected, `${wanted} beside ${present}`)
+}
+
+test('disks are for one pod of a node, unless all only read', () => {
+  const taken = 'node(s) had no available disk'
+  check('gce:a', 'gce:a', taken)
+  check('gce:a', 'gce:b', undefined)
+  check('gce:a!', 'gce:a', taken)
+  check('gce:a!', 'gce:a!', undefined)
+  check('ebs:a', 'ebs:a', taken)
+  check('ebs:a!', 'ebs:a!', taken)
+  check('ebs:a', 'gce:a', undefined)
+  check('iscsi:a', 'iscsi:a', taken)
+  check('iscsi:a!', 'iscsi:a!', undefined)
+  check('rbd:a@m1+m2', 'rbd:a@m2+m3', taken)
+  check('rbd:a@m1', 'rbd:a@m2', undefined)
+  check('rbd:a@m1!', 'rbd:a@m1!', undefined)
+  check('rbd:a', 'rbd:b', undefined)
+  check('none:', 'gce:a', undefined)
+})
+
+test('a claim that is missing keeps the pod away', () => {
+  check('claim:gone', 'none:', 'persistentvolumeclaim "gone" not found')
+})
+
+const inUse =
+  'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod'
+
+test('a claim for one pod is used by one pod of the cluster; room can be made', async () => {
+  await world.create(pods, podOf('user', { volumes: [parseVolume('claim:own')], nodeName: 'n1' }))
+  const cache = new ClusterCache()
+  cache.setNode(nodeOf('n1'))
+  cache.setNode(nodeOf('n2'))
+  const user = podInfoOf(pod('user', 'claim:own'))
+  cache.assume(user, 'n1')
+  const snapshot = cache.snapshot()
+  const [n1, n2] = [snapshot.get('n1')!, snapshot.get('n2')!]
+  assert.equal(plugin.filter!(podInfoOf(pod('new', 'claim:shared')), snapshot), undefined)
+  const cycle = plugin.filter!(podInfoOf(pod('new', 'claim:own')), snapshot) as FilterCycle
+  assert.equal(cycle.test(n1)?.reason, inUse)
+  assert.equal(cycle.test(n2)?.reason, inUse)
+  assert.equal(cycle.test(n2)?.isFinal, undefined)
+  const without = cycle.withoutPod!(user, n1)
+  assert.equal(without.test(n2), undefined)
+  assert.equal(without.withPod!(user, n2).test(n1)?.reason, inUse)
+})
+
+test('what may help whom', () => {
+  const helps = (waiting: string, gone: string): boolean => {
+    return plugin.wakeUps!.some(({ resource, on, isHelpful }) => {
+      const isMeant = resource.plural === 'pods' && on.includes('delete')
+      return isMeant && isHelpful!(pod('new', waiting), { before: pod('old', gone) })
+    })
+  }
+  assert.equal(helps('gce:a', 'gce:a'), true)
+  assert.equal(helps('gce:a', 'gce:b'), false)
+  assert.equal(helps('claim:own', 'claim:own'), true)
+  assert.equal(helps('claim:own', 'claim:shared'), false)
+})

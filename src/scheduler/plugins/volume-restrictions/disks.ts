@@ -1,0 +1,42 @@
+import type { Pod, Volume } from '#/api/generated/core/v1.ts'
+
+/** A disk outside of the cluster that a pod names itself. */
+export interface Disk {
+  readonly kind: 'gce' | 'ebs' | 'iscsi' | 'rbd'
+  readonly name: string
+  /** Where to find it, when it can be found in several places: one in common is enough. */
+  readonly hosts: readonly string[]
+  readonly isReadOnly: boolean
+}
+
+const none: readonly Disk[] = []
+const known = new WeakMap<Pod, readonly Disk[]>()
+
+export function disksOf(pod: Pod): readonly Disk[] {
+  const found = known.get(pod)
+  if (found !== undefined) return found
+  const disks = (pod.spec?.volumes ?? []).flatMap(diskOf)
+  const made = disks.length === 0 ? none : disks
+  known.set(pod, made)
+  return made
+}
+
+/** Several may read what nobody writes; one of Amazon's is for one pod in any case. */
+export function areInConflict(left: Disk, right: Disk): boolean {
+  if (left.kind !== right.kind || left.name !== right.name) return false
+  if (left.isReadOnly && right.isReadOnly) return false
+  return left.kind !== 'rbd' || left.hosts.some(host => right.hosts.includes(host))
+}
+
+function diskOf({ gcePersistentDisk, awsElasticBlockStore, iscsi, rbd }: Volume): readonly Disk[] {
+  if (gcePersistentDisk) {
+    const { pdName, readOnly = false } = gcePersistentDisk
+    return [{ kind: 'gce', name: pdName, hosts: [], isReadOnly: readOnly }]
+  }
+  if (awsElasticBlockStore)
+    return [{ kind: 'ebs', name: awsElasticBlockStore.volumeID, hosts: [], isReadOnly: false }]
+  if (iscsi) return [{ kind: 'iscsi', name: iscsi.iqn, hosts: [], isReadOnly: iscsi.readOnly ?? false }]
+  if (!rbd) return none
+  const { monitors, pool = 'rbd', image, readOnly = false } = rbd
+  return [{ kind: 'rbd', name: `${pool}/${image}`, hosts: monitors, isReadOnly: readOnly }]
+}

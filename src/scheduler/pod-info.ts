@@ -1,0 +1,92 @@
+/** A pod as the scheduler looks at it: what is read off its specification again and again is read off once. */
+import type { PodAffinityTerm, Pod, WeightedPodAffinityTerm } from '#/api/generated/core/v1.ts'
+import { keyOf } from '#/api/metadata.ts'
+import { requestsOf, type Amounts } from './amounts.ts'
+import { compileAffinityTerm, type AffinityTerm } from './pod-info/affinity-term.ts'
+
+export type { AffinityTerm } from './pod-info/affinity-term.ts'
+
+export interface PodInfo {
+  readonly pod: Pod
+  readonly key: string
+  readonly uid: string
+  readonly namespace: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly priority: number
+  readonly requests: Amounts
+  /** What it counts for when load is compared. */
+  readonly load: Amounts
+  /** `address protocol port` of each port of the node that it takes. */
+  readonly hostPorts: readonly HostPort[]
+  readonly requiredAffinity: readonly AffinityTerm[]
+  readonly requiredAntiAffinity: readonly AffinityTerm[]
+  readonly preferredAffinity: readonly WeightedTerm[]
+  readonly preferredAntiAffinity: readonly WeightedTerm[]
+}
+
+export interface HostPort {
+  /** `0.0.0.0` for all addresses. */
+  readonly address: string
+  readonly protocol: string
+  readonly port: number
+}
+
+export interface WeightedTerm {
+  readonly weight: number
+  readonly term: AffinityTerm
+}
+
+const known = new WeakMap<Pod, PodInfo>()
+
+export function podInfoOf(pod: Pod): PodInfo {
+  const info = known.get(pod)
+  if (info !== undefined) return info
+  const made = makePodInfo(pod)
+  known.set(pod, made)
+  return made
+}
+
+const none: readonly never[] = []
+
+function makePodInfo(pod: Pod): PodInfo {
+  const { metadata = {}, spec = { containers: [] } } = pod
+  const { podAffinity, podAntiAffinity } = spec.affinity ?? {}
+  return {
+    pod,
+    key: keyOf(pod),
+    uid: metadata.uid ?? '',
+    namespace: metadata.namespace ?? '',
+    labels: metadata.labels ?? {},
+    priority: spec.priority ?? 0,
+    ...requestsOf(pod),
+    hostPorts: hostPortsOf(pod),
+    requiredAffinity: required(pod, podAffinity?.requiredDuringSchedulingIgnoredDuringExecution),
+    requiredAntiAffinity: required(pod, podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution),
+    preferredAffinity: preferred(pod, podAffinity?.preferredDuringSchedulingIgnoredDuringExecution),
+    preferredAntiAffinity: preferred(pod, podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution),
+  }
+}
+
+function hostPortsOf({ spec }: Pod): readonly HostPort[] {
+  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
+  const ports = [...(spec?.containers ?? []), ...sidecars].flatMap(container => {
+    return (container.ports ?? [])
+      .filter(({ hostPort }) => hostPort !== undefined && hostPort > 0)
+      .map(({ hostPort = 0, hostIP = '0.0.0.0', protocol = 'TCP' }) => {
+        return { address: hostIP === '' ? '0.0.0.0' : hostIP, protocol, port: hostPort }
+      })
+  })
+  return ports.length === 0 ? none : ports
+}
+
+function required(pod: Pod, terms: readonly PodAffinityTerm[] | undefined): readonly AffinityTerm[] {
+  return terms === undefined || terms.length === 0 ? none : terms.map(term => compileAffinityTerm(pod, term))
+}
+
+function preferred(pod: Pod, terms: readonly WeightedPodAffinityTerm[] | undefined): readonly WeightedTerm[] {
+  if (terms === undefined || terms.length === 0) return none
+  return terms.map(({ weight, podAffinityTerm }) => ({
+    weight,
+    term: compileAffinityTerm(pod, podAffinityTerm),
+  }))
+}

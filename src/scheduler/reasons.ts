@@ -1,0 +1,19 @@
+/** How refusals of many nodes are told to people. */
+import type { Refusal } from './framework.ts'
+
+/**
+ * As everybody knows it: `0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s).` Nodes
+ * that are not among the refusals have the other reason.
+ */
+export function noneAvailable(total: number, refusals: ReadonlyMap<string, Refusal>, other?: string): string {
+  const counts = new Map<string, number>()
+  const count = (reason: string, nodes: number): void => {
+    counts.set(reason, (counts.get(reason) ?? 0) + nodes)
+  }
+  for (const { reason, more = [] } of refusals.values()) {
+    for (const each of [reason, ...more]) count(each, 1)
+  }
+  if (other !== undefined && refusals.size < total) count(other, total - refusals.size)
+  const reasons = [...counts].map(([reason, nodes]) => `${nodes} ${reason}`).toSorted()
+  return `0/${total} nodes are available:${reasons.length > 0 ? ` ${reasons.join(', ')}.` : ''}`
+}

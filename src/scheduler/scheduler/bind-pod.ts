@@ -1,0 +1,78 @@
+import { ApiError } from '#/api/errors.ts'
+import { TransportError } from '#/client/transport.ts'
+import type { Clock } from '#/platform/platform.ts'
+import type { BindWork, Refusal } from '../framework.ts'
+import type { PodInfo } from '../pod-info.ts'
+import type { Profile } from '../profile.ts'
+import { isBound } from './is-bound.ts'
+
+/**
+ * From the choice of a node to the binding: reserve, permit, prepare, bind. A refusal, or an error that is thrown on,
+ * undoes what was reserved.
+ */
+export async function bindPod(
+  pod: PodInfo,
+  node: string,
+  { profile, clock, ...work }: BindWork & { readonly profile: Profile; readonly clock: Clock },
+): Promise<Refusal | undefined> {
+  const { preBind, postBind } = profile.binding
+  try {
+    const refusal = reserve(pod, node, profile, work) ?? (await permit(pod, node, profile, work))
+    if (refusal !== undefined) {
+      unreserve(pod, node, profile, work)
+      return refusal
+    }
+    for (const plugin of preBind) await plugin.preBind(pod, node, work)
+    try {
+      await bind(pod, node, profile, work)
+    } catch (error) {
+      if (!mayBeDone(error) || !(await isBound(pod, node, { ...work, clock }))) throw error
+    }
+  } catch (error) {
+    unreserve(pod, node, profile, work)
+    throw error
+  }
+  for (const plugin of postBind) plugin.postBind(pod, node)
+  return undefined
+}
+
+/** Whether what failed may have been done all the same. What the API refuses is not done. */
+function mayBeDone(error: unknown): boolean {
+  if (error instanceof TransportError) return error.sent
+  return !(error instanceof ApiError) || error.code >= 500
+}
+
+function reserve(pod: PodInfo, node: string, { binding }: Profile, { cycle }: BindWork): Refusal | undefined {
+  for (const plugin of binding.reserve) {
+    const refusal = plugin.reserve(pod, node, cycle)
+    if (refusal !== undefined) return { ...refusal, plugin: plugin.name }
+  }
+  return undefined
+}
+
+function unreserve(pod: PodInfo, node: string, { binding }: Profile, { cycle }: BindWork): void {
+  for (const plugin of binding.unreserve) plugin.unreserve(pod, node, cycle)
+}
+
+async function permit(
+  pod: PodInfo,
+  node: string,
+  { binding }: Profile,
+  { signal }: BindWork,
+): Promise<Refusal | undefined> {
+  if (binding.permit.length === 0) return undefined
+  const asked = binding.permit.map(async plugin => {
+    const refusal = await plugin.permit(pod, node, signal)
+    return refusal && { ...refusal, plugin: plugin.name }
+  })
+  return (await Promise.all(asked)).find(refusal => refusal !== undefined)
+}
+
+async function bind(pod: PodInfo, node: string, { binding, extend }: Profile, work: BindWork): Promise<void> {
+  if (await extend.bind?.(pod, node)) return
+  for (const plugin of binding.bind) {
+    const isBound = plugin.bind(pod, node, work)
+    if (isBound !== undefined) return isBound
+  }
+  throw new Error('no plugin binds the pod')
+}

@@ -1,0 +1,96 @@
+import { LruMap } from '#/base/lru-map.ts'
+import type { Chosen, Filtered } from '../place-pod.ts'
+import type { PodInfo } from '../pod-info.ts'
+
+/** How a pass over a pod went, for those who ask why. */
+export interface PodDecision {
+  readonly pod: string
+  readonly uid: string
+  readonly time: string
+  /** Where it went; absent when it found no place. */
+  readonly node?: string
+  readonly message: string
+  /** How many nodes there were, and how many were looked at. */
+  readonly nodes: number
+  readonly looked: number
+  readonly refused: readonly {
+    readonly node: string
+    readonly plugin: string
+    readonly reasons: readonly string[]
+  }[]
+  /** Of those that would do: the weighted scores by plugin, and their sum. The best first. */
+  readonly scored: readonly {
+    readonly node: string
+    readonly total: number
+    readonly scores: Readonly<Record<string, number>>
+  }[]
+}
+
+/** Decisions that are remembered, and nodes of each that are told of. */
+const decisionsMax = 1_000
+const nodesMax = 5_000
+
+interface Kept {
+  readonly uid: string
+  /** How many nodes there were: the snapshot itself would hold on to all of them as they were. */
+  readonly nodes: number
+  readonly filtered: Pick<Filtered, 'feasible' | 'looked' | 'refusals'>
+  readonly chosen: Chosen | undefined
+  readonly message: string
+  readonly atMs: number
+}
+
+/** What was found out is kept as it is; it is put into words when somebody asks. */
+export class Decisions {
+  readonly #kept = new LruMap<string, Kept>(decisionsMax)
+
+  placed(pod: PodInfo, filtered: Filtered, chosen: Chosen, atMs: number): void {
+    const message = `Successfully assigned ${pod.key} to ${chosen.node}`
+    this.#kept.set(pod.key, { ...light(pod, filtered), chosen, message, atMs })
+  }
+
+  failed(pod: PodInfo, filtered: Filtered, message: string, atMs: number): void {
+    this.#kept.set(pod.key, { ...light(pod, filtered), chosen: undefined, message, atMs })
+  }
+
+  delete(key: string): void {
+    this.#kept.delete(key)
+  }
+
+  get(key: string): PodDecision | undefined {
+    const kept = this.#kept.get(key)
+    if (kept === undefined) return undefined
+    const { uid, nodes, filtered, chosen, message, atMs } = kept
+    return {
+      pod: key,
+      uid,
+      time: new Date(atMs).toISOString(),
+      ...(chosen && { node: chosen.node }),
+      message,
+      nodes,
+      looked: filtered.looked,
+      refused: [...filtered.refusals].slice(0, nodesMax).map(([node, { plugin = '', reason, more = [] }]) => {
+        return { node, plugin, reasons: [reason, ...more] }
+      }),
+      scored: scoresOf(filtered, chosen),
+    }
+  }
+}
+
+/** Without what plugins hold on to. */
+function light({ uid }: PodInfo, filtered: Filtered): Pick<Kept, 'uid' | 'nodes' | 'filtered'> {
+  const { feasible, looked, refusals, snapshot } = filtered
+  return { uid, nodes: snapshot.nodes.length, filtered: { feasible, looked, refusals } }
+}
+
+function scoresOf({ feasible }: Kept['filtered'], chosen: Chosen | undefined): PodDecision['scored'] {
+  return feasible
+    .slice(0, nodesMax)
+    .map(({ name }, index) => {
+      const scores = Object.fromEntries(
+        [...(chosen?.scores ?? [])].map(([plugin, each]) => [plugin, each[index] ?? 0]),
+      )
+      return { node: name, scores, total: Object.values(scores).reduce((sum, score) => sum + score, 0) }
+    })
+    .toSorted((left, right) => right.total - left.total)
+}

@@ -1,0 +1,115 @@
+/** A scheduler on a real API server for a test: memory store, virtual time, nodes that are only objects. */
+import type { TestContext } from 'node:test'
+import type { Node, NodeSpec, Pod, PodSpec } from '#/api/generated/core/v1.ts'
+import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import type { Controller } from '#/controllers/controller.ts'
+import {
+  startTestControlPlane,
+  type TestControlPlane,
+  type TestControlPlaneOptions,
+} from '#/controllers/test-control-plane.ts'
+import { defaultProfiles } from './default-profile.ts'
+import { Scheduler, type SchedulerOptions } from './scheduler.ts'
+
+export interface TestCluster extends TestControlPlane {
+  readonly scheduler: Scheduler
+  /** Makes nodes, one after the other. */
+  readonly addNodes: (...made: readonly Node[]) => Promise<void>
+  /** Makes the pods and lets be scheduled what can be. */
+  readonly addPods: (...made: readonly Pod[]) => Promise<void>
+  readonly getPod: (name: string) => Promise<Pod>
+  /** By name of the pod in the default namespace, the node; empty for one that has none. */
+  readonly places: () => Promise<Readonly<Record<string, string>>>
+  readonly deletePod: (name: string) => Promise<void>
+}
+
+export interface TestClusterOptions extends Partial<Omit<SchedulerOptions, 'platform'>> {
+  readonly seed?: number
+  /** Those that run beside the scheduler; none when absent. */
+  readonly controllers?: readonly Controller[]
+  readonly admission?: NonNullable<TestControlPlaneOptions['admission']>
+}
+
+export async function startTestCluster(
+  t: Pick<TestContext, 'after'>,
+  options: TestClusterOptions = {},
+): Promise<TestCluster> {
+  const { seed = 1, controllers = [], admission, ...schedulerOptions } = options
+  const plane = await startTestControlPlane(t, controllers, { seed, ...(admission && { admission }) })
+  const { client, run, settle, platform, clientAs } = plane
+  const scheduler = new Scheduler({
+    platform,
+    client: clientAs('system:kube-scheduler', []),
+    profiles: defaultProfiles,
+    ...schedulerOptions,
+  })
+  const stopping = new AbortController()
+  const running = scheduler.run(stopping.signal)
+  t.after(async () => {
+    stopping.abort()
+    await run(running)
+  })
+  await settle()
+  return {
+    ...plane,
+    scheduler,
+    addNodes: async (...made) => {
+      for (const node of made) await run(client.create(nodes, node))
+      await settle()
+    },
+    addPods: async (...made) => {
+      for (const pod of made) await run(client.create(pods, pod))
+      await settle()
+    },
+    getPod: name => run(client.get(pods, { namespace: 'default', name })),
+    places: async () => {
+      const { items } = await run(client.list(pods, { namespace: 'default' }))
+      return Object.fromEntries(items.map(({ metadata, spec }) => [metadata?.name, spec?.nodeName ?? '']))
+    },
+    deletePod: async name => {
+      await run(client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds: 0 }))
+      await settle()
+    },
+  }
+}
+
+export interface NodeParts {
+  readonly labels?: Readonly<Record<string, string>>
+  readonly cpu?: string
+  readonly memory?: string
+  readonly pods?: string
+  readonly others?: Readonly<Record<string, string>>
+  readonly spec?: NodeSpec
+}
+
+/** A node with 4 processors, 8 GiB and room for 110 pods, unless it is said otherwise. */
+export function nodeOf(name: string, parts: NodeParts = {}): Node {
+  const { labels, cpu = '4', memory = '8Gi', pods: podCount = '110', others, spec } = parts
+  const table = { cpu, memory, 'pods': podCount, 'ephemeral-storage': '100Gi', ...others }
+  return {
+    metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } },
+    ...(spec && { spec }),
+    status: { allocatable: table, capacity: table },
+  }
+}
+
+export interface PodParts extends Partial<PodSpec> {
+  readonly labels?: Readonly<Record<string, string>>
+  readonly namespace?: string
+  readonly uid?: string
+  /** What its only container asks for. */
+  readonly cpu?: string
+  readonly memory?: string
+  readonly others?: Readonly<Record<string, string>>
+}
+
+export function podOf(name: string, parts: PodParts = {}): Pod {
+  const { labels, namespace = 'default', uid, cpu, memory, others, ...spec } = parts
+  const requests = { ...(cpu && { cpu }), ...(memory && { memory }), ...others }
+  // Those that nobody may overcommit are limits too.
+  const resources = { requests, ...(others && { limits: others }) }
+  return {
+    metadata: { namespace, name, ...(uid && { uid }), ...(labels && { labels }) },
+    spec: { containers: [{ name: 'web', image: 'web', resources }], ...spec },
+  }
+}

@@ -1,0 +1,41 @@
+/** Programs outside for a test: what they are asked is kept, and what they answer the test says. */
+import {
+  HttpClientError,
+  type HttpClientRequest,
+  type HttpClientResponse,
+  type HttpConnect,
+} from '#/platform/http-client.ts'
+
+export interface TestExtender {
+  readonly connectHttp: HttpConnect
+  /** Each question: its path and its body. */
+  readonly asked: { readonly path: string; readonly body: Readonly<Record<string, unknown>> }[]
+}
+
+/** An answer, or a promise of one, is given as JSON; a number is a status, nothing a server that is not there. */
+export function testExtender(
+  answer: (path: string, body: Readonly<Record<string, unknown>>) => unknown,
+): TestExtender {
+  const asked: TestExtender['asked'] = []
+  const request = async ({ path, body, signal }: HttpClientRequest): Promise<HttpClientResponse> => {
+    const read = JSON.parse(Buffer.from(body ?? '').toString()) as Record<string, unknown>
+    asked.push({ path, body: read })
+    const { promise: given, reject } = Promise.withResolvers<never>()
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+    const said = await Promise.race([answer(path, read), given])
+    if (said === undefined) throw new HttpClientError('unreachable', 'connection refused', { sent: false })
+    const bytes = Buffer.from(JSON.stringify(said))
+    return {
+      status: typeof said === 'number' ? said : 200,
+      headers: {},
+      body: (async function* () {
+        yield bytes
+      })(),
+      discard: () => undefined,
+    }
+  }
+  return {
+    asked,
+    connectHttp: () => ({ request, close: () => undefined, [Symbol.asyncDispose]: async () => undefined }),
+  }
+}
