@@ -11,10 +11,17 @@ import { nodeNetwork } from './node/network.ts'
 import { nodeProcesses } from './node/processes.ts'
 import { nodeRandom } from './node/random.ts'
 
+export type { Platform } from './platform.ts'
 export { nodeCrypto } from './node/crypto.ts'
 export { connectHttp } from './node/http-client.ts'
 export { serveHttp } from './node/http.ts'
-export { homeFolder, machineNames } from './node/machine.ts'
+export {
+  environmentVariables,
+  homeFolder,
+  importModule,
+  machineNames,
+  makeTemporaryFolder,
+} from './node/machine.ts'
 export { processUsage } from './node/process-usage.ts'
 export { terminationSignal } from './node/termination.ts'
 

@@ -30,7 +30,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Compositions: they may know every component, and no component knows them. */
-const compositions: ReadonlySet<string> = new Set(['simulation', 'commands', 'cluster'])
+const compositions: ReadonlySet<string> = new Set(['simulation', 'commands', 'testing', 'cluster'])
 
 /** Randomness comes in through the API's functions too: the type may be named where the component may not be used. */
 const typesForAll: ReadonlySet<string> = new Set(['src/platform/platform.ts'])

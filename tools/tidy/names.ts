@@ -3,7 +3,7 @@ import type { Finding } from './finding.ts'
 import { lineAt, type SourceFile } from './source-file.ts'
 
 const kebabFolder = /^[a-z0-9]+(-[a-z0-9]+)*$/
-const kebabFile = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|conformance))?\.ts$/
+const kebabFile = /^[a-z0-9]+(-[a-z0-9]+)*(\.(conformance|crash))?(\.test)?\.ts$/
 
 export function checkFileNames(files: readonly SourceFile[]): Finding[] {
   return files.flatMap(({ path }) => {

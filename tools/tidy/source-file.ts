@@ -18,6 +18,8 @@ export interface Import {
   readonly target: string | undefined
   readonly typeOnly: boolean
   readonly line: number
+  /** Where the specifier begins, after its quotation mark. */
+  readonly position: number
 }
 
 export function sourceFile(path: string, content: string): SourceFile {
@@ -28,7 +30,7 @@ export function sourceFile(path: string, content: string): SourceFile {
     code,
     lines: content.split('\n'),
     imports: importsOf(path, content, code),
-    isTest: /\.(test|conformance)\.ts$/.test(path),
+    isTest: /(\.(test|conformance)|\/test-[a-z-]+|\/testdata\/.+)\.ts$/.test(path),
   }
 }
 
@@ -52,7 +54,13 @@ function importsOf(path: string, content: string, code: string): Import[] {
     const isUrl = match[0].startsWith('new')
     if (isUrl && !/^[^:]+\.ts$/.test(specifier)) continue
     const target = isUrl ? join(dirname(path), specifier) : resolve(path, specifier)
-    imports.push({ specifier, target, typeOnly: isTypeOnly(code, match.index), line: lineAt(content, quote) })
+    imports.push({
+      specifier,
+      target,
+      typeOnly: isTypeOnly(code, match.index),
+      line: lineAt(content, quote),
+      position: quote + 1,
+    })
   }
   return imports
 }

@@ -1,4 +1,6 @@
-import { homedir, hostname, networkInterfaces } from 'node:os'
+import { mkdtemp } from 'node:fs/promises'
+import { homedir, hostname, networkInterfaces, tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 /** The folder of whoever runs the program. */
 export function homeFolder(): string {
@@ -10,4 +12,19 @@ export function machineNames(): readonly string[] {
   const addresses = Object.values(networkInterfaces()).flatMap(each => each ?? [])
   const reachable = addresses.filter(({ internal, scopeid }) => !internal && !scopeid)
   return [hostname(), ...reachable.map(({ address }) => address)]
+}
+
+/** A new, empty folder that nobody else may look into, where the machine keeps what is not to last. */
+export function makeTemporaryFolder(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'k8ts-'))
+}
+
+/** Loads a module that is no part of the program. */
+export function importModule(specifier: string): Promise<unknown> {
+  return import(specifier)
+}
+
+/** The variables that the program was started with. */
+export function environmentVariables(): Readonly<Record<string, string | undefined>> {
+  return process.env
 }

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Pod, PodSpec } from '#/api/generated/core/v1.ts'
+import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { leases } from '#/api/generated/coordination/v1-resources.ts'
+import { Cluster } from '#/testing/testing.ts'
+
+const at = { namespace: 'default', name: 'web' }
+
+function podOf(
+  more: { readonly spec?: Partial<PodSpec>; readonly finalizers?: readonly string[] } = {},
+): Pod {
+  const { spec, finalizers = [] } = more
+  return {
+    metadata: { ...at, finalizers },
+    spec: { containers: [{ name: 'web', image: 'web' }], ...spec },
+  }
+}
+
+function isReady({ status }: Pod): boolean {
+  return status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
+}
+
+test('a node registers with what it is like and sends heartbeats', async () => {
+  const taints = [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' }]
+  const node = {
+    name: 'big',
+    labels: { zone: 'a' },
+    capacity: { 'cpu': '64', 'example.com/gpu': '2' },
+    taints,
+  }
+  await using cluster = await Cluster.start({ nodes: [node] })
+  const big = await cluster.client.get(nodes, { name: 'big' })
+  assert.equal(big.metadata?.labels?.['zone'], 'a')
+  assert.equal(big.metadata?.labels?.['kubernetes.io/hostname'], 'big')
+  assert.equal(big.status?.allocatable?.['example.com/gpu'], '2')
+  assert.equal(big.status?.allocatable?.['cpu'], '64')
+  assert.equal(big.status?.allocatable?.['memory'], '32Gi')
+  assert.deepEqual(big.spec?.taints, taints)
+  const renewed = async (): Promise<number> => {
+    const lease = await cluster.client.get(leases, { namespace: 'kube-node-lease', name: 'big' })
+    return Date.parse(lease.spec?.renewTime ?? '')
+  }
+  const before = await renewed()
+  await cluster.clock.advance('10s')
+  assert.equal((await renewed()) - before, 10_000)
+})
+
+test('the annotation of a running pod decides whether it is ready', async () => {
+  await using cluster = await Cluster.start({ nodes: 1 })
+  await cluster.client.create(pods, podOf())
+  const readyAfter = async (value: string | null): Promise<boolean> => {
+    const patch = { metadata: { annotations: { 'simulated.k8ts.io/ready': value } } }
+    await cluster.client.patch(pods, at, { type: 'merge', patch })
+    await cluster.settle()
+    return isReady(await cluster.client.get(pods, at))
+  }
+  assert.equal(await readyAfter('false'), false)
+  assert.equal(await readyAfter('true'), true)
+  assert.equal(await readyAfter('false'), false)
+  assert.equal(await readyAfter(null), true)
+})
+
+test('a pod that is deleted goes at once; who has a finalizer sees how it ended', async () => {
+  await using cluster = await Cluster.start({ nodes: 1 })
+  const { client } = cluster
+  await client.create(pods, podOf())
+  await cluster.settle()
+  await client.delete(pods, at)
+  await cluster.settle()
+  assert.equal(await client.find(pods, at), undefined)
+
+  await client.create(pods, podOf({ finalizers: ['example.com/look'] }))
+  await cluster.settle()
+  await client.delete(pods, at)
+  await cluster.settle()
+  const ended = await client.get(pods, at)
+  assert.equal(ended.status?.phase, 'Failed')
+  assert.equal(ended.status?.containerStatuses?.[0]?.state?.terminated?.exitCode, 143)
+  await client.patch(pods, at, { type: 'merge', patch: { metadata: { finalizers: null } } })
+  await cluster.settle()
+  assert.equal(await client.find(pods, at), undefined)
+})
+
+test('a pod crashes and is restarted as time goes by', async () => {
+  await using cluster = await Cluster.start({ nodes: 1 })
+  await cluster.client.create(
+    pods,
+    podOf({ spec: { containers: [{ name: 'web', image: 'web', command: ['false'] }] } }),
+  )
+  await cluster.settle()
+  const counts: number[] = []
+  for (const time of ['10s', '20s', '40s', '80s']) {
+    const { status } = await cluster.client.get(pods, at)
+    counts.push(status?.containerStatuses?.[0]?.restartCount ?? -1)
+    await cluster.clock.advance(time)
+  }
+  assert.deepEqual(counts, [1, 2, 3, 4])
+})
+
+test('a node that stops and comes back goes on where it was', async () => {
+  await using cluster = await Cluster.start({ nodes: 1 })
+  const { client } = cluster
+  await client.create(
+    pods,
+    podOf({ spec: { containers: [{ name: 'web', image: 'web', command: ['sleep', '60'] }] } }),
+  )
+  await client.create(pods, { ...podOf(), metadata: { namespace: 'default', name: 'other' } })
+  await cluster.settle()
+  const before = await client.get(pods, at)
+  await cluster.stopNode('node-1')
+  await cluster.clock.advance('30s')
+  cluster.startNode({ name: 'node-1' })
+  await cluster.settle()
+  assert.deepEqual((await client.get(pods, at)).status, before.status)
+  await client.create(pods, { ...podOf(), metadata: { namespace: 'default', name: 'third' } })
+  await cluster.clock.advance('30s')
+  const { items } = await client.list(pods)
+  const addresses = items.map(pod => pod.status?.podIP)
+  assert.equal(new Set(addresses).size, 3, `all have an address of their own: ${addresses.join(' ')}`)
+  const { containerStatuses = [] } = items.find(pod => pod.metadata?.name === 'web')?.status ?? {}
+  assert.equal(containerStatuses[0]?.restartCount, 1, 'it ended while the node was away')
+})
+
+test('pods on the network of the node have its address', async () => {
+  await using cluster = await Cluster.start({ nodes: 1 })
+  await cluster.client.create(pods, podOf({ spec: { hostNetwork: true } }))
+  await cluster.settle()
+  const { status } = await cluster.client.get(pods, at)
+  assert.equal(status?.podIP, status?.hostIP)
+})

@@ -1,0 +1,201 @@
+/**
+ * A node without a machine: it registers, sends heartbeats and walks its pods through their phases as if their
+ * containers ran. Clusters inside tests and `k8ts up --simulated-nodes` have such nodes. What a container does is read
+ * off its command (`container-script.ts`). Everything it knows is in the API, so it may stop and start at any moment.
+ */
+import { isApiError } from '#/api/errors.ts'
+import type { Lease } from '#/api/generated/coordination/v1.ts'
+import { leases } from '#/api/generated/coordination/v1-resources.ts'
+import type { Node, Pod, Taint } from '#/api/generated/core/v1.ts'
+import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { isBeingDeleted, parseKey } from '#/api/metadata.ts'
+import { formatMicroTime } from '#/api/time.ts'
+import type { Client } from '#/client/client.ts'
+import type { Informer } from '#/client/informer.ts'
+import { Informers } from '#/client/informers.ts'
+import { WorkQueue, type Again } from '#/client/workqueue.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { readyNode, registeredNode } from './plain-kubelet/node-object.ts'
+import { planPod, stoppedPod } from './plain-kubelet/plan-pod.ts'
+import { PodAddresses } from './plain-kubelet/pod-addresses.ts'
+
+export interface PlainKubeletOptions {
+  readonly platform: Platform
+  /** As `system:node:NAME`. */
+  readonly client: Client
+  readonly node: NodeShape
+}
+
+export interface NodeShape {
+  readonly name: string
+  readonly address: string
+  /** Of the form `10.244.3.0/24`: where its pods get their addresses from. */
+  readonly podCidr: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly taints?: readonly Taint[]
+  /** What it has to give: `cpu`, `memory`, `pods` and whatever else. */
+  readonly capacity?: Readonly<Record<string, string>>
+}
+
+/** As the kubelet's `nodeLeaseDurationSeconds` and a quarter of it, which is also how long a heartbeat may take. */
+const leaseSeconds = 40
+const heartbeatMs = 10_000
+
+/** A heartbeat that failed is repeated sooner. */
+const retryMs = 1_000
+
+/** How often the status is written although nothing changed. */
+const statusMs = 300_000
+
+const workers = 4
+
+export class PlainKubelet {
+  readonly name: string
+  /** Those that are bound to this node, and the node itself. */
+  readonly informers: Informers
+  readonly #options: PlainKubeletOptions
+  readonly #queue: WorkQueue
+  readonly #pods: Informer<Pod>
+  readonly #nodes: Informer<Node>
+  readonly #addresses: PodAddresses
+  #lease: Lease | undefined
+  #node: Node | undefined
+
+  constructor(options: PlainKubeletOptions) {
+    const { platform, client, node } = options
+    this.name = node.name
+    this.#options = options
+    this.#addresses = new PodAddresses(node.podCidr)
+    this.#queue = new WorkQueue({ platform, name: `kubelet ${node.name}` })
+    this.informers = new Informers({ platform, client })
+    this.#pods = this.informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
+    this.#nodes = this.informers.of(nodes, { fieldSelector: `metadata.name=${node.name}` })
+    this.#pods.onChange((key, { before, after }) => {
+      if (after === undefined) this.#addresses.free(before.metadata?.uid ?? '')
+      this.#queue.add(key)
+    })
+  }
+
+  /** Whether no pod waits to be looked at now. */
+  get isIdle(): boolean {
+    const { depth, working } = this.#queue.metrics()
+    return depth === 0 && working === 0
+  }
+
+  /** Pods that wait to be looked at, or are looked at now. */
+  get busyKeys(): readonly string[] {
+    return this.#queue.busyKeys()
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const work = (key: string): Promise<void | Again> => this.#syncPod(key, signal)
+    const following = this.informers.run(signal)
+    await this.#pods.waitForSync(signal).catch(() => undefined)
+    // Before anybody gets a new one: it must not be one of these.
+    for (const pod of this.#pods.list()) if (pod.status?.podIP) this.#addresses.take(pod)
+    await Promise.all([following, this.#heartbeats(signal), this.#queue.run({ workers, signal, work })])
+  }
+
+  async #heartbeats(signal: AbortSignal): Promise<void> {
+    const {
+      platform: { clock, log },
+    } = this.#options
+    let reportedMs = -Infinity
+    while (!signal.aborted) {
+      try {
+        if (clock.monotonicMs() - reportedMs >= statusMs || this.#isGivenUp()) {
+          await this.#reportNode(signal)
+          reportedMs = clock.monotonicMs()
+        }
+        await this.#renewLease(signal)
+      } catch (error) {
+        if (!signal.aborted) log.info('a heartbeat failed', { node: this.name, error })
+        this.#lease = undefined
+        reportedMs = isApiError(error, 'NotFound') ? -Infinity : reportedMs
+      }
+      const waitMs = this.#lease === undefined ? retryMs : heartbeatMs
+      await clock.sleep(waitMs, signal).catch(() => undefined)
+    }
+  }
+
+  /** Whether others have said of the node that it is not well, while nobody heard of it. */
+  #isGivenUp(): boolean {
+    const { conditions = [] } = this.#nodes.get(this.name)?.status ?? {}
+    return conditions.some(({ type, status }) => type === 'Ready' && status !== 'True')
+  }
+
+  async #reportNode(signal: AbortSignal): Promise<void> {
+    const options = { signal, timeoutMs: heartbeatMs }
+    const {
+      client,
+      node,
+      platform: { clock },
+    } = this.#options
+    const known = await client.find(nodes, { name: this.name }, options)
+    const registered = known ?? (await client.create(nodes, registeredNode(node), options))
+    // Others write taints and labels at the same time: only what is ours is sent.
+    const { status } = readyNode(registered, node, clock.now())
+    const at = { name: this.name, subresource: 'status' }
+    this.#node = await client.patch(nodes, at, { type: 'strategic', patch: { status } }, options)
+  }
+
+  async #renewLease(signal: AbortSignal): Promise<void> {
+    const options = { signal, timeoutMs: heartbeatMs }
+    const { client, platform } = this.#options
+    const at = { namespace: 'kube-node-lease', name: this.name }
+    this.#lease ??= await client.find(leases, at, options)
+    const { apiVersion = 'v1', kind = 'Node', metadata: { uid = '' } = {} } = this.#node ?? {}
+    const wanted: Lease = {
+      ...this.#lease,
+      metadata: {
+        ...at,
+        ownerReferences: [{ apiVersion, kind, name: this.name, uid }],
+        ...this.#lease?.metadata,
+      },
+      spec: {
+        holderIdentity: this.name,
+        leaseDurationSeconds: leaseSeconds,
+        renewTime: formatMicroTime(platform.clock.now()),
+      },
+    }
+    this.#lease = await (this.#lease === undefined
+      ? client.create(leases, wanted, options)
+      : client.update(leases, wanted, options))
+  }
+
+  async #syncPod(key: string, signal: AbortSignal): Promise<void | Again> {
+    const pod = this.#pods.get(key)
+    if (pod === undefined) return undefined
+    try {
+      return await (isBeingDeleted(pod) ? this.#stopPod(key, pod, signal) : this.#walkPod(pod, signal))
+    } catch (error) {
+      // Somebody else wrote, or the pod is gone: the informer says so and the key comes back by itself.
+      if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound')) return undefined
+      throw error
+    }
+  }
+
+  /** The containers of a simulated pod stop at once. Who has a finalizer sees how the pod ended. */
+  async #stopPod(key: string, pod: Pod, signal: AbortSignal): Promise<void> {
+    const { client, platform } = this.#options
+    const stopped = stoppedPod(pod, platform.clock.now())
+    if (pod.metadata?.finalizers?.length && stopped.status !== pod.status) {
+      await client.updateStatus(pods, stopped, { signal })
+    }
+    const preconditions = { uid: pod.metadata?.uid ?? '' }
+    await client.delete(pods, parseKey(key), { gracePeriodSeconds: 0, preconditions, signal })
+  }
+
+  async #walkPod(pod: Pod, signal: AbortSignal): Promise<void | Again> {
+    const {
+      client,
+      node: { address },
+      platform,
+    } = this.#options
+    const podIp = pod.spec?.hostNetwork ? address : this.#addresses.take(pod)
+    const { status, againAfterMs } = planPod(pod, { nowMs: platform.clock.now(), hostIp: address, podIp })
+    if (!equalJson(status, pod.status)) await client.updateStatus(pods, { ...pod, status }, { signal })
+    return againAfterMs === undefined ? undefined : { againAfterMs }
+  }
+}

@@ -1,0 +1,39 @@
+import type { Pod } from '#/api/generated/core/v1.ts'
+
+/** Addresses of the pods of one node, out of its /24. One that was freed is given again as late as possible. */
+export class PodAddresses {
+  readonly #prefix: string
+  readonly #byUid = new Map<string, string>()
+  readonly #taken = new Set<string>()
+  #last = 1
+
+  /** Of the form `10.244.3.0/24`. */
+  constructor(cidr: string) {
+    this.#prefix = cidr.replace(/\.\d+\/\d+$/, '')
+  }
+
+  /** The address of a pod: the one that it has, or a new one. */
+  take({ metadata, status }: Pod): string {
+    const uid = metadata?.uid ?? ''
+    const known = this.#byUid.get(uid)
+    if (known !== undefined) return known
+    const address = status?.podIP ?? this.#next()
+    this.#byUid.set(uid, address)
+    this.#taken.add(address)
+    return address
+  }
+
+  free(uid: string): void {
+    this.#taken.delete(this.#byUid.get(uid) ?? '')
+    this.#byUid.delete(uid)
+  }
+
+  #next(): string {
+    for (let tries = 0; tries < 254; tries++) {
+      this.#last = this.#last >= 254 ? 2 : this.#last + 1
+      const address = `${this.#prefix}.${this.#last}`
+      if (!this.#taken.has(address)) return address
+    }
+    throw new Error(`all addresses of ${this.#prefix}.0/24 are taken`)
+  }
+}

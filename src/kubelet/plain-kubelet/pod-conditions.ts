@@ -1,0 +1,51 @@
+import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
+import { formatTime } from '#/api/time.ts'
+
+/** What a node says of a pod, beside what others have said of it. */
+export function podConditions(pod: Pod, isInitialized: boolean, nowMs: number): readonly PodCondition[] {
+  const { phase, containerStatuses = [], conditions: before = [] } = pod.status ?? {}
+  const isSucceeded = phase === 'Succeeded'
+  const isRunning = phase === 'Running' && containerStatuses.every(({ ready }) => ready)
+  const completed = isSucceeded ? { reason: 'PodCompleted' } : {}
+  const gates = pod.spec?.readinessGates ?? []
+  const areGatesOpen = gates.every(({ conditionType }) => {
+    return before.some(({ type, status }) => type === conditionType && status === 'True')
+  })
+  const unready = isSucceeded
+    ? completed
+    : isRunning
+      ? { reason: 'ReadinessGatesNotReady' }
+      : { reason: 'ContainersNotReady' }
+  const said: readonly PodCondition[] = [
+    { type: 'PodReadyToStartContainers', status: isRunning || !isEnded(phase) ? 'True' : 'False' },
+    {
+      type: 'Initialized',
+      status: isInitialized ? 'True' : 'False',
+      ...(isInitialized ? completed : { reason: 'ContainersNotInitialized' }),
+    },
+    {
+      type: 'Ready',
+      status: isRunning && areGatesOpen ? 'True' : 'False',
+      ...(isRunning && areGatesOpen ? {} : unready),
+    },
+    {
+      type: 'ContainersReady',
+      status: isRunning ? 'True' : 'False',
+      ...(isRunning ? {} : isSucceeded ? completed : { reason: 'ContainersNotReady' }),
+    },
+  ]
+  const saidTypes = new Set(said.map(({ type }) => type))
+  const now = formatTime(nowMs)
+  return [
+    ...said.map(condition => {
+      const last = before.find(({ type }) => type === condition.type)
+      const since = last?.status === condition.status ? last.lastTransitionTime : undefined
+      return { ...condition, lastTransitionTime: since ?? now }
+    }),
+    ...before.filter(({ type }) => !saidTypes.has(type)),
+  ]
+}
+
+function isEnded(phase: string | undefined): boolean {
+  return phase === 'Succeeded' || phase === 'Failed'
+}

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { controllersOf } from '#/controllers/controllers.ts'
+import { simulateControlPlane } from './control-plane.ts'
+
+const controllers = controllersOf()
+
+/** `npm run simulate` runs as many as one likes. */
+const seeds = Array.from({ length: 150 }, (_, seed) => seed)
+
+test('a hundred and fifty seeds go their ways, and on none of them does a checker find anything', async () => {
+  const hashes = new Set<string>()
+  for (const seed of seeds) {
+    const { violations, traceHash } = await simulateControlPlane(seed, { controllers })
+    assert.deepEqual(violations, [], `npm run simulate -- --seed ${seed}`)
+    hashes.add(traceHash)
+  }
+  assert.equal(hashes.size, seeds.length)
+})
+
+test('a seed goes the same way twice', async () => {
+  for (const seed of [7, 8]) {
+    const once = await simulateControlPlane(seed, { controllers })
+    const again = await simulateControlPlane(seed, { controllers })
+    assert.deepEqual([again.traceHash, again.revisions], [once.traceHash, once.revisions])
+  }
+})

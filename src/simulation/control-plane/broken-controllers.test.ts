@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deployments, statefulSets } from '#/api/generated/apps/v1-resources.ts'
+import type { Deployment, StatefulSet } from '#/api/generated/apps/v1.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { Informer } from '#/client/informer.ts'
+import type { Controller, ControllerContext, Work } from '#/controllers/controller.ts'
+import { controllersOf } from '#/controllers/controllers.ts'
+import { simulateControlPlane } from '../control-plane.ts'
+
+/** Within so many seeds somebody must notice. */
+const seedsMax = 200
+
+interface Breakage {
+  /** The first seed, which is usually 0. */
+  readonly from?: number
+  readonly informer?: (informer: Informer<KubernetesObject>) => Informer<KubernetesObject>
+  readonly work?: (work: Work, context: ControllerContext) => Work
+}
+
+test('a controller that does not remember what it wrote makes too many pods', async () => {
+  const work: Breakage['work'] = (each, { client }) => ({ ...each, client })
+  await check('replicaset-controller', { work }, /has \d+ pods with .* and \d+ are the most/)
+})
+
+test('a Deployment controller that does not care for maxUnavailable takes away too many', async () => {
+  const informer = changed<Deployment>(deployments, each => {
+    const { spec } = each
+    if (spec?.strategy?.rollingUpdate === undefined) return each
+    const rollingUpdate = { ...spec.strategy.rollingUpdate, maxUnavailable: '100%' }
+    return { ...each, spec: { ...spec, strategy: { ...spec.strategy, rollingUpdate } } }
+  })
+  await check('deployment-controller', { informer }, /goes below \d+ available pods/)
+})
+
+test('a StatefulSet controller that does not care for the order breaks it, up and down', async () => {
+  const informer = changed<StatefulSet>(statefulSets, each => {
+    return each.spec ? { ...each, spec: { ...each.spec, podManagementPolicy: 'Parallel' } } : each
+  })
+  await check('statefulset-controller', { informer }, /makes .* before it are not well/)
+  // Few go down by two at a time: the first who does is number 59.
+  await check('statefulset-controller', { informer, from: 50 }, /removes .* before/)
+})
+
+test('a garbage collector that deletes nothing leaves orphans', async () => {
+  const work = without('delete')
+  await check('garbage-collector-controller', { work }, /which is gone/)
+})
+
+test('a Job controller that never lets go of a pod', async () => {
+  await check('job-controller', { work: without('patch') }, /still (holds|being deleted)/)
+})
+
+test('an EndpointSlice controller that never changes a slice leads to the wrong pods', async () => {
+  await check('endpointslice-controller', { work: without('update') }, /in its slices/)
+})
+
+/** Runs seeds with one controller broken until a checker says what is expected. */
+async function check(name: string, breakage: Breakage, expected: RegExp): Promise<void> {
+  const controllers = controllersOf()
+  assert(controllers.some(controller => controller.name === name))
+  const broken = controllers.map(each => (each.name === name ? breaking(each, breakage) : each))
+  const { from = 0 } = breakage
+  for (let seed = from; seed < from + seedsMax; seed++) {
+    const { violations } = await simulateControlPlane(seed, { controllers: broken })
+    if (violations.some(violation => expected.test(violation))) return
+  }
+  assert.fail(`nobody noticed within ${seedsMax} seeds`)
+}
+
+function breaking(controller: Controller, { informer, work }: Breakage): Controller {
+  return {
+    ...controller,
+    setUp: context => {
+      const changedInformer: ControllerContext['informer'] = (resource, selection) => {
+        const real = context.informer(resource, selection)
+        return informer ? (informer(real as never) as unknown as typeof real) : real
+      }
+      const reconcile = controller.setUp({ ...context, informer: changedInformer })
+      return each => reconcile(work?.(each, context) ?? each)
+    },
+  }
+}
+
+/** The client says that it has done it, and has not. */
+function without(verb: 'delete' | 'patch' | 'update'): Breakage['work'] {
+  return work => ({ ...work, client: { ...work.client, [verb]: async () => undefined } })
+}
+
+/** The informer of this resource shows other objects than there are. */
+function changed<T extends KubernetesObject>(
+  resource: Resource<T>,
+  change: (object: T) => T,
+): (informer: Informer<KubernetesObject>) => Informer<KubernetesObject> {
+  const changedOrNot = (object: unknown): unknown => (object === undefined ? undefined : change(object as T))
+  return informer => {
+    if (informer.resource.plural !== resource.plural) return informer
+    return new Proxy(informer, {
+      get: (target, property) => {
+        const value: unknown = Reflect.get(target, property, target)
+        if (typeof value !== 'function') return value
+        if (property === 'get') return (key: string) => changedOrNot(target.get(key))
+        if (property === 'list') return () => target.list().map(changedOrNot)
+        return value.bind(target) as unknown
+      },
+    })
+  }
+}

@@ -1,0 +1,80 @@
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Store, StoreEvent } from '#/store/store.ts'
+import { DeploymentBounds } from './deployment-bounds.ts'
+import type { Doubts } from './doubts.ts'
+import { JobCounts } from './job-counts.ts'
+import { PodCounts } from './pod-counts.ts'
+import { QuotaBounds } from './quota-bounds.ts'
+import { checkOrder } from './stateful-set-order.ts'
+import { folderOf, World } from './world.ts'
+
+export interface InvariantsOptions {
+  readonly store: Store
+  readonly nowMs: () => number
+  readonly doubts: Doubts
+  /** Told of every change since the cluster was made that is more than a sign of life. */
+  readonly record: (text: string) => void
+}
+
+/** What is written all the time, and says nothing of what is wanted or there. */
+const noise: ReadonlySet<string> = new Set(['leases', 'events'])
+
+/** Looks at every revision of the store, the moment it is written. */
+export class Invariants {
+  readonly violations: string[] = []
+  readonly #options: InvariantsOptions
+  readonly #world = new World()
+  readonly #deployments: DeploymentBounds
+  readonly #pods: PodCounts
+  readonly #quotas: QuotaBounds
+  readonly #jobs = new JobCounts()
+  #changedMs = 0
+
+  constructor(options: InvariantsOptions) {
+    this.#options = options
+    this.#deployments = new DeploymentBounds(this.#world)
+    this.#quotas = new QuotaBounds(this.#world)
+    this.#pods = new PodCounts(this.#world, options.doubts)
+  }
+
+  /** When something was written last that is more than a sign of life. */
+  get changedMs(): number {
+    return this.#changedMs
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { store, record } = this.#options
+    const firstRevision = await store.revision()
+    for await (const { events } of store.watch({ prefix: '/registry/', afterRevision: 0, signal })) {
+      for (const event of events) {
+        if (noise.has(folderOf(event.key))) continue
+        if (event.revision > firstRevision) record(`revision ${event.revision}: ${event.type} ${event.key}`)
+        this.#look(event)
+      }
+    }
+  }
+
+  #look(event: StoreEvent): void {
+    const nowMs = this.#options.nowMs()
+    this.#changedMs = nowMs
+    const changed = this.#world.apply(event, nowMs)
+    const { after } = changed
+    const found = [
+      ...(after === undefined ? [] : checkOwners(after)),
+      ...this.#deployments.check(changed),
+      ...this.#pods.check(changed),
+      ...this.#jobs.check(changed),
+      ...checkOrder(this.#world, changed),
+      ...this.#quotas.check(changed),
+    ]
+    for (const violation of found)
+      this.violations.push(`revision ${event.revision} at ${nowMs} ms: ${violation}`)
+  }
+}
+
+/** Nobody is managed by two. */
+function checkOwners(object: KubernetesObject): readonly string[] {
+  const controllers = (object.metadata?.ownerReferences ?? []).filter(owner => owner.controller)
+  if (controllers.length <= 1) return []
+  return [`${object.kind} ${object.metadata?.name} has ${controllers.length} controllers`]
+}

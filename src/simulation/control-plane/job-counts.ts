@@ -1,0 +1,50 @@
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { controllerOf } from '#/api/metadata.ts'
+import { isPodFinished } from '#/controllers/pods.ts'
+import { nameOf, type Changed } from './world.ts'
+
+interface Ends {
+  readonly succeeded: Set<string>
+  /** A pod that goes before it has ended counts as failed. */
+  readonly failed: Set<string>
+}
+
+/** A job counts each pod that has ended once, and never takes that back. */
+export class JobCounts {
+  readonly #ends = new Map<string, Ends>()
+
+  check({ folder, before, after }: Changed): readonly string[] {
+    if (folder === 'pods') this.#note(before, after)
+    if (folder !== 'jobs' || after === undefined) return []
+    const job = after
+    const ends = this.#ends.get(job.metadata?.uid ?? '')
+    const isSame = before?.metadata?.uid === job.metadata?.uid
+    return (['succeeded', 'failed'] as const).flatMap(end => {
+      const counted = job.status?.[end] ?? 0
+      const had = isSame ? (before?.status?.[end] ?? 0) : 0
+      const pending = job.status?.uncountedTerminatedPods?.[end] ?? []
+      const there = ends?.[end].size ?? 0
+      const what = `job ${nameOf(job)} counts ${counted} pods as ${end}`
+      return [
+        ...(counted < had ? [`${what}, and had ${had} before`] : []),
+        ...(counted + pending.length > there
+          ? [`${what} and ${pending.length} are to be, of ${there} that are`]
+          : []),
+        ...(new Set(pending).size < pending.length ? [`${what}, and has one twice among those to come`] : []),
+      ]
+    })
+  }
+
+  #note(before: Pod | undefined, after: Pod | undefined): void {
+    const pod: Pod = after ?? before ?? {}
+    const owner = controllerOf(pod)
+    if (owner?.kind !== 'Job') return
+    const ends = this.#ends.get(owner.uid) ?? { succeeded: new Set(), failed: new Set() }
+    this.#ends.set(owner.uid, ends)
+    const { uid = '', deletionTimestamp } = pod.metadata ?? {}
+    if (pod.status?.phase === 'Succeeded') ends.succeeded.add(uid)
+    if (pod.status?.phase === 'Failed') ends.failed.add(uid)
+    const isGone = after === undefined || deletionTimestamp !== undefined
+    if (isGone && !isPodFinished(pod)) ends.failed.add(uid)
+  }
+}

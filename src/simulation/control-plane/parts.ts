@@ -1,0 +1,266 @@
+import { readAdmission } from '#/apiserver/admission.ts'
+import { ApiServer } from '#/apiserver/api-server.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { clientOf, type Client } from '#/client/client.ts'
+import { inProcessTransport } from '#/client/in-process.ts'
+import type { Informer } from '#/client/informer.ts'
+import { LeaderElection, newIdentity } from '#/client/leader-election.ts'
+import type { Controller } from '#/controllers/controller.ts'
+import { ControllerManager } from '#/controllers/controller-manager.ts'
+import { PlainKubelet } from '#/kubelet/plain-kubelet.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { SimulatedHost, Simulation } from '#/platform/simulated.ts'
+import { defaultProfiles } from '#/scheduler/default-profile.ts'
+import { Scheduler } from '#/scheduler/scheduler.ts'
+import { simulatedNode } from '#/simulated-nodes.ts'
+import { MemoryStore } from '#/store/memory.ts'
+import type { Store } from '#/store/store.ts'
+import { misbehave, type Misbehaviour, type RequestFault } from '../misbehave.ts'
+import { Doubts } from './doubts.ts'
+import { checkDecision } from './stateful-set-order.ts'
+import { Wires, type Cut, type Handle } from './wires.ts'
+
+export const managers = ['manager-1', 'manager-2']
+export const nodeNames = ['node-1', 'node-2', 'node-3']
+
+/** How likely a request, or a batch of a watch, is hit. */
+const faultChance = 0.02
+
+const requestFaults: readonly RequestFault[] = ['refuse', 'busy', 'unavailable', 'delay']
+/** After these nobody knows whether the request was served. */
+const doubtfulFaults: readonly RequestFault[] = ['lose-answer', 'stall']
+
+/** Less hurried than usual: nothing that matters here happens more often because of it. */
+const timings = { leaseMs: 35_000, renewMs: 25_000, retryMs: 5_000 }
+
+export interface PartsOptions {
+  readonly simulation: Simulation
+  readonly controllers: readonly Controller[]
+  /** Told of a controller's decision that is wrong by what it knows. */
+  readonly onWrong: (violation: string) => void
+}
+
+/** The programs of a cluster, each on a host of its own, that may crash and come back. */
+export class Parts {
+  readonly doubts: Doubts
+  readonly #options: PartsOptions
+  readonly #wires = new Wires(() => this.#server?.handle)
+  readonly #stopping = new AbortController()
+  readonly #behaviours = new Set<Misbehaviour>()
+  /** In some clusters writes may fail, but whether they did is always known: there checkers allow no slack at all. */
+  readonly #isEveryWriteCertain: boolean
+  readonly #leading = new Map<string, ControllerManager>()
+  readonly #kubelets = new Map<string, PlainKubelet>()
+  #scheduler: Scheduler | undefined
+  #store: Store | undefined
+  #server: ApiServer | undefined
+  #isCalm = false
+
+  constructor(options: PartsOptions) {
+    const { simulation } = options
+    this.#options = options
+    this.doubts = new Doubts(() => simulation.nowMs)
+    this.#isEveryWriteCertain = simulation.random.integer('every write is certain', 2) === 0
+  }
+
+  get signal(): AbortSignal {
+    return this.#stopping.signal
+  }
+
+  get store(): Store {
+    return this.#store!
+  }
+
+  /** Of an administrator to whom nothing bad happens. */
+  get userClient(): Client {
+    const host = this.#host('user')
+    return client(
+      host,
+      { username: 'admin', groups: ['system:masters'] },
+      this.#wires.from('user', host.signal),
+    )
+  }
+
+  /** Everybody who follows the server, and how. */
+  informers(): ReadonlyMap<string, readonly Informer<KubernetesObject>[]> {
+    const followers = [...this.#leading, ...this.#kubelets, ['scheduler', this.#scheduler] as const]
+    return new Map(followers.map(([name, part]) => [name, part?.informers.all() ?? []]))
+  }
+
+  /** Who has something to do, or does not do what he should. */
+  busy(): readonly string[] {
+    const managing = [...this.#leading.values()].flatMap(manager => [...manager.busy().keys()])
+    const kubelets = [...this.#kubelets.values()].filter(({ isIdle }) => !isIdle).map(({ name }) => name)
+    return [
+      ...[...managing, ...kubelets, ...(this.#scheduler?.isIdle ? [] : ['scheduler'])].map(
+        name => `${name} still has something to do`,
+      ),
+      ...(this.#leading.size === 1 ? [] : [`there are ${this.#leading.size} leaders`]),
+    ]
+  }
+
+  async start(): Promise<void> {
+    this.#store = await MemoryStore.open({ platform: this.#host('store') })
+    await this.#startServer()
+    for (const name of managers) this.#startManager(name)
+    this.#startScheduler()
+    for (const name of nodeNames) this.#startNode(name)
+  }
+
+  crash(name: string): void {
+    this.#host(name).crash()
+    if (name === 'api') {
+      void this.#server?.stop()
+      this.#server = undefined
+      this.#wires.resetAll()
+      return
+    }
+    this.#wires.cut(name, 'silent')
+    if (this.#leading.delete(name)) this.doubts.noteAll()
+  }
+
+  async restart(name: string): Promise<void> {
+    this.#host(name).restart()
+    this.#wires.mend(name)
+    if (name === 'api') return this.#startServer()
+    if (name === 'scheduler') return this.#startScheduler()
+    return managers.includes(name) ? this.#startManager(name) : this.#startNode(name)
+  }
+
+  /** The host goes on, but does not reach the server. */
+  cutOff(name: string, cut: Cut): void {
+    this.#wires.cut(name, cut)
+  }
+
+  mend(name: string): void {
+    this.#wires.mend(name)
+  }
+
+  jumpClock(name: string, byMs: number): void {
+    this.#host(name).jumpClock(byMs)
+  }
+
+  /** From now on nothing fails. */
+  calmDown(): void {
+    this.#isCalm = true
+    for (const behaviour of this.#behaviours) behaviour.chance = 0
+  }
+
+  stop(): void {
+    this.#stopping.abort()
+    void this.#server?.stop()
+  }
+
+  async #startServer(): Promise<void> {
+    const { platform } = lifeOf(this.#host('api'))
+    const admission = await readAdmission(platform.files, {
+      enable: ['NodeRestriction'],
+      disable: ['ServiceAccount'],
+    })
+    const build = { version: '0.0.0' }
+    this.#server = await ApiServer.start({ platform, store: this.store, admission, build })
+  }
+
+  #startManager(name: string): void {
+    const { platform, signal } = lifeOf(this.#host(name))
+    const controllerManager = this.#clientOf(name, 'system:kube-controller-manager')
+    const election = new LeaderElection({
+      platform,
+      client: controllerManager,
+      lease: { namespace: 'kube-system', name: 'kube-controller-manager' },
+      identity: newIdentity(platform, name),
+      timings,
+      lead: async leading => {
+        const manager: ControllerManager = new ControllerManager({
+          platform,
+          controllers: this.#options.controllers,
+          client: controllerManager,
+          clientFor: account => this.#controllerClient(name, account, () => manager),
+        })
+        this.#leading.set(name, manager)
+        await manager.run(leading)
+        this.#leading.delete(name)
+      },
+    })
+    void election.run(AbortSignal.any([signal, this.signal]))
+  }
+
+  #controllerClient(hostName: string, account: string, manager: () => ControllerManager): Client {
+    const user = {
+      username: `system:serviceaccount:kube-system:${account}`,
+      groups: ['system:serviceaccounts'],
+    }
+    const host = this.#host(hostName)
+    const handle = this.doubts.watching(account, this.#unreliable(host))
+    if (account !== 'statefulset-controller') return client(host, user, handle)
+    return client(host, user, request => {
+      for (const wrong of checkDecision(request, manager().informers)) this.#options.onWrong(wrong)
+      return handle(request)
+    })
+  }
+
+  #startScheduler(): void {
+    const { platform, signal } = lifeOf(this.#host('scheduler'))
+    this.#scheduler = new Scheduler({
+      platform,
+      client: this.#clientOf('scheduler', 'system:kube-scheduler'),
+      profiles: defaultProfiles,
+    })
+    void this.#scheduler.run(AbortSignal.any([signal, this.signal]))
+  }
+
+  #startNode(name: string): void {
+    const { platform, signal } = lifeOf(this.#host(name))
+    const node = simulatedNode(nodeNames.indexOf(name), { name })
+    const kubelet = new PlainKubelet({
+      platform,
+      client: this.#clientOf(name, `system:node:${name}`, ['system:nodes']),
+      node,
+    })
+    this.#kubelets.set(name, kubelet)
+    void kubelet.run(AbortSignal.any([signal, this.signal]))
+  }
+
+  #clientOf(hostName: string, username: string, groups: readonly string[] = []): Client {
+    const host = this.#host(hostName)
+    return client(host, { username, groups }, this.#unreliable(host))
+  }
+
+  /** From a host to the server, with all sorts of things that happen on the way. */
+  #unreliable(host: SimulatedHost): Handle {
+    const handle = this.#wires.from(host.name, host.signal)
+    const behaviour = (faults: readonly RequestFault[]): Misbehaviour => ({
+      clock: host.clock,
+      random: host.random,
+      requestFaults: faults,
+      streamFaults: ['end', 'break', 'stall', 'repeat', 'old', 'delay', 'gone'],
+      chance: this.#isCalm ? 0 : faultChance,
+    })
+    const reading = behaviour([...requestFaults, ...doubtfulFaults])
+    const writing = behaviour(this.#isEveryWriteCertain ? requestFaults : reading.requestFaults)
+    this.#behaviours.add(reading).add(writing)
+    const [read, write] = [misbehave(handle, reading), misbehave(handle, writing)]
+    return request => (request.method === 'GET' ? read : write)(request)
+  }
+
+  #host(name: string): SimulatedHost {
+    return this.#options.simulation.host(name)
+  }
+}
+
+interface Identity {
+  readonly username: string
+  readonly groups: readonly string[]
+}
+
+function client(host: SimulatedHost, { username, groups }: Identity, handle: Handle): Client {
+  const user = { username, groups: [...groups, 'system:authenticated'] }
+  const { platform } = lifeOf(host)
+  return clientOf({ platform, transport: inProcessTransport({ handle, user }), userAgent: username })
+}
+
+/** The host until it crashes: what it hands out after that is of another life, in which old code has no part. */
+function lifeOf(host: SimulatedHost): { readonly platform: Platform; readonly signal: AbortSignal } {
+  const { clock, random, network, files, processes, log, signal } = host
+  return { platform: { clock, random, network, files, processes, log }, signal }
+}

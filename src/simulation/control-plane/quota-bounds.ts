@@ -1,0 +1,43 @@
+import type { ResourceQuota } from '#/api/generated/core/v1.ts'
+import { isPodActive } from '#/controllers/pods.ts'
+import type { Changed, World } from './world.ts'
+
+/**
+ * A namespace never has more pods than its quota allows. A quota is in force from when its status says how much it
+ * allows; what came before, or was on its way then, is not its business. A pod that should be gone counts no more,
+ * however long its node takes; when that is, clocks that jump do not agree on.
+ */
+export class QuotaBounds {
+  readonly #world: World
+  readonly #inForceMs = new Map<string, number>()
+  readonly #madeMs = new Map<string, number>()
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  check({ folder, before, after, nowMs }: Changed): readonly string[] {
+    const uid = after?.metadata?.uid ?? ''
+    if (folder === 'resourcequotas' && after?.status?.hard && !this.#inForceMs.has(uid)) {
+      this.#inForceMs.set(uid, nowMs)
+    }
+    if (folder !== 'pods' || before !== undefined || after === undefined) return []
+    this.#madeMs.set(uid, nowMs)
+    const namespace = after.metadata?.namespace ?? ''
+    return this.#world
+      .of('resourcequotas')
+      .filter(quota => quota.metadata?.namespace === namespace)
+      .flatMap(quota => this.#checkQuota(quota))
+  }
+
+  #checkQuota({ metadata, status }: ResourceQuota): readonly string[] {
+    const sinceMs = this.#inForceMs.get(metadata?.uid ?? '') ?? Infinity
+    const most = Number(status?.hard?.['pods'] ?? Infinity)
+    const counted = this.#world.of('pods').filter(pod => {
+      const madeMs = this.#madeMs.get(pod.metadata?.uid ?? '') ?? 0
+      return pod.metadata?.namespace === metadata?.namespace && isPodActive(pod) && madeMs > sinceMs
+    })
+    if (counted.length <= most) return []
+    return [`${counted.length} pods in ${metadata?.namespace}, whose quota is ${most}`]
+  }
+}

@@ -1,0 +1,50 @@
+import type { Service } from '#/api/generated/core/v1.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { selectorFromLabels } from '#/api/selector.ts'
+import { isPodReady } from '#/controllers/pods.ts'
+import { nameOf, type World } from './world.ts'
+
+/** A service leads to the pods that it selects and that are ready, and to nobody else. */
+export function checkServices(world: World): readonly string[] {
+  return world.of('services').flatMap(service => {
+    if (service.spec?.selector === undefined) return []
+    const want = addressesWanted(service, world)
+    const what = `addresses of service ${nameOf(service)}`
+    return [
+      ...differ(`${what} in its slices`, addressesInSlices(service, world), want),
+      ...differ(`${what} in its endpoints`, addressesInEndpoints(service, world), want),
+    ]
+  })
+}
+
+function addressesWanted({ metadata, spec }: Service, world: World): readonly string[] {
+  const selector = selectorFromLabels(spec?.selector)
+  return world
+    .of('pods')
+    .filter(pod => pod.metadata?.namespace === metadata?.namespace && selector.matches(pod.metadata?.labels))
+    .filter(pod => isPodReady(pod) && !isBeingDeleted(pod))
+    .map(({ status }) => status?.podIP ?? '')
+}
+
+function addressesInSlices({ metadata }: Service, world: World): readonly string[] {
+  return world
+    .of('endpointslices')
+    .filter(slice => {
+      const { namespace, labels } = slice.metadata ?? {}
+      return namespace === metadata?.namespace && labels?.['kubernetes.io/service-name'] === metadata?.name
+    })
+    .flatMap(({ endpoints = [] }) => endpoints.filter(({ conditions }) => conditions?.ready))
+    .flatMap(({ addresses }) => addresses)
+}
+
+function addressesInEndpoints(service: Service, world: World): readonly string[] {
+  return world
+    .of('endpoints')
+    .filter(endpoints => nameOf(endpoints) === nameOf(service))
+    .flatMap(({ subsets = [] }) => subsets.flatMap(({ addresses = [] }) => addresses.map(({ ip }) => ip)))
+}
+
+function differ(what: string, are: readonly string[], want: readonly string[]): readonly string[] {
+  const [is, should] = [are, want].map(addresses => addresses.toSorted().join())
+  return is === should ? [] : [`${what}: ${is} instead of ${should}`]
+}

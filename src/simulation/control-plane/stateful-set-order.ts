@@ -1,0 +1,76 @@
+import type { StatefulSet } from '#/api/generated/apps/v1.ts'
+import { statefulSets } from '#/api/generated/apps/v1-resources.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import { controllerOf, isBeingDeleted, isControlledBy } from '#/api/metadata.ts'
+import type { ApiRequest } from '#/api/transport.ts'
+import type { Informers } from '#/client/informers.ts'
+import { isPodFinished, isPodReady } from '#/controllers/pods.ts'
+import { nameOf, type Changed, type World } from './world.ts'
+
+/** A pod of a StatefulSet that is ordered comes only when all before it are there. */
+export function checkOrder(world: World, { folder, before, after }: Changed): readonly string[] {
+  if (folder !== 'pods' || before !== undefined || after === undefined) return []
+  const owner = controllerOf(after)
+  if (owner?.kind !== 'StatefulSet') return []
+  const set = world.byUid(owner.uid) as StatefulSet | undefined
+  if (set === undefined || !isOrdered(set)) return []
+  const ordinals = new Set(world.podsOf(set).map(ordinalOf))
+  const start = set.spec?.ordinals?.start ?? 0
+  const gaps = Array.from(
+    { length: Math.max(0, ordinalOf(after) - start) },
+    (_, index) => start + index,
+  ).filter(each => !ordinals.has(each))
+  return gaps.length === 0
+    ? []
+    : [`pod ${after.metadata?.name} comes before ${gaps.map(each => `${owner.name}-${each}`).join()}`]
+}
+
+/**
+ * A pod is made when all before it are well; the way down, and through an update, is from the highest ordinal. What
+ * others do to pods at the same time is nobody's fault, so this looks at the controller's own view at the moment when
+ * it asks for a pod to be made or deleted.
+ */
+export function checkDecision(request: ApiRequest, informers: Informers): readonly string[] {
+  const [, namespace = '', name] = podPath.exec(request.path) ?? []
+  const all = informers.of(pods)
+  const isCreation = request.method === 'POST' && podPath.test(request.path)
+  const pod = isCreation ? (request.body.value as Pod) : all.get(`${namespace}/${name}`)
+  if (pod === undefined || (!isCreation && request.method !== 'DELETE')) return []
+  const set = informers.of(statefulSets).get(`${namespace}/${controllerOf(pod)?.name}`)
+  if (set === undefined || !isControlledBy(pod, set) || !isOrdered(set)) return []
+  const siblings = all.inNamespace(namespace).filter(each => isControlledBy(each, set))
+  return isCreation ? checkCreation(set, pod, siblings) : checkRemoval(set, pod, siblings)
+}
+
+const podPath = /^\/api\/v1\/namespaces\/([^/]+)\/pods(?:\/([^/]+))?$/
+
+function checkCreation(set: StatefulSet, pod: Pod, siblings: readonly Pod[]): readonly string[] {
+  const before = siblings.filter(each => ordinalOf(each) < ordinalOf(pod))
+  const missing = ordinalOf(pod) - (set.spec?.ordinals?.start ?? 0) - before.filter(isWell).length
+  if (missing <= 0) return []
+  return [`StatefulSet ${nameOf(set)} makes ${nameOf(pod)} while ${missing} before it are not well`]
+}
+
+function checkRemoval(set: StatefulSet, pod: Pod, siblings: readonly Pod[]): readonly string[] {
+  if (isPodFinished(pod)) return []
+  const ordinal = ordinalOf(pod)
+  const above = siblings.filter(each => ordinalOf(each) > ordinal)
+  const end = (set.spec?.ordinals?.start ?? 0) + (set.spec?.replicas ?? 1)
+  const what = `StatefulSet ${nameOf(set)} removes ${nameOf(pod)}`
+  if (ordinal >= end) return above.length === 0 ? [] : [`${what} before ${above.map(nameOf).join()}`]
+  const missing = end - 1 - ordinal - above.filter(isWell).length
+  return missing <= 0 ? [] : [`${what} to update it while ${missing} above it are not well`]
+}
+
+function isWell(pod: Pod): boolean {
+  return isPodReady(pod) && !isBeingDeleted(pod)
+}
+
+function isOrdered({ spec }: StatefulSet): boolean {
+  return spec?.podManagementPolicy !== 'Parallel'
+}
+
+function ordinalOf({ metadata }: Pick<Pod, 'metadata'>): number {
+  return Number(/-(\d+)$/.exec(metadata?.name ?? '')?.[1] ?? -1)
+}

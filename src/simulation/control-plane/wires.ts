@@ -1,0 +1,105 @@
+import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
+import { abortable, abortableEach } from '#/client/abort.ts'
+import { TransportError } from '#/client/transport.ts'
+
+export type Handle = (request: ApiRequest) => Promise<ApiResponse>
+
+/** What a host that is cut off sees of it: connections that are refused, or requests that nobody answers. */
+export type Cut = 'refused' | 'silent'
+
+/** The ways between hosts and the API server, which break when either end crashes and when somebody cuts them. */
+export class Wires {
+  readonly #server: () => Handle | undefined
+  readonly #links = new Map<string, Link>()
+
+  constructor(server: () => Handle | undefined) {
+    this.#server = server
+  }
+
+  /** For the present life of a host: when it has crashed it sends nothing more, and hears nothing. */
+  from(hostName: string, life: AbortSignal): Handle {
+    return async request => {
+      if (life.aborted) return never()
+      const response = await this.#carry(hostName, request)
+      return life.aborted ? never() : response
+    }
+  }
+
+  cut(hostName: string, cut: Cut): void {
+    this.#break(hostName, cut === 'silent' ? silence : reset())
+    this.#links.set(hostName, newLink(cut))
+  }
+
+  /** A new connection can be made; those that were there do not come back. */
+  mend(hostName: string): void {
+    this.#break(hostName, silence)
+    this.#links.delete(hostName)
+  }
+
+  /** The server has crashed: all connections are reset. */
+  resetAll(): void {
+    for (const [name, { cut }] of this.#links) {
+      this.#break(name, reset())
+      this.#links.set(name, newLink(cut))
+    }
+  }
+
+  #break(hostName: string, reason: unknown): void {
+    this.#links.get(hostName)?.broken.abort(reason)
+  }
+
+  async #carry(hostName: string, request: ApiRequest): Promise<ApiResponse> {
+    const link = this.#links.get(hostName) ?? newLink(undefined)
+    this.#links.set(hostName, link)
+    if (link.cut === 'silent') return never()
+    const handle = this.#server()
+    if (handle === undefined || link.cut === 'refused') {
+      throw new TransportError('unreachable', 'nobody listens', { sent: false })
+    }
+    const { signal } = link.broken
+    const response = await unlessSilent(abortable(handle(request), signal))
+    if (response.body?.type !== 'stream') return response
+    return { ...response, body: { ...response.body, chunks: carried(response.body.chunks, signal) } }
+  }
+}
+
+async function* carried<T>(
+  chunks: AsyncIterable<T>,
+  broken: AbortSignal,
+): AsyncGenerator<T, void, undefined> {
+  try {
+    yield* abortableEach(chunks, broken)
+  } catch (error) {
+    if (error === silence) await never()
+    throw error
+  }
+}
+
+async function unlessSilent<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await promise
+  } catch (error) {
+    return error === silence ? never() : Promise.reject(error)
+  }
+}
+
+interface Link {
+  readonly cut: Cut | undefined
+  /** Aborted when whatever goes over the link is lost. */
+  readonly broken: AbortController
+}
+
+function newLink(cut: Cut | undefined): Link {
+  return { cut, broken: new AbortController() }
+}
+
+/** Why nothing more comes, and nobody is told. */
+const silence = new Error('nobody hears of this')
+
+function reset(): TransportError {
+  return new TransportError('interrupted', 'the connection was reset')
+}
+
+function never<T>(): Promise<T> {
+  return new Promise(() => undefined)
+}

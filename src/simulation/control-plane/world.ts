@@ -1,0 +1,89 @@
+import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from '#/api/generated/apps/v1.ts'
+import type { Job } from '#/api/generated/batch/v1.ts'
+import type { Endpoints, Namespace, Node, Pod, ResourceQuota, Service } from '#/api/generated/core/v1.ts'
+import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
+import { isControlledBy, type KubernetesObject } from '#/api/metadata.ts'
+import type { StoreEvent } from '#/store/store.ts'
+
+interface KindsByFolder {
+  readonly pods: Pod
+  readonly replicasets: ReplicaSet
+  readonly deployments: Deployment
+  readonly statefulsets: StatefulSet
+  readonly daemonsets: DaemonSet
+  readonly jobs: Job
+  readonly namespaces: Namespace
+  readonly minions: Node
+  readonly resourcequotas: ResourceQuota
+  readonly services: Service
+  readonly endpoints: Endpoints
+  readonly endpointslices: EndpointSlice
+}
+
+/** What one event made of an object: the folder says of what kind it is. */
+export type Changed = { [Folder in keyof KindsByFolder]: ChangedIn<Folder> }[keyof KindsByFolder]
+
+interface ChangedIn<Folder extends keyof KindsByFolder> {
+  /** The part of the key below `/registry/`. */
+  readonly folder: Folder
+  readonly before: KindsByFolder[Folder] | undefined
+  readonly after: KindsByFolder[Folder] | undefined
+  readonly nowMs: number
+}
+
+/** The objects of a store by key, as the store's own events tell of them. */
+export class World {
+  readonly #byFolder = new Map<string, Map<string, KubernetesObject>>()
+  readonly #byUid = new Map<string, KubernetesObject>()
+
+  byUid(uid: string): KubernetesObject | undefined {
+    return this.#byUid.get(uid)
+  }
+
+  all(): readonly KubernetesObject[] {
+    return [...this.#byUid.values()]
+  }
+
+  /** Those below `/registry/FOLDER/`. */
+  of<Folder extends keyof KindsByFolder>(folder: Folder): readonly KindsByFolder[Folder][] {
+    const objects = this.#byFolder.get(folder)?.values() ?? []
+    // Here what the server stored below its folder becomes of the kind that the folder is for.
+    return [...(objects as Iterable<unknown>)] as readonly KindsByFolder[Folder][]
+  }
+
+  podsOf(owner: KubernetesObject): readonly Pod[] {
+    return this.of('pods').filter(pod => isControlledBy(pod, owner))
+  }
+
+  /** Takes an event in, and gives what was there before and what is there now. */
+  apply(event: StoreEvent, nowMs: number): Changed {
+    const { key } = event
+    const folder = folderOf(key)
+    const objects = this.#byFolder.get(folder) ?? new Map<string, KubernetesObject>()
+    this.#byFolder.set(folder, objects)
+    const before = objects.get(key)
+    this.#byUid.delete(before?.metadata?.uid ?? '')
+    const after = event.type === 'delete' ? undefined : parse(event.value)
+    const uid = after?.metadata?.uid
+    if (after === undefined) objects.delete(key)
+    else objects.set(key, after)
+    if (after !== undefined && uid !== undefined) this.#byUid.set(uid, after)
+    // The server keeps in a folder what the folder is for; nobody looks at folders of other kinds.
+    return { folder, before, after, nowMs } as Changed
+  }
+}
+
+function parse(value: Uint8Array): KubernetesObject {
+  return JSON.parse(Buffer.from(value).toString()) as KubernetesObject
+}
+
+/** Services share their folder with what leads to them. */
+export function folderOf(key: string): string {
+  const [folder = '', next] = key.slice('/registry/'.length).split('/', 2)
+  return folder === 'services' && next === 'endpoints' ? next : folder
+}
+
+/** As people write it: with the namespace, where there is one. */
+export function nameOf({ metadata }: KubernetesObject): string {
+  return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : (metadata?.name ?? '')
+}

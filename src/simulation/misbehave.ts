@@ -1,0 +1,124 @@
+/** Everything that can happen to a request between a client and a server that is right, drawn at random. */
+import { expired, serviceUnavailable, tooManyRequests } from '#/api/errors.ts'
+import type { ApiRequest, ApiResponse, StreamChunk } from '#/api/transport.ts'
+import type { Clock, Random } from '#/platform/platform.ts'
+import { TransportError } from '#/client/transport.ts'
+import { chunkOf, valueResponse } from './responses.ts'
+
+export const requestFaults = ['refuse', 'busy', 'unavailable', 'lose-answer', 'stall', 'delay'] as const
+export const streamFaults = ['end', 'break', 'stall', 'repeat', 'old', 'delay', 'garbage', 'gone'] as const
+
+export type RequestFault = (typeof requestFaults)[number]
+export type StreamFault = (typeof streamFaults)[number]
+
+export interface Misbehaviour {
+  readonly clock: Clock
+  readonly random: Random
+  readonly requestFaults: readonly RequestFault[]
+  readonly streamFaults: readonly StreamFault[]
+  /** How likely each request, and each batch of a stream, is hit: changes as the test goes on. */
+  chance: number
+}
+
+type Handle = (request: ApiRequest) => Promise<ApiResponse>
+
+export function misbehave(handle: Handle, behaviour: Misbehaviour): Handle {
+  return async request => {
+    switch (draw(behaviour, 'request', behaviour.requestFaults)) {
+      case 'refuse':
+        throw new TransportError('unreachable', 'nobody listens', { sent: false })
+      case 'busy':
+        return {
+          ...valueResponse(tooManyRequests('busy', 1).status, 429),
+          headers: { 'retry-after': '1' },
+        }
+      case 'unavailable':
+        return valueResponse(serviceUnavailable('not ready').status, 503)
+      case 'lose-answer':
+        await handle(request)
+        throw new TransportError('interrupted', 'the answer was lost')
+      case 'stall':
+        return never()
+      case 'delay':
+        await behaviour.clock.sleep(behaviour.random.integer('delay', 8_000))
+        break
+      case undefined:
+        break
+    }
+    const response = await handle(request)
+    if (response.body?.type !== 'stream') return response
+    return { ...response, body: { ...response.body, chunks: spoiled(response.body.chunks, behaviour) } }
+  }
+}
+
+async function* spoiled(
+  source: AsyncIterable<readonly StreamChunk[]>,
+  behaviour: Misbehaviour,
+): AsyncGenerator<readonly StreamChunk[], void, undefined> {
+  const sent: StreamChunk[] = []
+  for await (const batch of source) {
+    const [head, tail] = halves(batch, behaviour.random)
+    switch (draw(behaviour, 'stream', behaviour.streamFaults)) {
+      case 'end':
+        return yield head
+      case 'break':
+        yield head
+        throw new TransportError('interrupted', 'the connection broke')
+      case 'stall':
+        yield head
+        return never()
+      case 'repeat':
+        yield [...head, ...head, ...tail, ...batch]
+        break
+      case 'old':
+        yield sent.slice(-5)
+        yield batch
+        break
+      case 'delay':
+        await behaviour.clock.sleep(behaviour.random.integer('delay', 8_000))
+        yield batch
+        break
+      case 'garbage':
+        yield [...head, garbage(behaviour.random), ...tail]
+        return never()
+      case 'gone':
+        return yield [...head, chunkOf('ERROR', expired('too old').status)]
+      case undefined:
+        yield batch
+    }
+    // An answer that begins with everything is not a place to begin old events from.
+    sent.push(...batch.filter(({ value }) => (value as { type: string }).type !== 'BOOKMARK'))
+  }
+}
+
+function draw<T>({ chance, random }: Misbehaviour, label: string, faults: readonly T[]): T | undefined {
+  if (faults.length === 0 || random.fraction(label) >= chance) return undefined
+  return faults[random.integer(`kind of ${label}`, faults.length)]
+}
+
+function halves<T>(batch: readonly T[], random: Random): [readonly T[], readonly T[]] {
+  const at = random.integer('where', batch.length + 1)
+  return [batch.slice(0, at), batch.slice(at)]
+}
+
+const garbageValues: readonly unknown[] = [
+  null,
+  42,
+  'text',
+  [],
+  {},
+  { type: 'ADDED' },
+  { __proto__: null, type: 'ERROR' },
+  { type: 'WHAT', object: { metadata: { name: 'x', resourceVersion: '1' } } },
+  { type: 'MODIFIED', object: { metadata: { name: 'x' } } },
+  { type: 'ADDED', object: { metadata: { resourceVersion: '9' } } },
+]
+
+function garbage(random: Random): StreamChunk {
+  const value = garbageValues[random.integer('garbage', garbageValues.length)]
+  return { value, bytes: () => Buffer.from(`${JSON.stringify(value)}\n`) }
+}
+
+function never<T>(): Promise<T> {
+  return new Promise(() => undefined)
+}

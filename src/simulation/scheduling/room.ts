@@ -1,0 +1,69 @@
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+
+/** What nodes have and pods take, by rules so plain that one can see that they are right. */
+export interface Room {
+  readonly cpu: number
+  readonly gpu: number
+  readonly pods: number
+  readonly ports: ReadonlySet<number>
+}
+
+export const gpuName = 'example.com/gpu'
+
+function roomOf({ status }: Node): Room {
+  const table = status?.allocatable ?? {}
+  return {
+    cpu: Number(table['cpu'] ?? 0),
+    gpu: Number(table[gpuName] ?? 0),
+    pods: Number(table['pods'] ?? 0),
+    ports: new Set(),
+  }
+}
+
+function takenBy(pods: readonly Pod[]): Room & { readonly isPortTakenTwice: boolean } {
+  const ports = pods.flatMap(portsOf)
+  return {
+    cpu: pods.reduce((sum, pod) => sum + amountOf(pod, 'cpu'), 0),
+    gpu: pods.reduce((sum, pod) => sum + amountOf(pod, gpuName), 0),
+    pods: pods.length,
+    ports: new Set(ports),
+    isPortTakenTwice: new Set(ports).size < ports.length,
+  }
+}
+
+/** What is wrong with these pods on this node. */
+export function crowdedBy(node: Node, pods: readonly Pod[]): readonly string[] {
+  const [has, taken] = [roomOf(node), takenBy(pods)]
+  return [
+    ...(taken.cpu > has.cpu ? [`${taken.cpu} processors of ${has.cpu}`] : []),
+    ...(taken.gpu > has.gpu ? [`${taken.gpu} cards of ${has.gpu}`] : []),
+    ...(taken.pods > has.pods ? [`${taken.pods} pods of ${has.pods}`] : []),
+    ...(taken.isPortTakenTwice ? ['a port twice'] : []),
+  ]
+}
+
+/** Whether a pod may go to a node with these pods on it. */
+export function mayGoTo(pod: Pod, node: Node, pods: readonly Pod[]): boolean {
+  const { nodeSelector = {} } = pod.spec ?? {}
+  const isWanted = Object.entries(nodeSelector).every(
+    ([key, value]) => node.metadata?.labels?.[key] === value,
+  )
+  return isWanted && node.spec?.unschedulable !== true && crowdedBy(node, [...pods, pod]).length === 0
+}
+
+export function isOn(pod: Pod, node: Node): boolean {
+  return pod.spec?.nodeName === node.metadata?.name
+}
+
+function amountOf({ spec }: Pod, name: string): number {
+  return (spec?.containers ?? []).reduce(
+    (sum, { resources }) => sum + Number(resources?.requests?.[name] ?? 0),
+    0,
+  )
+}
+
+function portsOf({ spec }: Pod): readonly number[] {
+  return (spec?.containers ?? []).flatMap(({ ports = [] }) =>
+    ports.flatMap(({ hostPort = 0 }) => hostPort || []),
+  )
+}

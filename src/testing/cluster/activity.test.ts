@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ApiRequest } from '#/api/transport.ts'
+import { Simulation } from '#/platform/simulated.ts'
+import { Activity } from './activity.ts'
+
+function setUp(repeatsMax = 3) {
+  const simulation = new Simulation({ seed: 1 })
+  const answers: PromiseWithResolvers<{ readonly status: number }>[] = []
+  const handle = (): Promise<{ readonly status: number }> => {
+    const answer = Promise.withResolvers<{ readonly status: number }>()
+    answers.push(answer)
+    return answer.promise
+  }
+  const activity = new Activity({ handle, clock: simulation.clock, repeatsMax })
+  /** `GET /path`; the answer comes at once unless it is to be waited for. */
+  const ask = (text: string, isAnswered = true): Promise<unknown> => {
+    const [method = '', path = ''] = text.split(' ')
+    const response = activity.handle(requestOf(method, path))
+    if (isAnswered) answers.pop()?.resolve({ status: 200 })
+    return response
+  }
+  return { simulation, activity, ask, answers }
+}
+
+function requestOf(method: string, path: string): ApiRequest {
+  const peer = { address: '127.0.0.1', user: { username: 'me', groups: [] } }
+  const { signal } = new AbortController()
+  const body = { bytes: async () => new Uint8Array() }
+  return { method, path, query: new URLSearchParams(), headers: {}, body, signal, peer }
+}
+
+test('writes disturb the quiet, reading and heartbeats do not', async () => {
+  const { activity, ask } = setUp()
+  const isQuietAfter = async (request: string): Promise<boolean> => {
+    await ask(request)
+    return activity.isQuiet()
+  }
+  assert.equal(activity.isQuiet(), true)
+  assert.equal(await isQuietAfter('GET /api/v1/pods'), true)
+  assert.equal(
+    await isQuietAfter('PUT /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/a'),
+    true,
+  )
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    assert.equal(await isQuietAfter(`${method} /api/v1/nodes/a`), false)
+    assert.equal(activity.isQuiet(), true, 'only once')
+  }
+})
+
+test('a question that is not answered yet disturbs the quiet', async () => {
+  const { activity, ask, answers } = setUp()
+  const asked = ask('GET /api/v1/pods', false)
+  assert.equal(activity.isQuiet(), false)
+  answers[0]?.resolve({ status: 200 })
+  await asked
+  assert.equal(activity.isQuiet(), true)
+})
+
+test('who wrote what most often is known while it is counted', async () => {
+  const { activity, ask } = setUp(100)
+  await ask('PUT /before')
+  activity.startCounting()
+  for (const path of ['/a', '/b', '/b', '/c', '/c', '/c']) await ask(`PUT ${path}`)
+  assert.deepEqual(activity.busiest(2), ['me: PUT /c (3 times)', 'me: PUT /b (2 times)'])
+  activity.stopCounting()
+  await ask('PUT /a')
+  activity.startCounting()
+  assert.deepEqual(activity.busiest(2), [])
+})
+
+test('who writes one thing again and again in no time is stopped', async () => {
+  const { activity, ask, simulation } = setUp()
+  for (let time = 0; time < 10; time++) await ask('PUT /a')
+  activity.startCounting()
+  for (let time = 0; time < 10; time++) await ask('POST /pods')
+  for (const path of ['/a', '/b']) for (let time = 0; time < 3; time++) await ask(`PUT ${path}`)
+  await simulation.advance(1_000)
+  for (let time = 0; time < 3; time++) await ask('PUT /a')
+  assert.equal(activity.runaway, undefined)
+  await assert.rejects(ask('PUT /a'), /me: PUT \/a: more than 3 times in a second/)
+  assert.equal(activity.runaway, 'me: PUT /a')
+  activity.startCounting()
+  await ask('PUT /a')
+  assert.equal(activity.runaway, undefined)
+})

@@ -1,0 +1,49 @@
+import { parseGroupVersion } from '#/api/group-version.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { Scheme } from '#/api/scheme.ts'
+import { readYamlDocuments } from '#/api/yaml.ts'
+
+/** An object, several, or YAML with one or more of them. */
+export type Manifests = string | object | readonly object[]
+
+export interface Manifest {
+  readonly resource: Resource
+  readonly object: KubernetesObject
+}
+
+/** Every object with its kind. One that has a namespace but does not say which is in `default`. */
+export function readManifests(manifests: Manifests, scheme: Scheme): readonly Manifest[] {
+  const objects: readonly unknown[] =
+    typeof manifests === 'string'
+      ? [...readYamlDocuments(manifests)].map(({ value }) => value)
+      : Array.isArray(manifests)
+        ? manifests
+        : [manifests]
+  return objects.flatMap(itemsOf).map(object => manifestOf(object, scheme))
+}
+
+/** A list stands for what is in it. */
+function itemsOf(object: unknown): readonly unknown[] {
+  if (!isRecord(object)) return [object]
+  const { kind, items } = object
+  return typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items) ? items : [object]
+}
+
+function manifestOf(object: unknown, scheme: Scheme): Manifest {
+  if (!isRecord(object)) throw new TypeError('a manifest must be an object')
+  const { apiVersion, kind } = object
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') {
+    throw new TypeError(`a manifest must have apiVersion and kind: ${JSON.stringify(object).slice(0, 80)}`)
+  }
+  const groupVersion = parseGroupVersion(apiVersion)
+  const resource = groupVersion && scheme.byKind({ ...groupVersion, kind })
+  if (resource === undefined) throw new TypeError(`the cluster has no kind ${kind} in ${apiVersion}`)
+  const { metadata = {} } = object as KubernetesObject
+  if (resource.scope === 'Cluster') return { resource, object }
+  return { resource, object: { ...object, metadata: { namespace: 'default', ...metadata } } }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,235 @@
+/**
+ * A whole cluster inside a test process: API server, controllers, scheduler and simulated nodes, without sockets and
+ * without files. With a virtual clock, which is the usual, five minutes pass in milliseconds and every run is the same.
+ * `docs/testing.md` is for those who use it.
+ *
+ * ```ts
+ * await using cluster = await Cluster.start({ nodes: 3 })
+ * await cluster.client.create(deployments, web)
+ * await cluster.settle()
+ * await cluster.clock.advance('5m')
+ * ```
+ *
+ * With a virtual clock nothing happens by itself: the cluster lives while a call of `client` is under way, and during
+ * `settle` and `clock.advance`.
+ */
+import { tryParseDurationMs } from '#/api/duration.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { readAdmission } from '#/apiserver/admission.ts'
+import { ApiServer } from '#/apiserver/api-server.ts'
+import type { Client } from '#/client/client.ts'
+import { controllersOf } from '#/controllers/controllers.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { Store } from '#/store/store.ts'
+import { ControlPlane } from '#/control-plane.ts'
+import type { SimulatedNodeOptions } from '#/simulated-nodes.ts'
+import { Activity } from './cluster/activity.ts'
+import { Belongings } from './cluster/belongings.ts'
+import { readManifests, type Manifests } from './cluster/manifests.ts'
+import { Programs, type Program, type RunningProgram } from './cluster/programs.ts'
+import { SimulatedNodes } from './cluster/simulated-nodes.ts'
+import { whyBusy } from './cluster/why-busy.ts'
+import { drivenClient } from './time/driven-client.ts'
+import type { TestTime } from './time/test-time.ts'
+import { virtualTime } from './time/virtual-time.ts'
+
+export type { SimulatedNodeOptions } from '#/simulated-nodes.ts'
+export type { Manifests } from './cluster/manifests.ts'
+export type { Program, ProgramContext, RunningProgram } from './cluster/programs.ts'
+
+export interface ClusterOptions {
+  /** How many nodes, or what they are like. None when absent. */
+  readonly nodes?: number | readonly SimulatedNodeOptions[]
+  /** `virtual` when absent. */
+  readonly clock?: 'virtual' | 'real'
+  /** `memory` when absent. The embedded store is in a folder that goes away with the cluster; it needs a real clock. */
+  readonly store?: 'memory' | 'embedded'
+  /** What everything random comes from, with a virtual clock. */
+  readonly seed?: number
+}
+
+export interface ClusterClock {
+  /** Milliseconds since 1970, as the cluster has them. */
+  now(): number
+  /** Lets so much time pass: milliseconds, or as `90s`, `5m`, `1h30m`. */
+  advance(time: number | string): Promise<void>
+}
+
+export interface ClusterUser {
+  readonly username: string
+  /** Beside `system:authenticated`. */
+  readonly groups?: readonly string[]
+}
+
+export interface SettleOptions {
+  /** In the cluster's time. An hour when absent, or a minute with a real clock. */
+  readonly within?: number | string
+}
+
+const administrator: ClusterUser = { username: 'kubernetes-admin', groups: ['system:masters'] }
+
+/** As server-side apply knows whoever gives manifests to `apply`. */
+const fieldManager = 'k8ts-testing'
+
+export class Cluster implements AsyncDisposable {
+  /** An administrator's. */
+  readonly client: Client
+  readonly clock: ClusterClock
+  /** The cluster's clock, timers and random numbers, for whatever is to live in its time. */
+  readonly platform: Platform
+  readonly #time: TestTime
+  readonly #server: ApiServer
+  readonly #activity: Activity
+  readonly #controlPlane: ControlPlane
+  readonly #nodes: SimulatedNodes
+  readonly #programs = new Programs()
+  readonly #belongings: Belongings
+  #stopped: Promise<void> | undefined
+
+  private constructor(time: TestTime, server: ApiServer, belongings: Belongings) {
+    const { platform } = time
+    this.platform = platform
+    this.#time = time
+    this.#server = server
+    this.#belongings = belongings
+    this.#activity = new Activity({ handle: server.handle, clock: platform.clock })
+    this.#controlPlane = new ControlPlane({ platform, server: this.#activity, controllers: controllersOf() })
+    this.#nodes = new SimulatedNodes(this.#controlPlane)
+    this.client = this.clientAs(administrator)
+    this.clock = {
+      now: () => platform.clock.now(),
+      advance: async length => {
+        await time.advance(milliseconds(length))
+        this.#programs.throwFailure()
+      },
+    }
+  }
+
+  /** Resolves when the API answers and every node is ready. */
+  static async start(options: ClusterOptions = {}): Promise<Cluster> {
+    const { nodes = 0, clock = 'virtual', store: kind = 'memory', seed = 1 } = options
+    refuseOthers('clock', clock, ['virtual', 'real'])
+    refuseOthers('store', kind, ['memory', 'embedded'])
+    if (kind === 'embedded' && clock === 'virtual') {
+      throw new TypeError("store 'embedded' needs clock 'real': virtual time cannot wait for a disk")
+    }
+    const time = clock === 'virtual' ? virtualTime(seed) : await loadRealTime()
+    const belongings = new Belongings(time)
+    try {
+      const store = await time.drive(belongings.openStore(kind))
+      const server = await time.drive(startServer(time.platform, store))
+      belongings.started.defer(() => server.stop())
+      const cluster = new Cluster(time, server, belongings)
+      await cluster.#start(typeof nodes === 'number' ? Array.from({ length: nodes }, () => ({})) : nodes)
+      return cluster
+    } catch (error) {
+      await belongings.stop()
+      throw error
+    }
+  }
+
+  /** A client with the rights of somebody else. */
+  clientAs({ username, groups }: ClusterUser): Client {
+    return drivenClient(this.#controlPlane.clientAs(username, groups), this.#time)
+  }
+
+  /**
+   * A kubeconfig for clients of any kind: the path of a file that lasts as long as the cluster. With the first call the
+   * API server begins to listen, at a port of this machine that nobody else can reach. Needs a real clock.
+   */
+  kubeconfig(): Promise<string> {
+    return this.#belongings.kubeconfig(this.#activity.handle)
+  }
+
+  /** Server-side apply of manifests by an administrator, in the order in which they come. Gives what they became. */
+  async apply(manifests: Manifests): Promise<readonly KubernetesObject[]> {
+    const applied: KubernetesObject[] = []
+    for (const { resource, object } of readManifests(manifests, this.#server.scheme)) {
+      applied.push(await this.client.apply(resource, object, { fieldManager, force: true }))
+    }
+    return applied
+  }
+
+  /**
+   * Makes a program of the test, such as the controller that is to be tested, a part of the cluster: it lives when the
+   * cluster lives and ends with it. When it fails, the next `settle`, `advance` or `stop` fails with its error.
+   */
+  run(program: Program, user: ClusterUser = administrator): RunningProgram {
+    const client = this.#controlPlane.clientAs(user.username, user.groups)
+    const running = this.#programs.start(program, { client, platform: this.platform })
+    const stop = (): Promise<void> => this.#time.drive(running.stop())
+    return { stop, [Symbol.asyncDispose]: stop }
+  }
+
+  /** A node comes; one that was stopped comes back, as it was, when its name is given. Gives its name. */
+  startNode(options: SimulatedNodeOptions = {}): string {
+    return this.#nodes.start(options)
+  }
+
+  /** A node falls silent, as if its machine had lost power. */
+  async stopNode(name: string): Promise<void> {
+    await this.#time.drive(this.#nodes.stop(name))
+  }
+
+  /**
+   * Runs until nothing is left to do: nobody writes anything for a while (a second, or 0.2 s with a real clock), and no
+   * controller, scheduler or node has work waiting. What waits for a time to come, such as the next start of a CronJob,
+   * is not waited for. Throws when that takes too long, and says who is at work on what.
+   */
+  async settle({ within }: SettleOptions = {}): Promise<void> {
+    const withinMs = within === undefined ? this.#time.settleMsUsual : milliseconds(within)
+    this.#activity.startCounting()
+    const isAtRest = (): boolean => this.#activity.isQuiet() && this.#controlPlane.isIdle
+    const isSettled = await this.#time.settle(isAtRest, withinMs).finally(() => this.#activity.stopCounting())
+    this.#programs.throwFailure()
+    if (!isSettled || this.#activity.runaway !== undefined) {
+      throw new Error(whyBusy({ withinMs, activity: this.#activity, busy: this.#controlPlane.busy() }))
+    }
+  }
+
+  /** Resolves when nothing of the cluster is left. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#belongings.stop()
+    return this.#stopped
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  async #start(nodes: readonly SimulatedNodeOptions[]): Promise<void> {
+    this.#belongings.started.defer(() => this.#controlPlane.stop())
+    this.#belongings.started.defer(async () => {
+      await this.#programs.stop()
+      this.#programs.throwFailure()
+    })
+    this.#controlPlane.start()
+    for (const node of nodes) this.startNode(node)
+    await this.settle()
+  }
+}
+
+async function loadRealTime(): Promise<TestTime> {
+  const { realTime } = await import('./time/real-time.ts')
+  return realTime()
+}
+
+async function startServer(platform: Platform, store: Store): Promise<ApiServer> {
+  const admission = await readAdmission(platform.files, {
+    enable: ['NodeRestriction'],
+    disable: ['ServiceAccount'],
+  })
+  return ApiServer.start({ platform, store, admission, build: { version: '0.0.0' } })
+}
+
+/** Who writes JavaScript is told by nobody else. */
+function refuseOthers(name: string, value: string, allowed: readonly string[]): void {
+  if (allowed.includes(value)) return
+  throw new TypeError(`${name} must be '${allowed.join("' or '")}', not '${value}'`)
+}
+
+function milliseconds(time: number | string): number {
+  const ms = typeof time === 'number' ? time : tryParseDurationMs(time)
+  if (ms === undefined || !(ms >= 0)) throw new TypeError(`not a length of time: ${time}`)
+  return ms
+}

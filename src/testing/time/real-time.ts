@@ -1,0 +1,28 @@
+import { nodePlatform } from '#/platform/node.ts'
+import type { TestTime } from './test-time.ts'
+
+/** How often is looked, and for how long nothing must have happened. */
+const stepMs = 10
+const quietMs = 200
+
+export function realTime(): TestTime {
+  const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
+  const { clock } = platform
+  return {
+    platform,
+    isReal: true,
+    settleMsUsual: 60_000,
+    drive: promise => promise,
+    advance: ms => clock.sleep(ms),
+    settle: async (isAtRest, withinMs) => {
+      const startedMs = clock.monotonicMs()
+      let busyMs = startedMs
+      while (clock.monotonicMs() - busyMs < quietMs) {
+        if (clock.monotonicMs() - startedMs > withinMs) return false
+        await clock.sleep(stepMs)
+        if (!isAtRest()) busyMs = clock.monotonicMs()
+      }
+      return true
+    },
+  }
+}

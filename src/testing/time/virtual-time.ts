@@ -1,0 +1,66 @@
+import { Simulation } from '#/platform/simulated.ts'
+import type { TestTime } from './test-time.ts'
+
+/** How often is looked, and for how long nothing must have happened: virtual milliseconds. */
+const stepMs = 100
+const quietMs = 1_000
+
+/**
+ * A simulation runs in one piece, but calls of a test overlap: the first starts it, it goes on until none is left, and
+ * whoever wants time to pass waits for that.
+ */
+export function virtualTime(seed: number): TestTime {
+  const simulation = new Simulation({ seed })
+  const open = new Set<Promise<unknown>>()
+  let turn: Promise<unknown> = Promise.resolve()
+  let driving: Promise<void> | undefined
+  const inTurn = <T>(run: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(run)
+    turn = mine.catch(() => undefined)
+    return mine
+  }
+  const driveAll = async (): Promise<void> => {
+    driving = undefined
+    while (open.size > 0) await simulation.run(Promise.race(open))
+  }
+  return {
+    platform: simulation.host('cluster'),
+    isReal: false,
+    settleMsUsual: 3_600_000,
+    drive: async promise => {
+      const caller = new Error('called')
+      const settled = promise.then(
+        () => void open.delete(settled),
+        () => void open.delete(settled),
+      )
+      open.add(settled)
+      driving ??= inTurn(driveAll)
+      // Somebody else's turn may bring the answer, and who asked may be what that turn waits for. When the simulation
+      // itself fails there is no answer.
+      try {
+        return await Promise.race([promise, driving.then(() => promise)])
+      } catch (error) {
+        throw withCaller(error, caller)
+      }
+    },
+    advance: ms => inTurn(() => simulation.advance(ms)),
+    settle: (isAtRest, withinMs) => {
+      return inTurn(async () => {
+        for (let quiet = 0, passed = 0; quiet < quietMs; passed += stepMs) {
+          if (passed > withinMs) return false
+          await simulation.advance(stepMs)
+          quiet = isAtRest() ? quiet + stepMs : 0
+        }
+        return true
+      })
+    },
+  }
+}
+
+/** An error that comes out of the simulation does not know whose call it answers: a test that fails must say where. */
+function withCaller(error: unknown, { stack = '' }: Error): unknown {
+  if (!(error instanceof Error)) return error
+  const ownLines = 2
+  error.stack = [error.stack, ...stack.split('\n').slice(1 + ownLines)].join('\n')
+  return error
+}

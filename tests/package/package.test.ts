@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, test } from 'node:test'
+import { promisify } from 'node:util'
+import { codeBlocks } from './code-blocks.ts'
+
+/**
+ * The package as strangers have it: packed, unpacked below `node_modules` of a project of theirs, and used as
+ * docs/testing.md says. Nothing is downloaded: what it depends on is linked.
+ */
+const root = join(import.meta.dirname, '../..')
+const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest
+const folder = await mkdtemp(join(tmpdir(), 'k8ts-package-'))
+after(() => rm(folder, { recursive: true }))
+const project = join(folder, 'project')
+const installed = join(project, 'node_modules/k8ts')
+const examples = codeBlocks(await readFile(join(root, 'docs/testing.md'), 'utf8'))
+const packed = await pack()
+await install()
+
+test('the package has JavaScript and declarations, and no sources or tests', () => {
+  assert.match(manifest.scripts['prepack'] ?? '', /tools\/build-package\.ts$/)
+  for (const path of ['package.json', 'k8ts', 'dist/testing/testing.js', 'dist/testing/testing.d.ts']) {
+    assert.ok(packed.includes(path), path)
+  }
+  const strange = packed.filter(path =>
+    /(?<!\.d)\.ts$|\.test\.|\/testdata\/|^(?:src|tools|tests)\//.test(path),
+  )
+  assert.deepEqual(strange, [])
+})
+
+test('every entry of the package can be imported, and its types are sound', async () => {
+  const names = Object.keys(manifest.exports).filter(name => !/\*|json$/.test(name))
+  const modules = [
+    ...names.map(name => name.replace('.', 'k8ts')),
+    'k8ts/api/core/v1',
+    'k8ts/api/autoscaling/v2',
+    'k8ts/api/meta/v1',
+  ]
+  assert.ok(modules.length > 8)
+  const lines = modules.map((name, index) => `export * as entry${index} from '${name}'\n`)
+  await writeFile(join(project, 'entries.ts'), lines.join(''))
+  await run('node', ['entries.ts'])
+  await checkTypes(['entries.ts'], { skipLibCheck: false })
+})
+
+test('the examples of the documentation are sound TypeScript', async () => {
+  assert.ok(examples.size >= 8)
+  // The declarations of other packages are not ours to check.
+  await checkTypes([...examples.keys()], { skipLibCheck: true })
+})
+
+test('the examples of the documentation pass', async () => {
+  const tests = [...examples.keys()].filter(name => name.endsWith('.test.ts'))
+  const output = await run('node', ['--test', '--test-isolation=none', '--test-reporter=tap', ...tests])
+  const passed = Number(/^# pass (\d+)$/m.exec(output)?.[1])
+  assert.ok(passed >= tests.length, output)
+  assert.match(output, /^# fail 0$/m)
+})
+
+test('the program runs', async () => {
+  assert.match(await run(join(installed, 'k8ts'), ['version']), /^k8ts \d+\.\d+\.\d+ /)
+})
+
+interface Manifest {
+  readonly scripts: Readonly<Record<string, string>>
+  readonly exports: Readonly<Record<string, unknown>>
+  readonly dependencies: Readonly<Record<string, string>>
+}
+
+/** Gives the paths of what is in the package. */
+async function pack(): Promise<readonly string[]> {
+  await mkdir(project)
+  await run('node', ['tools/build-package.ts'], root)
+  const output = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], root)
+  const [{ filename, files } = { filename: '', files: [] }] = Object.values(JSON.parse(output)) as {
+    readonly filename: string
+    readonly files: readonly { readonly path: string }[]
+  }[]
+  await mkdir(installed, { recursive: true })
+  await run('tar', ['-xzf', join(folder, filename), '--strip-components=1', '-C', installed])
+  return files.map(({ path }) => path)
+}
+
+async function install(): Promise<void> {
+  const others = ['@kubernetes/client-node', '@types/node']
+  for (const name of [...Object.keys(manifest.dependencies), ...others]) {
+    const link = join(project, 'node_modules', name)
+    await mkdir(dirname(link), { recursive: true })
+    await symlink(join(root, 'node_modules', name), link)
+  }
+  await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'project', type: 'module' }))
+  for (const [name, code] of examples) await writeFile(join(project, name), code)
+  assert.ok((await readdir(project)).length > examples.size)
+}
+
+async function checkTypes(
+  files: readonly string[],
+  options: { readonly skipLibCheck: boolean },
+): Promise<void> {
+  const compilerOptions = {
+    target: 'esnext',
+    lib: ['esnext'],
+    module: 'nodenext',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    allowImportingTsExtensions: true,
+    noEmit: true,
+    types: ['node'],
+    ...options,
+  }
+  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
+  await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'])
+}
+
+/** Runs a program and gives what it prints. Says all of it when it fails. */
+async function run(program: string, parameters: readonly string[], cwd = project): Promise<string> {
+  const { NODE_TEST_CONTEXT: _context, ...environment } = process.env
+  const path = `${dirname(process.execPath)}:${environment['PATH']}`
+  try {
+    const env = { ...environment, PATH: path }
+    const { stdout } = await promisify(execFile)(program, parameters, { cwd, env, maxBuffer: 2 ** 26 })
+    return stdout
+  } catch (error) {
+    const { stdout, stderr } = error as { readonly stdout?: string; readonly stderr?: string }
+    assert.fail(`${program} ${parameters.join(' ')} failed\n${stdout}\n${stderr}`)
+  }
+}
