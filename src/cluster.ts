@@ -1,6 +1,6 @@
 /**
  * A cluster in one process: the composition root, and the only file that knows every component. State is in
- * one folder; the process may be killed at any moment and started again on it. Nodes are not part of it yet.
+ * one folder; the process may be killed at any moment and started again on it. Its nodes are simulated, or none.
  */
 import { join } from 'node:path'
 import { nthAddress, parseCidr } from '#/api/cidr.ts'
@@ -27,6 +27,7 @@ import {
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
 import { readCallers, readRemote } from '#/client/remote.ts'
+import { ensureDefaultStorageClass } from '#/controllers/default-storage-class.ts'
 import { ensureAdminKubeconfig } from '#/kubeadm/admin-kubeconfig.ts'
 import { ensureClusterCertificates, type ClusterCertificates } from '#/kubeadm/certificates.ts'
 import { administrator, userOf } from '#/kubeadm/identities.ts'
@@ -37,10 +38,16 @@ import type { ServeHttp } from '#/platform/http.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
+import type { SchedulerConfiguration } from '#/scheduler/configuration.ts'
 import type { Store } from '#/store/store.ts'
+import { ControlPlane } from './control-plane.ts'
+import { clusterControllers } from '#/cluster/cluster-controllers.ts'
 import { lockFolder } from '#/cluster/lock-folder.ts'
+import { nodesAreReady } from '#/cluster/nodes-are-ready.ts'
+import { readScheduler, type SchedulerFiles } from '#/cluster/read-scheduler.ts'
 import { describeStore, openStore, type StoreChoice } from '#/cluster/store-choice.ts'
 import { authenticationOf, clientAuthorities, serviceAccountIssuer, tlsOf } from '#/cluster/trust.ts'
+import { simulatedNode } from './simulated-nodes.ts'
 
 export type { StoreChoice } from '#/cluster/store-choice.ts'
 
@@ -56,6 +63,8 @@ export interface ClusterOptions {
   readonly store: StoreChoice
   /** What is wanted otherwise than it is by itself. */
   readonly apiServer?: ApiServerFlags
+  /** What runs beside the API server; nothing when absent. */
+  readonly controlPlane?: ControlPlaneChoice
   readonly build: ApiServerOptions['build']
   /** Called with what has been done, as it is done. */
   readonly onProgress: (text: string) => void
@@ -63,10 +72,19 @@ export interface ClusterOptions {
   readonly signal?: AbortSignal
 }
 
+export interface ControlPlaneChoice extends SchedulerFiles {
+  /** CIDRs, ranges `a-b` or single addresses for services of type LoadBalancer. */
+  readonly loadBalancerAddresses?: readonly string[]
+  /** How many nodes that only seem to run pods. */
+  readonly simulatedNodes: number
+}
+
 /** What the cluster needs of the machine beside the platform. */
 export interface ClusterMachine {
   readonly serveHttp: ServeHttp
   readonly connectHttp: HttpConnect
+  /** Loads a module that somebody else wrote. */
+  readonly importModule: (specifier: string) => Promise<unknown>
   readonly loadGrpc: () => Promise<GrpcConnect>
   readonly crypto: Crypto
   readonly usage: () => ProcessUsage
@@ -83,6 +101,7 @@ export class Cluster implements AsyncDisposable {
   readonly #started = new AsyncDisposableStack()
   #server: Server | undefined
   #apiServer: ApiServer | undefined
+  #controlPlane: ControlPlane | undefined
 
   private constructor(options: ClusterOptions) {
     const { clock, log } = options.platform
@@ -129,6 +148,7 @@ export class Cluster implements AsyncDisposable {
   async #start(): Promise<void> {
     const { platform, folder, onProgress } = this.#options
     const settings = await this.#readSettings()
+    const scheduler = await this.#readScheduler()
     await platform.files.makeFolder(folder, { mode: 0o700 })
     this.#started.use(await lockFolder(platform, folder))
     const certificates = await this.#ensureCertificates(settings)
@@ -142,6 +162,7 @@ export class Cluster implements AsyncDisposable {
     onProgress(`the store is ${describeStore(this.#options.store)}`)
     await this.#startApiServer({ store: opened.store, settings, certificates, audit })
     this.#keepEncryption(opened, settings)
+    await this.#startControlPlane({ certificates, settings, scheduler })
     void this.#keepCertificates(certificates, settings)
   }
 
@@ -182,6 +203,7 @@ export class Cluster implements AsyncDisposable {
       certificates: { authorities: clientAuthorities(certificates, settings) },
       ...(audit && { audit }),
       authorizer: () => this.#apiServer?.authorizer,
+      debug: path => this.#controlPlane?.decisionOn(schedulingPath.exec(path)?.[1] ?? ''),
       server: () => this.#apiServer?.handle,
     })
     this.#health.add({
@@ -273,7 +295,40 @@ export class Cluster implements AsyncDisposable {
     })
     this.#apiServer = apiServer
     this.#started.defer(() => apiServer.stop())
-    await ensureRoleBindings(this.#clientOf('k8ts'))
+    await ensureRoleBindings(this.#clientOf('k8ts'), platform.log)
+  }
+
+  /** Resolves when every node is ready. */
+  async #startControlPlane({ certificates, settings, scheduler }: ControlPlaneParts): Promise<void> {
+    const { platform, machine, controlPlane: choice, onProgress } = this.#options
+    if (choice === undefined) return
+    const server = this.#apiServer!
+    const client = this.#clientOf('k8ts')
+    await ensureDefaultStorageClass(client)
+    const controllers = clusterControllers({
+      platform,
+      certificates,
+      crypto: machine.crypto,
+      serviceCidrs: settings.serviceCidrs ?? [],
+      loadBalancerAddresses: choice.loadBalancerAddresses ?? [],
+      resources: () => server.scheme.resources(),
+    })
+    const controlPlane = new ControlPlane({ platform, server, controllers, ...(scheduler && { scheduler }) })
+    this.#controlPlane = controlPlane
+    this.#started.defer(() => controlPlane.stop())
+    controlPlane.start()
+    onProgress(`controllers and scheduler run`)
+    if (choice.simulatedNodes === 0) return
+    for (let number = 0; number < choice.simulatedNodes; number++)
+      controlPlane.startNode(simulatedNode(number))
+    await nodesAreReady(client, choice.simulatedNodes, this.#stopping.signal)
+    onProgress(`${choice.simulatedNodes} simulated nodes are ready`)
+  }
+
+  async #readScheduler(): Promise<SchedulerConfiguration | undefined> {
+    const { platform, machine, controlPlane = {} } = this.#options
+    const scheduler = await readScheduler(controlPlane, { platform, ...machine })
+    return scheduler && this.#started.use(scheduler)
   }
 
   /** Of an administrator in this process. */
@@ -341,14 +396,21 @@ interface ApiServerParts {
   readonly audit: Audit | undefined
 }
 
+interface ControlPlaneParts {
+  readonly certificates: ClusterCertificates
+  readonly settings: ApiServerSettings
+  readonly scheduler: SchedulerConfiguration | undefined
+}
+
 /** What flags may say otherwise. */
 const defaults = {
   serviceAccountIssuer,
   /** Nodes keep to themselves. */
   enabledPlugins: ['NodeRestriction'],
-  /** Pods need no service account as long as there is no controller that makes the default one. */
-  disabledPlugins: ['ServiceAccount'],
 }
+
+/** `/debug/scheduling/NAMESPACE/POD` */
+const schedulingPath = /^\/debug\/scheduling\/([^/]+\/[^/]+)$/
 
 function noKeyService(): never {
   throw new Error('a key made by the cluster needs no key service')

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { runCommandLine, type CommandTable } from '#/command-line/command-line.ts'
 
 const commands: CommandTable = {
+  apiserver: { summary: 'Run an API server by itself', load: () => import('#/commands/apiserver.ts') },
+  trace: { summary: 'Show what happened, and why', load: () => import('#/commands/trace.ts') },
   up: { summary: 'Run a cluster on this machine', load: () => import('#/commands/up.ts') },
   version: { summary: 'Show the version', load: () => import('#/commands/version.ts') },
 }

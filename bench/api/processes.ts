@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { parseYaml } from '#/api/yaml.ts'
 import type { Target } from './load.ts'
 
+/** No controller makes the accounts of pods. */
+const withoutAccounts = '--disable-admission-plugins=ServiceAccount'
+
 const root = join(import.meta.dirname, '../..')
 
 export interface Running extends AsyncDisposable {
@@ -16,9 +19,13 @@ export interface Running extends AsyncDisposable {
 
 export async function startApiServer(folder: string): Promise<Running> {
   const started = performance.now()
-  const child = spawn(join(root, 'k8ts'), ['up', '--no-node', '--data-dir', folder, '--port', '0'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    join(root, 'k8ts'),
+    ['apiserver', withoutAccounts, '--data-dir', folder, '--port', '0'],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   await lineOf(child, /ready in/u)
   const startMs = performance.now() - started
   return {

@@ -1,6 +1,6 @@
 /**
- * `k8ts up --no-node` as a child process with a folder of its own, for clients that people have: real sockets,
- * real TLS, real files. It dies with the process that started it, whatever becomes of that.
+ * `k8ts apiserver`, or a whole `k8ts up`, as a child process with a folder of its own, for clients that people have:
+ * real sockets, real TLS, real files. It dies with the process that started it, whatever becomes of that.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,6 +11,9 @@ import { createInterface } from 'node:readline'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
+/** Without controllers nobody makes the accounts of pods. */
+const apiServerAlone = ['apiserver', '--disable-admission-plugins=ServiceAccount']
+
 const program = fileURLToPath(new URL('../../k8ts', import.meta.url))
 
 /** Longer than a start or an end takes on a slow machine; the program promises to end within ten seconds. */
@@ -18,8 +21,8 @@ const startMsMax = 60_000
 const endMsMax = 10_000
 
 /** A cluster for all tests of a file, stopped after the last of them. */
-export async function clusterForFile(): Promise<ChildCluster> {
-  const cluster = await ChildCluster.start()
+export async function clusterForFile(options: ChildClusterOptions = {}): Promise<ChildCluster> {
+  const cluster = await ChildCluster.start(options)
   after(() => cluster[Symbol.asyncDispose]())
   return cluster
 }
@@ -31,6 +34,10 @@ export interface ChildClusterOptions {
   readonly port?: number
   /** As `--store` has it. */
   readonly store?: string
+  /** How many there are beside controllers and a scheduler; when absent, there is nothing but the API server. */
+  readonly simulatedNodes?: number
+  /** Further ones. */
+  readonly flags?: readonly string[]
 }
 
 export class ChildCluster implements AsyncDisposable {
@@ -40,11 +47,13 @@ export class ChildCluster implements AsyncDisposable {
   /** What it has printed so far. */
   #output = ''
 
-  private constructor(folder: string, { folder: given, port = 0, store = 'embedded' }: ChildClusterOptions) {
+  private constructor(folder: string, options: ChildClusterOptions) {
+    const { folder: given, port = 0, store = 'embedded', simulatedNodes, flags: more = [] } = options
     this.folder = folder
     this.#ownsFolder = given === undefined
-    const flags = ['--no-node', '--data-dir', folder, '--port', String(port), '--store', store]
-    const command = ['--pdeathsig', 'KILL', program, 'up', ...flags]
+    const parts = simulatedNodes ? ['up', '--simulated-nodes', String(simulatedNodes)] : apiServerAlone
+    const flags = ['--data-dir', folder, '--port', String(port), '--store', store, ...more]
+    const command = ['--pdeathsig', 'KILL', program, ...parts, ...flags]
     this.#child = spawn('setpriv', command, { stdio: ['ignore', 'pipe', 'pipe'] })
   }
 

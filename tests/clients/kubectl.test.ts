@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { clusterForFile } from './cluster.ts'
+import { performTranscript, stepsOf } from './kubectl/perform-transcript.ts'
 import { kubectlVersion, Session } from './kubectl/session.ts'
-import { firstDifference, parseTranscript, type Step } from './kubectl/transcript.ts'
 
 const transcripts = new URL('kubectl/testdata/', import.meta.url)
 const version = await kubectlVersion()
@@ -12,11 +12,11 @@ const skip = version === undefined && 'kubectl is not installed (Debian package 
 describe('kubectl', { skip, concurrency: 3 }, async () => {
   const cluster = await clusterForFile()
   for (const file of await readdir(transcripts)) {
-    const steps = parseTranscript(await readFile(new URL(file, transcripts), 'utf8'))
-    const known = steps.filter(({ needs }) => needs <= version!)
-    test(`does what ${file} says`, { skip: known.length === 0 && 'kubectl is too old' }, async () => {
+    const transcript = new URL(file, transcripts)
+    const steps = await stepsOf(transcript, version!)
+    test(`does what ${file} says`, { skip: steps.length === 0 && 'kubectl is too old' }, async () => {
       await using session = await Session.start(cluster, file.replace(/\.txt$/, ''))
-      for (const step of known) await check(session, step, file)
+      await performTranscript(session, transcript, steps)
     })
   }
 
@@ -55,12 +55,3 @@ describe('kubectl', { skip, concurrency: 3 }, async () => {
     assert.match((await deletion.next()) ?? '', /^(?:node\/waited-for condition met)?$/)
   })
 })
-
-async function check(session: Session, { line, command, expected }: Step, file: string): Promise<void> {
-  const printed = await session.run(command)
-  const difference = firstDifference(expected, printed)
-  if (difference === undefined) return
-  assert.fail(
-    `${file}:${line}: ${command}\nprints another line than expected: ${difference}\n\nall of it:\n${printed}`,
-  )
-}

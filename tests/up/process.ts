@@ -31,14 +31,14 @@ export interface Answered {
   readonly headers: IncomingMessage['headers']
 }
 
-/** Starts `k8ts up --no-node` with flags, divided by spaces, and waits until it says that it is ready. */
+/** Starts `k8ts apiserver` with flags, divided by spaces, and waits until it says that it is ready. */
 export async function up(
   t: Pick<TestContext, 'after'>,
   folder: string,
   ...flags: readonly string[]
 ): Promise<Running> {
   const words = flags.flatMap(each => each.split(' '))
-  const child = spawn(script, ['up', '--no-node', '--data-dir', folder, '--port', '0', ...words])
+  const child = spawn(script, ['apiserver', '--data-dir', folder, '--port', '0', ...words])
   t.after(() => child.kill('SIGKILL'))
   let output = ''
   child.stderr.on('data', chunk => {

@@ -1,16 +1,19 @@
-/** A shell with kubectl for one test: a namespace, a home and a folder of its own. */
+/** A shell with kubectl and k8ts for one test: a namespace, a home and a folder of its own. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { parse, stringify } from 'yaml'
 import type { ChildCluster } from '../cluster.ts'
 
 /** That of the search path, or any other: `KUBECTL=/opt/kubectl-1.30 npm test -- tests/clients/kubectl`. */
 const kubectl = process.env.KUBECTL ?? 'kubectl'
+
+const k8ts = fileURLToPath(new URL('../../../k8ts', import.meta.url))
 
 /** The minor version of kubectl; undefined when there is none. */
 export async function kubectlVersion(): Promise<number | undefined> {
@@ -48,6 +51,7 @@ export class Session implements AsyncDisposable {
     for (const { context } of kubeconfig.contexts) context.namespace = namespace
     await writeFile(join(folder, 'kubeconfig'), stringify(kubeconfig))
     await mkdir(join(folder, 'bin'))
+    await symlink(k8ts, join(folder, 'bin/k8ts'))
     if (kubectl.includes('/')) await symlink(kubectl, join(folder, 'bin/kubectl'))
     assert.equal(
       await session.run(`kubectl create namespace ${namespace}`),

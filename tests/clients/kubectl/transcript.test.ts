@@ -6,9 +6,11 @@ test('a transcript is commands with what they print', () => {
   const text =
     '# a remark\n$ first\none   two\n\n# needs 1.27\n$ second <<END\n> a\n>\n>  b\n> END\n[exit 1]\n'
   assert.deepEqual(parseTranscript(text), [
-    { line: 2, command: 'first', expected: ['one two'], needs: 0 },
-    { line: 6, command: 'second <<END\na\n\n b\nEND', expected: ['[exit 1]'], needs: 27 },
+    { line: 2, command: 'first', expected: ['one two'], needs: 0, isEventual: false },
+    { line: 6, command: 'second <<END\na\n\n b\nEND', expected: ['[exit 1]'], needs: 27, isEventual: false },
   ])
+  const eventual = parseTranscript('# eventually\n# a remark\n$ a\n$ b\n').map(step => step.isEventual)
+  assert.deepEqual(eventual, [true, false])
   const needs = parseTranscript('$ a\n# all need 1.27\n$ b\n# needs 1.30\n$ c\n$ d\n').map(step => step.needs)
   assert.deepEqual(needs, [0, 27, 30, 27])
   assert.throws(() => parseTranscript('one\n$ first\n'), /line 1 is printed by nothing/)

@@ -3,7 +3,8 @@
  * continue it, what follows is what it prints, and `[exit N]` how it ends when that is not well. Within a line
  * `...` stands for any text, on a line of its own for any lines; how many spaces there are does not matter, and
  * empty lines and colours do not. A line with `# ` is a remark; `# needs 1.24` says which version of the program
- * the next command takes, `# all need 1.24` all that follow.
+ * the next command takes, `# all need 1.24` all that follow, and `# eventually` that the next command is to be
+ * repeated until it prints what follows it.
  */
 import { stripVTControlCharacters } from 'node:util'
 
@@ -13,20 +14,26 @@ export interface Step {
   readonly expected: readonly string[]
   /** The minor version of 1.x that knows the command. */
   readonly needs: number
+  /** Whether it may print something else at first. */
+  readonly isEventual: boolean
 }
 
 export function parseTranscript(text: string): readonly Step[] {
-  const steps: { line: number; command: string; expected: string[]; needs: number }[] = []
+  const steps: (Step & { command: string; expected: string[] })[] = []
   let allNeed = 0
   let needs = 0
+  let isEventual = false
   for (const [index, line] of text.split('\n').entries()) {
     const last = steps.at(-1)
     if (line.startsWith('# ')) {
       allNeed = Number(/^# all need 1\.(\d+)/.exec(line)?.[1] ?? allNeed)
       needs = Number(/^# needs 1\.(\d+)/.exec(line)?.[1] ?? needs)
+      isEventual ||= line === '# eventually'
     } else if (line.startsWith('$ ')) {
-      steps.push({ line: index + 1, command: line.slice(2), expected: [], needs: Math.max(needs, allNeed) })
+      const command = line.slice(2)
+      steps.push({ line: index + 1, command, expected: [], needs: Math.max(needs, allNeed), isEventual })
       needs = 0
+      isEventual = false
     } else if (line.startsWith('> ') || line === '>') {
       if (last === undefined) throw new Error(`line ${index + 1} continues nothing`)
       last.command += `\n${line.slice(2)}`

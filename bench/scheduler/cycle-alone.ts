@@ -1,0 +1,90 @@
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { ApiServer } from '#/apiserver/api-server.ts'
+import { clientOf } from '#/client/client.ts'
+import { inProcessTransport } from '#/client/in-process.ts'
+import { Informers } from '#/client/informers.ts'
+import { nodePlatform } from '#/platform/node.ts'
+import { ClusterCache } from '#/scheduler/cluster-cache.ts'
+import { defaultProfiles } from '#/scheduler/default-profile.ts'
+import { chooseNode, filterNodes, type PlaceWorld } from '#/scheduler/place-pod.ts'
+import { podInfoOf } from '#/scheduler/pod-info.ts'
+import type { Profile } from '#/scheduler/profile.ts'
+import { MemoryStore } from '#/store/memory.ts'
+import { nodeNumber, type Workload } from './workloads.ts'
+
+/** Filter and score only, on a cache that is told of each pod as if it had been bound. */
+export async function placeAlone(workload: Workload, nodeCount: number, podCount: number): Promise<number> {
+  const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
+  await using store = await MemoryStore.open({ platform })
+  const server = await ApiServer.start({ platform, store, build: { version: '0.0.0' } })
+  const user = { username: 'system:kube-scheduler', groups: ['system:authenticated'] }
+  const transport = inProcessTransport({ handle: server.handle, user })
+  const client = clientOf({ platform, transport, userAgent: 'bench' })
+  const informers = new Informers({ platform, client })
+  const cache = new ClusterCache()
+  const [profile] = defaultProfiles({
+    platform,
+    client,
+    informer: resource => informers.of(resource),
+    snapshot: () => cache.snapshot(),
+    reconsider: () => undefined,
+  })
+  const stopping = new AbortController()
+  const running = informers.run(stopping.signal)
+  await informers.waitForSync(stopping.signal)
+  fill(cache, workload, nodeCount)
+  const world = { profile: profile!, cache, random: platform.random }
+  const started = process.cpuUsage()
+  let startAt = 0
+  for (let index = 0; index < podCount; index++) {
+    startAt = (startAt + (await placeOne(workload.podOf(index, nodeCount), startAt, world))) % nodeCount
+  }
+  const { user: userUs, system } = process.cpuUsage(started)
+  stopping.abort()
+  await running
+  await server.stop()
+  return (userUs + system) / 1_000 / podCount
+}
+
+function fill(cache: ClusterCache, { onEachNode = [] }: Workload, nodeCount: number): void {
+  for (let index = 0; index < nodeCount; index++) {
+    const node = nodeNumber(index)
+    cache.setNode(node)
+    for (const pod of onEachNode) {
+      const uid = `${pod.metadata?.name}-${index}`
+      cache.assume(podInfoOf({ ...pod, metadata: { ...pod.metadata, uid, name: uid } }), `node-${index}`)
+    }
+  }
+}
+
+/** How many nodes were looked at. */
+async function placeOne(
+  made: Pod,
+  startAt: number,
+  {
+    profile,
+    cache,
+    random,
+  }: { readonly profile: Profile; readonly cache: ClusterCache; readonly random: PlaceWorld['random'] },
+): Promise<number> {
+  const pod = podInfoOf({ ...made, metadata: { ...made.metadata, uid: made.metadata?.name ?? '' } })
+  const place: PlaceWorld = {
+    pod,
+    profile,
+    random,
+    startAt,
+    cycle: {},
+    snapshot: cache.snapshot(),
+    nominated: () => [],
+  }
+  const filtered = filterNodes(place)
+  if (filtered.feasible.length > 0) {
+    cache.assume(pod, chooseNode(place, filtered.feasible).node)
+    return filtered.looked
+  }
+  const room = await profile.makeRoom(pod, filtered)
+  if (room === undefined || !('node' in room)) throw new Error(`no room for ${pod.key}`)
+  for (const victim of filtered.snapshot.get(room.node)!.pods) cache.removePod(victim.pod)
+  cache.assume(pod, room.node)
+  return filtered.looked
+}

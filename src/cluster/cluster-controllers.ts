@@ -1,0 +1,46 @@
+/** The controllers of a cluster in one process, with the keys and certificates that they need. */
+import { createPrivateKey } from 'node:crypto'
+import { keyIdOf } from '#/base/json-web-key.ts'
+import { signToken } from '#/base/json-web-token.ts'
+import type { Resource } from '#/api/resource.ts'
+import { checkPolicyTypes } from '#/cel/check-policy-types.ts'
+import { annotatedUsage } from '#/controllers/annotated-usage.ts'
+import type { Controller } from '#/controllers/controller.ts'
+import { controllersOf } from '#/controllers/controllers.ts'
+import { hostPathProvisioner } from '#/controllers/host-path-provisioner.ts'
+import type { ClusterCertificates } from '#/kubeadm/certificates.ts'
+import { requestSigner } from '#/kubeadm/request-signer.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { simulatedPodCidr } from '#/simulated-nodes.ts'
+
+export interface ClusterControllersOptions {
+  readonly platform: Platform
+  readonly crypto: Crypto
+  readonly certificates: ClusterCertificates
+  readonly serviceCidrs: readonly string[]
+  /** Addresses for services of type LoadBalancer; such services wait without any. */
+  readonly loadBalancerAddresses: readonly string[]
+  /** All that are served now. */
+  readonly resources: () => readonly Resource[]
+}
+
+/** Nodes are simulated: their volumes are nowhere, and what pods use is what they say that they use. */
+export function clusterControllers(options: ClusterControllersOptions): readonly Controller[] {
+  const { platform, crypto, certificates, serviceCidrs, loadBalancerAddresses, resources } = options
+  const { authority, serviceAccounts } = certificates
+  const privateKey = createPrivateKey(serviceAccounts.privateKey)
+  const keyId = keyIdOf(privateKey)
+  return controllersOf({
+    authority: authority.cert,
+    ...(authority.key !== undefined && {
+      signCertificate: requestSigner({ platform, crypto }, { cert: authority.cert, key: authority.key }),
+    }),
+    signToken: claims => signToken(claims, { privateKey, keyId }),
+    checkPolicyTypes: policy => checkPolicyTypes(policy, resources()),
+    clusterCidrs: [simulatedPodCidr],
+    serviceCidrs,
+    ...(loadBalancerAddresses.length > 0 && { loadBalancerAddresses }),
+    provisioners: [hostPathProvisioner({ removeFolder: () => Promise.resolve() })],
+    metrics: annotatedUsage,
+  })
+}

@@ -1,0 +1,51 @@
+/** What files say of the scheduler, and in whose name complaints about them are made: that of the flag. */
+import { dirname } from 'node:path'
+import { UsageError } from '#/base/flags.ts'
+import {
+  readSchedulerConfiguration,
+  readSchedulerPolicy,
+  type ConfigurationContext,
+  type SchedulerConfiguration,
+} from '#/scheduler/configuration.ts'
+
+/** Files with the scheduler's configuration, of today's form or of the one that it had once. */
+export interface SchedulerFiles {
+  readonly schedulerConfig?: string
+  readonly policyConfigFile?: string
+}
+
+/** Undefined when no file says anything. Throws UsageError, as do the profiles when they are made. */
+export async function readScheduler(
+  { schedulerConfig, policyConfigFile }: SchedulerFiles,
+  context: Omit<ConfigurationContext, 'folder'>,
+): Promise<SchedulerConfiguration | undefined> {
+  const path = schedulerConfig ?? policyConfigFile
+  if (path === undefined) return undefined
+  const isPolicy = schedulerConfig === undefined
+  const complaint = (cause: unknown): UsageError => {
+    const flag = isPolicy ? '--policy-config-file' : '--scheduler-config'
+    return new UsageError(`${flag} ${path}: ${whyNot(cause)}`, { cause })
+  }
+  try {
+    const text = Buffer.from(await context.platform.files.read(path)).toString()
+    const read = isPolicy ? readSchedulerPolicy : readSchedulerConfiguration
+    const configuration = await read(text, { ...context, folder: dirname(path) })
+    return { ...configuration, profiles: parts => orComplain(() => configuration.profiles(parts), complaint) }
+  } catch (cause) {
+    throw complaint(cause)
+  }
+}
+
+function orComplain<T>(make: () => T, complaint: (cause: unknown) => Error): T {
+  try {
+    return make()
+  } catch (cause) {
+    throw complaint(cause)
+  }
+}
+
+function whyNot(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause)
+  if ('code' in cause && cause.code === 'ENOENT') return 'there is no such file'
+  return cause.message.trim().replaceAll(/\s*\n\s*/g, '; ')
+}

@@ -1,0 +1,99 @@
+/** What the commands share that run a cluster, or its API server alone, in this process. */
+import { once } from 'node:events'
+import { join, resolve } from 'node:path'
+import { parseIp } from '#/api/ip.ts'
+import type { apiServerFlags } from '#/apiserver/flags.ts'
+import { oneValue, type FlagValues } from '#/base/flags.ts'
+import type { Cluster, ControlPlaneChoice, StoreChoice } from '#/cluster.ts'
+import type { Terminal } from '#/command-line/command.ts'
+import {
+  connectHttp,
+  homeFolder,
+  importModule,
+  loadGrpc,
+  machineNames,
+  nodeCrypto,
+  nodePlatform,
+  processUsage,
+  serveHttp,
+  terminationSignal,
+} from '#/platform/node.ts'
+import manifest from '../../package.json' with { type: 'json' }
+
+/** What every command has that runs an API server. */
+export const clusterFlags = {
+  'data-dir': oneValue('DIR', 'where the state is kept (~/.k8ts)', { parse: resolve, what: 'a folder' }),
+  'bind': oneValue('ADDRESS', 'the address to listen at (127.0.0.1)', {
+    parse: given => (parseIp(given) === undefined ? undefined : given),
+    what: 'an address',
+  }),
+  'port': oneValue('N', 'the port of the API server (6443); 0 picks a free one', {
+    parse: given => (/^\d{1,5}$/.test(given) && Number(given) < 2 ** 16 ? Number(given) : undefined),
+    what: 'a port',
+  }),
+  'store': oneValue('STORE', 'embedded (the default), memory, or etcd://HOST:PORT,HOST:PORT', {
+    parse: parseStore,
+    what: 'embedded, memory or etcd://...',
+  }),
+}
+
+export interface RunClusterOptions {
+  readonly flags: FlagValues<typeof clusterFlags & typeof apiServerFlags>
+  /** What runs beside the API server; nothing when absent. */
+  readonly controlPlane?: ControlPlaneChoice
+}
+
+/** Runs until the process is told to end. */
+export async function runCluster(terminal: Terminal, options: RunClusterOptions): Promise<number> {
+  const { flags, controlPlane } = options
+  const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
+  const { clock } = platform
+  const startedMs = clock.monotonicMs()
+  const ended = terminationSignal({ deadlineMs: stopDeadlineMs })
+  let cluster: Cluster
+  try {
+    const { Cluster } = await import('#/cluster.ts')
+    cluster = await Cluster.start({
+      platform,
+      machine: {
+        serveHttp,
+        connectHttp,
+        importModule,
+        loadGrpc,
+        crypto: nodeCrypto(),
+        usage: processUsage,
+        names: machineNames(),
+      },
+      folder: flags['data-dir'] ?? join(homeFolder(), '.k8ts'),
+      host: flags.bind ?? '127.0.0.1',
+      port: flags.port ?? 6443,
+      store: flags.store ?? { type: 'embedded' },
+      apiServer: flags,
+      ...(controlPlane && { controlPlane }),
+      build: { version: manifest.version },
+      onProgress: line => terminal.write(`${line}\n`),
+      signal: ended,
+    })
+  } catch (error) {
+    if (!ended.aborted) throw error
+    return 0
+  }
+  const seconds = ((clock.monotonicMs() - startedMs) / 1_000).toFixed(2)
+  terminal.write(`ready in ${seconds} s: export KUBECONFIG=${cluster.kubeconfig}\n`)
+  if (!ended.aborted) await once(ended, 'abort')
+  terminal.write('stopping\n')
+  await cluster.stop()
+  return 0
+}
+
+/** SIGTERM ends everything within ten seconds, come what may. */
+const stopDeadlineMs = 9_000
+
+function parseStore(given: string): StoreChoice | undefined {
+  if (given === 'embedded' || given === 'memory') return { type: given }
+  const endpoints = /^etcd:\/\/(.+)$/.exec(given)?.[1]?.split(',')
+  if (endpoints === undefined || !endpoints.every(endpoint => endpointForm.test(endpoint))) return undefined
+  return { type: 'etcd', endpoints }
+}
+
+const endpointForm = /^(?:\[[0-9a-f:.]+\]|[\w.-]+):\d{1,5}$/i

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { formatDecision, type PodDecision } from './format-decision.ts'
+
+const time = '2030-01-01T00:00:00.000Z'
+
+function check(decision: Partial<PodDecision>, ...expected: readonly string[]): void {
+  const nothing = { pod: 'shop/web', time, message: 'told', nodes: 0, looked: 0, refused: [], scored: [] }
+  const text = formatDecision({ ...nothing, ...decision })
+  assert.ok(text.endsWith('\n') && !text.endsWith('\n\n'), JSON.stringify(text))
+  assert.deepEqual(text.trimEnd().split('\n'), expected)
+}
+
+const scored = (node: string, scores: Readonly<Record<string, number>>) => {
+  return { node, scores, total: Object.values(scores).reduce((sum, score) => sum + score, 0) }
+}
+
+test('scores are a column for each plugin', () => {
+  check(
+    {
+      node: 'a',
+      nodes: 3,
+      looked: 2,
+      scored: [scored('a', { NodeAffinity: 200, Fit: 9 }), scored('long-name', { Fit: 70, Spread: 1 })],
+    },
+    `pod shop/web at ${time}: placed on a`,
+    'told',
+    '3 nodes, 2 looked at, 2 would do',
+    '',
+    'NODE        TOTAL   NodeAffinity   Fit   Spread',
+    'a           209     200            9     0',
+    'long-name   71      0              70    1',
+  )
+})
+
+test('refusals follow, with all reasons', () => {
+  check(
+    {
+      nodes: 2,
+      looked: 2,
+      refused: [
+        { node: 'a', plugin: 'NodeResourcesFit', reasons: ['Insufficient cpu', 'Insufficient memory'] },
+        { node: 'b', plugin: 'NodePorts', reasons: ['taken'] },
+      ],
+    },
+    `pod shop/web at ${time}: not placed`,
+    'told',
+    '2 nodes, 2 looked at, 0 would do',
+    '',
+    'NODE   REFUSED BY         REASON',
+    'a      NodeResourcesFit   Insufficient cpu, Insufficient memory',
+    'b      NodePorts          taken',
+  )
+})
+
+test('a node that is the only one has no scores, and no nodes no tables', () => {
+  check(
+    { node: 'a', nodes: 1, looked: 1, scored: [scored('a', {})] },
+    `pod shop/web at ${time}: placed on a`,
+    'told',
+    '1 nodes, 1 looked at, 1 would do',
+  )
+  check({}, `pod shop/web at ${time}: not placed`, 'told', '0 nodes, 0 looked at, 0 would do')
+})
+
+test('names that mean something to JavaScript are names', () => {
+  check(
+    { node: 'a', scored: [scored('a', { constructor: 5 }), scored('b', { Fit: 1 })] },
+    `pod shop/web at ${time}: placed on a`,
+    'told',
+    '0 nodes, 0 looked at, 2 would do',
+    '',
+    'NODE   TOTAL   constructor   Fit',
+    'a      5       5             0',
+    'b      1       0             1',
+  )
+})

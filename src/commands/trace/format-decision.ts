@@ -1,0 +1,66 @@
+/** A decision of the scheduler, as `/debug/scheduling` tells of it. */
+export interface PodDecision {
+  readonly pod: string
+  readonly time: string
+  readonly node?: string
+  readonly message: string
+  readonly nodes: number
+  readonly looked: number
+  readonly refused: readonly {
+    readonly node: string
+    readonly plugin: string
+    readonly reasons: readonly string[]
+  }[]
+  readonly scored: readonly {
+    readonly node: string
+    readonly total: number
+    readonly scores: Readonly<Record<string, number>>
+  }[]
+}
+
+/** For people: the best nodes with their scores, then those that would not do with the reasons. */
+export function formatDecision({
+  pod,
+  time,
+  node,
+  message,
+  nodes,
+  looked,
+  refused,
+  scored,
+}: PodDecision): string {
+  const head = [
+    `pod ${pod} at ${time}: ${node === undefined ? 'not placed' : `placed on ${node}`}`,
+    message,
+    `${nodes} nodes, ${looked} looked at, ${scored.length} would do`,
+  ]
+  const plugins = [...new Set(scored.flatMap(({ scores }) => Object.keys(scores)))]
+  const scores = [
+    ['NODE', 'TOTAL', ...plugins],
+    ...scored.map(each => [
+      each.node,
+      String(each.total),
+      ...plugins.map(name => String(Object.hasOwn(each.scores, name) ? each.scores[name] : 0)),
+    ]),
+  ]
+  const refusals = [
+    ['NODE', 'REFUSED BY', 'REASON'],
+    ...refused.map(({ node: name, plugin, reasons }) => [name, plugin, reasons.join(', ')]),
+  ]
+  const tables = [
+    // Where one node alone would do, nobody gives scores.
+    ...(plugins.length > 0 ? ['', ...columns(scores)] : []),
+    ...(refused.length > 0 ? ['', ...columns(refusals)] : []),
+  ]
+  return [...head, ...tables, ''].join('\n')
+}
+
+function columns(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)))
+  return rows.map(row =>
+    row
+      .map((cell, column) => cell.padEnd((widths[column] ?? 0) + 3))
+      .join('')
+      .trimEnd(),
+  )
+}

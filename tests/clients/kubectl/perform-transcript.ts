@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { basename } from 'node:path'
+import type { Session } from './session.ts'
+import { firstDifference, parseTranscript, type Step } from './transcript.ts'
+
+/** What is to be so eventually is so within this time. */
+const eventuallyMsMax = 20_000
+const repeatMs = 50
+
+/** What a transcript says, as far as this version of kubectl knows it. */
+export async function stepsOf(transcript: URL, version: number): Promise<readonly Step[]> {
+  const steps = parseTranscript(await readFile(transcript, 'utf8'))
+  return steps.filter(({ needs }) => needs <= version)
+}
+
+/** Does one step after the other, and fails at the first that prints something else than it should. */
+export async function performTranscript(
+  session: Session,
+  transcript: URL,
+  steps: readonly Step[],
+): Promise<void> {
+  for (const step of steps) await perform(session, step, basename(transcript.pathname))
+}
+
+async function perform(session: Session, step: Step, file: string): Promise<void> {
+  const { line, command, expected, isEventual } = step
+  const untilMs = performance.now() + (isEventual ? eventuallyMsMax : 0)
+  let printed: string
+  let difference: string | undefined
+  while (true) {
+    printed = await session.run(command)
+    difference = firstDifference(expected, printed)
+    if (difference === undefined) return
+    if (performance.now() >= untilMs) break
+    await sleep(repeatMs)
+  }
+  assert.fail(
+    `${file}:${line}: ${command}\nprints another line than expected: ${difference}\n\nall of it:\n${printed}`,
+  )
+}

@@ -1,0 +1,3 @@
+import { performScenarios } from './perform-scenarios.ts'
+
+performScenarios('access')

@@ -1,0 +1,43 @@
+/** Extenders over real sockets. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { connectHttp, nodePlatform } from '#/platform/node.ts'
+import { Extenders } from '#/scheduler/extenders.ts'
+import { podInfoOf } from '#/scheduler/pod-info.ts'
+import { emptySnapshot } from '#/scheduler/snapshot.ts'
+import { podOf } from '#/scheduler/test-cluster.ts'
+
+test('an extender is asked over HTTP, and one that does not answer in time has failed', async t => {
+  const server = createServer((request, response) => {
+    if (request.url === '/slow/filter') return
+    request.resume()
+    request.on('end', () => response.end(JSON.stringify({ NodeNames: ['a'] })))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
+  const filtered = async (prefix: string): Promise<unknown> => {
+    const settings = {
+      urlPrefix: `${origin}/${prefix}`,
+      filterVerb: 'filter',
+      weight: 1,
+      timeoutMs: 200,
+      isNodeCacheCapable: true,
+      managedResources: new Set<string>(),
+      isIgnorable: false,
+    }
+    await using extenders = new Extenders({ platform, connectHttp, extenders: [settings] })
+    const extension = extenders.extension({ snapshot: () => emptySnapshot })!
+    const feasible = [{ name: 'a' }, { name: 'b' }]
+    const left = await extension.filter(podInfoOf(podOf('p')), { feasible, refusals: new Map() } as never)
+    return left.feasible.map(({ name }) => name)
+  }
+  assert.deepEqual(await filtered('quick/'), ['a'])
+  await assert.rejects(filtered('slow'), /no answer within 200 ms/)
+})
