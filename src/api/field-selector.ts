@@ -48,10 +48,17 @@ export const everyField = new FieldSelector([])
 
 /** Throws SelectorError, with Kubernetes' words, when the text is not a selector. */
 export function parseFieldSelector(text: string): FieldSelector {
-  const terms = splitTerms(text)
-    .filter(term => term !== '')
-    .sort()
-  return terms.length === 0 ? everyField : new FieldSelector(terms.map(term => parseTerm(term, text)))
+  const terms = splitTerms(text).filter(term => term !== '')
+  if (terms.length === 0) return everyField
+  // The first term in the order of the text is the one that is complained of.
+  const requirements = terms.sort().map(term => parseTerm(term, text))
+  return new FieldSelector(requirements.length === 1 ? requirements : requirements.sort(byText))
+}
+
+/** Two ways to write one operator are one text. */
+function byText(left: FieldRequirement, right: FieldRequirement): number {
+  const [first, second] = [formatRequirement(left), formatRequirement(right)]
+  return first < second ? -1 : first > second ? 1 : 0
 }
 
 export function escapeFieldValue(value: string): string {
