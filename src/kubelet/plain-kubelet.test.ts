@@ -122,6 +122,35 @@ test('a node that stops and comes back goes on where it was', async () => {
   assert.equal(containerStatuses[0]?.restartCount, 1, 'it ended while the node was away')
 })
 
+test('who was bound while the node was away gets none of the addresses that others have', async () => {
+  await using cluster = await Cluster.start({ nodes: 1 })
+  const { client } = cluster
+  await client.create(pods, podOf())
+  await cluster.settle()
+  await cluster.stopNode('node-1')
+  // It comes first by its name, and is looked at first.
+  const metadata = { namespace: 'default', name: 'a' }
+  await client.create(pods, { ...podOf({ spec: { nodeName: 'node-1' } }), metadata })
+  cluster.startNode({ name: 'node-1' })
+  await cluster.settle()
+  const addresses = (await client.list(pods)).items.map(pod => pod.status?.podIP)
+  assert.equal(new Set(addresses).size, 2, addresses.join(' '))
+})
+
+test('a node that was given up says with its next heartbeat that it is well', async () => {
+  await using cluster = await Cluster.start({ nodes: 1 })
+  const readiness = async (): Promise<string | undefined> => {
+    const { status } = await cluster.client.get(nodes, { name: 'node-1' })
+    return status?.conditions?.find(({ type }) => type === 'Ready')?.status
+  }
+  const conditions = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }]
+  const patch = { type: 'strategic', patch: { status: { conditions } } } as const
+  await cluster.client.patch(nodes, { name: 'node-1', subresource: 'status' }, patch)
+  assert.equal(await readiness(), 'Unknown')
+  await cluster.clock.advance('10s')
+  assert.equal(await readiness(), 'True')
+})
+
 test('pods on the network of the node have its address', async () => {
   await using cluster = await Cluster.start({ nodes: 1 })
   await cluster.client.create(pods, podOf({ spec: { hostNetwork: true } }))

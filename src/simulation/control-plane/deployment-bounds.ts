@@ -1,90 +1,90 @@
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
-import type { Pod } from '#/api/generated/core/v1.ts'
+import { deployments, replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import { scaledValueRoundedDown, scaledValueRoundedUp } from '#/api/int-or-string.ts'
-import { isBeingDeleted, isControlledBy } from '#/api/metadata.ts'
-import { isPodReady } from '#/controllers/pods.ts'
+import { controllerOf, isControlledBy } from '#/api/metadata.ts'
+import type { ApiRequest } from '#/api/transport.ts'
+import type { Informers } from '#/client/informers.ts'
 import { RecentPast } from './staleness.ts'
 import { nameOf, type Changed, type World } from './world.ts'
 
-interface Bounds {
-  readonly podsMax: number
-  readonly availableMin: number
-}
-
-/** No rollout asks for more pods than `maxSurge` allows, nor takes away pods that `maxUnavailable` protects. */
-export class DeploymentBounds {
+/** No rollout asks for more pods than `maxSurge` allows. */
+export class SurgeBounds {
   readonly #world: World
-  /** What each deployment asked for. */
-  readonly #asked = new RecentPast<Bounds>()
-  /** How many of its pods were available. */
-  readonly #available = new RecentPast<{ readonly count: number }>()
+  /** The most that each deployment allowed. */
+  readonly #allowed = new RecentPast<{ readonly podsMax: number }>()
 
   constructor(world: World) {
     this.#world = world
   }
 
   check({ folder, before, after, nowMs }: Changed): readonly string[] {
-    if (folder === 'pods') this.#count(after ?? before, nowMs)
     if (folder === 'deployments' && after) {
-      this.#asked.note(after.metadata?.uid ?? '', nowMs, boundsOf(after))
+      this.#allowed.note(after.metadata?.uid ?? '', nowMs, { podsMax: podsMaxOf(after) })
     }
-    if (folder !== 'replicasets' || after === undefined) return []
-    const [was, is] = [sizeOf(before), sizeOf(after)]
-    const uid = after.metadata?.ownerReferences?.[0]?.uid
-    const owner = this.#world.of('deployments').find(({ metadata }) => metadata?.uid === uid)
-    if (owner === undefined || was === is) return []
-    return is > was ? this.#checkMore(owner, nowMs) : this.#checkFewer(owner, after, nowMs)
+    if (folder !== 'replicasets' || after === undefined || sizeOf(after) <= sizeOf(before)) return []
+    const deployment = this.#world.of('deployments').find(each => isControlledBy(after, each))
+    if (deployment === undefined) return []
+    const sets = this.#world.of('replicasets').filter(set => isControlledBy(set, deployment))
+    const wanted = sets.reduce((sum, set) => sum + sizeOf(set), 0)
+    const allowed = this.#allowed.of(deployment.metadata?.uid ?? '', nowMs).map(({ podsMax }) => podsMax)
+    const most = Math.max(...allowed)
+    if (wanted <= most) return []
+    return [`deployment ${nameOf(deployment)} asks for ${wanted} pods where ${most} are the most`]
   }
+}
 
-  #count(pod: Pod | undefined, nowMs: number): void {
-    const set = this.#world.byUid(pod?.metadata?.ownerReferences?.[0]?.uid ?? '')
-    const uid = set?.metadata?.ownerReferences?.[0]?.uid
-    if (uid !== undefined) this.#available.note(uid, nowMs, { count: this.#availablePods(uid).length })
-  }
+/**
+ * No rollout takes away pods that `maxUnavailable` protects. What replica sets say of their pods may be old, and a
+ * controller can go by nothing else, so this looks at its own view at the moment when it makes a set smaller. When the
+ * whole deployment is made smaller all sets are in proportion, whatever becomes of their pods.
+ */
+export function checkShrinking(request: ApiRequest, informers: Informers): readonly string[] {
+  const [, namespace] = setPath.exec(request.path) ?? []
+  if (request.method !== 'PUT' || namespace === undefined) return []
+  const after = request.body.value as ReplicaSet
+  const deployment = informers.of(deployments).get(`${namespace}/${controllerOf(after)?.name}`)
+  if (deployment === undefined || !isControlledBy(after, deployment)) return []
+  const allSets = informers.of(replicaSets).inNamespace(namespace)
+  const sets = allSets.filter(set => isControlledBy(set, deployment))
+  const before = sets.find(set => set.metadata?.resourceVersion === after.metadata?.resourceVersion)
+  // The server refuses what was meant for an older version.
+  if (before === undefined || sets.some(set => isOfOtherSize(set, deployment))) return []
+  const had = sets.reduce((sum, set) => sum + availableOf(set, sizeOf(set)), 0)
+  const removed = availableOf(before, sizeOf(before)) - availableOf(before, sizeOf(after))
+  const least = availableMinOf(deployment)
+  if (removed <= 0 || had - removed >= least) return []
+  return [`deployment ${nameOf(deployment)} goes below ${least} available pods: ${had} less ${removed}`]
+}
 
-  #checkMore(deployment: Deployment, nowMs: number): readonly string[] {
-    const uid = deployment.metadata?.uid ?? ''
-    const wanted = this.#sets(uid).reduce((sum, set) => sum + sizeOf(set), 0)
-    const allowed = Math.max(...this.#asked.of(uid, nowMs).map(({ podsMax }) => podsMax))
-    if (wanted <= allowed) return []
-    return [`deployment ${nameOf(deployment)} asks for ${wanted} pods where ${allowed} are the most`]
-  }
+const setPath = /^\/apis\/apps\/v1\/namespaces\/([^/]+)\/replicasets\/[^/]+$/
 
-  /** Counts those that may still go, not those whose node has failed. */
-  #checkFewer(deployment: Deployment, set: ReplicaSet, nowMs: number): readonly string[] {
-    const uid = deployment.metadata?.uid ?? ''
-    const available = this.#availablePods(uid)
-    const ofSet = available.filter(pod => isControlledBy(pod, set)).length
-    const removed = Math.max(0, ofSet - sizeOf(set))
-    const seen = this.#available.of(uid, nowMs).map(({ count }) => count)
-    const most = Math.max(available.length, ...seen)
-    const least = Math.min(...this.#asked.of(uid, nowMs).map(({ availableMin }) => availableMin))
-    if (removed === 0 || most - removed >= least) return []
-    return [`deployment ${nameOf(deployment)} goes below ${least} available pods: ${most} less ${removed}`]
-  }
+/** How many of a set's pods are available when it has this size, if those go first that are not. */
+function availableOf({ status }: ReplicaSet, size: number): number {
+  return Math.min(status?.availableReplicas ?? 0, size)
+}
 
-  #sets(uid: string): readonly ReplicaSet[] {
-    return this.#world.of('replicasets').filter(set => set.metadata?.ownerReferences?.[0]?.uid === uid)
-  }
-
-  #availablePods(uid: string): readonly Pod[] {
-    const sets = new Set(this.#sets(uid).map(({ metadata }) => metadata?.uid))
-    return this.#world.of('pods').filter(pod => {
-      return sets.has(pod.metadata?.ownerReferences?.[0]?.uid) && isPodReady(pod) && !isBeingDeleted(pod)
-    })
-  }
+/** Whether the set was last made for another number of replicas than the deployment now wants. */
+function isOfOtherSize({ metadata, spec }: ReplicaSet, deployment: Deployment): boolean {
+  const desired = metadata?.annotations?.['deployment.kubernetes.io/desired-replicas']
+  return (spec?.replicas ?? 0) > 0 && desired !== String(deployment.spec?.replicas ?? 1)
 }
 
 function sizeOf(set: ReplicaSet | undefined): number {
   return set?.spec?.replicas ?? 0
 }
 
-function boundsOf({ spec }: Deployment): Bounds {
+function podsMaxOf({ spec }: Deployment): number {
   const replicas = spec?.replicas ?? 1
-  const { maxSurge = 1, maxUnavailable = 0 } = spec?.strategy?.rollingUpdate ?? {}
-  const surge = spec?.strategy?.type === 'Recreate' ? 0 : (scaledValueRoundedUp(maxSurge, replicas) ?? 0)
+  const { maxSurge = 0 } = spec?.strategy?.rollingUpdate ?? {}
+  return replicas + (scaledValueRoundedUp(maxSurge, replicas) ?? 0)
+}
+
+function availableMinOf({ spec }: Deployment): number {
+  const replicas = spec?.replicas ?? 1
+  if (spec?.strategy?.type === 'Recreate') return 0
+  const { maxSurge = 0, maxUnavailable = 0 } = spec?.strategy?.rollingUpdate ?? {}
+  const surge = scaledValueRoundedUp(maxSurge, replicas) ?? 0
   const missing = scaledValueRoundedDown(maxUnavailable, replicas) ?? 0
-  const least =
-    spec?.strategy?.type === 'Recreate' ? 0 : replicas - (surge === 0 && missing === 0 ? 1 : missing)
-  return { podsMax: replicas + surge, availableMin: Math.max(0, least) }
+  // Somebody has to move first.
+  return Math.max(0, replicas - (surge === 0 ? Math.max(1, missing) : missing))
 }

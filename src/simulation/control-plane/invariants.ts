@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Store, StoreEvent } from '#/store/store.ts'
-import { DeploymentBounds } from './deployment-bounds.ts'
+import { SurgeBounds } from './deployment-bounds.ts'
 import type { Doubts } from './doubts.ts'
 import { JobCounts } from './job-counts.ts'
 import { PodCounts } from './pod-counts.ts'
@@ -24,7 +24,7 @@ export class Invariants {
   readonly violations: string[] = []
   readonly #options: InvariantsOptions
   readonly #world = new World()
-  readonly #deployments: DeploymentBounds
+  readonly #deployments: SurgeBounds
   readonly #pods: PodCounts
   readonly #quotas: QuotaBounds
   readonly #jobs = new JobCounts()
@@ -32,7 +32,7 @@ export class Invariants {
 
   constructor(options: InvariantsOptions) {
     this.#options = options
-    this.#deployments = new DeploymentBounds(this.#world)
+    this.#deployments = new SurgeBounds(this.#world)
     this.#quotas = new QuotaBounds(this.#world)
     this.#pods = new PodCounts(this.#world, options.doubts)
   }

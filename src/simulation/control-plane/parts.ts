@@ -16,8 +16,9 @@ import { simulatedNode } from '#/simulated-nodes.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import type { Store } from '#/store/store.ts'
 import { misbehave, type Misbehaviour, type RequestFault } from '../misbehave.ts'
+import { checkShrinking } from './deployment-bounds.ts'
 import { Doubts } from './doubts.ts'
-import { checkDecision } from './stateful-set-order.ts'
+import { checkSequence } from './stateful-set-order.ts'
 import { Wires, type Cut, type Handle } from './wires.ts'
 
 export const managers = ['manager-1', 'manager-2']
@@ -32,6 +33,12 @@ const doubtfulFaults: readonly RequestFault[] = ['lose-answer', 'stall']
 
 /** Less hurried than usual: nothing that matters here happens more often because of it. */
 const timings = { leaseMs: 35_000, renewMs: 25_000, retryMs: 5_000 }
+
+/** What controllers ask for, judged by what they know. */
+const decisions: Readonly<Record<string, typeof checkSequence>> = {
+  'statefulset-controller': checkSequence,
+  'deployment-controller': checkShrinking,
+}
 
 export interface PartsOptions {
   readonly simulation: Simulation
@@ -192,9 +199,10 @@ export class Parts {
     }
     const host = this.#host(hostName)
     const handle = this.doubts.watching(account, this.#unreliable(host))
-    if (account !== 'statefulset-controller') return client(host, user, handle)
+    const check = decisions[account]
+    if (check === undefined) return client(host, user, handle)
     return client(host, user, request => {
-      for (const wrong of checkDecision(request, manager().informers)) this.#options.onWrong(wrong)
+      for (const wrong of check(request, manager().informers)) this.#options.onWrong(wrong)
       return handle(request)
     })
   }

@@ -31,7 +31,7 @@ export function checkOrder(world: World, { folder, before, after }: Changed): re
  * others do to pods at the same time is nobody's fault, so this looks at the controller's own view at the moment when
  * it asks for a pod to be made or deleted.
  */
-export function checkDecision(request: ApiRequest, informers: Informers): readonly string[] {
+export function checkSequence(request: ApiRequest, informers: Informers): readonly string[] {
   const [, namespace = '', name] = podPath.exec(request.path) ?? []
   const all = informers.of(pods)
   const isCreation = request.method === 'POST' && podPath.test(request.path)
