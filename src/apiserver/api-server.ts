@@ -4,12 +4,12 @@
  * cluster, to HTTP clients through `server.ts` and to components in the same process through `handle` itself.
  */
 import { defaultResources } from '#/api/builtin.ts'
-import { apiError } from '#/api/errors.ts'
+import { apiError, isApiError } from '#/api/errors.ts'
 import type { Resource } from '#/api/resource.ts'
 import { Scheme } from '#/api/scheme.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { Compactor } from '#/store/compactor.ts'
-import type { Store } from '#/store/store.ts'
+import { StoreError, type Store } from '#/store/store.ts'
 import type { MakeAdmissionPlugins } from './admission.ts'
 import { Admission, everythingAdmitted } from './admission/admission.ts'
 import type { RemoteAccess, TolerationSeconds } from './admission/plugin-context.ts'
@@ -182,12 +182,11 @@ export class ApiServer {
     // The server starts whatever webhooks say, or it could not be told to forget them.
     const own = { ...this.#registry, admission: everythingAdmitted }
     const { address, port } = advertise ?? defaultAdvertise
-    await bootstrap(own, {
-      serviceCidrs: serviceCidrs ?? defaultServiceCidrs,
-      advertiseAddress: address,
-      port,
+    const first = { serviceCidrs: serviceCidrs ?? defaultServiceCidrs, advertiseAddress: address, port }
+    await whenAvailable(platform, signal, async () => {
+      await bootstrap(own, first)
+      await reconcileRoles(own)
     })
-    await reconcileRoles(own)
     const repairRun = new AllocationRepair(this.#registry).run(signal)
     this.#running = Promise.all([this.#running, repairRun]).then(() => undefined)
     this.#isReady = true
@@ -269,3 +268,24 @@ const hooks: ReadonlyMap<string, ResourceHooks> = new Map([
 
 /** How long earlier states can be read and watched from. */
 const historyMs = 300_000
+
+/** A store that does not answer now, since it elects a leader, say, is asked again. What was done already is found. */
+async function whenAvailable(
+  { clock, log }: Platform,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      const isLater = isApiError(error, 'ServiceUnavailable') || isApiError(error, 'Timeout')
+      const isUnavailable = error instanceof StoreError && error.reason === 'unavailable'
+      if (signal.aborted || !(isLater || isUnavailable)) throw error
+      log.warn('the store does not answer, and the first objects of the cluster wait', { error })
+      await clock.sleep(storeRetryMs, signal)
+    }
+  }
+}
+
+const storeRetryMs = 500

@@ -94,7 +94,14 @@ export class ObjectCache {
   /** Fills the cache, then keeps it fresh until aborted. `onReady` is called when it can be read. */
   async run(signal: AbortSignal, onReady: () => void): Promise<void> {
     const { store, platform, prefix } = this.#options
-    await this.#load()
+    try {
+      await this.#load()
+    } catch (error) {
+      // An etcd that is electing its leader has nothing to say yet.
+      if (!(error instanceof StoreError) || error.reason === 'closed') throw error
+      platform.log.warn('cannot read the store, trying again', { error })
+      await this.#reload(signal)
+    }
     onReady()
     while (!signal.aborted) {
       this.#watch = store.watch({ prefix, afterRevision: this.#revision, signal })
