@@ -12,7 +12,7 @@ import { PlainKubelet, type NodeShape } from '#/kubelet/plain-kubelet.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { defaultProfiles } from '#/scheduler/default-profile.ts'
 import type { MakeProfiles } from '#/scheduler/profile.ts'
-import { Scheduler } from '#/scheduler/scheduler.ts'
+import { Scheduler, type PodDecision } from '#/scheduler/scheduler.ts'
 
 export interface ControlPlaneOptions {
   readonly platform: Platform
@@ -63,7 +63,7 @@ export class ControlPlane {
   }
 
   /** How the scheduler last decided on a pod, `namespace/name`, while it remembers. */
-  decisionOn(key: string): object | undefined {
+  decisionOn(key: string): PodDecision | undefined {
     return this.#scheduler.decisionOn(key)
   }
 

@@ -8,7 +8,8 @@ import { openConnection } from '#/client/connection.ts'
 import { loadKubeconfig, settingsOf } from '#/client/kubeconfig.ts'
 import type { Command } from '#/command-line/command.ts'
 import { connectHttp, environmentVariables, nodePlatform } from '#/platform/node.ts'
-import { formatDecision, type PodDecision } from './trace/format-decision.ts'
+import type { PodDecision } from '#/scheduler/scheduler.ts'
+import { formatDecision } from './trace/format-decision.ts'
 
 const help = `Usage: k8ts trace pod NAME --scheduling [-n NAMESPACE] [--kubeconfig FILE] [-o json]
 

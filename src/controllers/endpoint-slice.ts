@@ -18,6 +18,7 @@ import { hasMembers, ServiceMembers } from './service-endpoints/members.ts'
 import { onSliceChange, slicesByService } from './service-endpoints/slices.ts'
 import { TriggerTimes } from './service-endpoints/trigger-times.ts'
 import { writeSlices } from './service-endpoints/write-slices.ts'
+import { podsByNode } from './pods.ts'
 
 export interface EndpointSliceSettings {
   /** At most so many endpoints in one slice; 1000 is what the API takes. */
@@ -108,14 +109,14 @@ function followNodes(
   members: ServiceMembers,
 ): () => ZoneShares | undefined {
   const allNodes = informer(nodes)
-  const podsByNode = informer(pods).index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
+  const placed = podsByNode(informer(pods))
   const hintedServices = informer(services).index('zone-hints', service => {
     return wantsZoneHints(service) ? ['wanted'] : []
   })
   let known: { readonly shares: ZoneShares | undefined } | undefined
   allNodes.onChange((name, { before, after }) => {
     if (before === undefined || after === undefined || zoneOf(before) !== zoneOf(after)) {
-      for (const pod of podsByNode.get(name)) members.servicesOf(pod).forEach(key => enqueue(key))
+      for (const pod of placed.get(name)) members.servicesOf(pod).forEach(key => enqueue(key))
     }
     if (before !== undefined && after !== undefined && isSameShare(before, after)) return
     known = undefined

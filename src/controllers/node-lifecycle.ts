@@ -11,6 +11,7 @@ import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
+import { zoneOf } from '#/api/zone.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
@@ -19,8 +20,8 @@ import { conditionOf, withCondition } from './conditions.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { heartbeatOf, silentConditions, type Observation } from './node-lifecycle/heartbeat.ts'
 import { planTaints, stableLabels } from './node-lifecycle/taints.ts'
-import { Zones, zoneOf } from './node-lifecycle/zones.ts'
-import { isPodReady } from './pods.ts'
+import { Zones } from './node-lifecycle/zones.ts'
+import { isPodReady, podsByNode } from './pods.ts'
 
 export interface NodeLifecycleSettings {
   /** How long a node may be silent, and how long a new one may be before it first speaks. */
@@ -65,7 +66,7 @@ class NodeLifecycle {
     this.#startupGraceMs = settings.startupGraceMs ?? startupGraceMsUsual
     this.#nodes = informer(nodes)
     this.#leases = informer(leases, { namespace: 'kube-node-lease' })
-    this.#podsByNode = informer(pods).index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
+    this.#podsByNode = podsByNode(informer(pods))
     this.#nodes.onChange((name, { before, after }) => {
       if (after === undefined) this.#forget(name)
       else this.#observe(name, after)

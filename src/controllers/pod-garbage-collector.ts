@@ -11,7 +11,7 @@ import { formatTime } from '#/api/time.ts'
 import { withCondition } from './conditions.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { isCollected, isOutOfService, isStuck, planFinished } from './pod-garbage-collector/plan.ts'
-import { isPodFinished } from './pods.ts'
+import { isPodFinished, podsByNode } from './pods.ts'
 
 export interface PodGarbageCollectorSettings {
   /** So many finished pods stay; all when 0. */
@@ -44,7 +44,7 @@ function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings
   const { clock } = platform
   const allPods = informer(pods)
   const allNodes = informer(nodes)
-  const byNode = allPods.index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
+  const byNode = podsByNode(allPods)
   const finished = allPods.index('finished', pod => (isFinishedAndStays(pod) ? ['stays'] : []))
   /** Since when nodes are missing that pods name. */
   const missing = new Map<string, number>()

@@ -2,6 +2,8 @@
 import type { Pod, PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import { controllerReference, isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
 import { parseTime } from '#/api/time.ts'
+import type { Informer } from '#/client/informer.ts'
+import type { ObjectIndex } from '#/client/object-store.ts'
 
 /** Neither finished nor on its way out. */
 export function isPodActive(pod: Pod): boolean {
@@ -65,4 +67,9 @@ export function podFromTemplate(template: PodTemplateSpec, owner: KubernetesObje
 /** The server shortens what is too long for a name, so that only a long name's end can be lost. */
 function podNamePrefix(name: string): string {
   return `${name}-`
+}
+
+/** The pods of an informer by the node that they are on. */
+export function podsByNode(informer: Informer<Pod>): ObjectIndex<Pod> {
+  return informer.index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
 }

@@ -11,6 +11,7 @@ import { formatTime } from '#/api/time.ts'
 import { withCondition } from './conditions.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { tolerationMs } from './taint-eviction/toleration-ms.ts'
+import { podsByNode } from './pods.ts'
 
 export const taintEvictionController: Controller = {
   name: 'taint-eviction-controller',
@@ -30,7 +31,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
   const { clock } = platform
   const allNodes = informer(nodes)
   const allPods = informer(pods)
-  const byNode = allPods.index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
+  const byNode = podsByNode(allPods)
   /** Pods on tainted nodes that tolerate it for a time. */
   const stays = new Map<string, Stay>()
   allNodes.onChange((name, { before, after }) => {

@@ -3,8 +3,9 @@
  * and that nobody else knows of yet. Snapshots of it cost what has changed since the last one.
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { zoneOf } from '#/api/zone.ts'
 import { ImageStates } from './cluster-cache/image-states.ts'
-import { zoneOrder } from './cluster-cache/zone-order.ts'
+import { inZoneOrder } from './cluster-cache/zone-order.ts'
 import { nodeInfoOf, withNode, withoutPod, withPod, type NodeInfo } from './node-info.ts'
 import { podInfoOf, type PodInfo } from './pod-info.ts'
 import { emptySnapshot, Snapshot } from './snapshot.ts'
@@ -46,7 +47,7 @@ export class ClusterCache {
       this.#isOrderStale = true
     } else {
       this.#nodes.set(name, withNode(known, node))
-      if (zoneOrder.zoneOf(known.node) !== zoneOrder.zoneOf(node)) this.#isOrderStale = true
+      if (zoneOf(known.node) !== zoneOf(node)) this.#isOrderStale = true
     }
     this.#images.change(known?.node.status?.images, node.status?.images)
     this.#changed.add(name)
@@ -91,7 +92,7 @@ export class ClusterCache {
     if (this.#changed.size === 0 && !this.#isOrderStale) return this.#snapshot
     const last = this.#snapshot
     const isReordered = this.#isOrderStale
-    const nodes = isReordered ? zoneOrder.order([...this.#nodes.values()]) : last.nodes.slice()
+    const nodes = isReordered ? inZoneOrder([...this.#nodes.values()]) : last.nodes.slice()
     const positions = isReordered ? new Map(nodes.map((info, index) => [info.name, index])) : last.positions
     let { nodesWithAffinity, nodesWithRequiredAntiAffinity } = last
     if (isReordered) {

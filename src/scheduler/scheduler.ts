@@ -35,6 +35,8 @@ import { failureMessage } from './scheduler/failure-message.ts'
 import { reportFailure, type FailureReport } from './scheduler/report-failure.ts'
 import { wakeUpsOf, type WakeUps } from './scheduler/wake-ups.ts'
 
+export type { PodDecision } from './scheduler/decisions.ts'
+
 export interface SchedulerOptions {
   readonly platform: Platform
   /** As `system:kube-scheduler`. */

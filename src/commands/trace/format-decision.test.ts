@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatDecision, type PodDecision } from './format-decision.ts'
+import type { PodDecision } from '#/scheduler/scheduler.ts'
+import { formatDecision } from './format-decision.ts'
 
 const time = '2030-01-01T00:00:00.000Z'
 
 function check(decision: Partial<PodDecision>, ...expected: readonly string[]): void {
-  const nothing = { pod: 'shop/web', time, message: 'told', nodes: 0, looked: 0, refused: [], scored: [] }
+  const nothing = {
+    pod: 'shop/web',
+    uid: 'u',
+    time,
+    message: 'told',
+    nodes: 0,
+    looked: 0,
+    refused: [],
+    scored: [],
+  }
   const text = formatDecision({ ...nothing, ...decision })
   assert.ok(text.endsWith('\n') && !text.endsWith('\n\n'), JSON.stringify(text))
   assert.deepEqual(text.trimEnd().split('\n'), expected)

@@ -1,22 +1,4 @@
-/** A decision of the scheduler, as `/debug/scheduling` tells of it. */
-export interface PodDecision {
-  readonly pod: string
-  readonly time: string
-  readonly node?: string
-  readonly message: string
-  readonly nodes: number
-  readonly looked: number
-  readonly refused: readonly {
-    readonly node: string
-    readonly plugin: string
-    readonly reasons: readonly string[]
-  }[]
-  readonly scored: readonly {
-    readonly node: string
-    readonly total: number
-    readonly scores: Readonly<Record<string, number>>
-  }[]
-}
+import type { PodDecision } from '#/scheduler/scheduler.ts'
 
 /** For people: the best nodes with their scores, then those that would not do with the reasons. */
 export function formatDecision({

@@ -19,6 +19,7 @@ import {
   uniqueNameOf,
 } from './attachment.ts'
 import type { WantedVolume } from './plan.ts'
+import { podsByNode } from '../pods.ts'
 
 /** On a node: attaching is not its own business. */
 const managedAnnotation = 'volumes.kubernetes.io/controller-managed-attach-detach'
@@ -42,7 +43,7 @@ export class VolumesOfNodes {
     this.#volumes = informer(persistentVolumes)
     this.#drivers = informer(csiDrivers)
     this.#attachments = informer(volumeAttachments)
-    this.#podsByNode = this.#pods.index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
+    this.#podsByNode = podsByNode(this.#pods)
     this.#podsByClaim = podsByClaim(this.#pods)
     this.#attachmentsByNode = this.#attachments.index('node', ({ spec }) => [spec.nodeName])
     this.#attachmentsByVolume = this.#attachments.index('volume', ({ spec }) => {

@@ -1,5 +1,4 @@
 import { TokenBucket } from '#/base/token-bucket.ts'
-import type { Node } from '#/api/generated/core/v1.ts'
 
 /** Nodes emptied a second while a zone is well, and in a large one that is not. */
 const ratePerSecond = 0.1
@@ -90,9 +89,4 @@ export class Zones {
 function stateOf({ ready, silent }: { readonly ready: number; readonly silent: number }): ZoneState {
   if (ready === 0 && silent > 0) return 'down'
   return silent >= unwellNodesMin && silent / (ready + silent) >= unwellShare ? 'unwell' : 'well'
-}
-
-export function zoneOf({ metadata }: Node): string {
-  const labels = metadata?.labels ?? {}
-  return `${labels['topology.kubernetes.io/region'] ?? ''}:${labels['topology.kubernetes.io/zone'] ?? ''}`
 }

@@ -2,7 +2,7 @@ import { formatDurationMs } from '#/api/duration.ts'
 import type { Container, ContainerStatus, Pod, PodStatus } from '#/api/generated/core/v1.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
 import { answersProbes, scriptOf } from './container-script.ts'
-import { podConditions } from './pod-conditions.ts'
+import { isEnded, podConditions } from './pod-conditions.ts'
 
 export interface PodWorld {
   readonly nowMs: number
@@ -214,10 +214,6 @@ function backoffOf(restartCount: number, { startedAt = '', finishedAt = '' }: Te
   const ranMs = (parseTime(finishedAt) ?? 0) - (parseTime(startedAt) ?? 0)
   if (restartCount === 0 || ranMs >= restartMs.ranWell) return 0
   return Math.min(restartMs.max, restartMs.first * 2 ** Math.min(restartCount - 1, 10))
-}
-
-function isEnded(phase: string | undefined): boolean {
-  return phase === 'Succeeded' || phase === 'Failed'
 }
 
 function waiting(container: Container, reason: string): ContainerStatus {

@@ -46,6 +46,7 @@ export function podConditions(pod: Pod, isInitialized: boolean, nowMs: number): 
   ]
 }
 
-function isEnded(phase: string | undefined): boolean {
+/** Whether the pod is over, for good or ill. */
+export function isEnded(phase: string | undefined): boolean {
   return phase === 'Succeeded' || phase === 'Failed'
 }
