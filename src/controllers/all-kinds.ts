@@ -41,10 +41,10 @@ export function followAllKinds(
     }
   }
   background(async signal => {
+    signal.addEventListener('abort', () => wake?.(), { once: true })
     for (let failures = 0; !signal.aborted;) {
       const changed = new Promise<void>(resolve => {
         wake = resolve
-        signal.addEventListener('abort', () => resolve(), { once: true })
       })
       try {
         await follow(signal)
