@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { ObjectCache, Subscriber } from '../registry/object-cache.ts'
+import type { ObjectCache } from '../registry/object-cache.ts'
+import type { Subscriber } from '../registry/subscribers.ts'
 import { prefixOf } from '../registry/store-keys.ts'
 import { findAll } from './lookup.ts'
 

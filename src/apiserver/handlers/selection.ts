@@ -6,6 +6,7 @@ import { parseSelector } from '#/api/parse-selector.ts'
 import { everything, type Selector } from '#/api/selector.ts'
 import { SelectorError } from '#/api/selector-error.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
+import type { FieldValue } from '../registry/subscribers.ts'
 import type { Call } from './call.ts'
 
 export interface Selection {
@@ -14,6 +15,8 @@ export interface Selection {
   /** The name of the one object that can be selected. */
   readonly name: string | undefined
   readonly namespace: string | undefined
+  /** What the kind's own fields say of all that can be selected. */
+  readonly among: FieldValue | undefined
   matches(object: StoredObject): boolean
 }
 
@@ -27,11 +30,24 @@ export function readSelection({ context, resource }: Call): Selection {
     isAll: labels.isEmpty && fields.isEmpty,
     name: fields.requiresExact('metadata.name'),
     namespace: fields.requiresExact('metadata.namespace'),
+    among: fieldValue(fields, selectable),
     matches: stored => matchesBoth(stored.object, labels, fields, selectable),
   }
 }
 
-type FieldGetter = (object: KubernetesObject) => string
+type FieldGetter = FieldValue['field']
+
+function fieldValue(
+  fields: FieldSelector,
+  selectable: Readonly<Record<string, FieldGetter>>,
+): FieldValue | undefined {
+  for (const { field: name } of fields.requirements) {
+    const field = selectable[name]
+    const value = fields.requiresExact(name)
+    if (field !== undefined && value !== undefined) return { field, value }
+  }
+  return undefined
+}
 
 function matchesBoth(
   object: KubernetesObject,

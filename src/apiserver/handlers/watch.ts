@@ -6,9 +6,9 @@ import { expired, isApiError, notAcceptable, type ApiError } from '#/api/errors.
 import { StoreError } from '#/store/store.ts'
 import { mediaTypes } from '../negotiation.ts'
 import { CacheEvent } from '../registry/cache-event.ts'
-import type { Subscriber } from '../registry/object-cache.ts'
 import { StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
+import type { Subscriber } from '../registry/subscribers.ts'
 import type { ApiResponse, StreamChunk } from '../request.ts'
 import { WatchEncoder } from '../watch-encoder.ts'
 import type { Call } from './call.ts'
@@ -64,11 +64,12 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
       objects: cache,
       context: { request },
     } = this.#call
+    const { among } = this.#options.selection
     const timers = this.#startTimers()
     const wake = (): void => this.#wake?.()
     request.signal.addEventListener('abort', wake)
     // Nothing happens between subscribing and looking at the state: no change is missed, none is seen twice.
-    cache.subscribe(this.#prefix, this)
+    cache.subscribe(this.#prefix, this, among)
     const begin = this.#begin()
     try {
       yield* begin
@@ -82,7 +83,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
       if (!isApiError(error)) throw error
       yield [this.#encoder.error(error)]
     } finally {
-      cache.unsubscribe(this.#prefix, this)
+      cache.unsubscribe(this.#prefix, this, among)
       request.signal.removeEventListener('abort', wake)
       for (const timer of timers) timer.cancel()
     }

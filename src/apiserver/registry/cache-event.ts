@@ -11,7 +11,7 @@ export class CacheEvent {
   /** The change for those who do not see what is hidden; undefined when they see no change at all. */
   readonly visible: CacheEvent | undefined
   #gone: StoredObject | undefined
-  readonly #frames = new Map<string, Uint8Array>()
+  #frames: Map<string, Uint8Array> | undefined
 
   constructor(
     revision: number,
@@ -47,10 +47,18 @@ export class CacheEvent {
 
   /** The bytes of one form of the event, made at the first use. */
   frame(name: string, make: () => Uint8Array): Uint8Array {
-    const known = this.#frames.get(name)
+    const known = this.#frames?.get(name)
     if (known) return known
     const made = make()
+    this.#frames ??= new Map()
     this.#frames.set(name, made)
     return made
+  }
+
+  /** Lets go of all that can be made again. What came is kept whole: as long as nothing follows it, it is what is there. */
+  slim(): void {
+    this.#frames = undefined
+    this.#gone = undefined
+    this.previous?.slim()
   }
 }

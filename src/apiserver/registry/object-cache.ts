@@ -11,13 +11,7 @@ import { StoreError, type Entry, type Store, type StoreEvent, type Watch } from 
 import { CacheEvent } from './cache-event.ts'
 import { JoinedLists } from './joined-lists.ts'
 import { StoredObject } from './stored-object.ts'
-
-export interface Subscriber {
-  /** Events below the subscriber's prefix, in order. Must not throw. */
-  onEvents(events: readonly CacheEvent[]): void
-  /** The cache had to start again from a list: what happened in between is not known. */
-  onReset(): void
-}
+import { Subscribers, type FieldValue, type Subscriber } from './subscribers.ts'
 
 /** What reads and watches are served from. */
 export type ObjectView = Pick<
@@ -46,7 +40,7 @@ export interface ObjectCacheOptions {
 export class ObjectCache {
   readonly #options: ObjectCacheOptions
   readonly #objects = new SortedMap<StoredObject>()
-  readonly #subscribers = new Map<string, Set<Subscriber>>()
+  readonly #subscribers = new Map<string, Subscribers>()
   /** The latest events, oldest first, without gaps: every event after `#recentSince`. */
   readonly #recent = new Deque<CacheEvent>()
   #recentSince = 0
@@ -180,18 +174,19 @@ export class ObjectCache {
   }
 
   /**
-   * The subscriber hears of everything below the prefix, which ends with `/` or is one key, after `revision`.
+   * The subscriber hears of everything below the prefix, which ends with `/` or is one key, after `revision`; of objects
+   * that have another value in the field, and had it before, only perhaps.
    */
-  subscribe(prefix: string, subscriber: Subscriber): void {
-    const subscribers = this.#subscribers.get(prefix)
-    if (subscribers) subscribers.add(subscriber)
-    else this.#subscribers.set(prefix, new Set([subscriber]))
+  subscribe(prefix: string, subscriber: Subscriber, among?: FieldValue): void {
+    const subscribers = this.#subscribers.get(prefix) ?? new Subscribers()
+    this.#subscribers.set(prefix, subscribers)
+    subscribers.add(subscriber, among)
   }
 
-  unsubscribe(prefix: string, subscriber: Subscriber): void {
+  unsubscribe(prefix: string, subscriber: Subscriber, among?: FieldValue): void {
     const subscribers = this.#subscribers.get(prefix)
-    subscribers?.delete(subscriber)
-    if (subscribers?.size === 0) this.#subscribers.delete(prefix)
+    subscribers?.delete(subscriber, among)
+    if (subscribers?.isEmpty) this.#subscribers.delete(prefix)
   }
 
   /**
@@ -252,7 +247,7 @@ export class ObjectCache {
         this.#recentSince = revision
         this.#loadedRevision = revision
         this.#lastChanges.clear()
-        for (const subscriber of [...this.#subscribers.values()].flatMap(each => [...each]))
+        for (const subscriber of [...this.#subscribers.values()].flatMap(each => each.all()))
           subscriber.onReset()
         this.#advance(revision)
         return
@@ -270,6 +265,7 @@ export class ObjectCache {
       const event = this.#apply(storeEvent)
       this.#recent.push(event)
       this.#recentBytes += event.sizeBytes
+      this.#recent.at(this.#recent.length - 1 - wholeEventsMax)?.slim()
       this.#forSubscribers(event, subscriber => {
         const seen = this.#hiding?.seeing.has(subscriber) ? event : event.visible
         if (seen === undefined) return
@@ -333,11 +329,11 @@ export class ObjectCache {
       lastChange: prefix => this.lastChange(prefix),
       latestRevision: () => this.latestRevision(),
       waitFor: (revision, signal) => this.waitFor(revision, signal),
-      subscribe: (prefix, subscriber) => {
+      subscribe: (prefix, subscriber, among) => {
         this.#hiding?.seeing.add(subscriber)
-        this.subscribe(prefix, subscriber)
+        this.subscribe(prefix, subscriber, among)
       },
-      unsubscribe: (prefix, subscriber) => this.unsubscribe(prefix, subscriber),
+      unsubscribe: (prefix, subscriber, among) => this.unsubscribe(prefix, subscriber, among),
     }
   }
 
@@ -346,12 +342,13 @@ export class ObjectCache {
   }
 
   /** Notes the change for every prefix of the key, and calls back with the subscribers of each. */
-  #forSubscribers({ key, revision }: CacheEvent, visit: (subscriber: Subscriber) => void): void {
+  #forSubscribers(event: CacheEvent, visit: (subscriber: Subscriber) => void): void {
+    const { key, revision } = event
     forEachPrefix(key, prefix => {
       this.#lastChanges.set(prefix, revision)
-      this.#subscribers.get(prefix)?.forEach(visit)
+      this.#subscribers.get(prefix)?.forEach(event, visit)
     })
-    if (!key.endsWith('/')) this.#subscribers.get(key)?.forEach(visit)
+    if (!key.endsWith('/')) this.#subscribers.get(key)?.forEach(event, visit)
   }
 
   #advance(revision: number): void {
@@ -389,7 +386,10 @@ const pageKeys = 1_000
 /** Events kept for watches that resume; longer ago than these the store is asked. */
 const recentEventsMax = 20_000
 
-/** Each byte costs several: the object, its JSON and what watchers were sent are kept with it. */
+/** Of these the latest are kept as watchers see them; of those before them only the bytes in the store. */
+const wholeEventsMax = 500
+
+/** Each byte costs several: the object, its JSON and what watchers were sent may be kept with it. */
 const recentBytesMax = 32 * 1024 * 1024
 
 const reloadDelayMs = 500

@@ -62,6 +62,13 @@ export class StoredObject {
     return new StoredObject(this.key, revision, this.#stored, this.#object)
   }
 
+  /** Lets go of all but the bytes in the store, from which the rest is made again when somebody asks. */
+  slim(): void {
+    this.#object = undefined
+    this.#json = undefined
+    this.#forms = undefined
+  }
+
   /** Another form of the object, made at the first use and kept as long as the object is. */
   form<T>(name: string, make: (object: KubernetesObject) => T): T {
     this.#forms ??= new Map()

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { CacheEvent } from './cache-event.ts'
+import { StoredObject } from './stored-object.ts'
+import { Subscribers, type Subscriber } from './subscribers.ts'
+
+const color = (object: KubernetesObject): string => object.metadata?.labels?.['color'] ?? ''
+
+test('an event reaches those who care for everything and those who care for a value that was or is', () => {
+  const subscribers = new Subscribers()
+  const named = new Map<Subscriber, string>()
+  for (const name of ['all', 'red', 'blue', 'none']) {
+    const subscriber = { onEvents: () => undefined, onReset: () => undefined }
+    named.set(subscriber, name)
+    subscribers.add(
+      subscriber,
+      name === 'all' ? undefined : { field: color, value: name.replace('none', '') },
+    )
+  }
+  const check = (previous: string | undefined, current: string | undefined, expected: string): void => {
+    const reached: string[] = []
+    const event = new CacheEvent(2, '/a', stored(current, 2), stored(previous, 1))
+    subscribers.forEach(event, subscriber => reached.push(named.get(subscriber) ?? ''))
+    assert.equal(reached.sort().join(' '), expected)
+  }
+  check(undefined, 'red', 'all red')
+  check('red', 'red', 'all red')
+  check('red', 'blue', 'all blue red')
+  check('', 'blue', 'all blue none')
+  check('green', undefined, 'all')
+  check(undefined, 'unreadable', 'all')
+})
+
+test('whoever unsubscribes leaves nothing behind', () => {
+  const subscribers = new Subscribers()
+  const subscriber = { onEvents: () => undefined, onReset: () => undefined }
+  subscribers.add(subscriber, { field: color, value: 'red' })
+  subscribers.add(subscriber, undefined)
+  assert.equal(subscribers.all().length, 2)
+  subscribers.delete(subscriber, { field: color, value: 'red' })
+  assert.equal(subscribers.isEmpty, false)
+  subscribers.delete(subscriber, undefined)
+  assert.equal(subscribers.isEmpty, true)
+})
+
+function stored(value: string | undefined, revision: number): StoredObject | undefined {
+  if (value === undefined) return undefined
+  const json = `{"kind":"A","metadata":{"labels":{"color":"${value}"}}}`
+  return new StoredObject('/a', revision, Buffer.from(value === 'unreadable' ? 'k8s:enc:' : json))
+}
