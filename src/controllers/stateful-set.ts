@@ -45,6 +45,8 @@ function setUp(context: ControllerContext): Reconcile {
     if (set === undefined) return undefined
     const { uid = '', namespace = '' } = set.metadata ?? {}
     const revisions = await history.claimed(set, client)
+    const versions = await versionsOf(set, revisions, client)
+    // Last of all: what is decided on must not have aged while something else was written.
     const claimed = await claim({
       client,
       owner: set,
@@ -54,7 +56,6 @@ function setUp(context: ControllerContext): Reconcile {
       candidates: [...owned.get(uid), ...orphans.get(namespace)],
       isAdoptable: pod => ordinalOf(set, pod) !== undefined,
     })
-    const versions = await versionsOf(set, revisions, client)
     const nowMs = platform.clock.now()
     const world = { set, pods: claimed, nowMs, ...versions }
     const claimOf = (name: string): PersistentVolumeClaim | undefined => {

@@ -5,7 +5,7 @@ import type { Doubts } from './doubts.ts'
 import { JobCounts } from './job-counts.ts'
 import { PodCounts } from './pod-counts.ts'
 import { QuotaBounds } from './quota-bounds.ts'
-import { checkOrder } from './stateful-set-order.ts'
+import { MemberOrder } from './stateful-set-order.ts'
 import { folderOf, World } from './world.ts'
 
 export interface InvariantsOptions {
@@ -28,12 +28,14 @@ export class Invariants {
   readonly #pods: PodCounts
   readonly #quotas: QuotaBounds
   readonly #jobs = new JobCounts()
+  readonly #order: MemberOrder
   #changedMs = 0
 
   constructor(options: InvariantsOptions) {
     this.#options = options
     this.#deployments = new SurgeBounds(this.#world)
     this.#quotas = new QuotaBounds(this.#world)
+    this.#order = new MemberOrder(this.#world)
     this.#pods = new PodCounts(this.#world, options.doubts)
   }
 
@@ -64,7 +66,7 @@ export class Invariants {
       ...this.#deployments.check(changed),
       ...this.#pods.check(changed),
       ...this.#jobs.check(changed),
-      ...checkOrder(this.#world, changed),
+      ...this.#order.check(changed),
       ...this.#quotas.check(changed),
     ]
     for (const violation of found)

@@ -6,24 +6,38 @@ import { controllerOf, isBeingDeleted, isControlledBy } from '#/api/metadata.ts'
 import type { ApiRequest } from '#/api/transport.ts'
 import type { Informers } from '#/client/informers.ts'
 import { isPodFinished, isPodReady } from '#/controllers/pods.ts'
+import { staleMs } from './staleness.ts'
 import { nameOf, type Changed, type World } from './world.ts'
 
-/** A pod of a StatefulSet that is ordered comes only when all before it are there. */
-export function checkOrder(world: World, { folder, before, after }: Changed): readonly string[] {
-  if (folder !== 'pods' || before !== undefined || after === undefined) return []
-  const owner = controllerOf(after)
-  if (owner?.kind !== 'StatefulSet') return []
-  const set = world.byUid(owner.uid) as StatefulSet | undefined
-  if (set === undefined || !isOrdered(set)) return []
-  const ordinals = new Set(world.podsOf(set).map(ordinalOf))
-  const start = set.spec?.ordinals?.start ?? 0
-  const gaps = Array.from(
-    { length: Math.max(0, ordinalOf(after) - start) },
-    (_, index) => start + index,
-  ).filter(each => !ordinals.has(each))
-  return gaps.length === 0
-    ? []
-    : [`pod ${after.metadata?.name} comes before ${gaps.map(each => `${owner.name}-${each}`).join()}`]
+/**
+ * A pod of a StatefulSet that is ordered comes only when all before it are there, or were a moment ago: that others have
+ * deleted one the controller may not know yet.
+ */
+export class MemberOrder {
+  readonly #world: World
+  /** When a pod of this set with this ordinal was deleted last. */
+  readonly #deletedMs = new Map<string, number>()
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  check({ folder, before, after, nowMs }: Changed): readonly string[] {
+    if (folder !== 'pods') return []
+    const pod = after ?? before
+    const owner = pod && controllerOf(pod)
+    if (owner?.kind !== 'StatefulSet') return []
+    if (after === undefined) this.#deletedMs.set(`${owner.uid} ${ordinalOf(before)}`, nowMs)
+    const set = this.#world.byUid(owner.uid) as StatefulSet | undefined
+    if (before !== undefined || after === undefined || set === undefined || !isOrdered(set)) return []
+    const ordinals = new Set(this.#world.podsOf(set).map(ordinalOf))
+    const start = set.spec?.ordinals?.start ?? 0
+    const gaps = Array.from({ length: Math.max(0, ordinalOf(after) - start) }, (_, index) => start + index)
+      .filter(each => !ordinals.has(each))
+      .filter(each => nowMs - (this.#deletedMs.get(`${owner.uid} ${each}`) ?? -Infinity) > staleMs)
+    if (gaps.length === 0) return []
+    return [`pod ${after.metadata?.name} comes before ${gaps.map(each => `${owner.name}-${each}`).join()}`]
+  }
 }
 
 /**
@@ -71,6 +85,6 @@ function isOrdered({ spec }: StatefulSet): boolean {
   return spec?.podManagementPolicy !== 'Parallel'
 }
 
-function ordinalOf({ metadata }: Pick<Pod, 'metadata'>): number {
-  return Number(/-(\d+)$/.exec(metadata?.name ?? '')?.[1] ?? -1)
+function ordinalOf(pod: Pick<Pod, 'metadata'> | undefined): number {
+  return Number(/-(\d+)$/.exec(pod?.metadata?.name ?? '')?.[1] ?? -1)
 }
