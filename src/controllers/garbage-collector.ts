@@ -12,6 +12,7 @@ import { withoutFinalizer, type KubernetesObject, type OwnerReference } from '#/
 import type { Resource } from '#/api/resource.ts'
 import type { Client, ObjectAddress } from '#/client/client.ts'
 import type { Change } from '#/client/informer.ts'
+import type { Again } from '#/client/workqueue.ts'
 import { followAllKinds } from './all-kinds.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { OwnerGraph, ownersOf, type GraphNode } from './garbage-collector/owner-graph.ts'
@@ -32,6 +33,9 @@ export const garbageCollectorController: Controller = {
 
 /** Owners that were asked for and are not there; nobody gets the same uid twice. */
 const absentOwnersMax = 500
+
+/** An owner that is there, and that informers will show, is asked for again after so long. */
+const unseenOwnerMs = 5_000
 
 function setUp(context: ControllerContext): Reconcile {
   const collector = new Collector(context)
@@ -56,9 +60,9 @@ class Collector {
   }
 
   /** The key is the uid of an object. */
-  async look(work: Work): Promise<void> {
+  async look(work: Work): Promise<void | Again> {
     const node = this.#graph.get(work.key)
-    if (node === undefined) return
+    if (node === undefined) return undefined
     const owner = planOwner(this.#graph, node.object)
     if (owner.action !== 'nothing') return this.#perform(node, owner, work)
     const states = new Map<string, OwnerState>()
@@ -67,6 +71,11 @@ class Collector {
     }
     const plan = planDependent(this.#graph, node.object, ({ uid }) => states.get(uid) ?? 'solid')
     await this.#perform(node, plan, work)
+    // Nobody tells of the end of an owner that no informer has seen yet.
+    const isUnseen = [...states].some(
+      ([uid, state]) => state !== 'absent' && this.#graph.get(uid) === undefined,
+    )
+    return isUnseen ? { againAfterMs: unseenOwnerMs } : undefined
   }
 
   async #stateOf(
