@@ -47,9 +47,9 @@ function answer(
 ): TransportResponse {
   return {
     status,
-    headers: { ...joined(headers), ...(body && { 'content-type': body.mediaType }) },
+    headers: { ...joined(headers), ...(body?.mediaType && { 'content-type': body.mediaType }) },
     value: async () => {
-      if (body?.type === 'stream') {
+      if (body !== undefined && body.type !== 'value') {
         throw new TransportError('garbage', 'the answer is a stream where one value was expected')
       }
       return body?.value

@@ -75,6 +75,13 @@ export interface HttpExchange {
   onClose(callback: () => void): void
   /** The whole body, at most once. Rejects with HttpBodyError. */
   readBody(limitBytes: number): Promise<Uint8Array>
+  /**
+   * The body as it comes, instead of the whole, at most once. It is read no faster than it is iterated, and each
+   * piece must come in the time a whole body has. Throws HttpBodyError.
+   */
+  body(): AsyncIterable<Uint8Array>
+  /** The client may leave the answer unread for so long, instead of as long as others may. */
+  allowStall(timeoutMs: number): void
   respond(status: number, headers: HttpHeaders): void
   /**
    * False when enough is waiting to be sent: `drained` says when to go on. Pieces are kept until they are

@@ -13,6 +13,7 @@ import { nodeRandom } from './node/random.ts'
 
 export type { Platform } from './platform.ts'
 export { nodeCrypto } from './node/crypto.ts'
+export { isProcessAlive, signalProcess, startDetached } from './node/detached.ts'
 export { connectHttp } from './node/http-client.ts'
 export { serveHttp } from './node/http.ts'
 export {
@@ -21,7 +22,9 @@ export {
   importModule,
   machineNames,
   makeTemporaryFolder,
+  processId,
 } from './node/machine.ts'
+export { nodeLinux } from './node/linux.ts'
 export { processUsage } from './node/process-usage.ts'
 export { terminationSignal } from './node/termination.ts'
 

@@ -25,6 +25,7 @@ export type { DiskFaults } from './simulated/disk.ts'
 export type { NetworkFaults } from './simulated/network.ts'
 export type { Program } from './simulated/processes.ts'
 export type { SimulatedHost } from './simulated/host.ts'
+export { SimulatedLinux } from './simulated/linux.ts'
 
 export interface SimulationOptions {
   readonly seed: number | bigint

@@ -1,6 +1,7 @@
 /** Programs outside for a test: what they are asked is kept, and what they answer the test says. */
 import {
   HttpClientError,
+  wholeBody,
   type HttpClientRequest,
   type HttpClientResponse,
   type HttpConnect,
@@ -18,7 +19,7 @@ export function testExtender(
 ): TestExtender {
   const asked: TestExtender['asked'] = []
   const request = async ({ path, body, signal }: HttpClientRequest): Promise<HttpClientResponse> => {
-    const read = JSON.parse(Buffer.from(body ?? '').toString()) as Record<string, unknown>
+    const read = JSON.parse(Buffer.from(await wholeBody(body)).toString()) as Record<string, unknown>
     asked.push({ path, body: read })
     const { promise: given, reject } = Promise.withResolvers<never>()
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -36,6 +37,11 @@ export function testExtender(
   }
   return {
     asked,
-    connectHttp: () => ({ request, close: () => undefined, [Symbol.asyncDispose]: async () => undefined }),
+    connectHttp: () => ({
+      request,
+      upgrade: () => Promise.reject(new Error('nobody upgrades')),
+      close: () => undefined,
+      [Symbol.asyncDispose]: async () => undefined,
+    }),
   }
 }

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HttpClientError, type HttpClientRequest, type HttpConnect } from '#/platform/http-client.ts'
+import {
+  HttpClientError,
+  wholeBody,
+  type HttpClientRequest,
+  type HttpConnect,
+} from '#/platform/http-client.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Log } from '#/platform/platform.ts'
 import type { UserInfo } from '../request.ts'
@@ -36,12 +41,13 @@ function service(
   }
   const connectHttp: HttpConnect = () => ({
     request: async ({ body }: HttpClientRequest) => {
-      asked.push(JSON.parse(Buffer.from(body!).toString()))
+      asked.push(JSON.parse(Buffer.from(await wholeBody(body)).toString()))
       const reply = replies[Math.min(asked.length, replies.length) - 1]!
       if (reply instanceof Error) throw reply
       const [status, value] = typeof reply === 'number' ? [reply, {}] : [200, reply]
       return { status, headers: {}, body: bytesOf(value), discard: nothing }
     },
+    upgrade: () => Promise.reject(new Error('nobody upgrades')),
     close: () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   })

@@ -5,6 +5,7 @@
 import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
 import {
   HttpClientError,
+  wholeBody,
   type HttpClientRequest,
   type HttpClientResponse,
   type HttpConnect,
@@ -29,6 +30,7 @@ export function httpOverHandle(
       const response = abortable(handle(apiRequest(request, signal)), signal)
       return answerOf(await response.catch(translated), faults, signal)
     },
+    upgrade: () => Promise.reject(new Error('nobody upgrades')),
     close: () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   })
@@ -44,7 +46,7 @@ function apiRequest(
     path: url.pathname,
     query: url.searchParams,
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
-    body: { bytes: async () => body ?? new Uint8Array() },
+    body: { bytes: () => wholeBody(body) },
     signal,
     peer: { address: '127.0.0.1', user: { username: 'test', groups: ['system:masters'] } },
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { test, type TestContext } from 'node:test'
 import { HttpClientError, type HttpClient, type HttpClientErrorReason } from '../http-client.ts'
 import { connectHttp } from './http-client.ts'
@@ -114,14 +115,128 @@ test('a connection is used again, and one that the server has closed is replaced
   assert.equal(connections.size, 2)
 })
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void
+test('a body that comes in pieces is sent as it comes, and no faster than it is read', async t => {
+  let taken = 0
+  const read = Promise.withResolvers<void>()
+  const client = await start(t, async (request, response) => {
+    response.writeHead(200)
+    response.write('begun ')
+    await read.promise
+    let size = 0
+    for await (const piece of request) size += (piece as Buffer).length
+    response.end(`${size} ${request.headers['transfer-encoding']}`)
+  })
+  const response = await client.request({ method: 'PUT', path: '/', body: pieces() })
+  const answer = textOf(response.body)
+  await until(() => taken > 10)
+  let before = 0
+  while (before !== taken) {
+    before = taken
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  assert.ok(taken < 1_000, `${taken} pieces were taken although nobody reads`)
+  read.resolve()
+  assert.equal(await answer, `begun ${1_000 * 65_536} chunked`)
+  assert.equal(taken, 1_000)
+
+  async function* pieces(): AsyncGenerator<Uint8Array, void, undefined> {
+    for (; taken < 1_000; taken++) yield Buffer.alloc(65_536)
+  }
+})
+
+test('a body that fails gives the request up, and one that nobody wants is not read on', async t => {
+  const client = await start(t, (request, response) => {
+    if (request.url === '/no') response.writeHead(413, { connection: 'close' }).end('no')
+    else request.resume()
+  })
+  const reason = new Error('the source failed')
+  const broken = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+    yield Buffer.from('some')
+    throw reason
+  }
+  await assert.rejects(client.request({ method: 'POST', path: '/', body: broken() }), reason)
+  let isEnded = false
+  const endless = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      for (;;) yield Buffer.alloc(65_536)
+    } finally {
+      isEnded = true
+    }
+  }
+  const response = await client.request({ method: 'POST', path: '/no', body: endless() })
+  assert.equal(response.status, 413)
+  response.discard()
+  await until(() => isEnded)
+})
+
+test('an upgrade gives the connection, with what the server has said already', async t => {
+  const client = await start(t, refuse, server => {
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      const { method, url, headers } = request
+      const line = `x-seen: ${method} ${url} ${headers.upgrade} ${headers.connection} ${head.length}`
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n${line}\r\n\r\nhi `,
+      )
+      socket.pipe(socket)
+    })
+  })
+  const headers = { upgrade: 'echo' }
+  const upgrade = await client.upgrade({ method: 'POST', path: '/exec?a=b', headers })
+  assert.ok(upgrade.type === 'upgraded')
+  assert.deepEqual([upgrade.status, upgrade.headers['upgrade']], [101, 'echo'])
+  assert.equal(upgrade.headers['x-seen'], 'POST /exec?a=b echo Upgrade 0')
+  upgrade.connection.write('there')
+  let text = Buffer.from(upgrade.head).toString()
+  upgrade.connection.on('data', (piece: Buffer) => {
+    text += piece.toString()
+  })
+  await until(() => text === 'hi there')
+  upgrade.connection.end()
+  await once(upgrade.connection, 'close')
+})
+
+test('an upgrade that is refused, impossible, cut off or aborted says so', async t => {
+  const client = await start(t, refuse, server => {
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex) => {
+      if (request.url === '/cut') socket.destroy()
+      if (request.url === '/garbage') socket.end('who are you?\r\n\r\n')
+      if (request.url === '/no') socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno')
+      socket.on('error', () => undefined)
+      socket.on('end', () => socket.end())
+    })
+  })
+  const ask = (path: string, signal?: AbortSignal) =>
+    client.upgrade({ method: 'GET', path, headers: { upgrade: 'echo' }, ...(signal && { signal }) })
+  const refused = await ask('/no')
+  assert.ok(refused.type === 'refused')
+  assert.deepEqual([refused.response.status, await textOf(refused.response.body)], [403, 'no'])
+  await assert.rejects(ask('/cut'), failsWith('interrupted'))
+  await assert.rejects(ask('/garbage'), failsWith('garbage'))
+  const reason = new Error('enough')
+  await assert.rejects(ask('/', AbortSignal.abort(reason)), reason)
+  const abortion = new AbortController()
+  const hanging = ask('/hang', abortion.signal)
+  setTimeout(() => abortion.abort(reason), 10)
+  await assert.rejects(hanging, reason)
+  const server = createTcpServer()
+  const port = await listen(t, server)
+  server.close()
+  const alone = connect(t, port)
+  await assert.rejects(alone.upgrade({ method: 'GET', path: '/' }), failsWith('unreachable', { sent: false }))
+})
+
+function refuse(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(400).end()
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
 async function start(
   t: TestContext,
   answer: Answer,
   use: (server: ReturnType<typeof createPlainServer>) => void = () => undefined,
 ): Promise<HttpClient> {
-  const server = createPlainServer(answer)
+  const server = createPlainServer((request, response) => void answer(request, response))
   use(server)
   t.after(() => server.closeAllConnections())
   return connect(t, await listen(t, server))

@@ -1,11 +1,19 @@
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { HttpClientError } from '../http-client.ts'
-import type { HttpClient, HttpClientOptions, HttpClientRequest, HttpClientResponse } from '../http-client.ts'
+import type {
+  HttpClient,
+  HttpClientOptions,
+  HttpClientRequest,
+  HttpClientResponse,
+  HttpUpgrade,
+  HttpUpgradeRequest,
+} from '../http-client.ts'
 import { requestHttp1 } from './http-client/http1.ts'
 import { requestHttp2 } from './http-client/http2.ts'
 import { SessionPool } from './http-client/session-pool.ts'
 import { connectTls, tlsOptions } from './http-client/tls.ts'
+import { requestUpgrade } from './http-client/upgrade.ts'
 
 export function connectHttp(options: HttpClientOptions): HttpClient {
   return new NodeHttpClient(options)
@@ -43,9 +51,14 @@ class NodeHttpClient implements HttpClient {
         return await this.#try(request)
       } catch (error) {
         const isUnseen = error instanceof HttpClientError && !error.sent && error.reason === 'interrupted'
-        if (!isUnseen || tries === triesMax) throw error
+        if (!isUnseen || tries === triesMax || !isRepeatable(request)) throw error
       }
     }
+  }
+
+  async upgrade(request: HttpUpgradeRequest): Promise<HttpUpgrade> {
+    request.signal?.throwIfAborted()
+    return requestUpgrade(this.#options, request)
   }
 
   close(): void {
@@ -61,13 +74,13 @@ class NodeHttpClient implements HttpClient {
 
   async #try(request: HttpClientRequest): Promise<HttpClientResponse> {
     if ((await this.#speaks(request.signal)) === 'http1')
-      return requestHttp1(this.#origin, this.#agent, request)
+      return requestHttp1(this.#options, this.#agent, request)
     const lease = await this.#pool.acquire(request.signal)
     return requestHttp2(this.#origin, lease, request)
   }
 
   async #speaks(signal: AbortSignal | undefined): Promise<'http2' | 'http1'> {
-    if (this.#origin.protocol === 'http:') return 'http1'
+    if (this.#origin.protocol === 'http:' || this.#options.protocol === 'http1') return 'http1'
     this.#protocol ??= this.#negotiate(signal)
     const protocol = this.#protocol
     try {
@@ -88,4 +101,8 @@ class NodeHttpClient implements HttpClient {
     socket.destroy()
     return 'http1'
   }
+}
+
+function isRepeatable({ body }: HttpClientRequest): boolean {
+  return body === undefined || body instanceof Uint8Array
 }

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { testCertificates, type TestCertificates } from '../../../tests/http/test-certificates.ts'
 import type { HttpBodyError, HttpExchange, HttpLimits, HttpRejection, HttpServer } from '../http.ts'
+import { connectHttp } from './http-client.ts'
 import { serveHttp } from './http.ts'
 
 let certificates: TestCertificates
@@ -310,6 +311,86 @@ test('a body that is slow, cut off or shorter than declared is no body', async t
   )
 })
 
+test('a body is passed on as it comes, and no faster than it is read, in both protocols', async t => {
+  let take = (): void => undefined
+  const { port } = await start(
+    t,
+    async exchange => {
+      let sizeBytes = 0
+      exchange.respond(200, {})
+      for await (const piece of exchange.body()) {
+        if (sizeBytes === 0) exchange.write([Buffer.from('begun ')])
+        sizeBytes += piece.length
+        if (exchange.target === '/held' && sizeBytes === piece.length)
+          await new Promise<void>(resolve => (take = resolve))
+      }
+      exchange.end([Buffer.from(String(sizeBytes))])
+    },
+    { bodyTimeoutMs: 1_500, headerTimeoutMs: 300 },
+  )
+  const body = Buffer.alloc(3_000_000)
+  assert.equal((await ask2(session(t, port), { ':method': 'POST' }, body)).text, 'begun 3000000')
+  assert.equal((await ask1(port, { method: 'POST' }, body)).text, 'begun 3000000')
+  assert.equal((await ask2(session(t, port))).text, '0')
+  assert.equal((await ask1(port)).text, '0')
+  const held = session(t, port, { maxSessionMemory: 100 }).request({ ':path': '/held', ':method': 'POST' })
+  held.end(Buffer.alloc(20_000_000))
+  await once(held, 'data')
+  // That it is not read for longer than it may take to come does not matter.
+  await sleep(1_700)
+  assert.ok(held.bufferSize > 10_000_000, `${held.bufferSize} bytes are left`)
+  take()
+  assert.equal(String(await once(held, 'data')), '20000000')
+  const dripping = await tls(t, port)
+  dripping.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 20\r\nconnection: close\r\n\r\n')
+  const answer = readAll(dripping)
+  for (let count = 0; count < 20; count++) {
+    await sleep(100)
+    dripping.write('x')
+  }
+  assert.match(await answer, /begun[^]*20/, 'as a whole it may take long')
+})
+
+test('a body that is passed on and slow or cut off is no body', async t => {
+  const outcomes: string[] = []
+  const { port, rejected } = await start(
+    t,
+    async exchange => {
+      let outcome = 'whole'
+      try {
+        for await (const piece of exchange.body()) if (piece[0] === 'q'.charCodeAt(0)) break
+      } catch (error) {
+        outcome = reasonOf(error as HttpBodyError)
+      }
+      outcomes.push(outcome)
+      exchange.respond(400, {})
+      exchange.end()
+    },
+    { bodyTimeoutMs: 400 },
+  )
+  const slow = session(t, port).request({ ':method': 'POST' })
+  slow.write('x')
+  await once(slow, 'response')
+  const slow1 = await tls(t, port)
+  slow1.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nx')
+  assert.match(await readAll(slow1), /^HTTP\/1.1 400/)
+  const short = await tls(t, port)
+  short.end('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nx')
+  await readAll(short)
+  const given = await tls(t, port, { ALPNProtocols: ['h2'] })
+  given.write(Buffer.concat([preface, frame(headersFrame, 4, 1, postHeaders)]))
+  given.write(frame(dataFrame, 0, 1, Buffer.from('x')))
+  await once(given, 'data')
+  given.write(frame(resetFrame, 0, 1, Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL])))
+  while (outcomes.length < 4) await sleep(1)
+  assert.deepEqual(outcomes, ['too-slow', 'too-slow', 'aborted', 'aborted'])
+  assert.deepEqual(rejected, ['slow-request', 'slow-request'])
+  const quit = await tls(t, port)
+  quit.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\nq')
+  assert.match(await readAll(quit), /^HTTP\/1.1 400/, 'whoever stops reading can still answer')
+  assert.equal(outcomes.at(-1), 'whole')
+})
+
 test('a client that waits to be told gets 100 when its body is read, and not before', async t => {
   const { port } = await start(t, async exchange => {
     const body = exchange.target === '/read' ? await exchange.readBody(10) : Buffer.from('unread')
@@ -428,6 +509,74 @@ test('a client that asks for another protocol gets the connection itself, or an 
   refused.write('GET /refuse HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
   assert.match(await readAll(refused), /^HTTP\/1.1 200 OK\r\n[^]*hello \/refuse/)
   await Promise.all([server.stop(50), closed(socket)])
+})
+
+test('our client sends a body as it comes, to our server, over HTTP/2', async t => {
+  const begun = Promise.withResolvers<void>()
+  const { port } = await start(t, async exchange => {
+    exchange.respond(200, {})
+    for await (const piece of exchange.body()) {
+      exchange.write([Uint8Array.from(piece)])
+      begun.resolve()
+    }
+    exchange.end()
+  })
+  const client = connectHttp({ origin: `https://127.0.0.1:${port}`, tls: { ca: certificates.ca } })
+  t.after(() => client[Symbol.asyncDispose]())
+  const body = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+    yield Buffer.from('first ')
+    await begun.promise
+    for (let count = 0; count < 100; count++) yield Buffer.alloc(65_536, 'x')
+  }
+  const response = await client.request({ method: 'POST', path: '/', body: body() })
+  let sizeBytes = 0
+  for await (const piece of response.body) sizeBytes += piece.length
+  assert.equal(sizeBytes, 6 + 100 * 65_536)
+  const broken = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+    yield Buffer.from('first ')
+    throw new Error('no more')
+  }
+  await assert.rejects(async () => {
+    const { body } = await client.request({ method: 'POST', path: '/', body: broken() })
+    for await (const piece of body) assert.ok(piece.length > 0)
+  })
+})
+
+test('our client and our server change to the protocols of Kubernetes, with TLS', async t => {
+  const { port } = await start(t, exchange => {
+    if (exchange.takeOver === undefined) return hello(exchange)
+    const { connection, head } = exchange.takeOver()
+    const { upgrade } = exchange.headers
+    const answer = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${upgrade}\r\n\r\n`
+    connection.write(`${answer}${exchange.method} ${exchange.target} ${upgrade} `)
+    connection.write(head)
+    connection.pipe(connection)
+  })
+  const client = connectHttp({ origin: `https://127.0.0.1:${port}`, tls: { ca: certificates.ca } })
+  t.after(() => client[Symbol.asyncDispose]())
+  // A connection of HTTP/2 is there already, and of no use.
+  assert.equal((await client.request({ method: 'GET', path: '/' })).status, 200)
+  for (const [method, upgrade] of [
+    ['POST', 'SPDY/3.1'],
+    ['GET', 'websocket'],
+  ] as const) {
+    const headers = { upgrade, 'content-length': '0' }
+    const upgraded = await client.upgrade({ method, path: '/exec?command=ls', headers })
+    assert.ok(upgraded.type === 'upgraded')
+    assert.equal(upgraded.headers['upgrade'], upgrade)
+    upgraded.connection.write('bytes')
+    let text = Buffer.from(upgraded.head).toString()
+    upgraded.connection.on('data', (piece: Buffer) => {
+      text += piece.toString()
+    })
+    while (text !== `${method} /exec?command=ls ${upgrade} bytes`) await sleep(1)
+    upgraded.connection.destroy()
+  }
+  const refused = await client.upgrade({ method: 'GET', path: '/plain' })
+  assert.equal(refused.type === 'refused' && refused.response.status, 200)
+  if (refused.type === 'refused') refused.response.discard()
+  const stranger = connectHttp({ origin: `https://127.0.0.1:${port}` })
+  await assert.rejects(stranger.upgrade({ method: 'GET', path: '/' }), { reason: 'unreachable' })
 })
 
 test('stopping lets running requests end, tells clients to go, and cuts off who does not', async t => {

@@ -287,7 +287,8 @@ function protocolOptions(limits: HttpLimits) {
     http1Options: {
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headerTimeoutMs,
-      requestTimeout: limits.headerTimeoutMs + limits.bodyTimeoutMs,
+      // Whoever reads a body limits the time it may take; one that is passed on may take long.
+      requestTimeout: 0,
       connectionsCheckingInterval: Math.ceil(limits.headerTimeoutMs / sweepsPerTimeout),
       keepAliveTimeout: limits.idleTimeoutMs,
     },

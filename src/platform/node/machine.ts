@@ -28,3 +28,8 @@ export function importModule(specifier: string): Promise<unknown> {
 export function environmentVariables(): Readonly<Record<string, string | undefined>> {
   return process.env
 }
+
+/** The number of this process. */
+export function processId(): number {
+  return process.pid
+}

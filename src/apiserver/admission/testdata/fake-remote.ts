@@ -1,6 +1,7 @@
 /** Servers of others without a network: a function answers what is posted. */
 import { parseJson, stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
+import { wholeBody } from '#/platform/http-client.ts'
 import type { RemoteAccess } from '../plugin-context.ts'
 
 /** Every kubeconfig file names a server of its path. Rejecting is a server that cannot be reached. */
@@ -10,9 +11,10 @@ export function fakeRemote(answer: (path: string, question: JsonValue) => Promis
     readCallers: async () => ({ users: new Map() }),
     connectHttp: () => ({
       request: async ({ path, body = Buffer.from('null') }) => {
-        const bytes = Buffer.from(stringifyJson(await answer(path, parseJson(body))))
+        const bytes = Buffer.from(stringifyJson(await answer(path, parseJson(await wholeBody(body)))))
         return { status: 200, headers: {}, body: pieces(bytes), discard: () => undefined }
       },
+      upgrade: () => Promise.reject(new Error('nobody upgrades')),
       close: () => undefined,
       [Symbol.asyncDispose]: async () => undefined,
     }),

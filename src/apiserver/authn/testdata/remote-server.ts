@@ -1,7 +1,7 @@
 /**
  * Somebody else's server, as the authenticators that ask it see it: no sockets, and every request counted.
  */
-import { HttpClientError, type HttpConnect } from '#/platform/http-client.ts'
+import { HttpClientError, wholeBody, type HttpConnect } from '#/platform/http-client.ts'
 
 export interface RemoteRequest {
   readonly url: string
@@ -27,7 +27,7 @@ export function remoteServer(answer: (request: RemoteRequest) => RemoteAnswer): 
         url: `${origin}${path}`,
         method,
         headers,
-        body: body && (JSON.parse(Buffer.from(body).toString()) as unknown),
+        body: body && (JSON.parse(Buffer.from(await wholeBody(body)).toString()) as unknown),
       }
       requests.push(request)
       const given = answer(request)
@@ -42,6 +42,7 @@ export function remoteServer(answer: (request: RemoteRequest) => RemoteAnswer): 
         discard: () => undefined,
       }
     },
+    upgrade: () => Promise.reject(new Error('nobody upgrades')),
     close: () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   })

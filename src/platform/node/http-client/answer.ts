@@ -7,6 +7,8 @@ export interface Answer {
   readonly stream: Readable
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
+  readonly setCookies?: readonly string[] | undefined
+  readonly keepsEncoding?: boolean | undefined
   /** What to throw when the stream fails. */
   readonly failed: (cause: Error) => Error
   readonly signal: AbortSignal | undefined
@@ -18,15 +20,16 @@ export interface Answer {
 
 /** A stream of either protocol as an answer: decompressed, and read only as fast as somebody reads. */
 export function answerOf(answer: Answer): HttpClientResponse {
-  const { stream, status } = answer
+  const { stream, status, setCookies } = answer
   // Until somebody reads, and after, a failure has nobody to tell.
   stream.on('error', () => undefined)
-  const isGzip = answer.headers['content-encoding'] === 'gzip'
+  const isGzip = !answer.keepsEncoding && answer.headers['content-encoding'] === 'gzip'
   const { 'content-encoding': encoding, ...others } = answer.headers
   const headers = isGzip
     ? others
     : { ...others, ...(encoding !== undefined && { 'content-encoding': encoding }) }
-  return { status, headers, body: read(answer, isGzip), discard: answer.cancel }
+  const body = read(answer, isGzip)
+  return { status, headers, ...(setCookies && { setCookies }), body, discard: answer.cancel }
 }
 
 async function* read(answer: Answer, isGzip: boolean): AsyncGenerator<Uint8Array, void, undefined> {

@@ -1,29 +1,35 @@
 import { request as requestPlain, type Agent, type ClientRequest, type IncomingMessage } from 'node:http'
 import { request as requestTls } from 'node:https'
-import { HttpClientError, type HttpClientRequest, type HttpClientResponse } from '../../http-client.ts'
+import {
+  HttpClientError,
+  type HttpClientOptions,
+  type HttpClientRequest,
+  type HttpClientResponse,
+} from '../../http-client.ts'
 import { answerOf } from './answer.ts'
-import { unreachable } from './tls.ts'
+import { sendBody } from './send-body.ts'
+import { connectTimeoutMs, endpointOf, unreachable } from './tls.ts'
 
 /** One request on a connection of its own, taken from the agent and given back to it. */
 export function requestHttp1(
-  origin: URL,
+  options: HttpClientOptions,
   agent: Agent,
   request: HttpClientRequest,
 ): Promise<HttpClientResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<HttpClientResponse>()
-  const { signal, body } = request
+  const { signal, body, keepsEncoding } = request
+  const origin = new URL(options.origin)
   const send = origin.protocol === 'http:' ? requestPlain : requestTls
   const outgoing = send({
     protocol: origin.protocol,
-    host: origin.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: origin.port || (origin.protocol === 'http:' ? 80 : 443),
+    ...endpointOf(origin),
     path: request.path,
     method: request.method,
     agent,
     headers: {
       'accept-encoding': 'identity',
       ...request.headers,
-      ...(body !== undefined && { 'content-length': body.length }),
+      ...framing(request),
     },
   })
   const abort = (): void => {
@@ -36,27 +42,45 @@ export function requestHttp1(
     const failed = (cause: Error): Error => interrupted(origin, cause, true)
     const status = incoming.statusCode ?? 0
     const ends = { isCut: () => !incoming.complete, cancel: () => void incoming.destroy() }
-    resolve(answerOf({ stream: incoming, status, headers: plain(incoming), failed, signal, ...ends }))
+    const head = { status, headers: plain(incoming), setCookies: incoming.headers['set-cookie'] }
+    resolve(answerOf({ stream: incoming, ...head, keepsEncoding, failed, signal, ...ends }))
   })
   let isConnected = false
-  const connected = (): void => {
-    isConnected = true
-  }
   outgoing.once('socket', socket => {
-    if (outgoing.reusedSocket) connected()
-    else socket.once(origin.protocol === 'http:' ? 'connect' : 'secureConnect', connected)
+    isConnected = outgoing.reusedSocket
+    if (isConnected) return
+    const limitMs = options.connectTimeoutMs ?? connectTimeoutMs
+    const late = (): void => void socket.destroy(new Error(`no connection within ${limitMs} ms`))
+    const timer = setTimeout(late, limitMs)
+    socket.once('close', () => clearTimeout(timer))
+    socket.once(origin.protocol === 'http:' ? 'connect' : 'secureConnect', () => {
+      clearTimeout(timer)
+      isConnected = true
+    })
   })
   outgoing.on('error', cause => {
     reject(isConnected ? failureOf(origin, outgoing, cause) : unreachable(origin.origin, cause))
   })
   outgoing.once('close', () => signal?.removeEventListener('abort', abort))
-  outgoing.end(body)
+  if (body === undefined || body instanceof Uint8Array) outgoing.end(body)
+  else sendBody(outgoing, body, reason => (outgoing.destroy(), reject(reason)))
   return promise
+}
+
+/** Node leaves it out for methods that mostly have no body, and nobody could tell where this one ends. */
+function framing({ body, headers }: HttpClientRequest): Readonly<Record<string, string | number>> {
+  if (body instanceof Uint8Array) return { 'content-length': body.length }
+  const isFramed = body === undefined || headers?.['content-length'] !== undefined
+  return isFramed ? {} : { 'transfer-encoding': 'chunked' }
 }
 
 const garbageCodes = /^HPE_/
 
-function failureOf(origin: URL, outgoing: ClientRequest, cause: NodeJS.ErrnoException): HttpClientError {
+export function failureOf(
+  origin: URL,
+  outgoing: ClientRequest,
+  cause: NodeJS.ErrnoException,
+): HttpClientError {
   if (garbageCodes.test(cause.code ?? '')) {
     return new HttpClientError('garbage', `${origin.origin} does not speak HTTP: ${cause.message}`, {
       cause,
@@ -69,14 +93,14 @@ function failureOf(origin: URL, outgoing: ClientRequest, cause: NodeJS.ErrnoExce
   return interrupted(origin, cause, !isStale)
 }
 
-function interrupted(origin: URL, cause: Error, sent: boolean): HttpClientError {
+export function interrupted(origin: URL, cause: Error, sent: boolean): HttpClientError {
   return new HttpClientError('interrupted', `the connection to ${origin.origin} broke: ${cause.message}`, {
     cause,
     sent,
   })
 }
 
-function plain({ headers }: IncomingMessage): Record<string, string | undefined> {
+export function plain({ headers }: IncomingMessage): Record<string, string | undefined> {
   const result: Record<string, string | undefined> = Object.create(null)
   for (const [name, value] of Object.entries(headers)) {
     result[name] = Array.isArray(value) ? value.join(', ') : value

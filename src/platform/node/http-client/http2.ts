@@ -6,6 +6,7 @@ import {
 } from 'node:http2'
 import { HttpClientError, type HttpClientRequest, type HttpClientResponse } from '../../http-client.ts'
 import { answerOf } from './answer.ts'
+import { sendBody } from './send-body.ts'
 import type { SessionLease } from './session-pool.ts'
 
 /** One request on a connection that has room for it. */
@@ -42,6 +43,8 @@ export function requestHttp2(
       stream,
       status,
       headers: plain(headers),
+      setCookies: headers['set-cookie'],
+      keepsEncoding: request.keepsEncoding,
       failed,
       signal,
       isCut,
@@ -55,7 +58,9 @@ export function requestHttp2(
     signal?.removeEventListener('abort', abort)
     reject(interrupted(origin, stream, new Error('the server closed the stream')))
   })
-  if (request.body !== undefined) stream.end(request.body)
+  const { body } = request
+  if (body instanceof Uint8Array) stream.end(body)
+  else if (body !== undefined) sendBody(stream, body, give)
   return promise
 }
 
@@ -74,7 +79,7 @@ function headersOf(origin: URL, { method, path, headers, body }: HttpClientReque
     ':authority': String(host),
     'accept-encoding': 'identity',
     ...others,
-    ...(body !== undefined && { 'content-length': String(body.length) }),
+    ...(body instanceof Uint8Array && { 'content-length': String(body.length) }),
   }
 }
 

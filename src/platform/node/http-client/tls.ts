@@ -1,8 +1,8 @@
-import { isIP } from 'node:net'
+import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { HttpClientError, type HttpClientOptions } from '../../http-client.ts'
 
-const connectTimeoutMs = 30_000
+export const connectTimeoutMs = 30_000
 
 /**
  * How long a silent connection is left alone before the kernel asks whether the other side is still there.
@@ -26,14 +26,40 @@ export function tlsOptions({ origin, tls = {} }: HttpClientOptions): ConnectionO
 
 /** A connection on which HTTP/2 was agreed upon, if the server has it. */
 export function connectTls(options: HttpClientOptions, signal: AbortSignal | undefined): Promise<TLSSocket> {
-  const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>()
-  const { hostname, port } = new URL(options.origin)
-  const socket = connect({
-    ...tlsOptions(options),
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: Number(port || 443),
-    ALPNProtocols: ['h2', 'http/1.1'],
-  })
+  const secure = { ...tlsOptions(options), ...endpointOf(new URL(options.origin)) }
+  const socket = connect({ ...secure, ALPNProtocols: ['h2', 'http/1.1'] })
+  return connected(socket, 'secureConnect', { options, signal })
+}
+
+/** A connection for HTTP/1.1, with TLS when the origin says so. */
+export function connectHttp1(options: HttpClientOptions, signal: AbortSignal | undefined): Promise<Socket> {
+  const origin = new URL(options.origin)
+  if (origin.protocol === 'http:') {
+    return connected(connectPlain(endpointOf(origin)), 'connect', { options, signal })
+  }
+  const socket = connect({ ...tlsOptions(options), ...endpointOf(origin), ALPNProtocols: ['http/1.1'] })
+  return connected(socket, 'secureConnect', { options, signal })
+}
+
+export function endpointOf({ hostname, port, protocol }: URL): {
+  readonly host: string
+  readonly port: number
+} {
+  const usual = protocol === 'http:' ? 80 : 443
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? usual : Number(port) }
+}
+
+interface Connecting {
+  readonly options: HttpClientOptions
+  readonly signal: AbortSignal | undefined
+}
+
+function connected<T extends Socket>(
+  socket: T,
+  event: 'connect' | 'secureConnect',
+  { options, signal }: Connecting,
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
   socket.setNoDelay(true)
   socket.setKeepAlive(true, keepAliveDelayMs)
   const limitMs = options.connectTimeoutMs ?? connectTimeoutMs
@@ -48,7 +74,7 @@ export function connectTls(options: HttpClientOptions, signal: AbortSignal | und
     clearTimeout(timer)
     signal?.removeEventListener('abort', abort)
   }
-  socket.once('secureConnect', () => {
+  socket.once(event, () => {
     settle()
     resolve(socket)
   })

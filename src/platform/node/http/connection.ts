@@ -6,6 +6,8 @@ import { RateBound } from './rate-bound.ts'
 export interface OpenExchange {
   /** Bytes of the answer that wait because the client does not read. */
   readonly unsentBytes: number
+  /** For how long they may; the limit of the server when absent. */
+  readonly stallTimeoutMs: number | undefined
   abort(): void
 }
 
@@ -136,7 +138,7 @@ export class Connection implements HttpConnection {
         if (before !== undefined) this.#open.set(exchange, undefined)
       } else if (bytes !== before?.bytes) {
         this.#open.set(exchange, { bytes, sinceMs: nowMs })
-      } else if (nowMs - before.sinceMs > stallTimeoutMs) {
+      } else if (nowMs - before.sinceMs > (exchange.stallTimeoutMs ?? stallTimeoutMs)) {
         this.#onRejected('slow-reader')
         exchange.abort()
       }

@@ -5,6 +5,7 @@ import { HttpBodyError, type HttpExchange, type HttpHeaders, type TakenConnectio
 import type { Connection, OpenExchange } from './connection.ts'
 import { isExpectingContinue, nothing, unsentBytesMax } from './http2-exchange.ts'
 import { declaredBytes, readBody } from './read-body.ts'
+import { streamBody } from './stream-body.ts'
 
 export interface Http1ExchangeOptions {
   readonly connection: Connection
@@ -23,6 +24,7 @@ export class Http1Exchange implements HttpExchange, OpenExchange {
   readonly #upgrade: TakenConnection | undefined
   #onClose: (() => void)[] = []
   #isClosed = false
+  #stallTimeoutMs: number | undefined
 
   constructor({ connection, request, response, upgrade }: Http1ExchangeOptions) {
     this.connection = connection
@@ -58,6 +60,14 @@ export class Http1Exchange implements HttpExchange, OpenExchange {
     return this.#response.writableLength
   }
 
+  get stallTimeoutMs(): number | undefined {
+    return this.#stallTimeoutMs
+  }
+
+  allowStall(timeoutMs: number): void {
+    this.#stallTimeoutMs = timeoutMs
+  }
+
   onClose(callback: () => void): void {
     if (this.#isClosed) callback()
     else this.#onClose.push(callback)
@@ -72,6 +82,20 @@ export class Http1Exchange implements HttpExchange, OpenExchange {
     try {
       const { bodyTimeoutMs: timeoutMs } = this.connection.limits
       return await readBody(request, { limitBytes, timeoutMs, isWhole: () => request.complete })
+    } catch (error) {
+      if (error instanceof HttpBodyError && error.reason === 'too-slow') this.connection.count('slow-request')
+      throw error
+    }
+  }
+
+  async *body(): AsyncGenerator<Uint8Array, void, undefined> {
+    const request = this.#request
+    if (!hasBody(request)) return
+    if (this.#isClosed) throw new HttpBodyError('aborted')
+    if (isExpectingContinue(request.headers)) this.#response.writeContinue()
+    const { bodyTimeoutMs: timeoutMs } = this.connection.limits
+    try {
+      yield* streamBody(request, { timeoutMs, isWhole: () => request.complete })
     } catch (error) {
       if (error instanceof HttpBodyError && error.reason === 'too-slow') this.connection.count('slow-request')
       throw error

@@ -3,6 +3,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'nod
 import { HttpBodyError, type HttpExchange, type HttpHeaders } from '../../http.ts'
 import type { Connection, OpenExchange } from './connection.ts'
 import { declaredBytes, readBody } from './read-body.ts'
+import { streamBody } from './stream-body.ts'
 
 export interface Http2ExchangeOptions {
   readonly connection: Connection
@@ -20,6 +21,7 @@ export class Http2Exchange implements HttpExchange, OpenExchange {
   readonly #rawHeaders: readonly string[]
   #onClose: (() => void)[] = []
   #isClosed = false
+  #stallTimeoutMs: number | undefined
   #isCut = false
   /** The client goes on sending a body that nobody reads. */
   #hasUnreadBody = false
@@ -58,6 +60,14 @@ export class Http2Exchange implements HttpExchange, OpenExchange {
     return this.#stream.bufferSize
   }
 
+  get stallTimeoutMs(): number | undefined {
+    return this.#stallTimeoutMs
+  }
+
+  allowStall(timeoutMs: number): void {
+    this.#stallTimeoutMs = timeoutMs
+  }
+
   onClose(callback: () => void): void {
     if (this.#isClosed) callback()
     else this.#onClose.push(callback)
@@ -75,6 +85,22 @@ export class Http2Exchange implements HttpExchange, OpenExchange {
       const body = await readBody(stream, { limitBytes, timeoutMs, isWhole: () => !stream.aborted })
       this.#hasUnreadBody = false
       return body
+    } catch (error) {
+      if (error instanceof HttpBodyError && error.reason === 'too-slow') this.connection.count('slow-request')
+      throw error
+    }
+  }
+
+  async *body(): AsyncGenerator<Uint8Array, void, undefined> {
+    const stream = this.#stream
+    if (stream.endAfterHeaders) return
+    if (this.#isClosed) throw new HttpBodyError('aborted')
+    this.#hasUnreadBody = true
+    if (isExpectingContinue(this.headers)) stream.additionalHeaders({ ':status': 100 })
+    const { bodyTimeoutMs: timeoutMs } = this.connection.limits
+    try {
+      yield* streamBody(stream, { timeoutMs, isWhole: () => !stream.aborted })
+      this.#hasUnreadBody = false
     } catch (error) {
       if (error instanceof HttpBodyError && error.reason === 'too-slow') this.connection.count('slow-request')
       throw error

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { open } from 'node:fs/promises'
+import type { ProcessExit } from '../platform.ts'
+
+/** A process that goes on without us. */
+export interface DetachedProcess {
+  readonly pid: number
+  /** Settles only if it ends while we are there. */
+  readonly exited: Promise<ProcessExit>
+}
+
+/** Starts this program again, with other parameters; what it says is appended to a file. */
+export async function startDetached(
+  parameters: readonly string[],
+  outputPath: string,
+): Promise<DetachedProcess> {
+  await using output = await open(outputPath, 'a', 0o600)
+  const program = [...process.execArgv, process.argv[1] ?? '', ...parameters]
+  const child = spawn(process.execPath, program, { detached: true, stdio: ['ignore', output.fd, output.fd] })
+  await once(child, 'spawn')
+  child.unref()
+  const exited = new Promise<ProcessExit>(settle => {
+    child.once('exit', (code, signal) => settle(signal ? { signal } : { code: code ?? 0 }))
+  })
+  return { pid: child.pid ?? 0, exited }
+}
+
+/** False when there is no such process. */
+export function signalProcess(pid: number, signal: 'SIGTERM' | 'SIGKILL'): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+    throw error
+  }
+}
+
+export function isProcessAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,10 @@
+import type { Linux } from '../linux.ts'
+import { linuxFiles } from './linux/files.ts'
+import { machineFacts } from './linux/machine-facts.ts'
+import { linuxMounts } from './linux/mounts.ts'
+import { run } from './linux/run.ts'
+
+/** What never changes about the machine is read once, here. */
+export async function nodeLinux(): Promise<Linux> {
+  return { files: linuxFiles(), mounts: linuxMounts(), machine: await machineFacts(), run }
+}

@@ -1,0 +1,118 @@
+import { constants } from 'node:fs'
+import {
+  chmod,
+  lchown,
+  lstat,
+  mkdir,
+  open,
+  readlink,
+  realpath,
+  rename,
+  rmdir,
+  stat,
+  statfs,
+  symlink,
+} from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { FilesystemSpace, LinuxFiles, LinuxFileStatus } from '../../linux.ts'
+import { chmodHeld, makeFoldersBeneath, openBeneath, visitBeneath } from './beneath.ts'
+import { statusOf } from './file-status.ts'
+import { linuxMounts } from './mounts.ts'
+import { run } from './run.ts'
+import { usage } from './usage.ts'
+import { watchPath } from './watch-path.ts'
+
+export function linuxFiles(): LinuxFiles {
+  return {
+    lstat: path => status(path, lstat),
+    stat: path => status(path, stat),
+    writeInPlace,
+    writePlain,
+    makeFolderPlain,
+    renamePlain: rename,
+    symlink: (target, path) => symlink(target, path),
+    readLink: readlink,
+    realPath: path => realpath(path),
+    chown: lchown,
+    chmod: chmodHeld,
+    removeFolder: rmdir,
+    removeTree,
+    readRange,
+    watch: watchPath,
+    space,
+    usage,
+    openBeneath,
+    makeFoldersBeneath,
+    visitBeneath,
+  }
+}
+
+async function status(path: string, look: typeof stat): Promise<LinuxFileStatus | undefined> {
+  try {
+    return statusOf(await look(path, { bigint: true }))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw error
+  }
+}
+
+/** In one piece: a control file takes what one call writes as one order. */
+async function writeInPlace(path: string, content: string): Promise<void> {
+  const file = await open(path, constants.O_WRONLY)
+  try {
+    await file.write(content)
+  } finally {
+    await file.close()
+  }
+}
+
+async function writePlain(path: string, content: Uint8Array | string, mode: number): Promise<void> {
+  const file = await open(path, 'w', mode)
+  try {
+    // The mode given to `open` is cut by the umask, and is nothing to a file that was there.
+    await file.chmod(mode)
+    await file.writeFile(content)
+  } finally {
+    await file.close()
+  }
+}
+
+async function makeFolderPlain(path: string, mode: number): Promise<void> {
+  const topmostMade = await mkdir(path, { recursive: true })
+  if (topmostMade !== undefined) await chmod(path, mode)
+}
+
+/** `rm` looks at the device only, which a folder that is mounted elsewhere on the same filesystem shares. */
+async function removeTree(path: string): Promise<void> {
+  const target = await realpath(dirname(path)).then(
+    folder => join(folder, basename(path)),
+    () => undefined,
+  )
+  if (target === undefined || (await status(target, lstat)) === undefined) return
+  const mounted = (await linuxMounts().list()).find(
+    each => each.path === target || each.path.startsWith(`${target}/`),
+  )
+  if (mounted) throw Object.assign(new Error(`EBUSY: ${mounted.path} is mounted`), { code: 'EBUSY' })
+  await run(['rm', '--recursive', '--force', '--one-file-system', '--', target])
+}
+
+async function readRange(path: string, offset: number, length: number): Promise<Uint8Array> {
+  const file = await open(path, 'r')
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, offset)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+async function space(path: string): Promise<FilesystemSpace> {
+  const { bsize, blocks, bavail, files, ffree } = await statfs(path)
+  return {
+    totalBytes: blocks * bsize,
+    availableBytes: bavail * bsize,
+    totalInodes: files,
+    freeInodes: ffree,
+  }
+}

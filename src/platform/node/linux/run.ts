@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process'
+import { assert } from '#/base/assert.ts'
+import type { RunOptions } from '../../linux.ts'
+
+/** What a short command may say; one that says more is killed. */
+const outputBytesMax = 16 * 1024 * 1024
+
+/** How long a short command may take when nobody says otherwise. */
+const timeoutMsUsual = 120_000
+
+export function run(command: readonly string[], options: RunOptions = {}): Promise<string> {
+  const [program, ...parameters] = command
+  assert(program, 'a command has at least the name of a program')
+  const { stdin = '', signal, timeoutMs = timeoutMsUsual } = options
+  return new Promise((resolve, reject) => {
+    const child = execFile(
+      program,
+      parameters,
+      { signal, timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: outputBytesMax },
+      (cause, stdout, stderr) => {
+        if (cause === null) return resolve(stdout)
+        if (signal?.aborted) return reject(signal.reason as Error)
+        reject(failure(command, cause, stderr.trim() || stdout.trim()))
+      },
+    )
+    // Whoever does not read his input is no reason for us to end.
+    child.stdin?.on('error', () => undefined)
+    child.stdin?.end(stdin)
+  })
+}
+
+function failure(command: readonly string[], cause: Error, said: string): Error {
+  const { code, killed } = cause as Error & { readonly code?: string | number; readonly killed?: boolean }
+  const reason = said || (killed ? 'it took too long or said too much' : cause.message)
+  const error = new Error(`${command.join(' ')}: ${reason}`, { cause })
+  return Object.assign(error, typeof code === 'number' ? { exitCode: code } : code && { code })
+}
