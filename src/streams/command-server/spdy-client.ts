@@ -1,0 +1,69 @@
+import type { Channel } from '../connection/channel.ts'
+import { Wire } from '../connection/wire.ts'
+import { spdyProtocols, type CommandProtocol } from '../command/protocols.ts'
+import type { AcceptCommandOptions } from '../command-server.ts'
+import { acceptSpdy } from '../spdy-handshake.ts'
+import { SpdyConnection, type SpdyStream } from '../spdy.ts'
+import type { CommandClient, CommandOptions } from '../streams.ts'
+import { StreamedClient } from './streamed-client.ts'
+
+const streamCreationTimeoutMsUsual = 30_000
+
+const streamTypes = ['error', 'stdin', 'stdout', 'stderr', 'resize'] as const
+type StreamType = (typeof streamTypes)[number]
+
+/** The client opens the streams, in any order; nothing begins before all are there. */
+export async function acceptSpdyCommand(accepting: AcceptCommandOptions): Promise<CommandClient | undefined> {
+  const { exchange, options, clock, idleTimeoutMs } = accepting
+  const names = spdyProtocols.map(({ name }) => name)
+  const accepted = acceptSpdy(exchange, names)
+  if (accepted === undefined) return undefined
+  const protocol = spdyProtocols.find(({ name }) => name === accepted.protocol)!
+  const { connection, head } = accepted
+  const wire = new Wire({ connection, head, clock, ...(idleTimeoutMs && { idleTimeoutMs }) })
+  const expected = expectedStreams(options, protocol)
+  const channels = new Map<StreamType, Channel>()
+  const complete = Promise.withResolvers<boolean>()
+  const onStream = ({ headers, channel }: SpdyStream): boolean => {
+    const type = streamTypes.find(each => each === headers['streamtype'])
+    if (type === undefined || channels.has(type)) return false
+    channels.set(type, channel)
+    // Nobody reads where the client has nothing to say, nor what the server was not told of.
+    if (type !== 'stdin' && type !== 'resize') channel.resume()
+    if (!expected.includes(type)) channel.resume()
+    if (expected.every(each => channels.has(each))) complete.resolve(true)
+    return true
+  }
+  const spdy = new SpdyConnection({ wire, clock, side: 'server', onStream })
+  const gone = new AbortController()
+  void spdy.run().finally(() => {
+    gone.abort(new Error('the client is gone'))
+    complete.resolve(false)
+  })
+  const limitMs = accepting.streamCreationTimeoutMs ?? streamCreationTimeoutMsUsual
+  const timer = clock.setTimer(limitMs, () => complete.resolve(false))
+  const isComplete = await complete.promise
+  timer.cancel()
+  if (!isComplete) {
+    spdy.destroy()
+    return undefined
+  }
+  const { error, ...others } = Object.fromEntries(expected.map(type => [type, channels.get(type)!]))
+  const signal = gone.signal
+  return new StreamedClient({
+    options,
+    channels: { ...others, error: error! },
+    protocol,
+    signal,
+    close: () => spdy.close(),
+  })
+}
+
+function expectedStreams(
+  { stdin, stdout, stderr, tty }: CommandOptions,
+  protocol: CommandProtocol,
+): StreamType[] {
+  return streamTypes.filter(
+    type => ({ error: true, stdin, stdout, stderr, resize: tty && protocol.hasResize })[type],
+  )
+}

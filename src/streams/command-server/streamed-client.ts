@@ -1,0 +1,66 @@
+import type { Channel } from '../connection/channel.ts'
+import type { CommandProtocol } from '../command/protocols.ts'
+import { endStatus, endText } from '../command/status.ts'
+import { readTerminalSizes } from '../command/terminal-sizes.ts'
+import type { CommandClient, CommandOptions, CommandResult, TerminalSize } from '../streams.ts'
+
+/** Those that the client asked for. */
+export interface CommandChannels {
+  readonly error: Channel
+  readonly stdin?: Channel | undefined
+  readonly stdout?: Channel | undefined
+  readonly stderr?: Channel | undefined
+  readonly resize?: Channel | undefined
+}
+
+export interface StreamedClientOptions {
+  readonly options: CommandOptions
+  readonly channels: CommandChannels
+  readonly protocol: CommandProtocol
+  /** Aborted when the client is gone. */
+  readonly signal: AbortSignal
+  /** Says goodbye. */
+  readonly close: () => Promise<void>
+}
+
+/** A client whose streams are channels of a connection, whatever that is. */
+export class StreamedClient implements CommandClient {
+  readonly options: CommandOptions
+  readonly signal: AbortSignal
+  readonly stdin: AsyncIterable<Uint8Array>
+  readonly sizes: AsyncIterable<TerminalSize>
+  readonly #channels: CommandChannels
+  readonly #protocol: CommandProtocol
+  readonly #close: () => Promise<void>
+  #isFinished = false
+
+  constructor({ options, channels, protocol, signal, close }: StreamedClientOptions) {
+    this.options = options
+    this.signal = signal
+    this.stdin = channels.stdin?.bytes() ?? nothing()
+    this.sizes = channels.resize === undefined ? nothing() : readTerminalSizes(channels.resize.bytes())
+    this.#channels = channels
+    this.#protocol = protocol
+    this.#close = close
+  }
+
+  async writeStdout(bytes: Uint8Array): Promise<void> {
+    await this.#channels.stdout?.send(bytes)
+  }
+
+  async writeStderr(bytes: Uint8Array): Promise<void> {
+    await this.#channels.stderr?.send(bytes)
+  }
+
+  async finish(result: CommandResult): Promise<void> {
+    if (this.#isFinished) return
+    this.#isFinished = true
+    const { error, stdout, stderr } = this.#channels
+    const text = this.#protocol.end === 'status' ? endStatus(result) : endText(result)
+    if (text !== '') await error.send(Buffer.from(text))
+    await Promise.all([stdout?.sendAll(), stderr?.sendAll(), error.sendAll()])
+    await this.#close()
+  }
+}
+
+async function* nothing(): AsyncGenerator<never, void, undefined> {}

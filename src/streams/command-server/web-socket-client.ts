@@ -1,0 +1,62 @@
+import { Wire } from '../connection/wire.ts'
+import { webSocketProtocols } from '../command/protocols.ts'
+import type { AcceptCommandOptions } from '../command-server.ts'
+import type { CommandClient } from '../streams.ts'
+import { acceptWebSocket } from '../web-socket-handshake.ts'
+import { WebSocketChannels } from '../web-socket/channels.ts'
+import { WebSocket } from '../web-socket.ts'
+import { StreamedClient } from './streamed-client.ts'
+
+/** The numbers of channels are those of file descriptors, and two more. */
+const numbers = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 }
+
+export function acceptWebSocketCommand({
+  exchange,
+  options,
+  clock,
+  idleTimeoutMs,
+}: AcceptCommandOptions): CommandClient | undefined {
+  const names = webSocketProtocols.map(({ name }) => name)
+  const accepted = acceptWebSocket(exchange, names)
+  if (accepted === undefined) return undefined
+  const protocol = webSocketProtocols.find(({ name }) => name === accepted.protocol)!
+  const { connection, head } = accepted
+  const socket = new WebSocket({
+    wire: new Wire({ connection, head, clock, ...(idleTimeoutMs && { idleTimeoutMs }) }),
+  })
+  const channels = new WebSocketChannels({ socket, ...protocol, count: 5 })
+  const gone = new AbortController()
+  const at = (
+    name: keyof typeof numbers,
+    isWanted: boolean,
+  ): ReturnType<WebSocketChannels['at']> | undefined => {
+    const channel = channels.at(numbers[name])
+    if (isWanted) return channel
+    channel.resume()
+    return undefined
+  }
+  const error = channels.at(numbers.error)
+  const used = {
+    error,
+    stdin: at('stdin', options.stdin),
+    stdout: at('stdout', options.stdout),
+    stderr: at('stderr', options.stderr),
+    resize: at('resize', options.tty),
+  }
+  // Whatever a client sends where nothing is to be read is thrown away.
+  for (const channel of [error, used.stdout, used.stderr]) channel?.resume()
+  void channels.run().finally(() => gone.abort(new Error('the client is gone')))
+  // Clients of the newest protocol complain of what comes before they have made their streams.
+  if (!protocol.hasHalfClose) void channels.greet(options.stdout ? numbers.stdout : options.stderr ? numbers.stderr : numbers.error)
+  return new StreamedClient({
+    options,
+    channels: used,
+    protocol,
+    signal: gone.signal,
+    close: async () => {
+      used.stdin?.destroy()
+      used.resize?.destroy()
+      await socket.close()
+    },
+  })
+}

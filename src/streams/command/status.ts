@@ -1,0 +1,61 @@
+/** How a command ended, as it is told on the error stream. */
+import type { CommandResult } from '../streams.ts'
+
+/** What a client needs of a Status. */
+interface Status {
+  readonly status?: string
+  readonly message?: string
+  readonly reason?: string
+  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] }
+}
+
+/** The text of protocols that have no exit code. Empty when all went well. */
+export function endText(result: CommandResult): string {
+  if (result.type === 'failed') return result.message
+  return result.code === 0 ? '' : nonZeroText(result.code)
+}
+
+/** The Status of the others. */
+export function endStatus(result: CommandResult): string {
+  return JSON.stringify({ metadata: {}, ...statusFields(result) })
+}
+
+function statusFields(result: CommandResult): Status & { readonly code?: number } {
+  if (result.type === 'failed') {
+    return { status: 'Failure', message: result.message, reason: 'InternalError', code: 500 }
+  }
+  if (result.code === 0) return { status: 'Success' }
+  return {
+    status: 'Failure',
+    message: nonZeroText(result.code),
+    reason: 'NonZeroExitCode',
+    details: { causes: [{ reason: 'ExitCode', message: String(result.code) }] },
+  }
+}
+
+/** Clients look for the beginning. */
+function nonZeroText(code: number): string {
+  return `command terminated with non-zero exit code: command terminated with exit code ${code}`
+}
+
+/** Reads what a server that tells a Status has said. */
+export function readEnd(text: string): CommandResult {
+  if (text === '') return { type: 'failed', message: 'the server did not say how the command ended' }
+  const status = parse(text)
+  if (status?.status === 'Success') return { type: 'exited', code: 0 }
+  if (status?.status !== 'Failure') return { type: 'failed', message: text }
+  if (status.reason === 'NonZeroExitCode') {
+    const cause = status.details?.causes?.find(({ reason }) => reason === 'ExitCode')
+    if (/^\d{1,9}$/.test(cause?.message ?? '')) return { type: 'exited', code: Number(cause?.message) }
+  }
+  return { type: 'failed', message: status.message ?? text }
+}
+
+function parse(text: string): Status | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,60 @@
+/** Couples the person at one end with the process at the other until either is gone. */
+import type { CommandClient, CommandProcess, CommandResult } from './streams.ts'
+
+export interface RunCommandOptions {
+  readonly client: CommandClient
+  /** Starts the process, or attaches to it. What it throws is told to the client. */
+  readonly start: (signal: AbortSignal) => Promise<CommandProcess>
+}
+
+/**
+ * Never rejects: what goes wrong is the result, and the client has been told. A process whose client is gone is
+ * disposed.
+ */
+export async function runCommand({ client, start }: RunCommandOptions): Promise<CommandResult> {
+  const result = await resultOf(client, start)
+  await client.finish(result)
+  return result
+}
+
+async function resultOf(client: CommandClient, start: RunCommandOptions['start']): Promise<CommandResult> {
+  const gone = new Promise<CommandResult>(resolve => {
+    const abort = (): void => resolve({ type: 'failed', message: 'the client is gone' })
+    if (client.signal.aborted) abort()
+    else client.signal.addEventListener('abort', abort, { once: true })
+  })
+  try {
+    await using process = await start(client.signal)
+    // They end when the process does not want more, or when the client is gone, and say nothing of the result.
+    void pumpStdin(client, process).catch(() => undefined)
+    void pumpSizes(client, process).catch(() => undefined)
+    return await Promise.race([pumpOutput(client, process), gone])
+  } catch (error) {
+    return { type: 'failed', message: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+async function pumpOutput(client: CommandClient, process: CommandProcess): Promise<CommandResult> {
+  const pump = async (
+    source: AsyncIterable<Uint8Array>,
+    write: (bytes: Uint8Array) => Promise<void>,
+  ): Promise<void> => {
+    for await (const bytes of source) await write(bytes)
+  }
+  const [result] = await Promise.all([
+    process.result,
+    pump(process.stdout, bytes => client.writeStdout(bytes)),
+    pump(process.stderr, bytes => client.writeStderr(bytes)),
+  ])
+  return result
+}
+
+async function pumpStdin(client: CommandClient, process: CommandProcess): Promise<void> {
+  if (!client.options.stdin) return
+  for await (const bytes of client.stdin) await process.writeStdin(bytes)
+  process.endStdin()
+}
+
+async function pumpSizes(client: CommandClient, process: CommandProcess): Promise<void> {
+  for await (const size of client.sizes) process.resize(size)
+}

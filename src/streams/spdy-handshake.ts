@@ -1,0 +1,51 @@
+/** The way from HTTP/1.1 to SPDY/3.1 with one of the protocols of Kubernetes on top. */
+import type { TakenConnection } from '#/platform/http.ts'
+import { refuse, type UpgradeExchange } from './upgrade-exchange.ts'
+
+export const spdyUpgrade = 'SPDY/3.1'
+
+export interface AcceptedSpdy extends TakenConnection {
+  readonly protocol: string
+}
+
+/** Answers the request. Undefined when it is refused. */
+export function acceptSpdy(
+  exchange: UpgradeExchange,
+  supported: readonly string[],
+): AcceptedSpdy | undefined {
+  const { headers, takeOver } = exchange
+  const values = exchange.headerValues('x-stream-protocol-version')
+  if (values.length === 0) {
+    const count = Object.keys(headers).length
+    const text = `unable to upgrade: header X-Stream-Protocol-Version does not exist in request with ${count} headers`
+    return refuse(exchange, 400, text)
+  }
+  const requested = values
+    .flatMap(value => value.split(','))
+    .map(each => each.trim())
+    .filter(each => each !== '')
+  if (requested.length === 0) {
+    const header = `header X-Stream-Protocol-Version contains [${values.join(' ')}]`
+    return refuse(exchange, 400, `unable to upgrade: ${header}, but no valid protocols`)
+  }
+  const protocol = requested.find(each => supported.includes(each))
+  if (protocol === undefined) {
+    const lists = `client supports [${requested.join(' ')}], server accepts [${supported.join(' ')}]`
+    const text = `unable to upgrade: unable to negotiate protocol: ${lists}`
+    return refuse(exchange, 403, text, { 'x-accepted-stream-protocol-versions': supported })
+  }
+  const isSpdy = headers['upgrade']?.toLowerCase().includes('spdy/3.1') === true
+  if (!isSpdy || takeOver === undefined)
+    return refuse(exchange, 400, 'unable to upgrade: missing upgrade headers in request')
+  const taken = takeOver()
+  taken.connection.write(
+    [
+      'HTTP/1.1 101 Switching Protocols',
+      'Connection: Upgrade',
+      `Upgrade: ${spdyUpgrade}`,
+      `X-Stream-Protocol-Version: ${protocol}`,
+      '\r\n',
+    ].join('\r\n'),
+  )
+  return { ...taken, protocol }
+}

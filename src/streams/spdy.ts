@@ -1,0 +1,266 @@
+/**
+ * SPDY/3.1 on a connection, at either side, as the clients, kubelets and container runtimes of Kubernetes speak it:
+ * streams with headers that either side ends by itself, pings and a goodbye. Nobody there has windows for streams,
+ * and to keep to them would stop everything after 64 KiB. So there are none here either, and what holds a sender back
+ * is the connection.
+ */
+import type { Clock } from '#/platform/platform.ts'
+import { Channel } from './connection/channel.ts'
+import { UnreadBytes } from './connection/unread-bytes.ts'
+import type { Wire } from './connection/wire.ts'
+import {
+  controlBytes,
+  dataHead,
+  goAwayStatus,
+  kinds,
+  openBytes,
+  readControl,
+  resetStatus,
+  type Control,
+} from './spdy/control-frame.ts'
+import { SpdyFrameParser, type SpdyPiece } from './spdy/frame-parser.ts'
+import { headerBlock, readHeaderBlock, type SpdyHeaders } from './spdy/header-block.ts'
+import { HeaderReader, HeaderWriter } from './spdy/header-compression.ts'
+import { SpdyError } from './spdy/spdy-error.ts'
+
+export interface SpdyOptions {
+  readonly wire: Wire
+  readonly clock: Clock
+  readonly side: 'client' | 'server'
+  /** Gets each stream that the peer opens; false refuses it. */
+  readonly onStream?: (stream: SpdyStream) => boolean
+}
+
+export interface SpdyStream {
+  readonly id: number
+  readonly headers: SpdyHeaders
+  /** Emits `cut-off` when the peer gives the stream up: it reads no more, and will send no more. */
+  readonly channel: Channel
+}
+
+/** Streams that are open at the same time; the peer is refused more. */
+export const streamsMax = 1_000
+
+/** How long a peer may take to answer that it has opened a stream. */
+const replyTimeoutMs = 30_000
+
+/** What is written at once goes in frames of at most so many bytes, between which those of other streams fit. */
+const dataBytesMax = 32 * 1024
+
+interface OpenStream extends SpdyStream {
+  /** Resolves when both sides know the stream. Nothing is sent on it before. */
+  readonly opened: PromiseWithResolvers<void>
+  isOpened: boolean
+  hasSentAll: boolean
+}
+
+export class SpdyConnection {
+  readonly #wire: Wire
+  readonly #clock: Clock
+  readonly #side: 'client' | 'server'
+  readonly #onStream: (stream: SpdyStream) => boolean
+  readonly #unread = new UnreadBytes()
+  readonly #headerWriter = new HeaderWriter()
+  readonly #headerReader = new HeaderReader()
+  readonly #streams = new Map<number, OpenStream>()
+  #nextId: number
+  #lastPeerId = 0
+  /** The peer has said goodbye: its end is in order. */
+  #hasPeerLeft = false
+  #isClosing = false
+  #isEnded = false
+
+  constructor({ wire, clock, side, onStream = () => false }: SpdyOptions) {
+    this.#wire = wire
+    this.#clock = clock
+    this.#side = side
+    this.#onStream = onStream
+    this.#nextId = side === 'client' ? 1 : 2
+  }
+
+  /** Aborted when the connection is closed. */
+  get signal(): AbortSignal {
+    return this.#wire.signal
+  }
+
+  /** Works until the connection ends, once. Never rejects: each stream learns of its end by itself. */
+  async run(): Promise<void> {
+    const parser = new SpdyFrameParser()
+    let failure = new Error('the connection ended without a goodbye')
+    try {
+      for await (const chunk of this.#wire.read()) {
+        for (const piece of parser.parse(chunk)) await this.#take(piece)
+        await this.#unread.room(this.#wire.signal)
+      }
+    } catch (error) {
+      failure = error as Error
+      if (error instanceof SpdyError) await this.#sayGoodbye(goAwayStatus.protocolError)
+    }
+    this.#isEnded = true
+    this.#headerReader.close()
+    for (const stream of this.#streams.values()) this.#lose(stream, failure)
+    this.#streams.clear()
+    // Who hangs up without a word is not waited for.
+    if (this.#isClosing || this.#hasPeerLeft) await this.#wire.close()
+    else this.#wire.destroy()
+  }
+
+  /** Rejects when the peer refuses the stream, does not answer in time, or is gone. */
+  async open(headers: SpdyHeaders): Promise<SpdyStream> {
+    if (this.#isEnded || this.#isClosing) throw new Error('the connection is closed')
+    const id = this.#nextId
+    this.#nextId += 2
+    const stream = this.#add(id, headers)
+    await this.#wire.write([openBytes(id, this.#headerWriter.write(headerBlock(headers)))])
+    const timer = this.#clock.setTimer(replyTimeoutMs, () =>
+      stream.opened.reject(new Error('no answer in time')),
+    )
+    try {
+      await stream.opened.promise
+      return stream
+    } catch (error) {
+      stream.channel.destroy()
+      throw error
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  /** Gives up the streams that are open, says goodbye and hangs up. Resolves when the connection is closed. */
+  async close(): Promise<void> {
+    for (const { channel } of this.#streams.values()) channel.destroy()
+    await this.#sayGoodbye(goAwayStatus.ok)
+    await this.#wire.close()
+  }
+
+  destroy(): void {
+    this.#wire.destroy()
+  }
+
+  async #sayGoodbye(status: number): Promise<void> {
+    if (this.#isClosing) return
+    this.#isClosing = true
+    await this.#wire.write([controlBytes(kinds.goAway, [this.#lastPeerId, status])])
+  }
+
+  async #take(piece: SpdyPiece): Promise<void> {
+    if (piece.type === 'control') return this.#takeControl(readControl(piece))
+    // A stream that we gave up goes on until the peer has heard of it.
+    const stream = this.#streams.get(piece.streamId)
+    stream?.channel.arrive(piece.bytes)
+    if (stream !== undefined && piece.isEnd) this.#onEnd(stream)
+  }
+
+  async #takeControl(control: Control): Promise<void> {
+    switch (control.type) {
+      case 'open':
+      case 'reply':
+      case 'headers':
+        return this.#takeHeaders(control, readHeaderBlock(await this.#headerReader.read(control.block)))
+      case 'reset':
+        return this.#onReset(control.streamId)
+      case 'ping': {
+        // Clients count odd, servers even: what has our parity is an answer.
+        const isOurs = (control.id % 2 === 1) === (this.#side === 'client')
+        return isOurs ? undefined : this.#wire.write([controlBytes(kinds.ping, [control.id])])
+      }
+      case 'go-away':
+        this.#hasPeerLeft = true
+        return
+      case 'ignored':
+        return
+    }
+  }
+
+  async #takeHeaders(
+    { type, streamId, isEnd }: Control & { readonly streamId: number; readonly isEnd: boolean },
+    headers: SpdyHeaders,
+  ): Promise<void> {
+    if (type === 'open') return this.#onOpen(streamId, headers, isEnd)
+    const stream = this.#streams.get(streamId)
+    if (stream === undefined) return
+    if (type === 'reply') {
+      stream.isOpened = true
+      stream.opened.resolve()
+    }
+    if (isEnd) this.#onEnd(stream)
+  }
+
+  async #onOpen(id: number, headers: SpdyHeaders, isEnd: boolean): Promise<void> {
+    const isTheirs = (id % 2 === 0) === (this.#side === 'client')
+    if (!isTheirs || id <= this.#lastPeerId) return this.#reset(id, resetStatus.protocolError)
+    this.#lastPeerId = id
+    if (this.#isClosing || this.#streams.size >= streamsMax) return this.#reset(id, resetStatus.refused)
+    const stream = this.#add(id, headers)
+    if (isEnd) this.#onEnd(stream)
+    if (!this.#onStream(stream)) {
+      this.#streams.delete(id)
+      stream.channel.destroy()
+      return void this.#reset(id, resetStatus.cancel)
+    }
+    await this.#wire.write([controlBytes(kinds.reply, [id], this.#headerWriter.write(headerBlock({})))])
+    stream.isOpened = true
+    stream.opened.resolve()
+  }
+
+  #add(id: number, headers: SpdyHeaders): OpenStream {
+    const opened = Promise.withResolvers<void>()
+    // Not everybody waits for it.
+    opened.promise.catch(() => undefined)
+    const channel = new Channel(this.#unread, {
+      send: bytes => this.#send(stream, bytes),
+      sendEnd: () => this.#sendEnd(stream),
+      gone: () => this.#onGone(stream),
+    })
+    const stream: OpenStream = { id, headers, channel, opened, isOpened: false, hasSentAll: false }
+    this.#streams.set(id, stream)
+    return stream
+  }
+
+  async #send(stream: OpenStream, bytes: Uint8Array): Promise<void> {
+    if (!stream.isOpened) await stream.opened.promise
+    for (let at = 0; at < bytes.length && this.#streams.has(stream.id); at += dataBytesMax) {
+      const piece = bytes.subarray(at, at + dataBytesMax)
+      await this.#wire.write([dataHead(stream.id, piece.length, { isEnd: false }), piece])
+    }
+  }
+
+  async #sendEnd(stream: OpenStream): Promise<void> {
+    if (!stream.isOpened) await stream.opened.promise
+    if (!this.#streams.has(stream.id)) return
+    stream.hasSentAll = true
+    await this.#wire.write([dataHead(stream.id, 0, { isEnd: true })])
+    if (stream.channel.hasArrivedAll) this.#streams.delete(stream.id)
+  }
+
+  #onEnd(stream: OpenStream): void {
+    stream.channel.arriveEnd()
+    if (stream.hasSentAll) this.#streams.delete(stream.id)
+  }
+
+  #onReset(id: number): void {
+    const stream = this.#streams.get(id)
+    if (stream === undefined) return
+    this.#streams.delete(id)
+    stream.opened.reject(new Error('the peer refused the stream'))
+    stream.channel.cutOff()
+  }
+
+  #onGone(stream: OpenStream): void {
+    stream.opened.reject(new Error('the stream was given up'))
+    if (this.#streams.get(stream.id) !== stream) return
+    this.#streams.delete(stream.id)
+    if (!this.#isEnded) void this.#reset(stream.id, resetStatus.cancel)
+  }
+
+  #reset(id: number, status: number): Promise<void> {
+    return this.#wire.write([controlBytes(kinds.reset, [id, status])])
+  }
+
+  /** The connection has ended before the stream did. */
+  #lose({ channel, opened }: OpenStream, failure: Error): void {
+    opened.reject(failure)
+    if (this.#hasPeerLeft || channel.hasArrivedAll) channel.cutOff()
+    else channel.destroy(failure)
+  }
+}

@@ -1,0 +1,57 @@
+/** Any protocol inside of a WebSocket: the bytes of all binary messages in turn, as one stream. */
+import { Duplex } from 'node:stream'
+import { settle } from './connection/channel.ts'
+import type { WebSocket } from './web-socket.ts'
+
+/** What is written at once goes as messages of at most so many bytes. */
+const sentBytesMax = 64 * 1024
+
+export class WebSocketTunnel extends Duplex {
+  readonly #socket: WebSocket
+  /** Resolved when more may be read. */
+  #wanted = Promise.withResolvers<void>()
+  #isReading = false
+
+  constructor(socket: WebSocket) {
+    super({ allowHalfOpen: false })
+    this.#socket = socket
+    // Who reads or writes learns of a failure; unheard it would end the process.
+    this.on('error', () => undefined)
+  }
+
+  override _read(): void {
+    this.#wanted.resolve()
+    if (this.#isReading) return
+    this.#isReading = true
+    this.#pump().catch((error: unknown) => this.destroy(error as Error))
+  }
+
+  override _write(chunk: Uint8Array, _encoding: BufferEncoding, done: (error?: Error) => void): void {
+    void settle(this.#send(chunk), done)
+  }
+
+  override _final(done: (error?: Error) => void): void {
+    void settle(this.#socket.close(), done)
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#wanted.resolve()
+    this.#socket.destroy()
+    done(error)
+  }
+
+  async #send(chunk: Uint8Array): Promise<void> {
+    for (let at = 0; at < chunk.length; at += sentBytesMax)
+      await this.#socket.send([chunk.subarray(at, at + sentBytesMax)])
+  }
+
+  async #pump(): Promise<void> {
+    for await (const { isText, bytes } of this.#socket.pieces()) {
+      if (isText) throw new Error('a tunnel carries no text')
+      if (bytes.length === 0 || this.destroyed) continue
+      this.#wanted = Promise.withResolvers()
+      if (!this.push(bytes)) await this.#wanted.promise
+    }
+    this.push(null)
+  }
+}

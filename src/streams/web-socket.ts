@@ -1,0 +1,101 @@
+/**
+ * A WebSocket (RFC 6455) on a connection whose handshake is done, at either side. Messages are read in pieces as they
+ * come, so that a large one needs no room; there are no extensions. A peer that breaks the protocol is told and
+ * disconnected.
+ */
+import type { Wire } from './connection/wire.ts'
+import { frameBytes } from './web-socket/frame-bytes.ts'
+import { FrameParser, opcodes, type MessagePiece } from './web-socket/frame-parser.ts'
+import { WebSocketError } from './web-socket/web-socket-error.ts'
+
+export interface WebSocketOptions {
+  readonly wire: Wire
+  /** Clients mask what they send, with four bytes that nobody can guess. Absent at a server. */
+  readonly maskingKey?: () => Uint8Array
+}
+
+const normalClosure = 1000
+const protocolError = 1002
+
+export class WebSocket {
+  readonly #wire: Wire
+  readonly #maskingKey: (() => Uint8Array) | undefined
+  #isCloseSent = false
+
+  constructor({ wire, maskingKey }: WebSocketOptions) {
+    this.#wire = wire
+    this.#maskingKey = maskingKey
+  }
+
+  /** Aborted when the connection is closed. */
+  get signal(): AbortSignal {
+    return this.#wire.signal
+  }
+
+  /**
+   * What the peer sends, once. Ends when it has closed the WebSocket; throws when it broke the protocol, or the
+   * connection broke. Pings are answered only while somebody reads.
+   */
+  async *pieces(): AsyncGenerator<MessagePiece, void, undefined> {
+    try {
+      const closing = yield* this.#untilClosed()
+      if (closing.length === 1) throw new WebSocketError(1002, 'a closing frame is cut off')
+      const code = closing.length >= 2 ? (closing[0]! << 8) | closing[1]! : normalClosure
+      await this.#sayClose(isSendable(code) ? code : protocolError, '')
+    } catch (error) {
+      if (error instanceof WebSocketError) await this.#sayClose(error.code, error.message)
+      // Who hangs up without a word is not waited for.
+      else this.#wire.destroy()
+      throw error
+    } finally {
+      void this.#wire.close()
+    }
+  }
+
+  /** One message. Resolves when there is room for more. */
+  async send(pieces: readonly Uint8Array[], { isText = false } = {}): Promise<void> {
+    if (!this.#isCloseSent) await this.#write(isText ? opcodes.text : opcodes.binary, pieces)
+  }
+
+  /**
+   * Says goodbye and hangs up; resolves when the connection is closed. Who does not read meanwhile waits until the peer
+   * is cut off.
+   */
+  async close(code = normalClosure, reason = ''): Promise<void> {
+    await this.#sayClose(code, reason)
+    await this.#wire.close()
+  }
+
+  destroy(): void {
+    this.#wire.destroy()
+  }
+
+  /** Returns what the closing frame says. */
+  async *#untilClosed(): AsyncGenerator<MessagePiece, Uint8Array, undefined> {
+    const parser = new FrameParser({ isMasked: this.#maskingKey === undefined })
+    for await (const chunk of this.#wire.read()) {
+      for (const event of parser.parse(chunk)) {
+        if (event.type === 'message') yield event
+        else if (event.type === 'ping') await this.#write(opcodes.pong, [event.bytes])
+        else if (event.type === 'close') return event.bytes
+      }
+    }
+    throw new Error('the connection ended without a goodbye')
+  }
+
+  async #sayClose(code: number, reason: string): Promise<void> {
+    if (this.#isCloseSent) return
+    this.#isCloseSent = true
+    const text = Buffer.from(reason).subarray(0, 123)
+    await this.#write(opcodes.close, [Uint8Array.of(code >> 8, code & 0xff), text])
+  }
+
+  #write(opcode: number, pieces: readonly Uint8Array[]): Promise<void> {
+    return this.#wire.write(frameBytes(opcode, pieces, this.#maskingKey?.()))
+  }
+}
+
+/** Codes that may be on the wire (RFC 6455, 7.4). */
+function isSendable(code: number): boolean {
+  return (code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code)) || (code >= 3000 && code < 5000)
+}

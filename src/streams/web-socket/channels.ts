@@ -1,0 +1,125 @@
+/** Numbered channels inside of a WebSocket: each message begins with the number of its channel. */
+import { Channel } from '../connection/channel.ts'
+import { UnreadBytes } from '../connection/unread-bytes.ts'
+import type { WebSocket } from '../web-socket.ts'
+import type { MessagePiece } from './frame-parser.ts'
+import { WebSocketError } from './web-socket-error.ts'
+
+export interface WebSocketChannelsOptions {
+  readonly socket: WebSocket
+  readonly encoding: 'binary' | 'base64'
+  /** Whether a message can say that there will be no more on a channel. */
+  readonly hasHalfClose: boolean
+  readonly count: number
+}
+
+/** What is written at once goes as messages of at most so many bytes. */
+const sentBytesMax = 32 * 1024
+
+/** A message that must be whole before it means something. */
+const keptBytesMax = 1024 * 1024
+
+/** The number that is no channel's: the channel whose number follows is at its end. */
+const endOfChannel = 255
+
+export class WebSocketChannels {
+  readonly #socket: WebSocket
+  readonly #encoding: 'binary' | 'base64'
+  readonly #hasHalfClose: boolean
+  readonly #unread = new UnreadBytes()
+  readonly #channels: readonly Channel[]
+  /** The channel of the message that is coming. */
+  #current = 0
+  /** What has come of a message that must be whole. */
+  readonly #kept: Uint8Array[] = []
+  #keptBytes = 0
+
+  constructor({ socket, encoding, hasHalfClose, count }: WebSocketChannelsOptions) {
+    this.#socket = socket
+    this.#encoding = encoding
+    this.#hasHalfClose = hasHalfClose
+    this.#channels = Array.from({ length: count }, (_, index) => this.#makeChannel(index))
+  }
+
+  at(index: number): Channel {
+    return this.#channels[index]!
+  }
+
+  /** Reads until the WebSocket ends, once. Never rejects: each channel learns of it by itself. */
+  async run(): Promise<void> {
+    try {
+      for await (const piece of this.#socket.pieces()) {
+        if (this.#encoding === 'base64') this.#takeText(piece)
+        else this.#takeBinary(piece)
+        await this.#unread.room(this.#socket.signal)
+      }
+      for (const channel of this.#channels) channel.cutOff()
+    } catch (error) {
+      for (const channel of this.#channels) {
+        if (channel.hasArrivedAll) channel.cutOff()
+        else channel.destroy(error as Error)
+      }
+    }
+  }
+
+  /** Sends a message without content, by which a client knows that the server is there. */
+  greet(index: number): Promise<void> {
+    return this.#sendMessage(index, new Uint8Array())
+  }
+
+  #makeChannel(index: number): Channel {
+    const send = async (bytes: Uint8Array): Promise<void> => {
+      for (let at = 0; at < bytes.length; at += sentBytesMax)
+        await this.#sendMessage(index, bytes.subarray(at, at + sentBytesMax))
+    }
+    return new Channel(this.#unread, { send, sendEnd: async () => undefined, gone: () => undefined })
+  }
+
+  #sendMessage(index: number, bytes: Uint8Array): Promise<void> {
+    if (this.#encoding === 'binary') return this.#socket.send([Uint8Array.of(index), bytes])
+    const text = Buffer.from(bytes).toString('base64')
+    return this.#socket.send([Uint8Array.of(zero + index), Buffer.from(text)], { isText: true })
+  }
+
+  #takeBinary({ bytes, isFirst, isLast }: MessagePiece): void {
+    let rest = bytes
+    if (isFirst) {
+      if (bytes.length === 0) return
+      this.#current = bytes[0]!
+      rest = bytes.subarray(1)
+    }
+    if (!this.#hasHalfClose || this.#current !== endOfChannel)
+      return this.#channels[this.#current]?.arrive(rest)
+    this.#keep(rest)
+    if (!isLast) return
+    const [index = endOfChannel, ...others] = this.#whole()
+    const channel = this.#channels[index]
+    if (channel === undefined || others.length > 0)
+      throw new WebSocketError(1002, 'a channel that does not exist has ended')
+    channel.arriveEnd()
+  }
+
+  #takeText({ bytes, isLast }: MessagePiece): void {
+    this.#keep(bytes)
+    if (!isLast) return
+    const text = this.#whole().toString('latin1')
+    if (text === '') return
+    if (!/^[^]([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text))
+      throw new WebSocketError(1007, 'a message is not in base64')
+    this.#channels[text.charCodeAt(0) - zero]?.arrive(Buffer.from(text.slice(1), 'base64'))
+  }
+
+  #keep(bytes: Uint8Array): void {
+    this.#keptBytes += bytes.length
+    if (this.#keptBytes > keptBytesMax) throw new WebSocketError(1009, 'a message is too large')
+    this.#kept.push(bytes)
+  }
+
+  #whole(): Buffer {
+    this.#keptBytes = 0
+    return Buffer.concat(this.#kept.splice(0))
+  }
+}
+
+/** Channel 0 in base64 protocols, where numbers are digits. */
+const zero = 48

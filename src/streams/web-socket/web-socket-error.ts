@@ -1,0 +1,10 @@
+/** The peer does what the protocol forbids. The code tells it so (RFC 6455, 7.4.1). */
+export class WebSocketError extends Error {
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.name = 'WebSocketError'
+    this.code = code
+  }
+}
