@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import type { CommandProcess } from '#/streams/streams.ts'
+import type { Check } from '../cri.conformance.ts'
+import { refuses, start, type Scene } from './test-scene.ts'
+
+export function commandsConformance(check: Check): void {
+  check('a command runs to its end, with what it says and its code', async scene => {
+    const id = await start(await scene.pod(), 'deaf')
+    const result = await scene.runtime.execSync(id, ['sh', '-c', 'echo one; echo two >&2; exit 4'], 60_000)
+    assert.deepEqual([text(result.stdout), text(result.stderr), result.exitCode], ['one\n', 'two\n', 4])
+    const quiet = await scene.runtime.execSync(id, ['true'], 0)
+    assert.deepEqual([text(quiet.stdout), text(quiet.stderr), quiet.exitCode], ['', '', 0])
+  })
+
+  check('a command that takes too long is cut off', async scene => {
+    const id = await start(await scene.pod(), 'deaf')
+    await refuses(scene.runtime.execSync(id, ['sleep', '100000'], 1_000), 'timeout')
+    await refuses(scene.runtime.execSync(id, ['sleep', '100000'], 200), 'timeout')
+  })
+
+  check('a command that does not exist fails, and so does any in a container that has ended', async scene => {
+    const { runtime } = scene
+    const id = await start(await scene.pod(), 'deaf')
+    await refuses(runtime.execSync(id, ['/no/such/program'], 60_000), 'failed')
+    await runtime.stopContainer(id, 0)
+    await refuses(runtime.execSync(id, ['true'], 60_000), 'failed')
+    await refuses(runtime.exec(id, ['true'], output), 'failed')
+  })
+
+  check('a command that is streamed says what it says and how it ended', async scene => {
+    const id = await start(await scene.pod(), 'deaf')
+    await using process = await scene.runtime.exec(id, ['sh', '-c', 'echo one; echo two >&2; exit 4'], output)
+    assert.deepEqual(await outcome(process), ['one\n', 'two\n', { type: 'exited', code: 4 }])
+    await using quiet = await scene.runtime.exec(id, ['true'], output)
+    assert.deepEqual(await outcome(quiet), ['', '', { type: 'exited', code: 0 }])
+  })
+
+  check('a command reads its input until that is closed, and goes on then', async scene => {
+    const id = await start(await scene.pod(), 'deaf')
+    const streams = { ...output, stdin: true }
+    await using process = await scene.runtime.exec(id, ['sh', '-c', 'cat; echo done; exit 7'], streams)
+    await process.writeStdin(Buffer.from('first\n'))
+    await process.writeStdin(Buffer.from('second\n'))
+    process.endStdin()
+    const expected = ['first\nsecond\ndone\n', '', { type: 'exited', code: 7 }]
+    assert.deepEqual(await outcome(process), expected)
+  })
+
+  check('a large input comes back whole', async scene => {
+    const id = await start(await scene.pod(), 'deaf')
+    await using process = await scene.runtime.exec(id, ['cat'], { ...output, stdin: true })
+    const block = Buffer.alloc(64 * 1_024, 'abcdefgh')
+    const write = async (): Promise<void> => {
+      for (let count = 0; count < 32; count++) await process.writeStdin(block)
+      process.endStdin()
+    }
+    const [[stdout, stderr, result]] = await Promise.all([outcome(process), write()])
+    assert.equal(stdout.length, 32 * block.length)
+    assert.ok(stdout === block.toString().repeat(32))
+    assert.deepEqual([stderr, result], ['', { type: 'exited', code: 0 }])
+  })
+
+  check('several commands run at a time', async scene => {
+    const id = await start(await scene.pod(), 'deaf')
+    const codes = [1, 2, 3, 4, 5]
+    const results = await Promise.all(
+      codes.map(async code => {
+        await using process = await scene.runtime.exec(id, ['sh', '-c', `echo ${code}; exit ${code}`], output)
+        // Whoever does not wait disposes of it first.
+        const result = await outcome(process)
+        return result
+      }),
+    )
+    assert.deepEqual(
+      results,
+      codes.map(code => [`${code}\n`, '', { type: 'exited', code }]),
+    )
+  })
+
+  check('whoever attaches hears what the main process says, and it hears him', async scene => {
+    const { runtime } = scene
+    const id = await start(await scene.pod(), 'copier', { stdin: true, stdinOnce: true })
+    await using process = await runtime.attach(id, { ...output, stdin: true })
+    await process.writeStdin(Buffer.from('hello\n'))
+    const heard = process.stdout[Symbol.asyncIterator]()
+    assert.equal(text((await heard.next()).value), 'hello\n')
+    process.endStdin()
+    assert.equal((await heard.next()).done, true)
+    await process.result
+  })
+
+  check('a port of the pod is reached, and one that nobody listens on is not', async scene => {
+    const pod = await scene.pod()
+    await start(pod, 'server')
+    assert.equal(await echo(scene, pod.sandboxId, 8_080), 'hello')
+    assert.equal(await echo(scene, pod.sandboxId, 8_081), undefined)
+  })
+}
+
+const output = { stdin: false, stdout: true, stderr: true, tty: false }
+
+function text(bytes: Uint8Array | undefined): string {
+  return Buffer.from(bytes ?? []).toString()
+}
+
+async function outcome(process: CommandProcess) {
+  const [stdout, stderr, result] = await Promise.all([
+    Array.fromAsync(process.stdout),
+    Array.fromAsync(process.stderr),
+    process.result,
+  ])
+  return [Buffer.concat(stdout).toString(), Buffer.concat(stderr).toString(), result] as const
+}
+
+/** What comes back, tried until the server listens; undefined when the connection is refused. */
+async function echo(
+  { runtime, subject }: Scene,
+  sandboxId: string,
+  port: number,
+): Promise<string | undefined> {
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    try {
+      const connection = await runtime.connectPort(sandboxId, port)
+      connection.write('hello')
+      for await (const chunk of connection) {
+        connection.destroy()
+        return Buffer.from(chunk as Uint8Array).toString()
+      }
+    } catch {
+      // Nobody listens there, or not yet.
+    }
+    await subject.platform.clock.sleep(50)
+  }
+  return undefined
+}
+
+/** A server listens long before that. */
+const attemptsMax = 40

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import type { Check } from '../cri.conformance.ts'
+import { create, ended, logLines, refuses, start, until } from './test-scene.ts'
+
+export function containersConformance(check: Check): void {
+  check('a container is created, runs and is listed with what it was made of', async scene => {
+    const { runtime } = scene
+    const pod = await scene.pod()
+    const id = await create(pod, 'deaf')
+    const created = await runtime.containerStatus(id)
+    assert.equal(created.state, 'created')
+    assert.ok(created.createdAt > 0n)
+    assert.deepEqual([created.startedAt, created.finishedAt], [0n, 0n])
+    await runtime.startContainer(id)
+    const running = await runtime.containerStatus(id)
+    assert.equal(running.state, 'running')
+    assert.ok(running.startedAt >= running.createdAt)
+    assert.equal(running.finishedAt, 0n)
+    assert.deepEqual([running.name, running.attempt], ['deaf', 0])
+    assert.deepEqual({ ...running.annotations }, { 'example.com/hash': '4711' })
+    assert.equal(running.logPath, `${pod.sandbox.logFolder}/deaf/0.log`)
+    assert.equal(running.userImage, scene.subject.image)
+    assert.notEqual(running.imageRef, '')
+    const [listed] = await runtime.listContainers({ podUid: pod.uid })
+    assert.ok(listed)
+    assert.deepEqual(
+      [listed.id, listed.sandboxId, listed.name, listed.attempt, listed.state, listed.createdAt],
+      [id, pod.sandboxId, 'deaf', 0, 'running', running.createdAt],
+    )
+    assert.deepEqual({ ...listed.labels }, { ...running.labels })
+  })
+
+  check('containers are listed, all or those of one pod', async scene => {
+    const [one, two] = [await scene.pod(), await scene.pod()]
+    const ids = [await start(one, 'deaf'), await create(one, 'quick'), await start(two, 'deaf')]
+    const all = (await scene.runtime.listContainers()).map(({ id }) => id)
+    assert.ok(ids.every(id => all.includes(id)))
+    const own = await scene.runtime.listContainers({ podUid: one.uid })
+    assert.deepEqual(new Set(own.map(({ id }) => id)), new Set(ids.slice(0, 2)))
+    assert.deepEqual(await scene.runtime.listContainers({ podUid: 'nobody' }), [])
+  })
+
+  check('a container that ends is told with its code, its reason and its times', async scene => {
+    const pod = await scene.pod()
+    const failed = await ended(scene, await start(pod, 'talker'))
+    assert.deepEqual([failed.exitCode, failed.reason], [3, 'Error'])
+    // Which of the two comes first is not sure where a container ends at once.
+    assert.ok(failed.finishedAt > 0n && failed.startedAt > 0n)
+    const completed = await ended(scene, await start(pod, 'quick'))
+    assert.deepEqual([completed.exitCode, completed.reason], [0, 'Completed'])
+  })
+
+  check('what a container says is in its log, line by line, as it ends', async scene => {
+    const pod = await scene.pod()
+    const { logPath } = await ended(scene, await start(pod, 'talker'))
+    const lines = await until(scene, 'both lines are there', async () => {
+      const found = await logLines(scene, logPath)
+      return found.length >= 2 ? found : undefined
+    })
+    assert.deepEqual(new Set(lines), new Set(['stdout F one', 'stderr F two']))
+  })
+
+  check('a log that was moved away goes on in a new file', async scene => {
+    const { runtime, subject } = scene
+    const { files } = subject.platform
+    const pod = await scene.pod()
+    const id = await start(pod, 'copier', { stdin: true })
+    const { logPath } = await runtime.containerStatus(id)
+    await using process = await runtime.attach(id, { stdin: true, stdout: true, stderr: false, tty: false })
+    const say = async (text: string): Promise<void> => {
+      await process.writeStdin(Buffer.from(`${text}\n`))
+      await until(scene, `${text} is in the log`, async () => {
+        const lines = await logLines(scene, logPath).catch((): readonly string[] => [])
+        return lines.includes(`stdout F ${text}`) || undefined
+      })
+    }
+    await say('before')
+    await files.rename(logPath, `${logPath}.1`)
+    await runtime.reopenLog(id)
+    await say('after')
+    assert.deepEqual(await logLines(scene, `${logPath}.1`), ['stdout F before'])
+    assert.deepEqual(await logLines(scene, logPath), ['stdout F after'])
+  })
+
+  check('a container is told to end, and killed when it does not listen', async scene => {
+    const { runtime } = scene
+    const pod = await scene.pod()
+    const obedient = await start(pod, 'obedient')
+    await runtime.stopContainer(obedient, 60)
+    const told = await runtime.containerStatus(obedient)
+    assert.deepEqual([told.state, told.exitCode, told.reason], ['exited', 5, 'Error'])
+    const deaf = await start(pod, 'deaf')
+    await runtime.stopContainer(deaf, 1)
+    const killed = await runtime.containerStatus(deaf)
+    assert.deepEqual([killed.state, killed.exitCode, killed.reason], ['exited', 137, 'Error'])
+    await runtime.stopContainer(deaf, 1)
+    await runtime.stopContainer(obedient, 0)
+  })
+
+  check('a container without grace is killed at once', async scene => {
+    const id = await start(await scene.pod(), 'obedient')
+    await scene.runtime.stopContainer(id, 0)
+    assert.equal((await scene.runtime.containerStatus(id)).exitCode, 137)
+  })
+
+  check('a container that was never started is stopped and removed all the same', async scene => {
+    const { runtime } = scene
+    const pod = await scene.pod()
+    const id = await create(pod, 'deaf')
+    await runtime.stopContainer(id, 1)
+    await runtime.removeContainer(id)
+    assert.deepEqual(await runtime.listContainers({ podUid: pod.uid }), [])
+  })
+
+  check('a container is removed while it runs, again and again, and its name is free', async scene => {
+    const { runtime } = scene
+    const pod = await scene.pod()
+    const id = await start(pod, 'deaf')
+    await refuses(create(pod, 'deaf'), 'failed')
+    await runtime.removeContainer(id)
+    await runtime.removeContainer(id)
+    await runtime.stopContainer(id, 1)
+    await refuses(runtime.containerStatus(id), 'not-found')
+    assert.deepEqual(await runtime.listContainers({ podUid: pod.uid }), [])
+    await start(pod, 'deaf')
+  })
+
+  check('a program that does not exist cannot be started, and the container says so', async scene => {
+    const id = await create(await scene.pod(), 'absent')
+    await refuses(scene.runtime.startContainer(id), 'failed')
+    const status = await scene.runtime.containerStatus(id)
+    assert.deepEqual([status.state, status.exitCode, status.reason], ['exited', 128, 'StartError'])
+    assert.notEqual(status.message, '')
+  })
+
+  check('a container that takes too much memory is killed, and says so', async scene => {
+    const limit = 16 * 1_024 * 1_024
+    const resources = { memoryLimitBytes: limit, memorySwapLimitBytes: limit }
+    const id = await start(await scene.pod(), 'hungry', { resources })
+    const status = await until(scene, 'it was killed for its memory', async () => {
+      const now = await scene.runtime.containerStatus(id)
+      return now.state === 'exited' && now.reason === 'OOMKilled' ? now : undefined
+    })
+    assert.equal(status.exitCode, 137)
+  })
+
+  check('a container runs once, and only where its sandbox runs', async scene => {
+    const { runtime } = scene
+    const pod = await scene.pod()
+    const once = await start(pod, 'quick')
+    await ended(scene, once)
+    await refuses(runtime.startContainer(once), 'failed')
+    const late = await create(pod, 'deaf')
+    await runtime.stopSandbox(pod.sandboxId)
+    await refuses(runtime.startContainer(late), 'failed')
+  })
+
+  check('resources are changed while it runs', async scene => {
+    const { runtime } = scene
+    const id = await start(await scene.pod(), 'deaf', { resources: { cpuShares: 128, cpuPeriod: 100_000 } })
+    await runtime.updateResources(id, { cpuShares: 256, memoryLimitBytes: 64 * 1_024 * 1_024 })
+    const { resources } = await runtime.containerStatus(id)
+    assert.deepEqual([resources?.cpuShares, resources?.memoryLimitBytes], [256, 64 * 1_024 * 1_024])
+  })
+
+  check('what does not exist is not found, and nothing to stop or to remove', async ({ runtime }) => {
+    const id = 'f'.repeat(64)
+    const streams = { stdin: false, stdout: true, stderr: true, tty: false }
+    await refuses(runtime.sandboxStatus(id), 'not-found')
+    await refuses(runtime.containerStatus(id), 'not-found')
+    await refuses(runtime.startContainer(id), 'not-found')
+    await refuses(runtime.updateResources(id, { cpuShares: 2 }), 'not-found')
+    await refuses(runtime.reopenLog(id), 'not-found')
+    await refuses(runtime.execSync(id, ['true'], 1_000), 'not-found')
+    await refuses(runtime.exec(id, ['true'], streams), 'not-found')
+    await refuses(runtime.attach(id, streams), 'not-found')
+    await refuses(runtime.connectPort(id, 80), 'not-found')
+    await runtime.stopContainer(id, 1)
+    await runtime.removeContainer(id)
+    await runtime.stopSandbox(id)
+    await runtime.removeSandbox(id)
+  })
+
+  check('what containers use is told of those that run', async scene => {
+    const { runtime } = scene
+    const [pod, other] = [await scene.pod(), await scene.pod()]
+    const id = await start(pod, 'deaf')
+    await ended(scene, await start(pod, 'quick'))
+    await start(other, 'deaf')
+    const stats = await until(scene, 'memory was measured', async () => {
+      const found = await runtime.containerStats({ podUid: pod.uid })
+      return found.some(({ memoryWorkingSetBytes }) => memoryWorkingSetBytes > 0) ? found : undefined
+    })
+    assert.deepEqual(
+      stats.map(({ containerId, name, podUid }) => [containerId, name, podUid]),
+      [[id, 'deaf', pod.uid]],
+    )
+    assert.ok(stats[0]!.timestamp > 0n)
+    assert.ok(stats[0]!.cpuNanoseconds >= 0n)
+    const all = await runtime.containerStats()
+    assert.ok(all.some(({ podUid }) => podUid === other.uid))
+  })
+
+  check('a call whose caller has gone away fails with his reason', async scene => {
+    const pod = await scene.pod()
+    const id = await start(pod, 'deaf')
+    const reason = new Error('enough')
+    const signal = AbortSignal.abort(reason)
+    await assert.rejects(scene.runtime.containerStatus(id, { signal }), error => error === reason)
+    await assert.rejects(
+      scene.runtime.execSync(id, ['sleep', '100'], 0, { signal }),
+      error => error === reason,
+    )
+    await refuses(scene.runtime.execSync(id, ['sleep', '100'], 0, { timeoutMs: 200 }), 'timeout')
+  })
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import type { Check } from '../cri.conformance.ts'
+import { refuses, start, until, type Scene } from './test-scene.ts'
+
+export function sandboxesConformance(check: Check): void {
+  check('the runtime tells its name and that pods and networks can be had', async ({ runtime }) => {
+    const { name, version } = await runtime.version()
+    assert.notEqual(name, '')
+    assert.notEqual(version, '')
+    const status = await runtime.status()
+    assert.equal(status.runtime.isReady, true, status.runtime.message)
+    assert.equal(status.network.isReady, true, status.network.message)
+    assert.ok(status.handlers.some(handler => handler.name === ''))
+  })
+
+  check('a sandbox that runs is told with what it was made of and an address', async scene => {
+    const { runtime } = scene
+    const before = scene.subject.platform.clock.now()
+    const { sandbox, sandboxId, uid } = await scene.pod()
+    const status = await runtime.sandboxStatus(sandboxId)
+    assert.equal(status.id, sandboxId)
+    assert.equal(status.state, 'ready')
+    assert.deepEqual({ ...status.metadata }, { ...sandbox.metadata })
+    assert.deepEqual({ ...status.labels }, { ...sandbox.labels })
+    assert.deepEqual({ ...status.annotations }, { ...sandbox.annotations })
+    assert.equal(status.network, 'pod')
+    assert.match(status.addresses[0] ?? '', /^[0-9a-f.:]+$/)
+    assert.ok(status.createdAt > BigInt(Math.floor(before) - clockSlackMs) * 1_000_000n)
+    const [listed] = await runtime.listSandboxes({ podUid: uid })
+    const { addresses: _, network: __, ...summary } = status
+    assert.deepEqual(listed, summary)
+  })
+
+  check('sandboxes are listed, all or those of one pod', async scene => {
+    const { runtime } = scene
+    const [one, two] = [await scene.pod(), await scene.pod()]
+    const ids = (await runtime.listSandboxes()).map(({ id }) => id)
+    assert.ok(ids.includes(one.sandboxId) && ids.includes(two.sandboxId))
+    const own = await runtime.listSandboxes({ podUid: two.uid })
+    assert.deepEqual(
+      own.map(({ id }) => id),
+      [two.sandboxId],
+    )
+    assert.deepEqual(await runtime.listSandboxes({ podUid: 'nobody' }), [])
+    const statuses = await Promise.all([one, two].map(pod => runtime.sandboxStatus(pod.sandboxId)))
+    assert.notEqual(statuses[0]!.addresses[0], statuses[1]!.addresses[0])
+  })
+
+  check('a second attempt has a sandbox of its own', async scene => {
+    const first = await scene.pod()
+    await refuses(scene.runtime.runSandbox(first.sandbox), 'failed')
+    const metadata = { ...first.sandbox.metadata, attempt: 1 }
+    const second = await scene.pod({ ...first.sandbox, metadata })
+    const listed = await scene.runtime.listSandboxes({ podUid: first.uid })
+    const attempts = listed.map(({ id, metadata: { attempt } }) => [id, attempt] as const)
+    assert.deepEqual(
+      new Map(attempts),
+      new Map([
+        [first.sandboxId, 0],
+        [second.sandboxId, 1],
+      ]),
+    )
+  })
+
+  check('a sandbox in the network of the node has no address of its own', async scene => {
+    const config = scene.sandboxConfig()
+    const namespaces = { ...config.security.namespaces, network: 'node' } as const
+    // Nor has it a name of its own: runtimes refuse one.
+    const { sandboxId } = await scene.pod({ hostname: '', security: { ...config.security, namespaces } })
+    const status = await scene.runtime.sandboxStatus(sandboxId)
+    assert.deepEqual([status.network, status.addresses], ['node', []])
+  })
+
+  check('stopping a sandbox ends its containers, again and again, and what is left is told', async scene => {
+    const { runtime } = scene
+    const pod = await scene.pod()
+    const id = await start(pod, 'deaf')
+    await runtime.stopSandbox(pod.sandboxId)
+    await runtime.stopSandbox(pod.sandboxId)
+    assert.equal((await runtime.sandboxStatus(pod.sandboxId)).state, 'not-ready')
+    const status = await runtime.containerStatus(id)
+    assert.deepEqual([status.state, status.exitCode, status.reason], ['exited', 137, 'Error'])
+    const [listed] = await runtime.listSandboxes({ podUid: pod.uid })
+    assert.equal(listed?.state, 'not-ready')
+  })
+
+  check('removing a sandbox removes its containers, again and again', async scene => {
+    const { runtime } = scene
+    const pod = await scene.pod()
+    const id = await start(pod, 'deaf')
+    await runtime.stopSandbox(pod.sandboxId)
+    await runtime.removeSandbox(pod.sandboxId)
+    await runtime.removeSandbox(pod.sandboxId)
+    await runtime.stopSandbox(pod.sandboxId)
+    await refuses(runtime.sandboxStatus(pod.sandboxId), 'not-found')
+    await refuses(runtime.containerStatus(id), 'not-found')
+    assert.deepEqual(await runtime.listSandboxes({ podUid: pod.uid }), [])
+    assert.deepEqual(await runtime.listContainers({ podUid: pod.uid }), [])
+  })
+
+  check('a sandbox whose process is killed is not ready any more', async scene => {
+    const { sandboxId } = await scene.pod()
+    await scene.subject.killSandbox(sandboxId)
+    await notReady(scene, sandboxId)
+    await scene.runtime.stopSandbox(sandboxId)
+    await scene.runtime.removeSandbox(sandboxId)
+  })
+}
+
+/** The clocks of a kernel and of a process differ a little. */
+const clockSlackMs = 1_000
+
+async function notReady(scene: Scene, sandboxId: string): Promise<void> {
+  await until(scene, 'the sandbox is not ready', async () => {
+    const { state } = await scene.runtime.sandboxStatus(sandboxId)
+    return state === 'not-ready' || undefined
+  })
+}

@@ -1,0 +1,262 @@
+/**
+ * Containers by any runtime that speaks CRI v1 over gRPC: containerd from 1.6 on, CRI-O. It is known by its socket; who
+ * starts it is not our business here (`private-containerd.ts` does). Nothing is connected before the first call, and a
+ * runtime that was away is found again. Calls are not repeated: whoever called knows whether they may be.
+ */
+import type { Duplex } from 'node:stream'
+import type { GrpcChannel, GrpcConnect } from '#/platform/grpc.ts'
+import type { HttpConnect } from '#/platform/http-client.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
+import { followChanges } from './containerd/changes.ts'
+import { podUidLabel } from './containerd/common-messages.ts'
+import { containerRequest } from './containerd/container-request.ts'
+import { CriChannel, usualTimeoutMs } from './containerd/cri-channel.ts'
+import { methods } from './containerd/methods.ts'
+import {
+  containerStatsOf,
+  containerStatusOf,
+  containerSummaryOf,
+  filesystemUsageOf,
+} from './containerd/read-container.ts'
+import { imageOf, runtimeStatusOf } from './containerd/read-runtime.ts'
+import { sandboxStatusOf, sandboxSummaryOf } from './containerd/read-sandbox.ts'
+import { resourcesRequest, sandboxRequest } from './containerd/sandbox-request.ts'
+import { Streaming } from './containerd/streaming.ts'
+import {
+  CriError,
+  type CallOptions,
+  type ContainerRuntime,
+  type ContainerStats,
+  type ContainerStatus,
+  type ContainerSummary,
+  type CreateContainer,
+  type ExecResult,
+  type FilesystemUsage,
+  type Image,
+  type LinuxResources,
+  type RegistryAuth,
+  type RuntimeStatus,
+  type RuntimeVersion,
+  type SandboxConfig,
+  type SandboxStatus,
+  type SandboxSummary,
+} from './cri.ts'
+
+export interface ContainerdOptions {
+  readonly platform: Platform
+  readonly connectGrpc: GrpcConnect
+  /** For the sessions of exec, attach and port-forward. */
+  readonly connectHttp: HttpConnect
+  /** The path of the runtime's unix socket. */
+  readonly socketPath: string
+  /** Names of images that must not be removed as unused, for runtimes that do not tell: containerd before 1.7. */
+  readonly pinnedImages?: readonly string[]
+}
+
+interface PodFilter {
+  readonly podUid?: string
+}
+
+export class Containerd implements ContainerRuntime {
+  readonly #platform: Platform
+  readonly #channel: GrpcChannel
+  readonly #cri: CriChannel
+  readonly #streaming: Streaming
+  readonly #pinnedImages: ReadonlySet<string>
+
+  private constructor({ platform, connectGrpc, connectHttp, ...options }: ContainerdOptions) {
+    this.#platform = platform
+    this.#channel = connectGrpc({ targets: [`unix:${options.socketPath}`], receivedBytesMax })
+    this.#cri = new CriChannel(this.#channel)
+    this.#streaming = new Streaming(platform, connectHttp)
+    this.#pinnedImages = new Set(options.pinnedImages)
+  }
+
+  static connect(options: ContainerdOptions): Containerd {
+    return new Containerd(options)
+  }
+
+  async version(signal?: AbortSignal): Promise<RuntimeVersion> {
+    const answer = await this.#cri.call(methods.version, { version: 'v1' }, quick(signal))
+    return { name: answer.runtimeName, version: answer.runtimeVersion }
+  }
+
+  async status(signal?: AbortSignal): Promise<RuntimeStatus> {
+    return runtimeStatusOf(await this.#cri.call(methods.status, {}, quick(signal)))
+  }
+
+  async runSandbox(config: SandboxConfig, options?: CallOptions): Promise<string> {
+    const request = { config: sandboxRequest(config), runtimeHandler: config.runtimeHandler }
+    // The pause image may have to be pulled first.
+    const patient = { timeoutMs: 2 * usualTimeoutMs, ...options }
+    return (await this.#cri.call(methods.runSandbox, request, patient)).podSandboxId
+  }
+
+  async stopSandbox(id: string, options?: CallOptions): Promise<void> {
+    await this.#cri.find(methods.stopSandbox, { podSandboxId: id }, options)
+  }
+
+  async removeSandbox(id: string, options?: CallOptions): Promise<void> {
+    await this.#cri.find(methods.removeSandbox, { podSandboxId: id }, options)
+  }
+
+  async sandboxStatus(id: string, options?: CallOptions): Promise<SandboxStatus> {
+    const { status } = await this.#cri.call(methods.sandboxStatus, { podSandboxId: id }, options)
+    if (status === undefined) throw new CriError('not-found', `there is no sandbox ${id}`)
+    return sandboxStatusOf(status)
+  }
+
+  async listSandboxes(filter?: PodFilter, options?: CallOptions): Promise<readonly SandboxSummary[]> {
+    const { items } = await this.#cri.call(methods.listSandboxes, { filter: labelsOf(filter) }, options)
+    return items.map(sandboxSummaryOf)
+  }
+
+  async createContainer(
+    { sandboxId, sandbox, config }: CreateContainer,
+    options?: CallOptions,
+  ): Promise<string> {
+    const request = {
+      podSandboxId: sandboxId,
+      config: containerRequest(config),
+      sandboxConfig: sandboxRequest(sandbox),
+    }
+    return (await this.#cri.call(methods.createContainer, request, options)).containerId
+  }
+
+  async startContainer(id: string, options?: CallOptions): Promise<void> {
+    await this.#cri.call(methods.startContainer, { containerId: id }, options)
+  }
+
+  async stopContainer(id: string, graceSeconds: number, options?: CallOptions): Promise<void> {
+    const timeout = Math.max(0, Math.ceil(graceSeconds))
+    const patient = { timeoutMs: timeout * 1_000 + usualTimeoutMs, ...options }
+    await this.#cri.find(methods.stopContainer, { containerId: id, timeout }, patient)
+  }
+
+  async removeContainer(id: string, options?: CallOptions): Promise<void> {
+    await this.#cri.find(methods.removeContainer, { containerId: id }, options)
+  }
+
+  async containerStatus(id: string, options?: CallOptions): Promise<ContainerStatus> {
+    const { status } = await this.#cri.call(methods.containerStatus, { containerId: id }, options)
+    if (status === undefined) throw new CriError('not-found', `there is no container ${id}`)
+    return containerStatusOf(status)
+  }
+
+  async listContainers(filter?: PodFilter, options?: CallOptions): Promise<readonly ContainerSummary[]> {
+    const answer = await this.#cri.call(methods.listContainers, { filter: labelsOf(filter) }, options)
+    return answer.containers.map(containerSummaryOf)
+  }
+
+  async updateResources(id: string, resources: LinuxResources, options?: CallOptions): Promise<void> {
+    const request = { containerId: id, linux: resourcesRequest(resources) }
+    await this.#cri.call(methods.updateResources, request, options)
+  }
+
+  async reopenLog(id: string, options?: CallOptions): Promise<void> {
+    await this.#cri.call(methods.reopenLog, { containerId: id }, options)
+  }
+
+  async execSync(
+    id: string,
+    command: readonly string[],
+    timeoutMs: number,
+    options?: CallOptions,
+  ): Promise<ExecResult> {
+    // CRI counts whole seconds; what is asked for in parts of them is cut off by our own deadline.
+    const timeout = Math.ceil(timeoutMs / 1_000)
+    const isWhole = timeout * 1_000 === timeoutMs
+    const bound = timeoutMs > 0 ? timeoutMs + (isWhole ? quickTimeoutMs : 0) : Infinity
+    const answer = await this.#cri.call(
+      methods.execSync,
+      { containerId: id, cmd: command, timeout },
+      { timeoutMs: bound, ...options },
+    )
+    return { stdout: answer.stdout, stderr: answer.stderr, exitCode: answer.exitCode }
+  }
+
+  async exec(
+    id: string,
+    command: readonly string[],
+    streams: CommandOptions,
+    options?: CallOptions,
+  ): Promise<CommandProcess> {
+    const asked = streamsOf(streams)
+    const request = { containerId: id, cmd: command, ...asked }
+    const { url } = await this.#cri.call(methods.exec, request, options)
+    return this.#streaming.command(url, asked, options)
+  }
+
+  async attach(id: string, streams: CommandOptions, options?: CallOptions): Promise<CommandProcess> {
+    const asked = streamsOf(streams)
+    const { url } = await this.#cri.call(methods.attach, { containerId: id, ...asked }, options)
+    return this.#streaming.command(url, asked, options)
+  }
+
+  async connectPort(sandboxId: string, port: number, options?: CallOptions): Promise<Duplex> {
+    const request = { podSandboxId: sandboxId, port: [port] }
+    const { url } = await this.#cri.call(methods.portForward, request, options)
+    return this.#streaming.port(url, port, options)
+  }
+
+  async containerStats(filter?: PodFilter, options?: CallOptions): Promise<readonly ContainerStats[]> {
+    const answer = await this.#cri.call(methods.listContainerStats, { filter: labelsOf(filter) }, options)
+    // Of containers that do not run some runtimes tell that they exist.
+    return answer.stats.filter(({ cpu, memory }) => cpu ?? memory).map(containerStatsOf)
+  }
+
+  async listImages(options?: CallOptions): Promise<readonly Image[]> {
+    const { images } = await this.#cri.call(methods.listImages, {}, options)
+    return images.map(image => imageOf(image, this.#pinnedImages))
+  }
+
+  async imageStatus(reference: string, options?: CallOptions): Promise<Image | undefined> {
+    const request = { image: { image: reference } }
+    const answer = await this.#cri.find(methods.imageStatus, request, options)
+    return answer?.image && imageOf(answer.image, this.#pinnedImages)
+  }
+
+  async pullImage(reference: string, auth: RegistryAuth | undefined, options?: CallOptions): Promise<string> {
+    const request = { image: { image: reference }, auth }
+    // However large an image is: the runtime gives up by itself when nothing comes any more.
+    const patient = { timeoutMs: Infinity, ...options }
+    return (await this.#cri.call(methods.pullImage, request, patient)).imageRef
+  }
+
+  async removeImage(reference: string, options?: CallOptions): Promise<void> {
+    await this.#cri.find(methods.removeImage, { image: { image: reference } }, options)
+  }
+
+  async imageFilesystem(options?: CallOptions): Promise<FilesystemUsage> {
+    const { imageFilesystems } = await this.#cri.call(methods.imageFilesystem, {}, options)
+    return filesystemUsageOf(imageFilesystems[0])
+  }
+
+  changes(signal: AbortSignal): AsyncIterable<string | undefined> {
+    return followChanges({ platform: this.#platform, channel: this.#channel, runtime: this }, signal)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#channel[Symbol.asyncDispose]()
+  }
+}
+
+/** As much as runtimes send at most. */
+const receivedBytesMax = 16 * 1_024 * 1_024
+
+/** What a runtime that works at all answers at once. */
+const quickTimeoutMs = 10_000
+
+function quick(signal: AbortSignal | undefined): CallOptions {
+  return { timeoutMs: quickTimeoutMs, ...(signal && { signal }) }
+}
+
+function labelsOf({ podUid }: PodFilter = {}): { labelSelector?: Record<string, string> } {
+  return podUid === undefined ? {} : { labelSelector: { [podUidLabel]: podUid } }
+}
+
+/** With a terminal there is no stderr of its own, and runtimes refuse to be asked for it. */
+function streamsOf({ stdin, stdout, stderr, tty }: CommandOptions): CommandOptions {
+  return { stdin, stdout, stderr: stderr && !tty, tty }
+}

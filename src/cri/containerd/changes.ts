@@ -1,0 +1,230 @@
+import { backoffMs, type Backoff } from '#/base/backoff.ts'
+import { GrpcError, type GrpcChannel } from '#/platform/grpc.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { CriError, type ContainerRuntime } from '../cri.ts'
+import { podUidLabel } from './common-messages.ts'
+import { eventSources, type EventSource, type RuntimeEvent } from './event-sources.ts'
+import { PendingChanges } from './pending-changes.ts'
+import { changedPods, podFingerprints, type PodFingerprints } from './pod-fingerprints.ts'
+
+interface Followed {
+  readonly platform: Platform
+  readonly channel: GrpcChannel
+  readonly runtime: ContainerRuntime
+}
+
+/**
+ * Which pods to look at. Events say it soon, from the best source that the runtime has; comparing lists says it surely,
+ * often where there are no events and now and then where there are.
+ */
+export async function* followChanges(
+  followed: Followed,
+  signal: AbortSignal,
+): AsyncGenerator<string | undefined, void, undefined> {
+  const end = new AbortController()
+  const ended = AbortSignal.any([signal, end.signal])
+  const follower = new ChangeFollower(followed, ended)
+  const work = Promise.allSettled([follower.followEvents(), follower.compareLists()])
+  try {
+    yield* follower.pending.take(ended)
+  } finally {
+    end.abort()
+    await work
+  }
+}
+
+class ChangeFollower {
+  readonly pending = new PendingChanges()
+  readonly #followed: Followed
+  readonly #signal: AbortSignal
+  #hasEvents = false
+  /** The pods of sandboxes and containers that were there when we last looked. */
+  #podOf = new Map<string, string>()
+  readonly #settling = new Set<string>()
+
+  constructor(followed: Followed, signal: AbortSignal) {
+    this.#followed = followed
+    this.#signal = signal
+  }
+
+  async followEvents(): Promise<void> {
+    let failures = 0
+    while (!this.#signal.aborted) {
+      if (await this.#isThere()) {
+        failures = 0
+        await this.#followBestSource()
+      }
+      failures++
+      await this.#sleep(this.#backoffMs(failures))
+    }
+  }
+
+  /** Until the runtime is gone, or for a while when it has no events. */
+  async #followBestSource(): Promise<void> {
+    for (const source of eventSources) {
+      if (await this.#followSource(source)) return
+      if (this.#signal.aborted) return
+    }
+    this.pending.add(undefined)
+    await this.#sleep(withoutEventsMs)
+  }
+
+  /** False when the runtime has no such source; true when it had and the connection is gone. */
+  async #followSource(source: EventSource): Promise<boolean> {
+    const { channel } = this.#followed
+    let isConfirmed = false
+    const confirm = async (): Promise<void> => {
+      // A stream says nothing until there is an event; a call that is answered after it shows that it was heard.
+      if (!(await this.#isThere())) return
+      isConfirmed = true
+      this.#hasEvents = true
+      this.pending.add(undefined)
+    }
+    const confirming = confirm()
+    try {
+      for await (const event of source(channel, this.#signal)) this.#take(event)
+      return true
+    } catch (error) {
+      return !(error instanceof GrpcError) || isGone(error)
+    } finally {
+      await confirming
+      if (isConfirmed) this.#hasEvents = false
+    }
+  }
+
+  #take(event: RuntimeEvent): void {
+    const { containerId, podUid, type } = event
+    const known = podUid ?? this.#podOf.get(containerId)
+    if (type === 'settled') return this.pending.add(known)
+    const key = `${type} ${containerId}`
+    if (this.#settling.has(key)) return
+    if (this.#settling.size >= settlingMax) return this.pending.add(known)
+    this.#settling.add(key)
+    this.#settle(event)
+      .then(uid => {
+        const found = uid ?? known
+        // A sandbox that is being made is not known yet, and whoever makes it waits for it.
+        if (found !== undefined || type !== 'started') this.pending.add(found)
+      })
+      .catch(() => this.pending.add(known))
+      .finally(() => this.#settling.delete(key))
+  }
+
+  /**
+   * The event reaches us and the runtime's own CRI part at the same time. Whoever looked at once would see the past, so
+   * it is told only when CRI tells of it, or after a while. Resolves with the pod, when there is one.
+   */
+  async #settle({ containerId, type }: RuntimeEvent): Promise<string | undefined> {
+    let uid: string | undefined
+    for (const delayMs of settleDelaysMs) {
+      const seen = await this.#look(containerId)
+      if (seen === undefined) return uid
+      uid = seen.podUid
+      if (seen.shows(type)) return uid
+      await this.#sleep(delayMs)
+    }
+    return uid
+  }
+
+  async #look(id: string): Promise<Seen | undefined> {
+    const { runtime } = this.#followed
+    const options = { signal: this.#signal, timeoutMs: lookTimeoutMs }
+    try {
+      const { state, reason, labels } = await runtime.containerStatus(id, options)
+      const isEnded = state === 'exited' || state === 'unknown'
+      const shows = (type: RuntimeEvent['type']): boolean => {
+        if (type === 'exited') return isEnded
+        if (type === 'out-of-memory') return isEnded && reason === 'OOMKilled'
+        return state !== 'created'
+      }
+      return { podUid: labels[podUidLabel], shows }
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+    try {
+      const { state, metadata } = await runtime.sandboxStatus(id, options)
+      return { podUid: metadata.uid, shows: type => type !== 'exited' || state === 'not-ready' }
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+      return undefined
+    }
+  }
+
+  async compareLists(): Promise<void> {
+    let before: PodFingerprints | undefined
+    while (!this.#signal.aborted) {
+      const after = await this.#list()
+      if (after !== undefined && before !== undefined)
+        for (const uid of changedPods(before, after)) this.pending.add(uid || undefined)
+      before = after ?? before
+      await this.#sleep(this.#hasEvents ? besideEventsMs : insteadOfEventsMs)
+    }
+  }
+
+  async #list(): Promise<PodFingerprints | undefined> {
+    const { runtime } = this.#followed
+    const options = { signal: this.#signal, timeoutMs: lookTimeoutMs }
+    try {
+      const [sandboxes, containers] = await Promise.all([
+        runtime.listSandboxes({}, options),
+        runtime.listContainers({}, options),
+      ])
+      this.#podOf = new Map([
+        ...sandboxes.map(({ id, metadata }) => [id, metadata.uid] as const),
+        ...containers.map(({ id, labels }) => [id, labels[podUidLabel] ?? ''] as const),
+      ])
+      return podFingerprints(sandboxes, containers)
+    } catch {
+      return undefined
+    }
+  }
+
+  async #isThere(): Promise<boolean> {
+    try {
+      await this.#followed.runtime.version(this.#signal)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  async #sleep(delayMs: number): Promise<void> {
+    await this.#followed.platform.clock.sleep(delayMs, this.#signal).catch(() => undefined)
+  }
+
+  #backoffMs(failures: number): number {
+    return backoffMs(failures, reconnecting, this.#followed.platform.random.fraction('cri-reconnect'))
+  }
+}
+
+interface Seen {
+  readonly podUid: string | undefined
+  /** Whether CRI tells of what happened. */
+  readonly shows: (type: RuntimeEvent['type']) => boolean
+}
+
+const reconnecting: Backoff = { initialMs: 100, maxMs: 2_000, factor: 2, jitter: 0.2 }
+
+/** How often lists are compared, beside events that may be lost and instead of events. */
+const besideEventsMs = 10_000
+const insteadOfEventsMs = 1_000
+
+/** After this time a runtime without events is asked again whether it has some: it may be a newer one. */
+const withoutEventsMs = 60_000
+
+/** How long CRI may take to tell of what containerd tells already. */
+const settleDelaysMs = [5, 10, 20, 40, 80, 160, 320, 640]
+
+/** Containers that are looked at after an event at the same time; those beyond are told of at once. */
+const settlingMax = 200
+
+const lookTimeoutMs = 10_000
+
+/** The connection, not the method, is at fault. */
+function isGone({ code }: GrpcError): boolean {
+  return code === 'unavailable' || code === 'cancelled' || code === 'internal'
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof CriError && error.reason === 'not-found'
+}

@@ -1,0 +1,65 @@
+import type { GrpcChannel } from '#/platform/grpc.ts'
+import { Empty } from './common-messages.ts'
+import { ContainerEventResponse, Envelope, SubscribeRequest, TaskEvent, TaskExit } from './event-messages.ts'
+
+/** Something happened to a container, or to the pause container of a sandbox. */
+export interface RuntimeEvent {
+  readonly containerId: string
+  /** When the event itself tells. */
+  readonly podUid?: string
+  /** Whether the runtime's CRI tells of it already (`settled`), or will any moment. */
+  readonly type: 'settled' | 'started' | 'exited' | 'out-of-memory'
+}
+
+/** A stream of events that a runtime may have or not. Throws GrpcError when it breaks or is not to be had. */
+export type EventSource = (channel: GrpcChannel, signal: AbortSignal) => AsyncIterable<RuntimeEvent>
+
+/** Best first. */
+export const eventSources: readonly EventSource[] = [criEvents, containerdEvents]
+
+async function* criEvents(channel: GrpcChannel, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
+  const stream = channel.stream('/runtime.v1.RuntimeService/GetContainerEvents', { signal })
+  await stream.send(Empty.encode({}))
+  stream.end()
+  for await (const bytes of stream) {
+    const { containerId, podSandboxStatus } = ContainerEventResponse.decode(bytes)
+    const podUid = podSandboxStatus?.metadata?.uid
+    yield { containerId, type: 'settled', ...(podUid && { podUid }) }
+  }
+}
+
+/** For containerd before 1.7, whose CRI has no events. */
+async function* containerdEvents(channel: GrpcChannel, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
+  const stream = channel.stream('/containerd.services.events.v1.Events/Subscribe', {
+    signal,
+    metadata: { 'containerd-namespace': namespace },
+  })
+  const filters = Object.keys(topics).map(topic => `namespace==${namespace},topic=="${topic}"`)
+  await stream.send(SubscribeRequest.encode({ filters }))
+  stream.end()
+  for await (const bytes of stream) {
+    const event = taskEventOf(bytes)
+    if (event) yield event
+  }
+}
+
+/** Where containerd keeps what it runs for CRI. */
+const namespace = 'k8s.io'
+
+const topics: Readonly<Record<string, RuntimeEvent['type']>> = {
+  '/tasks/start': 'started',
+  '/tasks/exit': 'exited',
+  '/tasks/oom': 'out-of-memory',
+}
+
+/** Undefined for what concerns no container as a whole: commands that were run in one end, too. */
+export function taskEventOf(envelope: Uint8Array): RuntimeEvent | undefined {
+  const { topic, event } = Envelope.decode(envelope)
+  const type = topics[topic]
+  if (type === undefined || event === undefined) return undefined
+  if (type === 'exited') {
+    const { containerId, id } = TaskExit.decode(event.value)
+    return id === '' || id === containerId ? { containerId, type } : undefined
+  }
+  return { containerId: TaskEvent.decode(event.value).containerId, type }
+}

@@ -1,0 +1,134 @@
+/**
+ * Brings images into a private containerd without a registry: archives that `docker save`, `podman save` and others
+ * write, and the pause image, which is made of what the machine has.
+ */
+import { dirname, join } from 'node:path/posix'
+import type { GrpcConnect } from '#/platform/grpc.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { CriError, type ContainerRuntime } from './cri.ts'
+import { imageVersions, writtenImages } from './load-image/image-versions.ts'
+import { ociArchive } from './oci-archive.ts'
+import { pauseImage } from './private-containerd.ts'
+
+export interface ImageLoader {
+  readonly platform: Platform
+  readonly linux: Linux
+  readonly connectGrpc: GrpcConnect
+  /** The socket of the containerd that is to have the image, and its CRI. */
+  readonly socketPath: string
+  readonly runtime: Pick<ContainerRuntime, 'imageStatus' | 'imageFilesystem'>
+}
+
+/**
+ * Imports an OCI or Docker archive, compressed with gzip or not. Resolves with the full names of its images once pods
+ * can use them.
+ */
+export async function loadImage(
+  loader: ImageLoader,
+  path: string,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  const { platform, connectGrpc, socketPath } = loader
+  const file = await platform.files.stat(path)
+  if (!file || file.isFolder) throw new CriError('not-found', `there is no file ${path}`)
+  await using channel = connectGrpc({ targets: [`unix:${socketPath}`] })
+  const before = await imageVersions(channel, signal)
+  await runImport(loader, path, signal)
+  const written = writtenImages(before, await imageVersions(channel, signal))
+  const named = written.filter(hasFullName)
+  const nameless = written.filter(name => !hasFullName(name))
+  if (nameless.length > 0) await ctr(loader, ['images', 'rm', ...nameless], signal)
+  if (named.length === 0) throw new CriError('failed', `cannot load ${path}: its images have no full names`)
+  for (const name of named) await untilUsable(loader, name, signal)
+  return named.sort()
+}
+
+/**
+ * Makes sure that sandboxes can be made without a registry: a pause image that is missing is made of the machine's own
+ * `catatonit`. Where there is none the runtime will have to pull it.
+ */
+export async function ensurePauseImage(loader: ImageLoader): Promise<'present' | 'loaded' | 'missing'> {
+  const { linux, runtime, platform, socketPath } = loader
+  const { files } = platform
+  if (await runtime.imageStatus(pauseImage)) return 'present'
+  if (!(await files.stat(catatonitPath))) return 'missing'
+  const archive = ociArchive({
+    reference: pauseImage,
+    architecture: linux.machine.architecture,
+    layers: [[{ type: 'file', path: 'pause', mode: 0o755, content: await files.read(catatonitPath) }]],
+    config: { entrypoint: ['/pause', '-P'], user: '65535:65535' },
+  })
+  const path = join(dirname(socketPath), 'pause-image.tar')
+  await files.write(path, archive)
+  try {
+    await loadImage(loader, path)
+  } finally {
+    await files.remove(path)
+  }
+  // Garbage collection would take it: no container of the kubelet's uses it.
+  await ctr(loader, ['images', 'label', pauseImage, 'io.cri-containerd.pinned=pinned'])
+  return 'loaded'
+}
+
+/** A small init that, asked to, does nothing but wait and reap. Debian's is linked statically. */
+const catatonitPath = '/usr/bin/catatonit'
+
+/** With a host, as every name has that a registry could have given. */
+function hasFullName(name: string): boolean {
+  return /^(?:localhost|[^/]*[.:][^/]*)\/./.test(name)
+}
+
+async function runImport(loader: ImageLoader, path: string, signal: AbortSignal | undefined): Promise<void> {
+  const { linux, runtime } = loader
+  const { folder } = await runtime.imageFilesystem()
+  const snapshotter = /\.snapshotter\.v1\.([a-z]+)/.exec(folder)?.[1]
+  const command = ['images', 'import', ...(snapshotter ? ['--snapshotter', snapshotter] : [])]
+  const [first, second] = await linux.files.readRange(path, 0, 2)
+  const isCompressed = first === 0x1f && second === 0x8b
+  try {
+    if (isCompressed) await ctr(loader, [...command, '-'], signal, path)
+    else await ctr(loader, [...command, path], signal)
+  } catch (error) {
+    if (!(error instanceof CriError)) throw error
+    throw new CriError('failed', `cannot load ${path}: ${error.message}`, { cause: error })
+  }
+}
+
+/** With what is in a compressed file as its input, when there is one. */
+async function ctr(
+  { linux, socketPath }: ImageLoader,
+  parameters: readonly string[],
+  signal?: AbortSignal,
+  compressed?: string,
+): Promise<string> {
+  const command = ['ctr', '--address', socketPath, '--namespace', 'k8s.io', ...parameters]
+  const behindPipe = ['sh', '-c', 'file=$1; shift; gzip -dc -- "$file" | "$@"', 'sh', compressed ?? '']
+  const options = { timeoutMs: importTimeoutMs, ...(signal && { signal }) }
+  try {
+    return await linux.run(compressed === undefined ? command : [...behindPipe, ...command], options)
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason
+    const said = error instanceof Error ? error.message : String(error)
+    throw new CriError('failed', said.replace(/^.*\bctr: /s, ''), { cause: error })
+  }
+}
+
+/** Images of many gigabytes on slow disks. */
+const importTimeoutMs = 30 * 60_000
+
+/** CRI hears of new images by itself, a moment later. */
+async function untilUsable(
+  { platform, runtime }: ImageLoader,
+  name: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    if (await runtime.imageStatus(name, signal && { signal })) return
+    await platform.clock.sleep(attemptMs, signal)
+  }
+  throw new CriError('timeout', `the image ${name} was loaded, but the runtime does not see it`)
+}
+
+const attemptMs = 20
+const attemptsMax = 500

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { writtenImages } from './image-versions.ts'
+
+test('images that are new or written anew were loaded, but not mere ids', () => {
+  const before = new Map([
+    ['example.com/a:1', '1.0'],
+    ['example.com/b:1', '1.0'],
+  ])
+  const after = new Map([
+    ['example.com/a:1', '2.0'],
+    ['example.com/b:1', '1.0'],
+    ['example.com/c:1', '2.0'],
+    ['sha256:0123', '2.0'],
+  ])
+  assert.deepEqual(writtenImages(before, after), ['example.com/a:1', 'example.com/c:1'])
+})

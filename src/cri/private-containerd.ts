@@ -1,0 +1,275 @@
+/**
+ * A containerd of our own: a child process with its own folder, socket and configuration, beside which others may run.
+ * It is started again when it dies; its containers go on meanwhile, for shims hold them. It ends when we end, however
+ * that happens. Control groups are always its own business (cgroupfs), never systemd's.
+ */
+import { join } from 'node:path/posix'
+import { backoffMs, type Backoff } from '#/base/backoff.ts'
+import type { GrpcConnect } from '#/platform/grpc.ts'
+import type { HttpConnect } from '#/platform/http-client.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Platform, Process, ProcessExit } from '#/platform/platform.ts'
+import { Containerd } from './containerd.ts'
+import { CriError } from './cri.ts'
+import { BoundedLog } from './private-containerd/bounded-log.ts'
+import { containerdConfiguration, containerdVersionOf } from './private-containerd/configuration.ts'
+import { failureText, pluginFailureText } from './private-containerd/failure-text.ts'
+import { configurationPath, killOrphan } from './private-containerd/orphan.ts'
+import { chooseSnapshotter } from './private-containerd/snapshotter.ts'
+import { StrayRemover } from './private-containerd/stray-remover.ts'
+
+export interface PrivateContainerdOptions {
+  readonly platform: Platform
+  readonly linux: Linux
+  readonly connectGrpc: GrpcConnect
+  readonly connectHttp: HttpConnect
+  /** Where it keeps everything; it need not exist. */
+  readonly folder: string
+  readonly cni: { readonly binFolder: string; readonly configFolder: string }
+  /** Words in front of the command, such as those that enter a network namespace. They must end with `exec`ing it. */
+  readonly launcher?: readonly string[]
+  /** The pause image. */
+  readonly sandboxImage?: string
+}
+
+export const pauseImage = 'registry.k8s.io/pause:3.10'
+
+export class PrivateContainerd implements AsyncDisposable {
+  readonly folder: string
+  readonly socketPath: string
+  /** Where registries are described, `<host>/hosts.toml`; it is read anew for each pull. */
+  readonly registryFolder: string
+  readonly #options: PrivateContainerdOptions
+  readonly #log: BoundedLog
+  readonly #stop = new AbortController()
+  #process: Process | undefined
+  #startedMs = 0
+  #supervised: Promise<unknown> = Promise.resolve()
+  readonly #strays: StrayRemover
+
+  private constructor(options: PrivateContainerdOptions) {
+    this.#options = options
+    this.folder = options.folder
+    this.socketPath = join(options.folder, 'containerd.sock')
+    this.registryFolder = join(options.folder, 'certs.d')
+    this.#log = new BoundedLog(options.platform.files, join(options.folder, 'containerd.log'))
+    this.#strays = new StrayRemover({ ...options, socketPath: this.socketPath })
+  }
+
+  /** Resolves when it answers. Rejects with what it said when it cannot be started. */
+  static async start(options: PrivateContainerdOptions, signal?: AbortSignal): Promise<PrivateContainerd> {
+    const containerd = new PrivateContainerd(options)
+    const { platform, linux, folder } = options
+    if (containerd.socketPath.length > socketPathCharactersMax)
+      throw new Error(`the path of the folder is too long for the sockets of containerd: ${folder}`)
+    signal?.throwIfAborted()
+    try {
+      await containerd.#writeConfiguration()
+      await killOrphan(platform, linux, folder)
+      const process = await containerd.#startOnce(signal)
+      containerd.#supervised = Promise.all([containerd.#supervise(process), containerd.#keepClean()])
+      return containerd
+    } catch (error) {
+      await containerd[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  /** The number of the process that runs now, for those who look at what it uses. */
+  get pid(): number | undefined {
+    return this.#process?.pid
+  }
+
+  connect(): Containerd {
+    const { sandboxImage = pauseImage } = this.#options
+    return Containerd.connect({
+      ...this.#options,
+      socketPath: this.socketPath,
+      pinnedImages: [sandboxImage],
+    })
+  }
+
+  /**
+   * Removes what belongs to no container, as it is left when containerd is killed while it makes pods. That happens by
+   * itself some time later; this is for those who want to see the end of it, when no pod is being made.
+   */
+  async removeStrays(signal?: AbortSignal): Promise<void> {
+    await this.#sweep(0, signal)
+  }
+
+  /** Ends it; containers go on, and the next one on this folder finds them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    const process = this.#process
+    if (process) {
+      process.kill('SIGTERM')
+      const timer = this.#options.platform.clock.setTimer(stopTimeoutMs, () => process.kill('SIGKILL'))
+      await process.exited
+      timer.cancel()
+    }
+    await this.#supervised
+    await this.#log[Symbol.asyncDispose]()
+  }
+
+  async #writeConfiguration(): Promise<void> {
+    const { platform, linux, folder, cni, sandboxImage = pauseImage } = this.#options
+    const { files } = platform
+    const version = containerdVersionOf(await linux.run(inSearchPath(['containerd', '--version'])))
+    if (version === undefined) throw new Error('`containerd --version` does not tell its version')
+    await files.makeFolder(folder, { mode: 0o711 })
+    await files.makeFolder(this.registryFolder)
+    await files.makeFolder(cni.configFolder)
+    const text = containerdConfiguration({
+      version,
+      folder,
+      socketPath: this.socketPath,
+      cni,
+      sandboxImage,
+      registryFolder: this.registryFolder,
+      snapshotter: await chooseSnapshotter(files, linux, folder),
+      canLowerOomScore: canLowerOomScore(Buffer.from(await files.read('/proc/self/status')).toString()),
+    })
+    await files.write(configurationPath(folder), text, { mode: 0o600 })
+  }
+
+  async #startOnce(signal?: AbortSignal): Promise<Process> {
+    const { platform, folder, launcher = [] } = this.#options
+    this.#log.forgetTail()
+    const command = ['containerd', '--config', configurationPath(folder), '--log-level', logLevel]
+    const process = await platform.processes.start([...launcher, ...inSearchPath(command)])
+    this.#process = process
+    this.#startedMs = platform.clock.monotonicMs()
+    process.stdout.resume()
+    const logged = this.#keepLog(process)
+    await platform.files.write(join(folder, 'containerd.pid'), `${process.pid}\n`)
+    const gone = process.exited.then(async exit => {
+      // Its last words may still be on their way; whoever inherited its output may go on for ever.
+      await Promise.race([logged, platform.clock.sleep(lastWordsMs)])
+      return exit
+    })
+    const waiting = AbortSignal.any(signal ? [signal, this.#stop.signal] : [this.#stop.signal])
+    await this.#untilAnswers(gone, waiting)
+    return process
+  }
+
+  async #keepLog(process: Process): Promise<void> {
+    for await (const chunk of process.stderr) await this.#log.append(Buffer.from(chunk))
+  }
+
+  /** Rejects when it ends before it answers, or does not answer in time. */
+  async #untilAnswers(gone: Promise<ProcessExit>, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options.platform
+    let ended: ProcessExit | undefined
+    void gone.then(exit => (ended = exit))
+    const deadline = clock.monotonicMs() + startTimeoutMs
+    for (;;) {
+      const state = await this.#ask(signal)
+      if (state === 'answers') return
+      signal.throwIfAborted()
+      if (ended) throw new Error(`containerd cannot start: ${this.#lastWords(ended)}`)
+      if (state === 'has no CRI')
+        throw new Error(`containerd cannot run pods: ${pluginFailureText(this.#log.tail)}`)
+      if (clock.monotonicMs() > deadline) {
+        const seconds = startTimeoutMs / 1_000
+        throw new Error(`containerd does not answer after ${seconds} s: ${failureText(this.#log.tail)}`)
+      }
+      await clock.sleep(askAgainMs, signal)
+    }
+  }
+
+  async #ask(signal: AbortSignal): Promise<'answers' | 'has no CRI' | 'is silent'> {
+    // A channel that failed once waits before it tries again; a new one does not.
+    await using runtime = this.connect()
+    try {
+      await runtime.version(signal)
+      return 'answers'
+    } catch (error) {
+      return error instanceof CriError && error.reason === 'unsupported' ? 'has no CRI' : 'is silent'
+    }
+  }
+
+  /** Starts it again whenever it ends, until we stop. */
+  async #supervise(first: Process): Promise<void> {
+    const { clock, log, random } = this.#options.platform
+    let process: Process | undefined = first
+    let failures = 0
+    while (!this.#stop.signal.aborted) {
+      const startedMs = clock.monotonicMs()
+      const exit = await process?.exited
+      if (this.#stop.signal.aborted) return
+      if (exit) log.warn('containerd ended and is started again', { why: this.#lastWords(exit) })
+      failures = clock.monotonicMs() - startedMs > steadyMs ? 1 : failures + 1
+      try {
+        await clock.sleep(backoffMs(failures, restarting, random.fraction('containerd')), this.#stop.signal)
+        process = await this.#startOnce()
+      } catch (error) {
+        if (this.#stop.signal.aborted) return
+        log.error('containerd cannot be started again', { error })
+        this.#process?.kill('SIGKILL')
+        await this.#process?.exited
+        process = undefined
+      }
+    }
+  }
+
+  /** Looks for strays, often while some may be left by the last one that was killed, and seldom later. */
+  async #keepClean(): Promise<void> {
+    const { clock, log } = this.#options.platform
+    const { signal } = this.#stop
+    let sweptMs = -Infinity
+    while (!signal.aborted) {
+      try {
+        await clock.sleep(sweepOftenMs, signal)
+        const nowMs = clock.monotonicMs()
+        if (nowMs - this.#startedMs > recentMs && nowMs - sweptMs < sweepSeldomMs) continue
+        sweptMs = nowMs
+        await this.#sweep(strayGraceMs, signal)
+      } catch (error) {
+        if (!signal.aborted) log.debug('cannot look for what containerd left', { error })
+      }
+    }
+  }
+
+  async #sweep(graceMs: number, signal?: AbortSignal): Promise<void> {
+    await using channel = this.#options.connectGrpc({ targets: [`unix:${this.socketPath}`] })
+    await this.#strays.sweep(channel, graceMs, signal)
+  }
+
+  /** Nobody who was killed had a chance to say why. */
+  #lastWords(exit: ProcessExit): string {
+    return 'code' in exit ? failureText(this.#log.tail) : `it was killed by ${exit.signal}`
+  }
+}
+
+/** The kernel allows 107 characters; the other socket's name is longer by six. */
+const socketPathCharactersMax = 100
+
+const logLevel = 'warn'
+
+/** It reads the state of all its containers first. */
+const startTimeoutMs = 60_000
+const askAgainMs = 15
+const stopTimeoutMs = 5_000
+const lastWordsMs = 500
+
+/** Whoever lived this long is started again without delay when it dies. */
+const steadyMs = 30_000
+const restarting: Backoff = { initialMs: 20, maxMs: 2_000, factor: 3, jitter: 0.2 }
+
+/** Pods that were being made when the last one was killed are removed, and their strays show, in this time. */
+const recentMs = 10 * 60_000
+const sweepOftenMs = 20_000
+const sweepSeldomMs = 10 * 60_000
+/** So long nothing is a stray that is only being made. */
+const strayGraceMs = 30_000
+
+/** Programs of administrators are not on everybody's search path, and containerd looks for runc and iptables there. */
+function inSearchPath(command: readonly string[]): string[] {
+  return ['sh', '-c', 'PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export PATH; exec "$@"', 'sh', ...command]
+}
+
+/** The bit of CAP_SYS_RESOURCE among the effective capabilities. */
+function canLowerOomScore(status: string): boolean {
+  const capabilities = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'
+  return ((BigInt(`0x${capabilities}`) >> 24n) & 1n) === 1n
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Simulation } from '#/platform/simulated.ts'
+import { BoundedLog } from './bounded-log.ts'
+
+test('a log that is full becomes the older one, and neither grows further', async () => {
+  const simulation = new Simulation({ seed: 1 })
+  const { files } = simulation.host('node')
+  const work = async (): Promise<void> => {
+    await files.makeFolder('/data')
+    await using log = new BoundedLog(files, '/data/it.log')
+    for (let count = 0; count < 100; count++) await log.append(Buffer.alloc(256 * 1_024, `line ${count}\n`))
+    const sizes = await Promise.all(['/data/it.log', '/data/it.log.old'].map(path => files.stat(path)))
+    for (const status of sizes)
+      assert.ok(status && status.sizeBytes > 0 && status.sizeBytes <= 4 * 1_024 * 1_024)
+    assert.match(log.tail, /line 99\n/)
+    assert.ok(log.tail.length <= 4_000)
+  }
+  await simulation.run(work())
+})
+
+test('a disk that takes nothing stops nobody', async () => {
+  const simulation = new Simulation({ seed: 1 })
+  const { files } = simulation.host('node')
+  const work = async (): Promise<void> => {
+    await using log = new BoundedLog(files, '/no/such/folder/it.log')
+    await log.append(Buffer.from('first\n'))
+    await log.append(Buffer.from('second\n'))
+    assert.equal(log.tail, 'first\nsecond\n')
+    await files.makeFolder('/no/such/folder')
+    await log.append(Buffer.from('third\n'))
+    assert.equal(Buffer.from(await files.read('/no/such/folder/it.log')).toString(), 'third\n')
+    await log[Symbol.asyncDispose]()
+    await log.append(Buffer.from('late\n'))
+    assert.equal(Buffer.from(await files.read('/no/such/folder/it.log')).toString(), 'third\n')
+  }
+  await simulation.run(work())
+})

@@ -1,0 +1,118 @@
+import { join } from 'node:path/posix'
+import { message } from '#/base/protobuf.ts'
+import type { GrpcChannel } from '#/platform/grpc.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { planStrays, shimOf, type Known, type Shim, type Sightings, type Traces } from './plan-strays.ts'
+
+export interface StrayRemoverOptions {
+  readonly platform: Platform
+  readonly linux: Linux
+  readonly folder: string
+  readonly socketPath: string
+}
+
+/** Removes what a containerd that was killed left behind: shims, their folders, network namespaces. */
+export class StrayRemover {
+  readonly #options: StrayRemoverOptions
+  #sightings: Sightings = new Map()
+
+  constructor(options: StrayRemoverOptions) {
+    this.#options = options
+  }
+
+  /** Removes what has been a stray for so long. The channel leads to the containerd that runs now. */
+  async sweep(channel: GrpcChannel, graceMs: number, signal?: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options.platform
+    // Traces first: what is made in between is known and leaves no trace here, and not the other way round.
+    const traces = await this.#traces()
+    const known = await knownContainers(channel, signal)
+    const nowMs = clock.monotonicMs()
+    const { remove, sightings } = planStrays(traces, known, { before: this.#sightings, nowMs, graceMs })
+    this.#sightings = sightings
+    const counts = [remove.shims.length, remove.bundles.length, remove.networks.length]
+    if (counts.every(count => count === 0)) return
+    log.info('removing what a containerd left that was killed', { ...remove })
+    for (const shim of remove.shims) await this.#removeShim(shim)
+    for (const id of remove.bundles) await this.#removeBundle(id)
+    for (const name of remove.networks) await this.#removeNetwork(name)
+  }
+
+  async #traces(): Promise<Traces> {
+    const { platform, socketPath } = this.#options
+    const pids = (await platform.files.list('/proc')).filter(name => /^\d+$/.test(name)).map(Number)
+    const shims: Shim[] = []
+    for (const pid of pids) {
+      const shim = shimOf(pid, (await this.#text(`/proc/${pid}/cmdline`)).split('\0'), socketPath)
+      if (shim) shims.push(shim)
+    }
+    return {
+      shims,
+      bundles: await this.#list(this.#bundles),
+      networks: (await this.#list(this.#networks)).filter(name => name.startsWith('cni-')),
+    }
+  }
+
+  get #bundles(): string {
+    return join(this.#options.folder, 'state/io.containerd.runtime.v2.task/k8s.io')
+  }
+
+  get #networks(): string {
+    return join(this.#options.folder, 'state/io.containerd.grpc.v1.cri/netns')
+  }
+
+  /** With the processes that it holds, which nobody else would ever end. */
+  async #removeShim({ pid, id }: Shim): Promise<void> {
+    const { linux } = this.#options
+    const children = (await this.#text(`/proc/${pid}/task/${pid}/children`)).split(' ').filter(Boolean)
+    // Not found is fine: they may have ended by themselves.
+    await linux.run(['sh', '-c', `kill -9 ${[pid, ...children].join(' ')} || :`])
+    const runcState = `${runcFolder}/${id}`
+    if (await this.#options.platform.files.stat(runcState))
+      await linux.run(['runc', '--root', runcFolder, 'delete', '--force', id]).catch(() => undefined)
+  }
+
+  async #removeBundle(id: string): Promise<void> {
+    const { platform, linux, folder } = this.#options
+    const bundle = join(this.#bundles, id)
+    const socket = (await this.#text(join(bundle, 'address'))).replace(/^unix:\/\//, '').trim()
+    if (/^\/run\/containerd\/s\/[0-9a-f]+$/.test(socket)) await platform.files.remove(socket)
+    await linux.mounts.unmount(join(bundle, 'rootfs'))
+    await platform.files.remove(bundle)
+    await platform.files.remove(join(folder, 'root/io.containerd.runtime.v2.task/k8s.io', id))
+  }
+
+  async #removeNetwork(name: string): Promise<void> {
+    const path = join(this.#networks, name)
+    await this.#options.linux.mounts.unmount(path)
+    await this.#options.platform.files.remove(path)
+  }
+
+  async #list(folder: string): Promise<readonly string[]> {
+    return this.#options.platform.files.list(folder).catch(() => [])
+  }
+
+  async #text(path: string): Promise<string> {
+    const bytes = await this.#options.platform.files.read(path).catch(() => new Uint8Array())
+    return Buffer.from(bytes).toString()
+  }
+}
+
+/** Where the shims of every containerd have runc keep what it knows. */
+const runcFolder = '/run/containerd/runc/k8s.io'
+
+const ListContainersResponse = message({ containers: [1, message({ id: [1, 'string'] }), 'repeated'] })
+
+/** Asked of containerd itself, since CRI does not tell of pods that are being made. */
+async function knownContainers(channel: GrpcChannel, signal?: AbortSignal): Promise<Known> {
+  const answer = await channel.unary('/containerd.services.containers.v1.Containers/List', new Uint8Array(), {
+    timeoutMs: listTimeoutMs,
+    metadata: { 'containerd-namespace': 'k8s.io' },
+    ...(signal && { signal }),
+  })
+  const { containers } = ListContainersResponse.decode(answer)
+  const bytes = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength)
+  return { ids: new Set(containers.map(({ id }) => id)), mentions: text => bytes.includes(text) }
+}
+
+const listTimeoutMs = 60_000

@@ -1,0 +1,39 @@
+/**
+ * Ends a node's life: every sandbox and every container of a runtime is stopped and removed, with their networks. What
+ * cannot be removed is tried again, since others may be at it, and told in the end.
+ */
+import type { Platform } from '#/platform/platform.ts'
+import type { ContainerRuntime } from './cri.ts'
+
+type PodRuntime = Pick<ContainerRuntime, 'listSandboxes' | 'stopSandbox' | 'removeSandbox'>
+
+/** Rejects with the last failure when there are pods that do not go away. */
+export async function removePods(
+  runtime: PodRuntime,
+  { clock }: Platform,
+  signal?: AbortSignal,
+): Promise<void> {
+  const options = signal && { signal }
+  for (let attempt = 1; ; attempt++) {
+    const ids = (await runtime.listSandboxes({}, options)).map(({ id }) => id)
+    if (ids.length === 0) return
+    const failures: unknown[] = []
+    const work = async (): Promise<void> => {
+      for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
+        try {
+          await runtime.stopSandbox(id, options)
+          await runtime.removeSandbox(id, options)
+        } catch (error) {
+          failures.push(error)
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: atOnceMax }, work))
+    if (failures.length > 0 && attempt >= attemptsMax) throw failures.at(-1)
+    if (failures.length > 0) await clock.sleep(attempt * delayMs, signal)
+  }
+}
+
+const atOnceMax = 8
+const attemptsMax = 5
+const delayMs = 200

@@ -1,0 +1,352 @@
+/**
+ * A container runtime that only seems to run containers: what they do is data, time is the platform's, and thousands of
+ * pods fit into one process. What a container does is said by a script for its name or its image, by annotations of its
+ * pod, or read off its command. Logs are written as real runtimes write them; nothing else touches the node. Nothing
+ * happens by itself while no container has anything to do. It forgets everything when the process ends.
+ */
+import type { Duplex } from 'node:stream'
+import type { Platform } from '#/platform/platform.ts'
+import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
+import {
+  CriError,
+  type CallOptions,
+  type ContainerRuntime,
+  type ContainerStats,
+  type ContainerStatus,
+  type ContainerSummary,
+  type CreateContainer,
+  type ExecResult,
+  type FilesystemUsage,
+  type Image,
+  type LinuxResources,
+  type RegistryAuth,
+  type RuntimeStatus,
+  type RuntimeVersion,
+  type SandboxConfig,
+  type SandboxStatus,
+  type SandboxSummary,
+} from './cri.ts'
+import { AddressPool } from './simulated/address-pool.ts'
+import { CallTime } from './simulated/call-time.ts'
+import { ChangeFeed } from './simulated/change-feed.ts'
+import { Faults, type RuntimeMethod } from './simulated/faults.ts'
+import { ImageStore } from './simulated/image-store.ts'
+import { killedCode } from './simulated/plan-life.ts'
+import { PodNetwork } from './simulated/pod-network.ts'
+import type { ContainerScript, ImageScript } from './simulated/script.ts'
+import { SimulatedContainer } from './simulated/simulated-container.ts'
+import { SimulatedSandbox } from './simulated/simulated-sandbox.ts'
+
+export type { Faults } from './simulated/faults.ts'
+export type { PodNetwork } from './simulated/pod-network.ts'
+export type { ContainerScript, ImageScript } from './simulated/script.ts'
+
+export interface SimulatedRuntimeOptions {
+  readonly platform: Platform
+  /** Where pods get their addresses from, one of each range. */
+  readonly podCidrs: readonly string[]
+  /** By the names of containers; of several the first is for the first attempt, the last for all that follow. */
+  readonly containers?: Readonly<Record<string, ContainerScripts>>
+  /** By the names of images; what is not named can be pulled. */
+  readonly images?: Readonly<Record<string, ImageScript>>
+  /** What containers do of which nothing is said. */
+  readonly usual?: ContainerScript
+}
+
+export type ContainerScripts = ContainerScript | readonly ContainerScript[]
+
+export class SimulatedRuntime implements ContainerRuntime {
+  /** What goes wrong, on demand. */
+  readonly faults: Faults
+  /** How its pods are reached by their addresses, for those who probe them. */
+  readonly podNetwork: PodNetwork
+  readonly #options: SimulatedRuntimeOptions
+  readonly #scripts: Map<string, ContainerScripts>
+  readonly #images: ImageStore
+  readonly #pools: readonly AddressPool[]
+  readonly #changes = new ChangeFeed()
+  readonly #sandboxes = new Map<string, SimulatedSandbox>()
+  readonly #containers = new Map<string, SimulatedContainer>()
+  readonly #byAddress = new Map<string, SimulatedSandbox>()
+  /** The sandboxes of a pod, since that is what is asked for most. */
+  readonly #byPod = new Map<string, Set<SimulatedSandbox>>()
+
+  constructor(options: SimulatedRuntimeOptions) {
+    this.#options = options
+    this.#scripts = new Map(Object.entries(options.containers ?? {}))
+    this.#images = new ImageStore(options.images ?? {})
+    this.#pools = options.podCidrs.map(cidr => new AddressPool(cidr))
+    this.podNetwork = new PodNetwork(options.platform.clock, address => this.#byAddress.get(address))
+    this.faults = new Faults(() => this.#changes.tell(undefined))
+  }
+
+  /** What containers of this name do from now on; of those that run, all but their way to their end. */
+  setScript(name: string, script: ContainerScripts): void {
+    this.#scripts.set(name, script)
+  }
+
+  setImage(name: string, script: ImageScript): void {
+    this.#images.setScript(name, script)
+  }
+
+  /** The container ends now, as if it had done so by itself. */
+  endContainer(id: string, exitCode: number, isOutOfMemory = false): void {
+    this.#container(id).end(exitCode, isOutOfMemory)
+  }
+
+  /** Somebody kills the sandbox: its containers end with it and nobody was asked. */
+  killSandbox(id: string): void {
+    this.#sandbox(id).end()
+  }
+
+  version(signal?: AbortSignal): Promise<RuntimeVersion> {
+    return this.#call('version', { signal }, () => ({ name: 'simulated', version: '1.0.0' }))
+  }
+
+  status(signal?: AbortSignal): Promise<RuntimeStatus> {
+    const ready = { isReady: true, reason: '', message: '' }
+    const handler = { name: '', supportsUserNamespaces: true, supportsRecursiveReadOnlyMounts: true }
+    return this.#call('status', { signal }, () => ({ runtime: ready, network: ready, handlers: [handler] }))
+  }
+
+  runSandbox(config: SandboxConfig, options?: CallOptions): Promise<string> {
+    return this.#call('runSandbox', options, () => {
+      const { uid, attempt } = config.metadata
+      const ofPod = this.#byPod.get(uid) ?? new Set()
+      for (const other of ofPod) {
+        if (other.config.metadata.attempt !== attempt) continue
+        throw new CriError('failed', `failed to reserve sandbox name: it is reserved for "${other.id}"`)
+      }
+      const sandbox = new SimulatedSandbox({
+        platform: this.#options.platform,
+        id: this.#newId('id of a sandbox'),
+        config,
+        pools: this.#pools,
+        onChange: () => this.#changes.tell(uid),
+      })
+      this.#byPod.set(uid, ofPod.add(sandbox))
+      this.#sandboxes.set(sandbox.id, sandbox)
+      for (const address of sandbox.addresses) this.#byAddress.set(address, sandbox)
+      this.#changes.tell(uid)
+      return sandbox.id
+    })
+  }
+
+  stopSandbox(id: string, options?: CallOptions): Promise<void> {
+    return this.#call('stopSandbox', options, () => this.#sandboxes.get(id)?.end())
+  }
+
+  removeSandbox(id: string, options?: CallOptions): Promise<void> {
+    return this.#call('removeSandbox', options, () => {
+      const sandbox = this.#sandboxes.get(id)
+      if (sandbox === undefined) return
+      const { uid } = sandbox.config.metadata
+      const { addresses } = sandbox
+      sandbox.end()
+      for (const address of addresses)
+        if (this.#byAddress.get(address) === sandbox) this.#byAddress.delete(address)
+      for (const containerId of sandbox.containers.keys()) this.#containers.delete(containerId)
+      this.#sandboxes.delete(id)
+      const ofPod = this.#byPod.get(uid)
+      ofPod?.delete(sandbox)
+      if (ofPod?.size === 0) this.#byPod.delete(uid)
+      this.#changes.tell(uid)
+    })
+  }
+
+  sandboxStatus(id: string, options?: CallOptions): Promise<SandboxStatus> {
+    return this.#call('sandboxStatus', options, () => this.#sandbox(id).status())
+  }
+
+  listSandboxes(filter: PodFilter = {}, options?: CallOptions): Promise<readonly SandboxSummary[]> {
+    return this.#call('listSandboxes', options, () => this.#sandboxesOf(filter).map(one => one.summary()))
+  }
+
+  createContainer({ sandboxId, sandbox, config }: CreateContainer, options?: CallOptions): Promise<string> {
+    return this.#call('createContainer', options, async time => {
+      const parent = this.#sandbox(sandboxId)
+      const script = (): ContainerScript => this.#scriptFor(config.name, config.attempt, config.userImage)
+      await time.pass(script().createMs ?? 0)
+      parent.checkTakes(config)
+      const { createError } = script()
+      if (createError !== undefined) throw new CriError('failed', createError)
+      const image = this.#images.find(config.image)
+      if (image === undefined)
+        throw new CriError('not-found', `failed to get image "${config.image}": not found`)
+      const { platform } = this.#options
+      const id = this.#newId('id of a container')
+      const onChange = (): void => this.#changes.tell(sandbox.metadata.uid)
+      const made = { platform, id, sandboxId, sandbox, config, image, script, onChange }
+      const container = new SimulatedContainer(made)
+      parent.containers.set(id, container)
+      this.#containers.set(id, container)
+      onChange()
+      return id
+    })
+  }
+
+  startContainer(id: string, options?: CallOptions): Promise<void> {
+    return this.#call('startContainer', options, async time => {
+      const container = this.#container(id)
+      await time.pass(container.options.script().startMs ?? 0)
+      const { isReady } = this.#sandbox(container.options.sandboxId)
+      if (!isReady) throw new CriError('failed', 'sandbox container is not running')
+      container.start()
+    })
+  }
+
+  stopContainer(id: string, graceSeconds: number, options?: CallOptions): Promise<void> {
+    return this.#call('stopContainer', options, time =>
+      this.#containers.get(id)?.stop(graceSeconds * 1_000, time),
+    )
+  }
+
+  removeContainer(id: string, options?: CallOptions): Promise<void> {
+    return this.#call('removeContainer', options, () => {
+      const container = this.#containers.get(id)
+      if (container === undefined) return
+      container.end(killedCode)
+      this.#containers.delete(id)
+      this.#sandboxes.get(container.options.sandboxId)?.containers.delete(id)
+      container.options.onChange()
+    })
+  }
+
+  containerStatus(id: string, options?: CallOptions): Promise<ContainerStatus> {
+    return this.#call('containerStatus', options, () => this.#container(id).status())
+  }
+
+  listContainers(filter: PodFilter = {}, options?: CallOptions): Promise<readonly ContainerSummary[]> {
+    return this.#call('listContainers', options, () => this.#containersOf(filter).map(one => one.summary()))
+  }
+
+  updateResources(id: string, resources: LinuxResources, options?: CallOptions): Promise<void> {
+    return this.#call('updateResources', options, () => this.#container(id).updateResources(resources))
+  }
+
+  reopenLog(id: string, options?: CallOptions): Promise<void> {
+    return this.#call('reopenLog', options, () => this.#container(id).reopenLog())
+  }
+
+  execSync(
+    id: string,
+    command: readonly string[],
+    timeoutMs: number,
+    options?: CallOptions,
+  ): Promise<ExecResult> {
+    return this.#call('execSync', options, time => this.#container(id).execSync(command, timeoutMs, time))
+  }
+
+  exec(
+    id: string,
+    command: readonly string[],
+    streams: CommandOptions,
+    options?: CallOptions,
+  ): Promise<CommandProcess> {
+    return this.#call('exec', options, () => this.#container(id).exec(command, streams))
+  }
+
+  attach(id: string, streams: CommandOptions, options?: CallOptions): Promise<CommandProcess> {
+    return this.#call('attach', options, () => this.#container(id).attach(streams))
+  }
+
+  connectPort(sandboxId: string, port: number, options?: CallOptions): Promise<Duplex> {
+    return this.#call('connectPort', options, () => this.#sandbox(sandboxId).connect(port))
+  }
+
+  containerStats(filter: PodFilter = {}, options?: CallOptions): Promise<readonly ContainerStats[]> {
+    return this.#call('containerStats', options, () => {
+      const running = this.#containersOf(filter).filter(one => one.isRunning)
+      return running.map(one => one.stats())
+    })
+  }
+
+  listImages(options?: CallOptions): Promise<readonly Image[]> {
+    return this.#call('listImages', options, () => this.#images.list())
+  }
+
+  imageStatus(reference: string, options?: CallOptions): Promise<Image | undefined> {
+    return this.#call('imageStatus', options, () => this.#images.find(reference))
+  }
+
+  pullImage(reference: string, auth: RegistryAuth | undefined, options?: CallOptions): Promise<string> {
+    return this.#call('pullImage', options, async time => {
+      await time.pass(this.#images.script(reference).pullMs ?? 0)
+      return this.#images.pull(reference, auth)
+    })
+  }
+
+  removeImage(reference: string, options?: CallOptions): Promise<void> {
+    return this.#call('removeImage', options, () => this.#images.remove(reference))
+  }
+
+  imageFilesystem(options?: CallOptions): Promise<FilesystemUsage> {
+    return this.#call('imageFilesystem', options, () => {
+      const images = this.#images.list()
+      const usedBytes = images.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+      return { folder: '/', usedBytes, usedInodes: images.length }
+    })
+  }
+
+  changes(signal: AbortSignal): AsyncIterable<string | undefined> {
+    return this.#changes.follow(signal)
+  }
+
+  /** Whatever runs ends. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const sandbox of this.#sandboxes.values()) sandbox.end()
+  }
+
+  async #call<T>(
+    method: RuntimeMethod,
+    options: CallOptions | undefined,
+    work: (time: CallTime) => T | Promise<T>,
+  ): Promise<T> {
+    const time = new CallTime(this.#options.platform.clock, options)
+    await this.faults.pass(method, time)
+    return work(time)
+  }
+
+  #scriptFor(name: string, attempt: number, image: string): ContainerScript {
+    const { usual } = this.#options
+    const byName = this.#scripts.get(name)
+    const one = isList(byName) ? byName[Math.min(attempt, byName.length - 1)] : byName
+    return { ...usual, ...this.#images.script(image).container, ...one }
+  }
+
+  #sandboxesOf({ podUid }: PodFilter): readonly SimulatedSandbox[] {
+    return podUid === undefined ? [...this.#sandboxes.values()] : [...(this.#byPod.get(podUid) ?? [])]
+  }
+
+  #containersOf(filter: PodFilter): readonly SimulatedContainer[] {
+    if (filter.podUid === undefined) return [...this.#containers.values()]
+    return this.#sandboxesOf(filter).flatMap(({ containers }) => [...containers.values()])
+  }
+
+  #sandbox(id: string): SimulatedSandbox {
+    const sandbox = this.#sandboxes.get(id)
+    if (sandbox === undefined)
+      throw new CriError('not-found', `an error occurred when try to find sandbox "${id}": not found`)
+    return sandbox
+  }
+
+  #container(id: string): SimulatedContainer {
+    const container = this.#containers.get(id)
+    if (container === undefined) {
+      throw new CriError('not-found', `an error occurred when try to find container "${id}": not found`)
+    }
+    return container
+  }
+
+  #newId(label: string): string {
+    return Buffer.from(this.#options.platform.random.bytes(label, 32)).toString('hex')
+  }
+}
+
+interface PodFilter {
+  readonly podUid?: string
+}
+
+function isList(scripts: ContainerScripts | undefined): scripts is readonly ContainerScript[] {
+  return Array.isArray(scripts)
+}

@@ -1,0 +1,38 @@
+import { cidrSize, nthAddress, parseCidr, type Cidr } from '#/api/cidr.ts'
+import { formatIp } from '#/api/ip.ts'
+import { assert } from '#/base/assert.ts'
+
+/** Addresses of one range. One that was given back is given again as late as possible. */
+export class AddressPool {
+  readonly #text: string
+  readonly #cidr: Cidr
+  /** The lowest address is the network's, the one after it the gateway's, the highest of IPv4 is for all. */
+  readonly #last: bigint
+  readonly #taken = new Set<string>()
+  #next = 2n
+
+  constructor(text: string) {
+    const cidr = parseCidr(text)
+    assert(cidr !== undefined, `not a range of addresses: ${text}`)
+    this.#text = text
+    this.#cidr = cidr
+    this.#last = cidrSize(cidr) - (cidr.family === 4 ? 2n : 1n)
+  }
+
+  /** Throws when all are taken. */
+  take(): string {
+    for (let tries = 0n; tries < this.#last && tries <= BigInt(this.#taken.size); tries++) {
+      if (this.#next > this.#last) this.#next = 2n
+      const ip = nthAddress(this.#cidr, this.#next++)
+      const address = ip && formatIp(ip)
+      if (address === undefined || this.#taken.has(address)) continue
+      this.#taken.add(address)
+      return address
+    }
+    throw new Error(`no IP addresses available in range set: ${this.#text}`)
+  }
+
+  free(address: string): void {
+    this.#taken.delete(address)
+  }
+}

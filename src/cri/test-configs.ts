@@ -1,0 +1,62 @@
+/** A sandbox and a container with nothing special about them, for tests of runtimes. */
+import type { ContainerConfig, SandboxConfig } from './cri.ts'
+
+export function sandboxConfig(uid: string, more: Partial<SandboxConfig> = {}): SandboxConfig {
+  return {
+    metadata: { name: `pod-${uid}`, namespace: 'default', uid, attempt: 0 },
+    hostname: `pod-${uid}`,
+    logFolder: `/var/log/pods/default_pod-${uid}_${uid}`,
+    portMappings: [],
+    labels: {},
+    annotations: {},
+    cgroupParent: '',
+    sysctls: {},
+    security: {
+      namespaces: { network: 'pod', pid: 'container', ipc: 'pod' },
+      readonlyRootfs: false,
+      supplementalGroups: [],
+      supplementalGroupsPolicy: 'Merge',
+      privileged: false,
+      seccomp: { type: 'Unconfined' },
+    },
+    runtimeHandler: '',
+    ...more,
+  }
+}
+
+export function containerConfig(name: string, more: Partial<ContainerConfig> = {}): ContainerConfig {
+  const { attempt = 0 } = more
+  return {
+    name,
+    attempt,
+    image: 'docker.io/library/it:latest',
+    userImage: 'it',
+    command: [],
+    args: [],
+    workingDir: '',
+    environment: [],
+    mounts: [],
+    devices: [],
+    labels: {},
+    annotations: {},
+    logPath: `${name}/${attempt}.log`,
+    stdin: false,
+    stdinOnce: false,
+    tty: false,
+    resources: {},
+    security: {
+      namespaces: { network: 'pod', pid: 'container', ipc: 'pod' },
+      privileged: false,
+      addCapabilities: [],
+      dropCapabilities: [],
+      readonlyRootfs: false,
+      supplementalGroups: [],
+      supplementalGroupsPolicy: 'Merge',
+      noNewPrivileges: false,
+      maskedPaths: [],
+      readonlyPaths: [],
+      seccomp: { type: 'Unconfined' },
+    },
+    ...more,
+  }
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { criConformance } from '#/cri/cri.conformance.ts'
+import { removePods } from '#/cri/remove-pods.ts'
+import { containerConfig, sandboxConfig } from '#/cri/test-configs.ts'
+import { containersMissing, processesWith, TestContainerd } from './test-containerd.ts'
+import { busyboxReference } from './test-images.ts'
+
+describe('containerd', { skip: containersMissing }, () => {
+  let node: TestContainerd
+  before(async () => {
+    node = await TestContainerd.start()
+  })
+  after(async () => {
+    const { socketPath } = node.containerd
+    await node[Symbol.asyncDispose]()
+    assert.deepEqual(await processesWith(socketPath), [], 'no containerd and no shim is left')
+  })
+
+  async function restart(): Promise<void> {
+    const { pid } = node.containerd
+    process.kill(pid!, 'SIGKILL')
+    while (node.containerd.pid === pid) await node.platform.clock.sleep(10)
+  }
+
+  /** The first process of a container, or of a sandbox. */
+  async function firstProcess(id: string): Promise<number> {
+    const tasks = join(node.containerd.folder, 'state/io.containerd.runtime.v2.task/k8s.io')
+    return Number(await readFile(join(tasks, id, 'init.pid'), 'utf8'))
+  }
+
+  criConformance('containerd', async () => ({
+    runtime: node.runtime,
+    platform: node.platform,
+    image: busyboxReference,
+    folder: join(node.folder, 'conformance'),
+    cgroupParent: node.cgroupParent,
+    run: promise => promise,
+    restart,
+    killSandbox: async id => void process.kill(await firstProcess(id), 'SIGKILL'),
+  }))
+
+  async function start(uid: string, script: string): Promise<string> {
+    const labels = { 'io.kubernetes.pod.uid': uid }
+    const logFolder = join(node.folder, 'logs', uid)
+    const sandbox = sandboxConfig(uid, { labels, logFolder, cgroupParent: node.cgroupParent })
+    const sandboxId = await node.runtime.runSandbox(sandbox)
+    const image = await node.runtime.imageStatus(busyboxReference)
+    const command = ['sh', '-c', script]
+    const config = containerConfig('it', { image: image!.id, command, labels })
+    const id = await node.runtime.createContainer({ sandboxId, sandbox, config })
+    await node.runtime.startContainer(id)
+    return id
+  }
+
+  /** Asks until there is an answer, also of a runtime that is away. */
+  async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
+    for (;;) {
+      const answer = await ask().catch(() => undefined)
+      if (answer !== undefined) return answer
+      await node.platform.clock.sleep(20)
+    }
+  }
+
+  test('containers go on while containerd is killed again and again, and so do their logs', async () => {
+    const id = await start(
+      'counting',
+      'n=0; while [ $n -lt 150 ]; do n=$((n+1)); echo $n; sleep 0.02; done; exit 9',
+    )
+    const pid = await firstProcess(id)
+    for (let count = 0; count < 4; count++) {
+      await restart()
+      assert.equal(await firstProcess(id), pid)
+    }
+    const status = await until(async () => {
+      const found = await node.runtime.containerStatus(id)
+      return found.state === 'exited' ? found : undefined
+    })
+    assert.deepEqual([status.exitCode, status.reason], [9, 'Error'])
+    const last = await until(async () => {
+      const lines = (await readFile(status.logPath, 'utf8')).trim().split('\n')
+      return lines.at(-1)?.endsWith(' stdout F 150') ? lines : undefined
+    })
+    // What the one that was killed had read and not written yet is lost; nothing comes twice or out of order.
+    const numbers = last.map(line => Number(line.split(' ').at(-1)))
+    assert.ok(numbers.every((number, index) => index === 0 || number > numbers[index - 1]!))
+    assert.ok(numbers.length > 100, `${numbers.length} of 150 lines`)
+  })
+
+  test('a container that ends while containerd is away is told with its code', async () => {
+    const id = await start('ending', 'sleep 100000')
+    const pid = await firstProcess(id)
+    const back = restart()
+    process.kill(pid, 'SIGKILL')
+    await back
+    const status = await until(async () => {
+      const found = await node.runtime.containerStatus(id)
+      return found.state === 'exited' ? found : undefined
+    })
+    assert.deepEqual([status.exitCode, status.reason], [137, 'Error'])
+  })
+
+  test('pods that are made while containerd is killed are made in the end, and leave nothing', async () => {
+    const made = Promise.all(Array.from({ length: 4 }, (_, index) => makeInTheEnd(`stubborn-${index}`)))
+    for (let count = 0; count < 2; count++) {
+      await node.platform.clock.sleep(150)
+      await restart()
+    }
+    const ids = await made
+    const states = await Promise.all(ids.map(id => node.runtime.sandboxStatus(id)))
+    assert.deepEqual(new Set(states.map(({ state }) => state)), new Set(['ready']))
+    assert.equal(new Set(states.map(({ addresses }) => addresses[0])).size, ids.length)
+    await removePods(node.runtime, node.platform)
+    await node.containerd.removeStrays()
+    assert.deepEqual(await processesWith(node.containerd.socketPath), [], 'shims')
+    const mounts = (await node.linux.mounts.list()).filter(({ path }) => path.startsWith(node.folder))
+    assert.deepEqual(mounts, [])
+    const addresses = await readdir(join(node.folder, 'ipam/test'))
+    assert.deepEqual(
+      addresses.filter(name => name.startsWith('10.')),
+      [],
+    )
+  })
+
+  /** As a kubelet does: what is half done is removed, and done again. */
+  async function makeInTheEnd(uid: string): Promise<string> {
+    const labels = { 'io.kubernetes.pod.uid': uid }
+    const logFolder = join(node.folder, 'logs', uid)
+    const base = sandboxConfig(uid, { labels, logFolder, cgroupParent: node.cgroupParent })
+    let attempt = 0
+    return until(async () => {
+      for (const { id } of await node.runtime.listSandboxes({ podUid: uid })) {
+        await node.runtime.stopSandbox(id)
+        await node.runtime.removeSandbox(id)
+      }
+      return node.runtime.runSandbox({ ...base, metadata: { ...base.metadata, attempt: attempt++ } })
+    })
+  }
+})

@@ -1,0 +1,128 @@
+/**
+ * A CRI server that says what it is told to: for what no runtime on this machine does, such as events of CRI itself,
+ * and for moments that a real one is in too shortly.
+ */
+import * as grpc from '@grpc/grpc-js'
+import { map, message, type Message } from '#/base/protobuf.ts'
+
+// Described once more, from CRI's own numbers: what the program reads wrong must not be written wrong here.
+const VersionResponse = message({ runtimeName: [2, 'string'], runtimeVersion: [3, 'string'] })
+const Metadata = message({ name: [1, 'string'] })
+const ContainerStatus = message({
+  id: [1, 'string'],
+  metadata: [2, Metadata],
+  state: [3, 'int32'],
+  labels: [12, map('string', 'string')],
+})
+const ContainerStatusResponse = message({ status: [1, ContainerStatus] })
+const Container = message({
+  id: [1, 'string'],
+  metadata: [3, Metadata],
+  state: [6, 'int32'],
+  labels: [8, map('string', 'string')],
+})
+const ListContainersResponse = message({ containers: [1, Container, 'repeated'] })
+const ListPodSandboxResponse = message({ items: [1, message({ id: [1, 'string'] }), 'repeated'] })
+const PodSandboxStatus = message({ metadata: [2, message({ uid: [2, 'string'] })] })
+const ContainerEventResponse = message({
+  containerId: [1, 'string'],
+  podSandboxStatus: [4, PodSandboxStatus],
+})
+const ContainerId = message({ containerId: [1, 'string'] })
+const TaskExit = message({ containerId: [1, 'string'], id: [2, 'string'] })
+const Any = message({ typeUrl: [1, 'string'], value: [2, 'bytes'] })
+const Envelope = message({ namespace: [2, 'string'], topic: [3, 'string'], event: [4, Any] })
+
+export type ServedContainer = Parameters<typeof ContainerStatus.encode>[0]
+
+export interface CriServerOptions {
+  readonly socketPath: string
+  readonly hasCriEvents?: boolean
+  readonly hasContainerdEvents?: boolean
+}
+
+export class TestCriServer implements AsyncDisposable {
+  /** By their ids: what `ContainerStatus` answers, asked anew each time. */
+  readonly containers = new Map<string, () => ServedContainer>()
+  readonly #server = new grpc.Server()
+  readonly #options: CriServerOptions
+  readonly #subscribers = new Set<grpc.ServerWritableStream<Buffer, Buffer>>()
+
+  private constructor(options: CriServerOptions) {
+    this.#options = options
+  }
+
+  static async start(options: CriServerOptions): Promise<TestCriServer> {
+    const server = new TestCriServer(options)
+    server.#register()
+    const credentials = grpc.ServerCredentials.createInsecure()
+    await new Promise<void>((resolve, reject) => {
+      server.#server.bindAsync(`unix:${options.socketPath}`, credentials, error => {
+        if (error) reject(error)
+        else resolve()
+      })
+    })
+    return server
+  }
+
+  get subscribers(): number {
+    return this.#subscribers.size
+  }
+
+  tellCri(event: Parameters<typeof ContainerEventResponse.encode>[0]): void {
+    for (const subscriber of this.#subscribers)
+      subscriber.write(Buffer.from(ContainerEventResponse.encode(event)))
+  }
+
+  /** The process `id` of the container has ended. */
+  tellExit(containerId: string, id: string): void {
+    const event = { typeUrl: 'containerd.events.TaskExit', value: TaskExit.encode({ containerId, id }) }
+    const envelope = Buffer.from(Envelope.encode({ namespace: 'k8s.io', topic: '/tasks/exit', event }))
+    for (const subscriber of this.#subscribers) subscriber.write(envelope)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.forceShutdown()
+  }
+
+  #register(): void {
+    this.#answer('Version', VersionResponse, () => ({ runtimeName: 'test', runtimeVersion: '1' }))
+    this.#answer('ListPodSandbox', ListPodSandboxResponse, () => ({ items: [] }))
+    this.#answer('ListContainers', ListContainersResponse, () => ({
+      containers: [...this.containers.values()].map(status => status()),
+    }))
+    this.#answer('ContainerStatus', ContainerStatusResponse, request => {
+      const status = this.containers.get(ContainerId.decode(request).containerId)
+      return status && { status: status() }
+    })
+    this.#answer('PodSandboxStatus', ContainerStatusResponse, () => undefined)
+    if (this.#options.hasCriEvents) this.#stream('/runtime.v1.RuntimeService/GetContainerEvents')
+    if (this.#options.hasContainerdEvents) this.#stream('/containerd.services.events.v1.Events/Subscribe')
+  }
+
+  /** Undefined is what the server does not know. */
+  #answer<In>(
+    name: string,
+    response: Message<unknown, In>,
+    answer: (request: Buffer) => In | undefined,
+  ): void {
+    const handle: grpc.handleUnaryCall<Buffer, Buffer> = ({ request }, callback) => {
+      const found = answer(request)
+      if (found === undefined) callback({ code: grpc.status.NOT_FOUND, details: 'not found' })
+      else callback(null, Buffer.from(response.encode(found)))
+    }
+    this.#server.register(`/runtime.v1.RuntimeService/${name}`, handle, identity, identity, 'unary')
+  }
+
+  #stream(name: string): void {
+    const handle: grpc.handleServerStreamingCall<Buffer, Buffer> = call => {
+      this.#subscribers.add(call)
+      call.on('cancelled', () => this.#subscribers.delete(call))
+    }
+    this.#server.register(name, handle, identity, identity, 'serverStream')
+  }
+}
+
+function identity(bytes: Buffer): Buffer {
+  return bytes
+}
