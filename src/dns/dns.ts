@@ -1,0 +1,207 @@
+/**
+ * The cluster's DNS: answers for the names of services and pods from what the API says now, and asks the machine's own
+ * name servers for all others. Questions come over UDP and TCP, also from those who mean harm: whatever they send,
+ * nobody else is the worse for it. Nothing is looked for by walking through all objects.
+ */
+import { namespaces, services } from '#/api/generated/core/v1-resources.ts'
+import type { Service } from '#/api/generated/core/v1.ts'
+import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
+import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
+import { formatIp, parseIpLeniently } from '#/api/ip.ts'
+import type { Client } from '#/client/client.ts'
+import { Informers } from '#/client/informers.ts'
+import type { DatagramSocket, Listener, Platform, SocketAddress } from '#/platform/platform.ts'
+import {
+  formatErrorFor,
+  parseDnsMessage,
+  plainUdpBytesMax,
+  responseCodes,
+  serializeDnsMessage,
+  tcpBytesMax,
+  type DnsMessage,
+} from './dns-message.ts'
+import { answerQuery } from './dns/answer-query.ts'
+import type { Transport } from './dns/ask-server.ts'
+import { Forwarder, udpBytesMax } from './dns/forwarder.ts'
+import { TcpServer } from './dns/tcp-server.ts'
+import { UpstreamServers, type Server } from './dns/upstream-servers.ts'
+import type { NamedWorld } from './records.ts'
+
+export interface ClusterDnsOptions {
+  readonly platform: Platform
+  /** As the service account `kube-system/coredns`. */
+  readonly client: Client
+  /** `cluster.local`. */
+  readonly domain: string
+  /** Over UDP and TCP alike; port 0 picks one for both. */
+  readonly listen: readonly Server[]
+  /** Addresses of the service by which pods reach it. */
+  readonly nameServers: readonly string[]
+  /** Where names that are not the cluster's are asked for: a file like `/etc/resolv.conf`, or these servers. */
+  readonly upstream: { readonly resolvConf: string } | { readonly servers: readonly Server[] }
+}
+
+/** What the plugin of CoreDNS for Kubernetes says when nothing else is configured, and its cache for what is not. */
+const ttlSeconds = 5
+const negativeTtlSeconds = 30
+
+export class ClusterDns {
+  readonly #options: ClusterDnsOptions
+  readonly #informers: Informers
+  readonly #world: NamedWorld
+  readonly #forwarder: Forwarder
+  readonly #listening = Promise.withResolvers<readonly Server[]>()
+
+  constructor(options: ClusterDnsOptions) {
+    const { platform, client, listen, upstream } = options
+    this.#options = options
+    this.#informers = new Informers({ platform, client })
+    this.#world = worldOf(this.#informers, options)
+    const file =
+      'resolvConf' in upstream ? new UpstreamServers(platform, upstream.resolvConf, listen) : undefined
+    const fixed = 'servers' in upstream ? upstream.servers : []
+    this.#forwarder = new Forwarder({ platform, servers: () => file?.list() ?? Promise.resolve(fixed) })
+    // Who waits for `run` hears of a failure there.
+    this.#listening.promise.catch(() => undefined)
+  }
+
+  /** Where it listens, once it does; rejects when it cannot. */
+  get listening(): Promise<readonly Server[]> {
+    return this.#listening.promise
+  }
+
+  /** Whether all of the cluster's names are known. */
+  get hasSynced(): boolean {
+    return this.#informers.all().every(informer => informer.hasSynced)
+  }
+
+  async waitForSync(signal: AbortSignal): Promise<void> {
+    await this.#informers.waitForSync(signal)
+  }
+
+  /** Rejects when an address is taken. */
+  async run(signal: AbortSignal): Promise<void> {
+    await using open = new AsyncDisposableStack()
+    const tcp = new TcpServer(this.#options.platform.clock, bytes => this.#answer(bytes, 'tcp', signal))
+    open.defer(async () => tcp.closeAll())
+    try {
+      const bound: Server[] = []
+      for (const address of this.#options.listen) bound.push(await this.#bind(address, { open, tcp, signal }))
+      this.#listening.resolve(bound)
+    } catch (error) {
+      this.#listening.reject(error)
+      throw error
+    }
+    await this.#informers.run(signal)
+  }
+
+  async #bind(
+    { host, port }: Server,
+    {
+      open,
+      tcp,
+      signal,
+    }: { readonly open: AsyncDisposableStack; readonly tcp: TcpServer; readonly signal: AbortSignal },
+  ): Promise<Server> {
+    const { network } = this.#options.platform
+    try {
+      const listener = open.use(await network.listen({ host, port }, connection => tcp.accept(connection)))
+      const bound = { host, port: portOf(listener) }
+      const socket: DatagramSocket = open.use(
+        await network.bindDatagram(
+          bound,
+          (bytes, from) => void this.#serve(bytes, { from, to: () => socket, signal }),
+        ),
+      )
+      return bound
+    } catch (cause) {
+      throw new Error(`cannot answer questions for names at ${host} port ${port}`, { cause })
+    }
+  }
+
+  async #serve(
+    bytes: Uint8Array,
+    {
+      from,
+      to,
+      signal,
+    }: { readonly from: SocketAddress; readonly to: () => DatagramSocket; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const answer = await this.#answer(bytes, 'udp', signal)
+    if (answer !== undefined && !signal.aborted) to().send(answer, from)
+  }
+
+  /** Never rejects. */
+  async #answer(
+    bytes: Uint8Array,
+    transport: Transport,
+    signal: AbortSignal,
+  ): Promise<Uint8Array | undefined> {
+    const { random, log } = this.#options.platform
+    const query = parseDnsMessage(bytes)
+    if (query === undefined) return formatErrorFor(bytes)
+    const bytesMax = transport === 'tcp' ? tcpBytesMax : udpLimitOf(query)
+    try {
+      const answer = await answerQuery(query, {
+        world: this.#world,
+        isKnown: this.hasSynced,
+        forwarder: this.#forwarder,
+        random,
+        transport,
+        signal,
+      })
+      return answer && serializeDnsMessage(answer, bytesMax)
+    } catch (error) {
+      log.error('a question for a name could not be answered', { error })
+      const { id, opcode, questions } = query
+      const failure = { isResponse: true, answers: [], authorities: [], additionals: [] }
+      const responseCode = responseCodes.serverFailure
+      return serializeDnsMessage({ ...query, ...failure, id, opcode, questions, responseCode }, bytesMax)
+    }
+  }
+}
+
+function udpLimitOf({ edns }: DnsMessage): number {
+  return edns ? Math.min(udpBytesMax, Math.max(plainUdpBytesMax, edns.udpBytesMax)) : plainUdpBytesMax
+}
+
+function portOf({ address }: Listener): number {
+  return 'port' in address ? address.port : 0
+}
+
+function worldOf(informers: Informers, { domain, nameServers }: ClusterDnsOptions): NamedWorld {
+  const allServices = informers.of(services)
+  const allNamespaces = informers.of(namespaces)
+  const slices = informers.of(endpointSlices)
+  const byService = slices.index('service', serviceOf)
+  const byAddress = slices.index('address', endpointAddresses)
+  const byClusterIp = allServices.index('cluster-ip', clusterIps)
+  return {
+    domain: domain.toLowerCase(),
+    ttlSeconds,
+    negativeTtlSeconds,
+    nameServers,
+    hasNamespace: name => allNamespaces.get(name) !== undefined,
+    service: (namespace, name) => allServices.get(`${namespace}/${name}`),
+    slicesOf: (namespace, name) => byService.get(`${namespace}/${name}`),
+    servicesAt: address => byClusterIp.get(address),
+    slicesAt: address => byAddress.get(address),
+  }
+}
+
+function serviceOf({ metadata }: EndpointSlice): readonly string[] {
+  const name = metadata?.labels?.['kubernetes.io/service-name']
+  return name ? [`${metadata.namespace ?? ''}/${name}`] : []
+}
+
+function endpointAddresses({ endpoints = [] }: EndpointSlice): readonly string[] {
+  return canonical(endpoints.flatMap(({ addresses }) => addresses))
+}
+
+function clusterIps({ spec }: Service): readonly string[] {
+  return canonical(spec?.clusterIPs ?? [])
+}
+
+function canonical(addresses: readonly string[]): readonly string[] {
+  return [...new Set(addresses.flatMap(text => parseIpLeniently(text) ?? []).map(formatIp))]
+}

@@ -1,0 +1,165 @@
+import { LruMap } from '#/base/lru-map.ts'
+import type { Platform } from '#/platform/platform.ts'
+import {
+  emptyResponse,
+  recordTypes,
+  responseCodes,
+  type DnsMessage,
+  type Question,
+  type ResourceRecord,
+} from '../dns-message.ts'
+import { askServer, type Transport } from './ask-server.ts'
+import type { Server } from './upstream-servers.ts'
+
+export interface ForwarderOptions {
+  readonly platform: Platform
+  /** Whom to ask, in this order. */
+  readonly servers: () => Promise<readonly Server[]>
+}
+
+export interface ForwardedQuestion {
+  readonly question: Question
+  readonly transport: Transport
+  readonly dnssecOk: boolean
+  readonly checkingDisabled: boolean
+}
+
+/** Questions under way; further ones fail at once. */
+const pendingMax = 1_000
+
+/** Answers that are remembered, and for how long at most: what is behind a name may change. */
+const cachedMax = 10_000
+const cachedSecondsMax = 30
+
+/** A client gives up after five seconds and asks again. */
+const attemptTimeoutMs = 1_500
+const attemptsMax = 3
+
+/** What is sure to pass in one piece. */
+export const udpBytesMax = 1_232
+
+/**
+ * Asks others for names that are not the cluster's. The same question is asked once however many want to know; so one
+ * that comes back to us, because somebody we ask asks us, waits for itself and ends with the time that it may take.
+ */
+export class Forwarder {
+  readonly #options: ForwarderOptions
+  readonly #pending = new Map<string, Promise<DnsMessage | undefined>>()
+  readonly #cache = new LruMap<string, CachedAnswer>(cachedMax)
+  /** The server that answered last, by its place. */
+  #preferred = 0
+  #isFull = false
+
+  constructor(options: ForwarderOptions) {
+    this.#options = options
+  }
+
+  /** Undefined when nobody knows. */
+  ask(asked: ForwardedQuestion, signal: AbortSignal): Promise<DnsMessage | undefined> {
+    const { clock, log } = this.#options.platform
+    const { question, transport, dnssecOk, checkingDisabled } = asked
+    const key = [question.name.toLowerCase(), question.type, question.class, dnssecOk, checkingDisabled].join(
+      ' ',
+    )
+    const cached = this.#cache.get(key)
+    const ageSeconds = cached ? (clock.monotonicMs() - cached.storedMs) / 1_000 : Infinity
+    if (cached && ageSeconds < cached.seconds)
+      return Promise.resolve(aged(cached.answer, Math.floor(ageSeconds)))
+    const pending = this.#pending.get(`${key} ${transport}`)
+    if (pending) return pending
+    if (this.#pending.size >= pendingMax) {
+      if (!this.#isFull) log.warn('too many questions to other name servers at once', { pendingMax })
+      this.#isFull = true
+      return Promise.resolve(undefined)
+    }
+    this.#isFull = false
+    const asking = this.#askServers(asked, signal)
+      .then(answer => {
+        this.#store(key, answer)
+        return answer
+      })
+      .finally(() => this.#pending.delete(`${key} ${transport}`))
+    this.#pending.set(`${key} ${transport}`, asking)
+    return asking
+  }
+
+  async #askServers(asked: ForwardedQuestion, signal: AbortSignal): Promise<DnsMessage | undefined> {
+    const { platform } = this.#options
+    const servers = await this.#options.servers()
+    const query: DnsMessage = {
+      ...emptyResponse,
+      isResponse: false,
+      recursionAvailable: false,
+      recursionDesired: true,
+      checkingDisabled: asked.checkingDisabled,
+      questions: [asked.question],
+      edns: { udpBytesMax, version: 0, dnssecOk: asked.dnssecOk },
+    }
+    let refusal: DnsMessage | undefined
+    for (let attempt = 0; attempt < attemptsMax && servers.length > 0 && !signal.aborted; attempt++) {
+      const place = (this.#preferred + attempt) % servers.length
+      const server = servers[place]!
+      const { transport } = asked
+      const answer = await askServer({
+        platform,
+        server,
+        transport,
+        query,
+        timeoutMs: attemptTimeoutMs,
+        signal,
+      })
+      if (answer && !failures.has(answer.responseCode)) {
+        this.#preferred = place
+        return answer
+      }
+      refusal ??= answer
+      if (answer && servers.length === 1) break
+    }
+    return refusal
+  }
+
+  #store(key: string, answer: DnsMessage | undefined): void {
+    if (!answer || answer.isTruncated || failures.has(answer.responseCode)) return
+    const seconds = Math.min(cachedSecondsMax, lifeOf(answer))
+    if (seconds > 0)
+      this.#cache.set(key, { answer, seconds, storedMs: this.#options.platform.clock.monotonicMs() })
+  }
+}
+
+interface CachedAnswer {
+  readonly answer: DnsMessage
+  readonly seconds: number
+  readonly storedMs: number
+}
+
+/** Another server may do better. */
+const failures: ReadonlySet<number> = new Set([
+  responseCodes.formatError,
+  responseCodes.serverFailure,
+  responseCodes.notImplemented,
+  responseCodes.refused,
+])
+
+/** As long as the shortest of its records; that there is nothing, as long as the zone says (RFC 2308). */
+function lifeOf({ answers, authorities, responseCode }: DnsMessage): number {
+  if (answers.length > 0 && responseCode === responseCodes.noError) {
+    return Math.min(...answers.map(({ ttlSeconds }) => ttlSeconds))
+  }
+  const authority = authorities.find(({ type }) => type === recordTypes.SOA)
+  const numbers = authority?.data.at(-1)
+  if (!authority || typeof numbers !== 'object' || numbers.length < 20) return 0
+  return Math.min(authority.ttlSeconds, Buffer.from(numbers).readUInt32BE(16))
+}
+
+function aged(answer: DnsMessage, seconds: number): DnsMessage {
+  if (seconds === 0) return answer
+  const older = (records: readonly ResourceRecord[]): readonly ResourceRecord[] => {
+    return records.map(record => ({ ...record, ttlSeconds: Math.max(0, record.ttlSeconds - seconds) }))
+  }
+  return {
+    ...answer,
+    answers: older(answer.answers),
+    authorities: older(answer.authorities),
+    additionals: older(answer.additionals),
+  }
+}

@@ -1,0 +1,56 @@
+import type { Files, Log, Platform } from '#/platform/platform.ts'
+
+export interface Server {
+  readonly host: string
+  readonly port: number
+}
+
+/** More than these are not asked. */
+const serversMax = 5
+
+/** How long the file is taken to be as it was: machines that move change it now and then. */
+const freshMs = 5_000
+
+/** The servers that the machine itself uses, as its `resolv.conf` has them now. */
+export class UpstreamServers {
+  readonly #platform: Pick<Platform, 'clock'> & { readonly files: Files; readonly log: Log }
+  readonly #path: string
+  readonly #own: readonly Server[]
+  #servers: readonly Server[] = []
+  #modifiedMs: number | undefined
+  #checkedMs = -Infinity
+
+  /** Our own addresses are never among them: to ask ourselves would have no end. */
+  constructor(platform: Pick<Platform, 'clock' | 'files' | 'log'>, path: string, own: readonly Server[]) {
+    this.#platform = platform
+    this.#path = path
+    this.#own = own
+  }
+
+  async list(): Promise<readonly Server[]> {
+    const { clock, files, log } = this.#platform
+    if (clock.monotonicMs() - this.#checkedMs < freshMs) return this.#servers
+    this.#checkedMs = clock.monotonicMs()
+    try {
+      const modifiedMs = (await files.stat(this.#path))?.modifiedMs
+      if (modifiedMs === this.#modifiedMs && modifiedMs !== undefined) return this.#servers
+      const text = Buffer.from(await files.read(this.#path)).toString()
+      const isOwn = ({ host, port }: Server): boolean => {
+        return this.#own.some(own => own.host === host && own.port === port)
+      }
+      this.#servers = parseNameServers(text).filter(server => !isOwn(server))
+      this.#modifiedMs = modifiedMs
+    } catch (error) {
+      log.warn('cannot read which name servers the machine uses', { path: this.#path, error })
+    }
+    return this.#servers
+  }
+}
+
+/** The name servers of a `resolv.conf`. */
+export function parseNameServers(text: string): readonly Server[] {
+  const hosts = text
+    .split('\n')
+    .flatMap(line => /^\s*nameserver\s+([0-9a-fA-F:.]+(?:%\S+)?)\s*([#;].*)?$/.exec(line)?.[1] ?? [])
+  return [...new Set(hosts)].slice(0, serversMax).map(host => ({ host, port: 53 }))
+}

@@ -1,0 +1,107 @@
+/**
+ * What names of a cluster mean: pure, from services, endpoint slices and namespaces as they are now. The names and what
+ * they lead to are those of the specification of DNS in Kubernetes, version 1.1.0.
+ * https://github.com/kubernetes/dns/blob/master/docs/specification.md
+ */
+import type { Service } from '#/api/generated/core/v1.ts'
+import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
+import { formatIp, parseIp } from '#/api/ip.ts'
+import { recordTypes, type Question, type ResourceRecord } from './dns-message.ts'
+import { addressRecord, nameRecord, soaRecord, textRecord } from './records/make-records.ts'
+import { parseReverseName, resolveAddress } from './records/reverse-names.ts'
+import { resolveService } from './records/service-names.ts'
+
+/** The cluster as those who ask for names see it. Keys and addresses are canonical. */
+export interface NamedWorld {
+  /** Lower case, without a dot at the end: `cluster.local`. */
+  readonly domain: string
+  readonly ttlSeconds: number
+  /** How long others may remember that there is nothing. */
+  readonly negativeTtlSeconds: number
+  /** Where the cluster's DNS is reached. */
+  readonly nameServers: readonly string[]
+  hasNamespace(name: string): boolean
+  service(namespace: string, name: string): Service | undefined
+  slicesOf(namespace: string, name: string): readonly EndpointSlice[]
+  /** Services with this cluster IP, and slices with an endpoint at this address. */
+  servicesAt(address: string): readonly Service[]
+  slicesAt(address: string): readonly EndpointSlice[]
+}
+
+export type Resolution =
+  /** There is such a name; without answers it has nothing of the type that was asked for. */
+  | {
+      readonly is: 'found'
+      readonly answers: readonly ResourceRecord[]
+      readonly additionals?: readonly ResourceRecord[]
+    }
+  /** Another name for something that is to be looked up too, unless the other name itself was asked for. */
+  | { readonly is: 'alias'; readonly answer: ResourceRecord; readonly target: string }
+  | { readonly is: 'missing' }
+  /** None of the cluster's names. */
+  | { readonly is: 'foreign' }
+
+export function resolveName(question: Question, world: NamedWorld): Resolution {
+  const name = question.name.toLowerCase()
+  const address = parseReverseName(name)
+  if (address !== undefined) return resolveAddress(question, address, world)
+  if (name === world.domain) return resolveApex(question, world)
+  if (!name.endsWith(`.${world.domain}`)) return { is: 'foreign' }
+  const labels = name.slice(0, -world.domain.length - 1).split('.')
+  const kind = labels.at(-1)
+  const rest = labels.slice(0, -1)
+  if (kind === 'svc') return resolveService(question, rest, world)
+  if (kind === 'pod') return resolvePod(question, rest, world)
+  if (kind === 'dns') return resolveNameServer(question, rest, world)
+  if (kind === 'dns-version' && rest.length === 0) {
+    const isAsked = question.type === recordTypes.TXT
+    return found(isAsked ? [textRecord(question.name, specification, world.ttlSeconds)] : [])
+  }
+  return { is: 'missing' }
+}
+
+/** What goes with the answer that there is nothing. */
+export function startOfAuthority(world: NamedWorld): ResourceRecord {
+  return soaRecord(world.domain, world.negativeTtlSeconds)
+}
+
+const specification = '1.1.0'
+
+function found(answers: readonly ResourceRecord[]): Resolution {
+  return { is: 'found', answers }
+}
+
+function resolveApex(question: Question, world: NamedWorld): Resolution {
+  const { domain, ttlSeconds, nameServers } = world
+  if (question.type === recordTypes.SOA) return found([soaRecord(domain, world.negativeTtlSeconds)])
+  if (question.type !== recordTypes.NS) return found([])
+  const server = `ns.dns.${domain}`
+  return {
+    is: 'found',
+    answers: [nameRecord(question.name, { type: recordTypes.NS, target: server, ttlSeconds })],
+    additionals: nameServers.map(address => addressRecord(server, address, ttlSeconds)),
+  }
+}
+
+function resolveNameServer(
+  { name, type }: Question,
+  labels: readonly string[],
+  world: NamedWorld,
+): Resolution {
+  if (labels.length === 0) return found([])
+  if (labels.length > 1 || labels[0] !== 'ns') return { is: 'missing' }
+  const records = world.nameServers.map(address => addressRecord(name, address, world.ttlSeconds))
+  return found(records.filter(record => record.type === type))
+}
+
+/** `10-244-0-5.default.pod`: the address is what the name says, whether a pod has it or not. */
+function resolvePod({ name, type }: Question, labels: readonly string[], world: NamedWorld): Resolution {
+  const [namespace, dashed] = labels.toReversed()
+  if (namespace === undefined) return found([])
+  if (labels.length > 2 || !world.hasNamespace(namespace)) return { is: 'missing' }
+  if (dashed === undefined) return found([])
+  const ip = parseIp(dashed.replaceAll('-', '.')) ?? parseIp(dashed.replaceAll('-', ':'))
+  if (ip === undefined) return { is: 'missing' }
+  const record = addressRecord(name, formatIp(ip), world.ttlSeconds)
+  return found(record.type === type ? [record] : [])
+}

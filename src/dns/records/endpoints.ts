@@ -1,0 +1,35 @@
+import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
+import { formatIp, parseIpLeniently } from '#/api/ip.ts'
+
+export interface NamedEndpoint {
+  /** What it is called below its service. */
+  readonly host: string
+  readonly address: string
+  readonly ports: readonly NamedPort[]
+}
+
+export interface NamedPort {
+  readonly name: string
+  /** Lower case. */
+  readonly protocol: string
+  readonly port: number
+}
+
+/** Those that are ready, or are to be told of although they are not, which their slice says in the same way. */
+export function endpointsOf(slices: readonly EndpointSlice[]): readonly NamedEndpoint[] {
+  const byAddress = new Map<string, NamedEndpoint>()
+  for (const { endpoints = [], ports = [] } of slices) {
+    const named = ports.flatMap(({ name = '', protocol = 'TCP', port }) => {
+      return port === undefined ? [] : { name, protocol: protocol.toLowerCase(), port }
+    })
+    for (const { addresses, conditions, hostname } of endpoints) {
+      const ip = parseIpLeniently(addresses[0] ?? '')
+      if (ip === undefined || conditions?.ready === false) continue
+      const address = formatIp(ip)
+      const host = hostname || address.replaceAll(/[.:]/g, '-')
+      const known = byAddress.get(address)
+      byAddress.set(address, { host, address, ports: [...(known?.ports ?? []), ...named] })
+    }
+  }
+  return [...byAddress.values()]
+}

@@ -1,0 +1,96 @@
+/**
+ * Which addresses and names a cluster has on its machine. Several clusters may run side by side: each has a slot, a
+ * number that it keeps, and everything that could collide is counted by it. The machine is the first node of the
+ * cluster, at the first address of a bridge of the cluster's own; further nodes are attached to the same bridge.
+ * Nothing here touches the machine.
+ */
+import { cidrsOverlap, formatCidr, nthAddress, parseCidr, type Cidr } from '#/api/cidr.ts'
+import { formatIp } from '#/api/ip.ts'
+
+export interface ClusterNetwork {
+  readonly slot: number
+  readonly bridge: string
+  /** Of the nodes of this cluster. */
+  readonly nodeCidr: string
+  /** Of the machine itself. The API server, the kubelet and DNS listen here. */
+  readonly nodeAddress: string
+  /** One, or one of each family, the preferred one first; each node has a part of it. */
+  readonly podCidrs: readonly string[]
+  readonly serviceCidrs: readonly string[]
+  readonly dnsAddress: string
+  /** Where services of type LoadBalancer can be given addresses that this machine reaches without further routes. */
+  readonly loadBalancerAddresses: string
+  /** The names of our tables of nftables. */
+  readonly tables: { readonly proxy: string; readonly network: string }
+}
+
+/** What is wanted otherwise than the slot has it. */
+export interface ClusterNetworkChoice {
+  readonly nodeCidr?: string
+  readonly podCidrs?: readonly string[]
+  readonly serviceCidrs?: readonly string[]
+}
+
+export const slotCount = 16
+
+/** The nodes of all clusters of one machine that have chosen nothing else. Docker's networks are never in here. */
+export const allNodesCidr = '10.214.0.0/20'
+
+/** Throws Error when a range is none, is too small, or overlaps another. */
+export function planClusterNetwork(slot: number, choice: ClusterNetworkChoice = {}): ClusterNetwork {
+  if (!Number.isInteger(slot) || slot < 0 || slot >= slotCount) {
+    throw new Error(`${slot} is no network slot: they go from 0 to ${slotCount - 1}`)
+  }
+  const {
+    nodeCidr = `10.214.${slot}.0/24`,
+    podCidrs = [`10.${244 - slot}.0.0/16`],
+    serviceCidrs = [`10.${96 + slot}.0.0/16`],
+  } = choice
+  const nodes = parseRange('nodes', nodeCidr)
+  const services = serviceCidrs.map(text => parseRange('services', text))
+  const pods = podCidrs.map(text => parseRange('pods', text))
+  refuseOverlaps([
+    ['nodes', [nodes]],
+    ['pods', pods],
+    ['services', services],
+  ])
+  const half = 1n << BigInt(31 - nodes.prefixLength)
+  if (nodes.family !== 4 || nodes.prefixLength > 28) {
+    throw new Error(`the range of nodes ${nodeCidr} must be one of IPv4 with a prefix of at most 28`)
+  }
+  return {
+    slot,
+    bridge: `k8ts${slot}`,
+    nodeCidr: formatCidr(nodes),
+    nodeAddress: addressAt(nodes, 1),
+    podCidrs: pods.map(formatCidr),
+    serviceCidrs: services.map(formatCidr),
+    dnsAddress: addressAt(services[0], 10),
+    loadBalancerAddresses: `${addressAt(nodes, half)}-${addressAt(nodes, half * 2n - 2n)}`,
+    tables: { proxy: `k8ts${slot}-proxy`, network: `k8ts${slot}-network` },
+  }
+}
+
+function parseRange(of: string, text: string): Cidr {
+  const cidr = parseCidr(text)
+  if (cidr === undefined)
+    throw new Error(`${text} is no range of addresses for ${of}: write it as 10.0.0.0/16`)
+  return cidr
+}
+
+function addressAt(cidr: Cidr | undefined, index: number | bigint): string {
+  const ip = cidr && nthAddress(cidr, index)
+  if (!cidr || !ip)
+    throw new Error(`the range ${cidr ? formatCidr(cidr) : ''} has no address number ${index}`)
+  return formatIp(ip)
+}
+
+function refuseOverlaps(ranges: readonly (readonly [of: string, cidrs: readonly Cidr[]])[]): void {
+  const all = ranges.flatMap(([of, cidrs]) => cidrs.map(cidr => ({ of, cidr })))
+  for (const [index, one] of all.entries()) {
+    const other = all.slice(index + 1).find(each => cidrsOverlap(each.cidr, one.cidr))
+    if (!other) continue
+    const [left, right] = [one, other].map(({ of, cidr }) => `${of} ${formatCidr(cidr)}`)
+    throw new Error(`the range of ${left} overlaps that of ${right}: choose others`)
+  }
+}

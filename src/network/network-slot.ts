@@ -1,0 +1,156 @@
+/**
+ * The slot of a cluster among those of its machine, kept in the cluster's folder. A slot is taken by making its bridge,
+ * which the kernel lets only one do. Whose bridge it is shows in its hardware address, which is given with its making:
+ * a process that is killed between any two steps finds its slot again.
+ */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { cidrContainsCidr, cidrsOverlap, parseCidr, type Cidr } from '#/api/cidr.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Files } from '#/platform/platform.ts'
+import { planClusterNetwork, slotCount, type ClusterNetworkChoice } from './cluster-network.ts'
+
+export interface NetworkSlot {
+  readonly slot: number
+  /** The hardware address of the bridge: who it belongs to. */
+  readonly bridgeAddress: string
+}
+
+export interface ClaimOptions {
+  readonly linux: Pick<Linux, 'run'>
+  readonly files: Files
+  /** The cluster's folder; it exists. */
+  readonly folder: string
+  readonly choice?: ClusterNetworkChoice
+}
+
+/** The one that the cluster has, or a free one that it has from now on. Throws Error when none is free. */
+export async function claimNetworkSlot({ linux, files, folder, choice }: ClaimOptions): Promise<NetworkSlot> {
+  const known = await readNetworkSlot(files, folder)
+  if (known) return known
+  const bridgeAddress = bridgeAddressOf(folder)
+  for (let attempt = 0; attempt < slotCount; attempt++) {
+    const slot = chooseSlot(await readMachine(linux), { bridgeAddress, choice })
+    const claim = { slot, bridgeAddress }
+    if (!(await takeBridge(linux, claim))) continue
+    await files.write(join(folder, fileName), `${JSON.stringify(claim)}\n`)
+    return claim
+  }
+  throw new Error('cannot get a network for the cluster: others take every slot first')
+}
+
+/** The one that the cluster of a folder has, if it has one. */
+export async function readNetworkSlot(files: Files, folder: string): Promise<NetworkSlot | undefined> {
+  const path = join(folder, fileName)
+  if ((await files.stat(path)) === undefined) return undefined
+  const text = Buffer.from(await files.read(path)).toString()
+  try {
+    const { slot, bridgeAddress } = JSON.parse(text) as NetworkSlot
+    planClusterNetwork(slot)
+    if (/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(bridgeAddress)) return { slot, bridgeAddress }
+    throw new Error(`${bridgeAddress} is no hardware address`)
+  } catch (cause) {
+    throw new Error(`cannot read the cluster's network slot from ${path}`, { cause })
+  }
+}
+
+/** The cluster no longer has a slot. Its bridge is removed with the node's network. */
+export async function forgetNetworkSlot(files: Files, folder: string): Promise<void> {
+  await files.remove(join(folder, fileName))
+}
+
+/** Makes the bridge of the slot unless it is there. False when the one that is there is somebody else's. */
+export async function takeBridge(linux: Pick<Linux, 'run'>, claim: NetworkSlot): Promise<boolean> {
+  const name = bridgeOf(claim.slot)
+  const owner = await ownerOf(linux, name)
+  if (owner !== undefined) return owner === claim.bridgeAddress
+  try {
+    await linux.run(['ip', 'link', 'add', 'name', name, 'address', claim.bridgeAddress, 'type', 'bridge'])
+    return true
+  } catch (error) {
+    const now = await ownerOf(linux, name)
+    if (now === undefined) throw error
+    return now === claim.bridgeAddress
+  }
+}
+
+export async function hasBridge(linux: Pick<Linux, 'run'>, claim: NetworkSlot): Promise<boolean> {
+  return (await ownerOf(linux, bridgeOf(claim.slot))) === claim.bridgeAddress
+}
+
+/** What is known of a machine's network: `ip -j link show` and `ip -j route show`. */
+export interface MachineNetwork {
+  readonly links: readonly { readonly ifname: string; readonly address?: string }[]
+  readonly routes: readonly { readonly dst: string }[]
+}
+
+/**
+ * A slot none of whose ranges anything else uses. Where there is none, as behind a route to all of 10.0.0.0/8, one
+ * whose ranges are but a part of what is routed elsewhere: that part is hidden on this machine.
+ */
+export function chooseSlot(
+  { links, routes }: MachineNetwork,
+  {
+    bridgeAddress,
+    choice,
+  }: { readonly bridgeAddress: string; readonly choice?: ClusterNetworkChoice | undefined },
+): number {
+  const owners = new Map(links.map(({ ifname, address }) => [ifname, address]))
+  const slots = Array.from({ length: slotCount }, (_, slot) => slot)
+  const own = slots.find(slot => owners.get(bridgeOf(slot)) === bridgeAddress)
+  if (own !== undefined) return own
+  const free = slots.filter(slot => !owners.has(bridgeOf(slot)))
+  const used = routes.flatMap(({ dst }) => parseRoute(dst) ?? [])
+  const isClear = (slot: number, collides: (ours: Cidr, theirs: Cidr) => boolean): boolean => {
+    return rangesOf(slot, choice).every(ours => !used.some(theirs => collides(ours, theirs)))
+  }
+  const chosen =
+    free.find(slot => isClear(slot, cidrsOverlap)) ?? free.find(slot => isClear(slot, cidrContainsCidr))
+  if (chosen === undefined) {
+    throw new Error(
+      'every network that a cluster could have is in use on this machine: choose ranges with --pod-cidr and ' +
+        '--service-cidr, or remove a cluster with k8ts down',
+    )
+  }
+  return chosen
+}
+
+const fileName = 'network.json'
+
+function bridgeOf(slot: number): string {
+  return `k8ts${slot}`
+}
+
+/** Locally administered, and the same for a folder every time. */
+function bridgeAddressOf(folder: string): string {
+  const digest = createHash('sha256').update(folder).digest('hex')
+  return ['02', '6b', ...digest.slice(0, 8).match(/../g)!].join(':')
+}
+
+async function ownerOf(linux: Pick<Linux, 'run'>, name: string): Promise<string | undefined> {
+  const links = JSON.parse(await linux.run(['ip', '-j', 'link', 'show'])) as MachineNetwork['links']
+  const link = links.find(({ ifname }) => ifname === name)
+  return link && (link.address ?? '')
+}
+
+async function readMachine(linux: Pick<Linux, 'run'>): Promise<MachineNetwork> {
+  const [links, routes] = await Promise.all([
+    linux.run(['ip', '-j', 'link', 'show']),
+    linux.run(['ip', '-j', 'route', 'show']),
+  ])
+  return {
+    links: JSON.parse(links) as MachineNetwork['links'],
+    routes: JSON.parse(routes) as MachineNetwork['routes'],
+  }
+}
+
+/** `default`, a range, or a single address. */
+function parseRoute(dst: string): Cidr | undefined {
+  if (dst === 'default') return undefined
+  return parseCidr(dst.includes('/') ? dst : `${dst}/${dst.includes(':') ? 128 : 32}`)
+}
+
+function rangesOf(slot: number, choice: ClusterNetworkChoice | undefined): readonly Cidr[] {
+  const { nodeCidr, podCidrs, serviceCidrs } = planClusterNetwork(slot, choice)
+  return [nodeCidr, ...podCidrs, ...serviceCidrs].flatMap(text => parseCidr(text) ?? [])
+}

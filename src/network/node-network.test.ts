@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { planClusterNetwork } from './cluster-network.ts'
+import { cniConfiguration } from './node-network/cni-configuration.ts'
+import { planForwarding, planNoForwarding } from './node-network/forwarding.ts'
+import { masqueradeTable } from './node-network/masquerade.ts'
+import { planPortMappingCleanup } from './node-network/port-mappings.ts'
+
+const network = planClusterNetwork(2)
+
+function words(commands: readonly (readonly string[])[]): readonly string[] {
+  return commands.map(command => command.join(' '))
+}
+
+test('packets of pods pass a chain that drops what it does not know, and one that is asked first', () => {
+  const open = ['-P INPUT ACCEPT', '-P FORWARD ACCEPT']
+  const closed = ['-P INPUT ACCEPT', '-P FORWARD DROP']
+  const docker = [...closed, '-N DOCKER-USER', '-A FORWARD -j DOCKER-USER', '-A DOCKER-USER -j RETURN']
+  const rulesOf = (chain: string): readonly string[] => [
+    `-I ${chain} 1 -s 10.214.2.0/24 -m comment --comment k8ts2 -j ACCEPT`,
+    `-I ${chain} 1 -d 10.214.2.0/24 -m comment --comment k8ts2 -j ACCEPT`,
+    `-I ${chain} 1 -s 10.242.0.0/16 -m comment --comment k8ts2 -j ACCEPT`,
+    `-I ${chain} 1 -d 10.242.0.0/16 -m comment --comment k8ts2 -j ACCEPT`,
+  ]
+  assert.deepEqual(planForwarding(open, network), [])
+  assert.deepEqual(words(planForwarding(closed, network)), rulesOf('FORWARD'))
+  assert.deepEqual(words(planForwarding(docker, network)), rulesOf('DOCKER-USER'))
+})
+
+test('rules of iptables are added once and removed again, and those of others stay', () => {
+  const others = [
+    '-N DOCKER-USER',
+    '-A DOCKER-USER -s 10.242.0.0/16 -m comment --comment k8ts21 -j ACCEPT',
+    '-A FORWARD -s 10.242.0.0/16 -j ACCEPT',
+  ]
+  const added = planForwarding(others, network).map(([, chain, , ...rule]) =>
+    ['-A', chain, ...rule].join(' '),
+  )
+  for (const rules of [added, added.map(rule => rule.replace('k8ts2', '"k8ts2"'))]) {
+    assert.deepEqual(planForwarding([...others, ...rules], network), [])
+    assert.deepEqual(
+      words(planNoForwarding([...others, ...rules], network)),
+      added.map(rule => rule.replace('-A', '-D')),
+    )
+  }
+  assert.deepEqual(planNoForwarding(others, network), [])
+})
+
+test('chains for ports of the machine go with the last port', () => {
+  const idle = [
+    '-P PREROUTING ACCEPT',
+    '-N CNI-HOSTPORT-DNAT',
+    '-N CNI-HOSTPORT-MASQ',
+    '-N CNI-HOSTPORT-SETMARK',
+    '-A PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
+    '-A OUTPUT -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
+    '-A POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ',
+    '-A POSTROUTING -j OTHERS',
+    '-A CNI-HOSTPORT-MASQ -m mark --mark 0x2000/0x2000 -j MASQUERADE',
+    '-A CNI-HOSTPORT-SETMARK -m comment --comment "CNI portfwd masquerade mark" -j MARK --set-xmark 0x2000/0x2000',
+  ]
+  assert.deepEqual(words(planPortMappingCleanup(idle)), [
+    '-D PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
+    '-D OUTPUT -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
+    '-D POSTROUTING -m comment --comment CNI portfwd requiring masquerade -j CNI-HOSTPORT-MASQ',
+    '-F CNI-HOSTPORT-DNAT',
+    '-F CNI-HOSTPORT-MASQ',
+    '-F CNI-HOSTPORT-SETMARK',
+    '-X CNI-HOSTPORT-DNAT',
+    '-X CNI-HOSTPORT-MASQ',
+    '-X CNI-HOSTPORT-SETMARK',
+  ])
+  assert.deepEqual(planPortMappingCleanup([...idle, '-A CNI-HOSTPORT-DNAT -p tcp -j CNI-DN-1']), [])
+  assert.deepEqual(planPortMappingCleanup(['-P PREROUTING ACCEPT']), [])
+})
+
+test('what leaves the cluster gets the address of the machine, in each family that the cluster has', () => {
+  const clear = ['ip', 'ip6'].flatMap(family => [
+    `add table ${family} k8ts2-network`,
+    `delete table ${family} k8ts2-network`,
+  ])
+  const comment = '{ comment "k8ts: what leaves the cluster 2 of this machine" ; }'
+  const hook = '{ type nat hook postrouting priority srcnat ; }'
+  const ranges = '{ 10.214.2.0/24, 10.242.0.0/16 }'
+  const leaves = `ip saddr ${ranges} ip daddr != ${ranges} oifname != "k8ts2"`
+  const ipv4 = [
+    `add table ip k8ts2-network ${comment}`,
+    `add chain ip k8ts2-network postrouting ${hook}`,
+    `add rule ip k8ts2-network postrouting ${leaves} masquerade fully-random`,
+  ]
+  assert.deepEqual(masqueradeTable(network).split('\n'), [...clear, ...ipv4, ''])
+  const both = masqueradeTable({ ...network, podCidrs: [...network.podCidrs, 'fd00::/48'] })
+  assert.match(both, /add rule ip6 k8ts2-network postrouting ip6 saddr { fd00::\/48 } ip6 daddr != /)
+})
+
+test('the configuration for the container runtime', () => {
+  const text = cniConfiguration({
+    name: 'k8ts0',
+    podCidrs: ['10.244.0.0/24', 'fd00::/64'],
+    addressFolder: '/data/addresses',
+  })
+  assert.deepEqual(JSON.parse(text), {
+    cniVersion: '1.0.0',
+    name: 'k8ts0',
+    plugins: [
+      {
+        type: 'ptp',
+        ipMasq: false,
+        ipam: {
+          type: 'host-local',
+          dataDir: '/data/addresses',
+          ranges: [[{ subnet: '10.244.0.0/24' }], [{ subnet: 'fd00::/64' }]],
+          routes: [{ dst: '0.0.0.0/0' }, { dst: '::/0' }],
+        },
+      },
+      { type: 'portmap', capabilities: { portMappings: true }, snat: true },
+    ],
+  })
+})

@@ -1,0 +1,32 @@
+import type { ClusterNetwork } from '../cluster-network.ts'
+
+/**
+ * Pods and nodes are known by their own addresses inside the cluster, and by the machine's outside. The table is made
+ * anew in one transaction whatever was in it.
+ */
+export function masqueradeTable(network: ClusterNetwork): string {
+  const { nodeCidr, podCidrs, bridge } = network
+  const ipv4 = [nodeCidr, ...podCidrs].filter(cidr => !cidr.includes(':'))
+  const ipv6 = podCidrs.filter(cidr => cidr.includes(':'))
+  return [noMasqueradeTable(network), ...tableOf('ip', ipv4), ...tableOf('ip6', ipv6), ''].join('\n')
+
+  function tableOf(family: 'ip' | 'ip6', cidrs: readonly string[]): readonly string[] {
+    if (cidrs.length === 0) return []
+    const table = `${family} ${network.tables.network}`
+    const ranges = `{ ${cidrs.join(', ')} }`
+    const leaves = `${family} saddr ${ranges} ${family} daddr != ${ranges} oifname != "${bridge}"`
+    return [
+      `add table ${table} { comment "k8ts: what leaves the cluster ${network.slot} of this machine" ; }`,
+      `add chain ${table} postrouting { type nat hook postrouting priority srcnat ; }`,
+      `add rule ${table} postrouting ${leaves} masquerade fully-random`,
+    ]
+  }
+}
+
+/** A table that is added first can be deleted whether it was there or not. */
+export function noMasqueradeTable({ tables: { network } }: ClusterNetwork): string {
+  const commands = ['ip', 'ip6'].flatMap(family => {
+    return [`add table ${family} ${network}`, `delete table ${family} ${network}`]
+  })
+  return commands.join('\n')
+}

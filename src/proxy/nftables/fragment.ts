@@ -1,0 +1,184 @@
+import { cidrContains, parseCidr } from '#/api/cidr.ts'
+import { parseIp } from '#/api/ip.ts'
+import type { ProxyNetwork } from '../nftables.ts'
+import type { Backend, Destination, PortPlan } from '../plan.ts'
+import { masqueradeMark } from './base-rules.ts'
+import { objectId } from './objects.ts'
+import type { Fragment } from './ruleset.ts'
+import { tableFamily } from './table-family.ts'
+
+/** What one port of a service needs in the table of its family. */
+export function fragmentOf(plan: PortPlan, network: ProxyNetwork): Fragment {
+  const objects = new Map<string, string>()
+  const { clusterIp, protocol, port } = plan
+  objects.set(objectId('element', 'cluster-ips', clusterIp), '')
+  const at = (address: string): string => `${address} . ${protocol} . ${port}`
+  addInternal(objects, plan, at(clusterIp))
+  addExternal(objects, plan, at)
+  if (isExternal(plan) && plan.external !== 'reject') {
+    objects.set(objectId('chain', chainOf('external', plan)), externalRules(plan, network))
+  }
+  if (plan.balancerIps.length > 0 && plan.sourceRanges.length > 0) addFirewall(objects, plan, network)
+  const { cluster, local } = plan.endpoints
+  addPolicy(objects, plan, { name: 'cluster', backends: cluster })
+  addPolicy(objects, plan, { name: 'local', backends: local })
+  const used = new Map([...cluster, ...local].map(backend => [`${backend.address} ${backend.port}`, backend]))
+  for (const backend of used.values()) addBackend(objects, plan, backend)
+  return objects
+}
+
+type Objects = Map<string, string>
+
+function isExternal({ externalIps, balancerIps, nodePort }: PortPlan): boolean {
+  return externalIps.length > 0 || balancerIps.length > 0 || nodePort !== undefined
+}
+
+/** `cluster/default/web/tcp/http`: people read it in listings. */
+function chainOf(what: 'cluster' | 'local' | 'external' | 'firewall', { id }: PortPlan): string {
+  return `${what}/${nameOf(id)}`
+}
+
+function backendName(what: 'endpoint' | 'affinity', { id }: PortPlan, { address, port }: Backend): string {
+  return `${what}/${nameOf(id)}/${address.replaceAll(':', '.')}/${port}`
+}
+
+/** What nftables takes for a name. The API lets nothing else through. */
+function nameOf(id: string): string {
+  return id.replaceAll(/[^A-Za-z0-9/._-]/g, '_')
+}
+
+const refusals: Readonly<Partial<Record<Destination, string>>> = { reject: 'goto reject-all', drop: 'drop' }
+
+function addInternal(objects: Objects, plan: PortPlan, at: string): void {
+  const { internal } = plan
+  const refusal = refusals[internal]
+  if (refusal !== undefined) objects.set(objectId('element', 'no-endpoint-services', at), refusal)
+  else objects.set(objectId('element', 'service-ips', at), `goto ${internal}/${nameOf(plan.id)}`)
+}
+
+/**
+ * Where nothing may serve strangers, those who come from this node are still served: the chain takes them, and what it
+ * leaves is refused.
+ */
+function addExternal(objects: Objects, plan: PortPlan, at: (address: string) => string): void {
+  const { externalIps, balancerIps, nodePort, protocol, external } = plan
+  const refusal = refusals[external]
+  const verdict = `goto ${chainOf('external', plan)}`
+  for (const address of [...externalIps, ...balancerIps]) {
+    if (external !== 'reject') objects.set(objectId('element', 'service-ips', at(address)), verdict)
+    if (refusal) objects.set(objectId('element', 'no-endpoint-services', at(address)), refusal)
+  }
+  if (nodePort === undefined) return
+  const key = `${protocol} . ${nodePort}`
+  if (external !== 'reject') objects.set(objectId('element', 'service-nodeports', key), verdict)
+  if (refusal) objects.set(objectId('element', 'no-endpoint-nodeports', key), refusal)
+}
+
+/**
+ * An endpoint may be on another node, whose answer must come back by this one: the client's address is replaced. With
+ * endpoints of this node only, strangers keep theirs.
+ */
+function externalRules(plan: PortPlan, network: ProxyNetwork): string {
+  const { external } = plan
+  const clusterChain = chainOf('cluster', plan)
+  if (external === 'cluster') return [masqueradeMark, `goto ${clusterChain}`].join('\n')
+  const { name, isOwn } = tableFamily(plan.family)
+  const pods = network.podCidrs.filter(isOwn)
+  return [
+    ...(pods.length > 0 ? [`${name} saddr { ${pods.join(', ')} } goto ${clusterChain}`] : []),
+    `fib saddr type local ${masqueradeMark}`,
+    `fib saddr type local goto ${clusterChain}`,
+    ...(external === 'local' ? [`goto ${chainOf('local', plan)}`] : []),
+  ].join('\n')
+}
+
+function addFirewall(objects: Objects, plan: PortPlan, network: ProxyNetwork): void {
+  const { balancerIps, sourceRanges, protocol, port } = plan
+  const { name, isOwn } = tableFamily(plan.family)
+  const ranges = sourceRanges.flatMap(text => parseCidr(text) ?? [])
+  const isAllowed = (address: string): boolean => {
+    const ip = parseIp(address)
+    return ip !== undefined && ranges.some(range => cidrContains(range, ip))
+  }
+  // A node whose interface has the balancer's address speaks to it from that address.
+  const own = network.nodeAddresses.filter(isOwn).some(isAllowed) ? balancerIps : []
+  const sources = [...sourceRanges, ...own.filter(address => !isAllowed(address))]
+  const chain = chainOf('firewall', plan)
+  objects.set(objectId('chain', chain), `${name} saddr != { ${sources.join(', ')} } drop`)
+  for (const address of balancerIps) {
+    objects.set(objectId('element', 'firewall-ips', `${address} . ${protocol} . ${port}`), `goto ${chain}`)
+  }
+}
+
+interface Policy {
+  readonly name: 'cluster' | 'local'
+  readonly backends: readonly Backend[]
+}
+
+function addPolicy(objects: Objects, plan: PortPlan, { name, backends }: Policy): void {
+  if (backends.length === 0) return
+  const chain = objectId('chain', chainOf(name, plan))
+  objects.set(chain, plan.affinitySeconds === undefined ? spread(plan, backends) : remembered(plan, backends))
+}
+
+/**
+ * Endpoints up to which each has a rule of its own. A map inside a rule makes that rule the same length however many
+ * there are, but the kernel looks at all maps of a table before it takes another: with one for each of ten thousand
+ * services that takes it half a minute.
+ */
+const rulesMax = 16
+
+function spread({ family, protocol }: PortPlan, backends: readonly Backend[]): string {
+  if (backends.length > rulesMax) {
+    const choices = backends.map(({ address, port }, index) => `${index} : ${address} . ${port}`).join(', ')
+    const choice = `numgen random mod ${backends.length} map { ${choices} }`
+    return `meta l4proto ${protocol} dnat ${tableFamily(family).name} addr . port to ${choice}`
+  }
+  return inTurn(backends.map(backend => `dnat to ${socketOf(backend)}`))
+    .map(rule => `meta l4proto ${protocol} ${rule}`)
+    .join('\n')
+}
+
+/** A client that an endpoint remembers goes there; any other is given to one by chance. */
+function remembered(plan: PortPlan, backends: readonly Backend[]): string {
+  const { name } = tableFamily(plan.family)
+  const verdicts = backends.map(backend => `goto ${backendName('endpoint', plan, backend)}`)
+  const known = backends.map((backend, index) => {
+    return `${name} saddr @${backendName('affinity', plan, backend)} ${verdicts[index]}`
+  })
+  const choices = verdicts.map((verdict, index) => `${index} : ${verdict}`).join(', ')
+  const chances =
+    backends.length > rulesMax
+      ? [`numgen random mod ${backends.length} vmap { ${choices} }`]
+      : inTurn(verdicts)
+  return [...known, ...chances].join('\n')
+}
+
+/** Rules of which each takes its share of what those before it have left, and the last one the rest. */
+function inTurn(verdicts: readonly string[]): readonly string[] {
+  return verdicts.map((verdict, index) => {
+    const left = verdicts.length - index
+    return left === 1 ? verdict : `numgen random mod ${left} 0 ${verdict}`
+  })
+}
+
+function addBackend(objects: Objects, plan: PortPlan, backend: Backend): void {
+  const { protocol, affinitySeconds } = plan
+  const { name } = tableFamily(plan.family)
+  const { address, port, isLocal } = backend
+  // A pod that reaches itself through a service would answer itself directly, and wait for an answer from the service.
+  const hairpin = `${address} . ${address} . ${protocol} . ${port}`
+  if (isLocal) objects.set(objectId('element', 'hairpin-connections', hairpin), '')
+  if (affinitySeconds === undefined) return
+  const set = backendName('affinity', plan, backend)
+  objects.set(objectId('set', set), '')
+  const rules = [
+    `update @${set} { ${name} saddr timeout ${affinitySeconds}s }`,
+    `meta l4proto ${protocol} dnat to ${socketOf(backend)}`,
+  ]
+  objects.set(objectId('chain', backendName('endpoint', plan, backend)), rules.join('\n'))
+}
+
+function socketOf({ address, port }: Backend): string {
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
+}

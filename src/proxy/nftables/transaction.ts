@@ -1,0 +1,106 @@
+import type { IpFamily } from '#/api/ip.ts'
+import type { ProxyNetwork } from '../nftables.ts'
+import type { KeptClient } from './affinity.ts'
+import { baseRules } from './base-rules.ts'
+import { parseObjectId, type ObjectName } from './objects.ts'
+import type { Change } from './ruleset.ts'
+import { tableFamily } from './table-family.ts'
+
+export interface WholeTable {
+  readonly family: IpFamily
+  readonly network: ProxyNetwork
+  readonly objects: ReadonlyMap<string, string>
+  /** What clients' endpoints remembered before. */
+  readonly affinity: readonly KeptClient[]
+}
+
+/** Replaces the table, whatever was in it. */
+export function wholeText({ family, network, objects, affinity }: WholeTable): string {
+  const table = `${tableFamily(family).name} ${network.table}`
+  const changes = [...objects].map(([id, after]) => ({ id, before: undefined, after }))
+  const clients = affinity.map(({ set, client, expiresSeconds, timeoutSeconds }) => {
+    const times = `timeout ${timeoutSeconds}s expires ${expiresSeconds}s`
+    return `add element ${table} ${set} { ${client} ${times} }`
+  })
+  return [
+    deleteTable(family, network.table),
+    ...baseRules(family, network).map(line => `${line}\n`),
+    changesText(changes, { family, table: network.table }),
+    ...clients.map(line => `${line}\n`),
+  ].join('')
+}
+
+/**
+ * The commands for these changes, in an order in which each finds what it refers to. Chains that are not used any more
+ * are emptied and stay.
+ */
+export function changesText(
+  changes: readonly Change[],
+  { family, table: name }: { readonly family: IpFamily; readonly table: string },
+): string {
+  const { name: familyName, address } = tableFamily(family)
+  const table = `${familyName} ${name}`
+  const named = changes.map(change => ({ ...change, ...parseObjectId(change.id) }))
+  const chains = named.filter(({ type }) => type === 'chain')
+  const sets = named.filter(({ type }) => type === 'set')
+  const elements = named.filter(({ type }) => type === 'element')
+  const commands = [
+    ...chains.filter(isNew).map(({ name }) => `add chain ${table} ${name}`),
+    ...sets.filter(isNew).map(({ name }) => {
+      return `add set ${table} ${name} { type ${address} ; flags dynamic,timeout ; }`
+    }),
+    ...chains.flatMap(({ name, before, after }) => [
+      ...(before === undefined ? [] : [`flush chain ${table} ${name}`]),
+      ...(after?.split('\n') ?? []).map(rule => `add rule ${table} ${name} ${rule}`),
+    ]),
+    ...elementCommands(
+      `delete element ${table}`,
+      elements.filter(({ before }) => before !== undefined),
+      ({ key }) => key,
+    ),
+    ...elementCommands(
+      `add element ${table}`,
+      elements.filter(({ after }) => after !== undefined),
+      ({ key, after }) => {
+        return after === '' ? key : `${key} : ${after}`
+      },
+    ),
+    ...sets.filter(({ after }) => after === undefined).map(({ name }) => `delete set ${table} ${name}`),
+  ]
+  return commands.map(line => `${line}\n`).join('')
+}
+
+/** The chains among the things that changed that are there no more, and those that are there again. */
+export function chainsOf(changes: readonly Change[]): {
+  readonly gone: readonly string[]
+  readonly used: readonly string[]
+} {
+  const chains = changes
+    .map(change => ({ ...change, ...parseObjectId(change.id) }))
+    .filter(({ type }) => type === 'chain')
+  const names = (isWanted: (change: Change) => boolean): readonly string[] =>
+    chains.filter(isWanted).map(({ name }) => name)
+  return { gone: names(({ after }) => after === undefined), used: names(({ after }) => after !== undefined) }
+}
+
+/** A table that is added first can be deleted whether it was there or not. */
+export function deleteTable(family: IpFamily, table: string): string {
+  const name = `${tableFamily(family).name} ${table}`
+  return `add table ${name}\ndelete table ${name}\n`
+}
+
+type NamedChange = Change & ObjectName
+
+function isNew({ before }: Change): boolean {
+  return before === undefined
+}
+
+/** One command for each map: thousands of commands take the kernel much longer than one with thousands of elements. */
+function elementCommands(
+  command: string,
+  elements: readonly NamedChange[],
+  textOf: (change: NamedChange) => string,
+): readonly string[] {
+  const byMap = Map.groupBy(elements, ({ name }) => name)
+  return [...byMap].map(([map, own]) => `${command} ${map} { ${own.map(textOf).join(', ')} }`)
+}

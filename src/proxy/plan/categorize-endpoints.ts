@@ -1,0 +1,48 @@
+import type { Backend, ProxiedNode } from '../plan.ts'
+import { backendOf, type KnownEndpoint } from './read-endpoints.ts'
+
+export interface Categories {
+  readonly cluster: readonly Backend[]
+  readonly local: readonly Backend[]
+  /** Whether any endpoint serves at all, on whatever node. */
+  readonly hasAny: boolean
+}
+
+export interface Use extends ProxiedNode {
+  readonly usesCluster: boolean
+  readonly usesLocal: boolean
+}
+
+/**
+ * Ready endpoints serve; where there is none, those that still serve while they terminate do. Each policy looks for
+ * itself.
+ */
+export function categorizeEndpoints(endpoints: readonly KnownEndpoint[], use: Use): Categories {
+  const ready = endpoints.filter(({ isReady }) => isReady)
+  const leaving = endpoints.filter(each => !each.isReady && each.isServing && each.isTerminating)
+  const nearby = ready.filter(isPreferred(ready, use))
+  const cluster = nearby.length > 0 ? nearby : leaving
+  const localReady = ready.filter(({ isLocal }) => isLocal)
+  const local = localReady.length > 0 ? localReady : leaving.filter(({ isLocal }) => isLocal)
+  return {
+    cluster: use.usesCluster ? cluster.map(backendOf) : [],
+    local: use.usesLocal ? local.map(backendOf) : [],
+    hasAny: ready.length > 0 || leaving.length > 0,
+  }
+}
+
+/** Hints count only when every endpoint has some and one of them is for here; otherwise some would get no traffic. */
+function isPreferred(
+  ready: readonly KnownEndpoint[],
+  { name, zone }: Use,
+): (endpoint: KnownEndpoint) => boolean {
+  const hasNodeHints = ready.every(({ nodeHints }) => nodeHints.length > 0)
+  if (hasNodeHints && ready.some(({ nodeHints }) => nodeHints.includes(name))) {
+    return ({ nodeHints }) => nodeHints.includes(name)
+  }
+  const hasZoneHints = ready.every(({ zoneHints }) => zoneHints.length > 0)
+  if (hasZoneHints && ready.some(({ zoneHints }) => zoneHints.includes(zone))) {
+    return ({ zoneHints }) => zoneHints.includes(zone)
+  }
+  return () => true
+}

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import test, { type TestContext } from 'node:test'
+import { nodes, services } from '#/api/generated/core/v1-resources.ts'
+import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
+import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
+import type { Linux } from '#/platform/linux.ts'
+import { ServiceProxy } from './proxy.ts'
+
+/** Stands for the machine: keeps what it was told to run, and fails as often as it is told to. */
+class Machine implements Pick<Linux, 'run'> {
+  readonly commands: string[] = []
+  failures = 0
+  isFlushed = false
+
+  async run(command: readonly string[], { stdin = '' }: { readonly stdin?: string } = {}): Promise<string> {
+    const isWriting = command.join(' ') === 'nft -f -'
+    this.commands.push(isWriting ? stdin : command.join(' '))
+    if (isWriting && this.failures-- > 0) throw new Error('Device or resource busy')
+    if (this.isFlushed && !stdin.includes('add table') && command[1] !== '-j')
+      throw new Error('No such file or directory')
+    if (isWriting) this.isFlushed = false
+    return command.includes('-j') ? '{"nftables": []}' : ''
+  }
+
+  /** Transactions and other commands since the last time. */
+  take(): { readonly written: readonly string[]; readonly others: readonly string[] } {
+    const all = this.commands.splice(0)
+    const isTransaction = (text: string): boolean => text.endsWith('\n')
+    return { written: all.filter(isTransaction), others: all.filter(text => !isTransaction(text)) }
+  }
+}
+
+interface World extends TestControlPlane {
+  readonly machine: Machine
+  readonly lost: () => number
+}
+
+async function start(t: TestContext, machine = new Machine()): Promise<World> {
+  const plane = await startTestControlPlane(t, [])
+  let lost = 0
+  const proxy = new ServiceProxy({
+    platform: plane.platform,
+    linux: machine,
+    client: plane.clientAs('system:kube-proxy', []),
+    nodeName: 'n1',
+    network: {
+      table: 'k8ts0-proxy',
+      families: [4],
+      podCidrs: ['10.244.0.0/16'],
+      serviceCidrs: ['10.96.0.0/16'],
+      nodeAddresses: ['10.214.0.1'],
+    },
+    onRulesLost: () => void lost++,
+  })
+  const stopping = new AbortController()
+  const running = proxy.run(stopping.signal)
+  t.after(async () => {
+    stopping.abort()
+    await plane.run(running)
+  })
+  await plane.run(proxy.synced)
+  return { ...plane, machine, lost: () => lost }
+}
+
+async function addService({ client, run }: World, name: string, protocol = 'TCP'): Promise<void> {
+  const metadata = { namespace: 'default', name }
+  const labels = { 'kubernetes.io/service-name': name }
+  await run(client.create(services, { metadata, spec: { ports: [{ name: 'p', port: 80, protocol }] } }))
+  const slice = {
+    metadata: { ...metadata, labels },
+    addressType: 'IPv4',
+    endpoints: [
+      { addresses: ['10.244.0.1'], nodeName: 'n1', hints: { forZones: [{ name: 'x' }] } },
+      { addresses: ['10.244.1.1'], nodeName: 'n2', hints: { forZones: [{ name: 'y' }] } },
+    ],
+    ports: [{ name: 'p', port: 8080, protocol }],
+  }
+  await run(client.create(endpointSlices, slice))
+}
+
+test('changes that come together are written together, and flows are looked at for UDP alone', async t => {
+  const world = await start(t)
+  const first = world.machine.take()
+  assert.equal(first.written.length, 1)
+  assert.match(first.written[0]!, /^add table ip k8ts0-proxy\ndelete table/)
+  for (const name of ['a', 'b', 'c']) await addService(world, name)
+  await world.settle()
+  const tcp = world.machine.take()
+  const written = tcp.written.join('')
+  for (const name of ['a', 'b', 'c'])
+    assert.match(written, new RegExp(`add chain .*cluster/default/${name}/tcp/p`))
+  assert.deepEqual([tcp.written.length, tcp.others], [1, []])
+  await addService(world, 'd', 'UDP')
+  await world.settle()
+  assert.deepEqual(world.machine.take().others, ['conntrack -L -p udp -f ipv4'])
+})
+
+test('while nothing changes only the presence of the rules is looked at', async t => {
+  const world = await start(t)
+  await world.advance(5_000)
+  world.machine.take()
+  await world.advance(10 * 60_000)
+  const { written, others } = world.machine.take()
+  assert.deepEqual([written, [...new Set(others)]], [[], ['nft list chain ip k8ts0-proxy services']])
+  assert(others.length <= 10)
+  assert.equal(world.lost(), 0)
+})
+
+test('rules that somebody removed are written again, also when no service changes', async t => {
+  const world = await start(t)
+  await addService(world, 'a')
+  await world.settle()
+  world.machine.take()
+  world.machine.isFlushed = true
+  await world.advance(61_000)
+  const { written } = world.machine.take()
+  assert.equal(written.length, 1)
+  assert.match(written[0]!, /delete table[^]*cluster\/default\/a\/tcp\/p/)
+  assert.equal(world.lost(), 1)
+})
+
+test('what cannot be written is tried again, ever more slowly, until it can', async t => {
+  const world = await start(t)
+  world.machine.take()
+  world.machine.failures = 6
+  await addService(world, 'a')
+  await world.advance(60_000)
+  const { written } = world.machine.take()
+  assert.equal(written.length, 7)
+  assert.match(written.at(-1)!, /delete table[^]*cluster\/default\/a\/tcp\/p/)
+  await addService(world, 'b')
+  await world.settle()
+  assert(!world.machine.take().written[0]!.includes('delete table'))
+})
+
+test('a node that gets a zone prefers endpoints there', async t => {
+  const world = await start(t)
+  await addService(world, 'a')
+  await world.settle()
+  assert.match(world.machine.take().written.join(''), /10\.244\.1\.1/)
+  const labels = { 'topology.kubernetes.io/zone': 'x' }
+  await world.create(nodes, { metadata: { name: 'n1', labels } })
+  const { written } = world.machine.take()
+  assert.deepEqual(written, [
+    'flush chain ip k8ts0-proxy cluster/default/a/tcp/p\n' +
+      'add rule ip k8ts0-proxy cluster/default/a/tcp/p meta l4proto tcp dnat to 10.244.0.1:8080\n',
+  ])
+})

@@ -1,0 +1,194 @@
+/**
+ * Brings services to a node: follows services and their endpoint slices and writes rules so that packets to a service
+ * reach one of its endpoints. Changes that come close together are written together; while nothing changes nothing is
+ * done but to look, now and then, whether the rules are still there. When it ends the rules stay, since pods go on.
+ */
+import type { Service } from '#/api/generated/core/v1.ts'
+import { nodes, services } from '#/api/generated/core/v1-resources.ts'
+import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
+import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
+import { backoffMs } from '#/base/backoff.ts'
+import type { Client } from '#/client/client.ts'
+import type { Informer } from '#/client/informer.ts'
+import { Informers } from '#/client/informers.ts'
+import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { NftablesRules, staleMs, type ProxyNetwork } from './nftables.ts'
+import { planService, type PortPlan, type ServicePlan } from './plan.ts'
+import { FlowTable } from './proxy/flow-table.ts'
+import { HealthChecks } from './proxy/health-checks.ts'
+import { concernsFlows } from './proxy/stale-flows.ts'
+
+export interface ServiceProxyOptions {
+  readonly platform: Platform
+  /** Its commands run where the node's network is. */
+  readonly linux: Pick<Linux, 'run'>
+  /** As `system:kube-proxy`. */
+  readonly client: Client
+  readonly nodeName: string
+  readonly network: ProxyNetwork
+  /** Where load balancers ask for the health of services; the node's addresses when absent. */
+  readonly healthAddresses?: readonly string[]
+  /** Told when others have removed our rules: what else is ours may be gone too. */
+  readonly onRulesLost?: () => void
+}
+
+/** How long further changes are waited for before those that came are written. */
+const gatherMs = 10
+
+/** How often is looked whether the rules are still there. */
+const verifyMs = 60_000
+
+const retry = { initialMs: 200, maxMs: 30_000, factor: 2, jitter: 0.1 }
+
+/** Slices of headless services, and services that another proxy cares for, are none of ours. */
+const proxiedServices = '!service.kubernetes.io/service-proxy-name,!service.kubernetes.io/headless'
+
+export class ServiceProxy {
+  readonly #options: ServiceProxyOptions
+  readonly #informers: Informers
+  readonly #services: Informer<Service>
+  readonly #slicesOf: ObjectIndex<EndpointSlice>
+  readonly #rules: NftablesRules
+  readonly #flows: FlowTable
+  readonly #plans = new Map<string, ServicePlan>()
+  /** Services to look at. */
+  readonly #dirty = new Set<string>()
+  readonly #synced = Promise.withResolvers<void>()
+  #zone = ''
+  #flowsConcerned = true
+  #wake = Promise.withResolvers<void>()
+
+  constructor(options: ServiceProxyOptions) {
+    const { platform, client, linux, network, nodeName } = options
+    this.#options = options
+    this.#informers = new Informers({ platform, client })
+    this.#rules = new NftablesRules({ linux, network, log: platform.log })
+    this.#flows = new FlowTable(linux, platform.log)
+    this.#services = this.#informers.of(services, { labelSelector: proxiedServices })
+    const slices = this.#informers.of(endpointSlices, { labelSelector: proxiedServices })
+    this.#slicesOf = slices.index('service', serviceOf)
+    this.#services.onChange(key => this.#look(key))
+    slices.onChange((_key, { before, after }) => {
+      for (const slice of [before, after]) if (slice) for (const key of serviceOf(slice)) this.#look(key)
+    })
+    this.#informers.of(nodes, { fieldSelector: `metadata.name=${nodeName}` }).onChange((_key, { after }) => {
+      const zone = after?.metadata?.labels?.['topology.kubernetes.io/zone'] ?? ''
+      if (zone === this.#zone) return
+      this.#zone = zone
+      for (const key of this.#plans.keys()) this.#look(key)
+    })
+  }
+
+  /** Resolves when the rules are written for all services that there were at the start. */
+  get synced(): Promise<void> {
+    return this.#synced.promise
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { platform, network, healthAddresses = network.nodeAddresses } = this.#options
+    const following = this.#informers.run(signal)
+    await using health = new HealthChecks(platform, healthAddresses)
+    await this.#informers.waitForSync(signal).catch(() => undefined)
+    let failures = 0
+    let idleMs = 0
+    while (!signal.aborted) {
+      try {
+        const isLost = idleMs >= verifyMs && !(await this.#rules.verify(signal))
+        if (!(await this.#sync(signal)) || isLost) this.#options.onRulesLost?.()
+        await health.sync(this.#health())
+        failures = 0
+        this.#synced.resolve()
+      } catch (error) {
+        if (signal.aborted) break
+        failures++
+        platform.log.error('cannot write the rules for services', { error })
+      }
+      idleMs = await this.#rest(failures, signal)
+    }
+    await following
+  }
+
+  #look(key: string): void {
+    this.#dirty.add(key)
+    this.#wake.resolve()
+  }
+
+  /** Until there is something to do. Says how long nothing was. */
+  async #rest(failures: number, signal: AbortSignal): Promise<number> {
+    const { clock, random } = this.#options.platform
+    const startedMs = clock.monotonicMs()
+    if (failures > 0) {
+      await clock
+        .sleep(backoffMs(failures, retry, random.fraction('proxy retry')), signal)
+        .catch(() => undefined)
+      return 0
+    }
+    const waiting = new AbortController()
+    const timeoutMs = this.#rules.hasStale ? staleMs : verifyMs
+    const slept = clock.sleep(timeoutMs, AbortSignal.any([signal, waiting.signal])).catch(() => undefined)
+    await Promise.race([this.#wake.promise, slept])
+    waiting.abort()
+    const idleMs = clock.monotonicMs() - startedMs
+    if (this.#dirty.size > 0) await clock.sleep(gatherMs, signal).catch(() => undefined)
+    return idleMs
+  }
+
+  /** False when the rules were not what they were left as. */
+  async #sync(signal: AbortSignal): Promise<boolean> {
+    const { platform, network } = this.#options
+    this.#wake = Promise.withResolvers()
+    const keys = [...this.#dirty]
+    this.#dirty.clear()
+    for (const key of keys) this.#replan(key)
+    const wereWhole = await this.#rules.apply(platform.clock.monotonicMs(), signal)
+    if (this.#flowsConcerned) {
+      this.#flowsConcerned = false
+      await this.#flows.clean(network.families, [...this.#ports()], signal)
+    }
+    return wereWhole
+  }
+
+  #replan(key: string): void {
+    const { nodeName, network } = this.#options
+    const service = this.#services.get(key)
+    const before = this.#plans.get(key)
+    const after =
+      service &&
+      planService({
+        service,
+        slices: this.#slicesOf.get(key),
+        node: { name: nodeName, zone: this.#zone },
+        families: network.families,
+      })
+    if (after) this.#plans.set(key, after)
+    else this.#plans.delete(key)
+    this.#rules.set(key, after?.ports ?? [])
+    const ports = new Map((after?.ports ?? []).map(port => [portKey(port), port]))
+    for (const port of before?.ports ?? []) {
+      if (concernsFlows(port, ports.get(portKey(port)))) this.#flowsConcerned = true
+      ports.delete(portKey(port))
+    }
+    for (const port of ports.values()) if (concernsFlows(undefined, port)) this.#flowsConcerned = true
+  }
+
+  *#ports(): Generator<PortPlan> {
+    for (const { ports } of this.#plans.values()) yield* ports
+  }
+
+  #health(): ReadonlyMap<string, { readonly port: number; readonly localEndpoints: number }> {
+    const wanted = [...this.#plans].flatMap(([key, { health }]) => (health ? [[key, health] as const] : []))
+    return new Map(wanted)
+  }
+}
+
+function portKey({ id, family }: PortPlan): string {
+  return `${family} ${id}`
+}
+
+/** The key of the service that a slice belongs to. */
+function serviceOf({ metadata }: EndpointSlice): readonly string[] {
+  const name = metadata?.labels?.['kubernetes.io/service-name']
+  return name ? [`${metadata.namespace ?? ''}/${name}`] : []
+}

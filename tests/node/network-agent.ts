@@ -1,0 +1,146 @@
+/**
+ * Speaks and listens in a network namespace for a test: as a program it does what it is told on its input, a line of
+ * JSON each, and `NetworkAgent` tells it. Servers answer each message with their name and the address that it came
+ * from.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createConnection, createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+export type Protocol = 'tcp' | 'udp'
+
+interface Serve {
+  readonly does: 'serve'
+  readonly protocol: Protocol
+  readonly host: string
+  readonly port: number
+  readonly name: string
+}
+
+interface Ask {
+  readonly does: 'ask'
+  readonly protocol: Protocol
+  readonly host: string
+  readonly port: number
+  /** 0 picks one. */
+  readonly localPort: number
+  readonly timeoutMs: number
+}
+
+export class NetworkAgent {
+  readonly #process: ChildProcess
+  readonly #waiting = new Map<number, (answer: string) => void>()
+  #count = 0
+
+  constructor(namespace: string) {
+    const program = [process.execPath, fileURLToPath(import.meta.url)]
+    const command = ['ip', 'netns', 'exec', namespace, ...program]
+    this.#process = spawn(command[0]!, command.slice(1), { stdio: ['pipe', 'pipe', 'inherit'] })
+    createInterface({ input: this.#process.stdout! }).on('line', line => {
+      const { id, answer } = JSON.parse(line) as { readonly id: number; readonly answer: string }
+      this.#waiting.get(id)?.(answer)
+      this.#waiting.delete(id)
+    })
+  }
+
+  /** Resolves once it listens. */
+  async serve(name: string, protocol: Protocol, port: number, host = '0.0.0.0'): Promise<void> {
+    const answer = await this.#tell({ does: 'serve', protocol, host, port, name })
+    if (answer !== 'listening') throw new Error(`cannot listen at ${host}:${port}: ${answer}`)
+  }
+
+  /** `name address` of whoever answered and whom he saw; or the error code, or `silence`. */
+  ask(protocol: Protocol, at: string, { localPort = 0, timeoutMs = 3_000 } = {}): Promise<string> {
+    const colon = at.lastIndexOf(':')
+    const host = at.slice(0, colon).replaceAll(/[[\]]/g, '')
+    return this.#tell({
+      does: 'ask',
+      protocol,
+      host,
+      port: Number(at.slice(colon + 1)),
+      localPort,
+      timeoutMs,
+    })
+  }
+
+  async stop(): Promise<void> {
+    const isOver = this.#process.exitCode !== null || this.#process.signalCode !== null
+    const exited = isOver ? undefined : once(this.#process, 'exit')
+    this.#process.kill('SIGKILL')
+    await exited
+  }
+
+  #tell(command: Serve | Ask): Promise<string> {
+    const id = this.#count++
+    const { promise, resolve } = Promise.withResolvers<string>()
+    this.#waiting.set(id, resolve)
+    this.#process.stdin!.write(`${JSON.stringify({ id, ...command })}\n`)
+    return promise
+  }
+}
+
+if (import.meta.main) {
+  createInterface({ input: process.stdin })
+    .on('line', line => void obey(JSON.parse(line) as (Serve | Ask) & { readonly id: number }))
+    .once('close', () => process.exit())
+}
+
+async function obey(command: (Serve | Ask) & { readonly id: number }): Promise<void> {
+  const does = command.does === 'serve' ? serve(command) : ask(command)
+  const answer = await does.catch((error: NodeJS.ErrnoException) => error.code ?? error.message)
+  process.stdout.write(`${JSON.stringify({ id: command.id, answer })}\n`)
+}
+
+async function serve({ protocol, host, port, name }: Serve): Promise<string> {
+  if (protocol === 'udp') {
+    const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
+    socket.on('message', (_bytes, from) => socket.send(`${name} ${from.address}`, from.port, from.address))
+    socket.bind(port, host)
+    await once(socket, 'listening')
+  } else {
+    const server = createServer(socket => {
+      socket.on('error', () => undefined)
+      socket.end(`${name} ${socket.remoteAddress}`)
+    })
+    server.listen(port, host)
+    await once(server, 'listening')
+  }
+  return 'listening'
+}
+
+function ask({ protocol, host, port, localPort, timeoutMs }: Ask): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const end = protocol === 'udp' ? askUdp() : askTcp()
+    const timer = setTimeout(() => finish('silence'), timeoutMs)
+
+    function finish(answer: string): void {
+      clearTimeout(timer)
+      end()
+      resolve(answer)
+    }
+
+    function askTcp(): () => void {
+      const socket = createConnection({ host, port, ...(localPort > 0 && { localPort }) })
+      let answer = ''
+      socket.on('data', bytes => (answer += bytes.toString()))
+      socket.once('end', () => finish(answer))
+      socket.once('error', reject)
+      return () => socket.destroy()
+    }
+
+    function askUdp(): () => void {
+      const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
+      socket.once('message', bytes => finish(bytes.toString()))
+      // Connected, so that a refusal that comes back is told.
+      socket.bind(localPort, () => socket.connect(port, host, () => socket.send('hello')))
+      socket.on('error', error => {
+        clearTimeout(timer)
+        reject(error)
+      })
+      return () => socket.close()
+    }
+  })
+}

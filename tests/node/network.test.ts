@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import test, { type TestContext } from 'node:test'
+import { planClusterNetwork, type ClusterNetwork } from '#/network/cluster-network.ts'
+import { NodeNetwork } from '#/network/node-network.ts'
+import { claimNetworkSlot, forgetNetworkSlot } from '#/network/network-slot.ts'
+import { nodePlatform } from '#/platform/node.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
+import { TestNetwork, type TestNamespace } from './test-network.ts'
+
+const { files } = nodePlatform({ log: { level: 'error', format: 'text' } })
+
+interface TestNodeNetwork {
+  readonly network: ClusterNetwork
+  readonly nodeNetwork: NodeNetwork
+  readonly folder: string
+}
+
+async function nodeNetworkOf(t: TestContext, { linux }: TestNamespace): Promise<TestNodeNetwork> {
+  const folder = await temporaryFolder(t)
+  const claim = await claimNetworkSlot({ linux, files, folder })
+  const network = planClusterNetwork(claim.slot)
+  const folders = { configuration: join(folder, 'cni.d'), addresses: join(folder, 'addresses') }
+  return { network, folder, nodeNetwork: new NodeNetwork({ linux, files, network, claim, folders }) }
+}
+
+/** Calls the plugins of the configuration one after the other, as a container runtime does. */
+async function connectPod(
+  command: 'ADD' | 'DEL',
+  node: TestNamespace,
+  {
+    pod,
+    folder,
+    hostPort,
+  }: { readonly pod: TestNamespace; readonly folder: string; readonly hostPort: number },
+): Promise<string> {
+  const text = await readFile(join(folder, 'cni.d', '10-k8ts.conflist'), 'utf8')
+  const { plugins, ...common } = JSON.parse(text) as {
+    readonly plugins: readonly { readonly type: string }[]
+  }
+  const portMappings = [{ hostPort, containerPort: 8080, protocol: 'tcp' }]
+  let prevResult: { readonly ips?: readonly { readonly address: string }[] } | undefined
+  for (const plugin of command === 'ADD' ? plugins : plugins.toReversed()) {
+    const stdin = JSON.stringify({ ...common, ...plugin, runtimeConfig: { portMappings }, prevResult })
+    const environment = [
+      `CNI_COMMAND=${command}`,
+      `CNI_CONTAINERID=${pod.name}`,
+      `CNI_NETNS=/var/run/netns/${pod.name}`,
+      'CNI_IFNAME=eth0',
+      'CNI_PATH=/usr/lib/cni',
+    ]
+    const output = await node.linux.run(['env', ...environment, `/usr/lib/cni/${plugin.type}`], { stdin })
+    if (command === 'ADD') prevResult = JSON.parse(output) as typeof prevResult
+  }
+  return prevResult?.ips?.[0]?.address.split('/')[0] ?? ''
+}
+
+/** All that a network of a node could leave behind. */
+async function stateOf({ linux }: TestNamespace): Promise<readonly string[]> {
+  const rules = await linux.run(['nft', 'list', 'ruleset'])
+  const tables = [...rules.matchAll(/^table (.+) {$/gm)].map(([, name]) => `table ${name}`)
+  const iptables = [await linux.run(['iptables-save']), await linux.run(['ip6tables-save'])]
+  const routes = await linux.run(['ip', '-br', 'route'])
+  const links = JSON.parse(await linux.run(['ip', '-j', 'link'])) as readonly { readonly ifname: string }[]
+  return [
+    // The tables and chains of iptables that every machine has remain, empty.
+    ...tables.filter(table => !/^table ip6? (nat|filter)$/.test(table)),
+    ...iptables.flatMap(text => text.split('\n').filter(line => /^-A|^:CNI/.test(line))),
+    ...routes.split('\n'),
+    ...links.map(({ ifname }) => ifname),
+  ]
+}
+
+test('pods of a node reach each other, outsiders and ports of the node; removing leaves nothing', async t => {
+  const net = await TestNetwork.create(t)
+  const { node } = net
+  const stranger = await net.addStranger()
+  await stranger.agent.serve('stranger', 'tcp', 80)
+  const before = await stateOf(node)
+  const { nodeNetwork, network, folder } = await nodeNetworkOf(t, node)
+  await nodeNetwork.ensure()
+  await nodeNetwork.ensurePodNetwork(['10.244.0.0/24'])
+  const [a, b] = [await net.addNamespace('a'), await net.addNamespace('b')]
+  const addresses = new Map<TestNamespace, string>()
+  for (const [index, pod] of [a, b].entries()) {
+    const address = await connectPod('ADD', node, { pod, folder, hostPort: 31080 + index })
+    assert.match(address, /^10\.244\.0\.\d+$/)
+    addresses.set(pod, address)
+    await pod.agent.serve(pod === a ? 'a' : 'b', 'tcp', 8080)
+  }
+  // Inside they are known by their own addresses, outside by the node's.
+  assert.equal(await a.agent.ask('tcp', `${addresses.get(b)}:8080`), `b ${addresses.get(a)}`)
+  assert.equal(await a.agent.ask('tcp', '198.51.100.2:80'), 'stranger 198.51.100.1')
+  assert.match(await node.agent.ask('tcp', `${addresses.get(a)}:8080`), /^a /)
+  await node.agent.serve('node', 'tcp', 6443, network.nodeAddress)
+  assert.equal(await a.agent.ask('tcp', `${network.nodeAddress}:6443`), `node ${addresses.get(a)}`)
+  assert.match(await stranger.agent.ask('tcp', '198.51.100.1:31080'), /^a /)
+  assert.match(await b.agent.ask('tcp', `${network.nodeAddress}:31080`), /^a /)
+
+  // To do it again changes nothing, and after everything was flushed it is back.
+  const whole = await stateOf(node)
+  await nodeNetwork.ensure()
+  assert.deepEqual(await stateOf(node), whole)
+  await node.linux.run(['nft', 'delete', 'table', 'ip', network.tables.network])
+  await nodeNetwork.ensure()
+  assert.equal(await a.agent.ask('tcp', '198.51.100.2:80'), 'stranger 198.51.100.1')
+
+  for (const [index, pod] of [a, b].entries()) {
+    await connectPod('DEL', node, { pod, folder, hostPort: 31080 + index })
+  }
+  for (let times = 0; times < 2; times++) {
+    await nodeNetwork.remove()
+    assert.deepEqual(await stateOf(node), before)
+  }
+  await forgetNetworkSlot(files, folder)
+  assert.deepEqual(await readdir(folder), ['cni.d'])
+  assert.deepEqual(await readdir(join(folder, 'cni.d')), [])
+})
+
+test('pods are forwarded past a chain that drops what it does not know', async t => {
+  const net = await TestNetwork.create(t)
+  const { node } = net
+  const stranger = await net.addStranger()
+  await stranger.agent.serve('stranger', 'tcp', 80)
+  for (const rule of ['-P FORWARD DROP', '-N DOCKER-USER', '-A FORWARD -j DOCKER-USER']) {
+    await node.linux.run(['iptables', ...rule.split(' ')])
+  }
+  const before = await node.linux.run(['iptables', '-S'])
+  const { nodeNetwork, folder } = await nodeNetworkOf(t, node)
+  await nodeNetwork.ensure()
+  await nodeNetwork.ensurePodNetwork(['10.244.0.0/24'])
+  const pod = await net.addNamespace('pod')
+  await connectPod('ADD', node, { pod, folder, hostPort: 31080 })
+  assert.equal(await pod.agent.ask('tcp', '198.51.100.2:80'), 'stranger 198.51.100.1')
+  await connectPod('DEL', node, { pod, folder, hostPort: 31080 })
+  await nodeNetwork.remove()
+  assert.equal(await node.linux.run(['iptables', '-S']), before)
+})
+
+test('clusters side by side take slots of their own and find them again', async t => {
+  const { node } = await TestNetwork.create(t)
+  const [first, second] = [await nodeNetworkOf(t, node), await nodeNetworkOf(t, node)]
+  assert.deepEqual([first.network.slot, second.network.slot], [0, 1])
+  await Promise.all([first.nodeNetwork.ensure(), second.nodeNetwork.ensure()])
+  const again = await claimNetworkSlot({ linux: node.linux, files, folder: first.folder })
+  assert.equal(again.slot, 0)
+  // A process that was killed before it wrote its slot down finds its bridge.
+  await forgetNetworkSlot(files, second.folder)
+  assert.equal((await claimNetworkSlot({ linux: node.linux, files, folder: second.folder })).slot, 1)
+  await node.linux.run(['ip', 'link', 'delete', 'dev', 'k8ts0'])
+  const third = await nodeNetworkOf(t, node)
+  assert.equal(third.network.slot, 0)
+  await assert.rejects(first.nodeNetwork.ensure(), /k8ts0 of this cluster is in use by another one/)
+  // What is somebody else's stays.
+  await first.nodeNetwork.remove()
+  assert.match(await node.linux.run(['ip', 'link']), /k8ts0/)
+  const together = await Promise.all([1, 2, 3].map(() => nodeNetworkOf(t, node)))
+  assert.deepEqual(
+    together.map(({ network }) => network.slot).toSorted((a, b) => a - b),
+    [2, 3, 4],
+  )
+})
