@@ -1,9 +1,9 @@
 /** What pods ask for, as those ask who look at them from outside: admission, and whoever places them. */
 import type { Pod, PodSpec } from './generated/core/v1.ts'
-import { qosClassOf } from './kinds/core/pod/qos-class.ts'
 import { aggregateContainers, amountsOf, type Amounts } from './kinds/core/pod/resource-amounts.ts'
 import { isExtended, isPodLevel } from './kinds/core/pod/resource-names.ts'
 import { addQuantities, zeroQuantity } from './quantity.ts'
+import { qosClassOf } from './qos-class.ts'
 
 /** The most that the pod asks for at any moment: what it says as a whole, and otherwise what its containers come to. */
 export function podAmounts(spec: PodSpec, kind: 'requests' | 'limits'): Amounts {

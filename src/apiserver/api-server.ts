@@ -39,8 +39,13 @@ import type { Registry } from './registry/registry.ts'
 import { prefixOf, storeRoot } from './registry/store-keys.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
 import { Router, type RouterOptions, type VerbHandlers } from './router.ts'
+import { Kubelets, type KubeletAccess } from './kubelets.ts'
+import { RemoteClients } from './proxy/remote-clients.ts'
 import { subresources } from './subresources.ts'
 import { binding } from './subresources/binding.ts'
+import { podLog } from './subresources/pod-log.ts'
+import { podStreams } from './subresources/pod-streams.ts'
+import { proxies } from './subresources/proxy.ts'
 import { tokenRequest } from './subresources/token-request.ts'
 import { accessReviews } from './virtual/access-reviews.ts'
 import { componentStatuses } from './virtual/component-statuses.ts'
@@ -61,6 +66,8 @@ export interface ApiServerOptions {
   readonly authorizers?: readonly AuthorizerSettings[]
   /** How servers of others are asked. Webhooks need it. */
   readonly remote?: RemoteAccess
+  /** How kubelets, pods and services are reached. Without it there are no logs, commands and proxies. */
+  readonly kubelets?: KubeletAccess
   /** Writes down what happens. Belongs to the caller, who runs it for longer than the server. */
   readonly audit?: Audit
   /** How many requests are served at once; any number when absent. */
@@ -94,6 +101,8 @@ export class ApiServer {
   readonly #openApi: OpenApi
   readonly #issuerMetadata: IssuerMetadata | undefined
   readonly #stopping = new AbortController()
+  /** Connections to others. */
+  readonly #remotes = new AsyncDisposableStack()
   #running: Promise<void> = Promise.resolve()
   #isReady = false
 
@@ -127,9 +136,11 @@ export class ApiServer {
     this.#issuerMetadata = issuer && new IssuerMetadata({ issuer, keysUrl })
     const router = new Router({
       registry,
-      subresources: issuer
-        ? new Map([...subresources, ['serviceaccounts/token', tokenRequest(issuer)]])
-        : subresources,
+      subresources: new Map<string, VerbHandlers>([
+        ...subresources,
+        ...(issuer ? [['serviceaccounts/token', tokenRequest(issuer)] as const] : []),
+        ...this.#connections(options),
+      ]),
       virtual: new Map([
         ...accessReviews(authorizer),
         ...virtual,
@@ -162,6 +173,7 @@ export class ApiServer {
     this.#stopping.abort()
     await this.#running
     await this.#registry.admission.stop()
+    await this.#remotes.disposeAsync()
   }
 
   async #start({ platform, store, advertise, serviceCidrs }: ApiServerOptions): Promise<void> {
@@ -221,6 +233,19 @@ export class ApiServer {
       const prefix = prefixOf(resource, '')
       yield { group, resource: plural, objects: this.#registry.cache.countAfter(prefix, prefix) }
     }
+  }
+
+  /** What is passed on to nodes and pods. */
+  #connections({ kubelets: access }: ApiServerOptions): Iterable<readonly [string, VerbHandlers]> {
+    if (access === undefined) return []
+    const { authorizer } = this
+    const kubelets = this.#remotes.use(new Kubelets(this.#registry, access))
+    const others = this.#remotes.use(new RemoteClients(access.connectHttp))
+    return [
+      ['pods/log', podLog(kubelets)],
+      ...podStreams({ kubelets, authorizer }),
+      ...proxies({ kubelets, others, authorizer }),
+    ]
   }
 
   #route(router: Router, context: RequestContext): Promise<ApiResponse> {

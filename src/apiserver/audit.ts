@@ -13,6 +13,7 @@ import type { AuditPolicy } from './audit/policy.ts'
 import { postEvents } from './audit/post-events.ts'
 import { RecordedBody, withBody } from './audit/recorded-body.ts'
 import { AuditWebhook, type AuditWebhookSettings } from './audit/webhook.ts'
+import { followed } from './followed.ts'
 import type { Next, Stage } from './pipeline.ts'
 import type { ApiResponse, RequestContext, StreamBody, StreamChunk } from './request.ts'
 import type { Remote } from './settings/reading.ts'
@@ -121,6 +122,10 @@ export class Audit {
           once: true,
         })
         return watched(response, response.body, entry)
+      }
+      if (response.body?.type === 'upgrade') {
+        void entry.record('ResponseStarted')
+        return { ...response, body: followed(response.body, () => void entry.record('ResponseComplete')) }
       }
       await entry.record('ResponseComplete')
       return response

@@ -22,6 +22,8 @@ import { mediaTypes, negotiate, type Negotiated } from './negotiation.ts'
 import type { ApiRequest, ApiResponse, RequestContext } from './request.ts'
 import { encodeValue } from './view.ts'
 
+export { gitVersion } from './discovery/server-version.ts'
+
 export interface DiscoveryOptions {
   readonly build: Build
   /** Where clients reach the server: `10.0.0.1:6443`. */

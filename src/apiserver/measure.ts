@@ -3,8 +3,9 @@ import { isApiError } from '#/api/errors.ts'
 import type { FigureSeries, HistogramSeries } from '#/base/metrics.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { Metrics, RequestLabels, RequestSeries } from './metrics.ts'
+import { followed } from './followed.ts'
 import type { Stage } from './pipeline.ts'
-import type { ApiVerb, RequestInfo, ResourceRequestInfo } from './request-info.ts'
+import { isConnecting, type ApiVerb, type RequestInfo, type ResourceRequestInfo } from './request-info.ts'
 import type { ApiRequest, ApiResponse, StreamBody, StreamChunk, ValueBody } from './request.ts'
 
 export interface MeasureOptions {
@@ -35,6 +36,9 @@ export function measure({ metrics, clock, isServed }: MeasureOptions): Stage {
         // Whoever asked may be gone before anything is read.
         request.signal.addEventListener('abort', () => finish(response.status), { once: true })
         return measureStream(response, response.body, { events: metrics.watchEvents(labels), finish })
+      }
+      if (response.body?.type === 'upgrade') {
+        return { ...response, body: followed(response.body, () => finish(response.status)) }
       }
       finish(response.status)
       if (response.body === undefined) return response
@@ -109,9 +113,8 @@ const verbs: Readonly<Record<ApiVerb, string>> = {
   patch: 'PATCH',
   delete: 'DELETE',
   deletecollection: 'DELETECOLLECTION',
+  options: 'OPTIONS',
 }
-
-const connecting: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
 
 /** Paths that are counted by their own names. */
 const knownPaths: ReadonlySet<string> = new Set([
@@ -166,8 +169,9 @@ function pathLabels(
   }
 }
 
-function verbOf(request: ApiRequest, { verb, subresource }: ResourceRequestInfo): string {
-  if (connecting.has(subresource)) return 'CONNECT'
+function verbOf(request: ApiRequest, info: ResourceRequestInfo): string {
+  if (isConnecting(info)) return 'CONNECT'
+  const { verb } = info
   const isApply = verb === 'patch' && request.headers['content-type']?.startsWith('application/apply-patch+')
   return isApply ? 'APPLY' : verbs[verb]
 }

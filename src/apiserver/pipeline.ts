@@ -75,8 +75,9 @@ class Context implements RequestContext {
 
 function errorResponse(platform: Platform, request: ApiRequest, error: unknown): ApiResponse {
   const known = error instanceof ApiError ? error : undefined
-  // 503 and 504 say that something will pass; whoever causes them logs it once and not for each request.
-  if (known === undefined || known.code === 500) {
+  // 503 and 504 say that something will pass; whoever causes them logs it once and not for each request. Without a
+  // reason it is somebody else who failed.
+  if (known === undefined || (known.code === 500 && known.reason !== '')) {
     platform.log.error('a request failed', { method: request.method, path: request.path, error })
   }
   const { status, code } =

@@ -30,7 +30,17 @@ export interface PathRequestInfo {
   readonly path: string
 }
 
-export type ApiVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
+export type ApiVerb =
+  | 'get'
+  | 'list'
+  | 'watch'
+  | 'create'
+  | 'update'
+  | 'patch'
+  | 'delete'
+  | 'deletecollection'
+  /** Only asked of what is behind a proxy. */
+  | 'options'
 
 /** Undefined when the path cannot be decoded. */
 export function requestInfo(method: string, path: string, query: URLSearchParams): RequestInfo | undefined {
@@ -97,10 +107,19 @@ function verbOf(method: string, target: Target, query: URLSearchParams): ApiVerb
       return 'patch'
     case 'DELETE':
       return target.name === '' ? 'deletecollection' : 'delete'
+    case 'OPTIONS':
+      return target.subresource === 'proxy' ? 'options' : undefined
     default:
       return undefined
   }
 }
+
+/** Requests that are passed on to a node or a pod: they last as long as somebody has something to say. */
+export function isConnecting({ subresource }: ResourceRequestInfo): boolean {
+  return connecting.has(subresource)
+}
+
+const connecting: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
 
 /** As Kubernetes reads booleans in queries: present without a value is true. */
 export function isTrue(value: string | null): boolean {

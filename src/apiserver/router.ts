@@ -14,7 +14,7 @@ import { negotiate } from './negotiation.ts'
 import type { ObjectView } from './registry/object-cache.ts'
 import type { Registry } from './registry/registry.ts'
 import { rulesOf } from './registry/write.ts'
-import { isTrue, type ApiVerb, type ResourceRequestInfo } from './request-info.ts'
+import { isConnecting, isTrue, type ApiVerb, type ResourceRequestInfo } from './request-info.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
 import { View } from './view.ts'
 
@@ -23,7 +23,7 @@ export type Handler = (call: Call) => Promise<ApiResponse>
 /** Handlers of a subresource, or of a resource that is not stored, by verb. */
 export type VerbHandlers = Partial<Readonly<Record<ApiVerb, Handler>>>
 
-const handlers: Readonly<Record<ApiVerb, Handler>> = {
+const handlers: VerbHandlers = {
   get,
   list,
   watch,
@@ -63,7 +63,9 @@ export class Router {
     if (deprecation !== undefined) {
       context.warnings.add(`${apiVersionOf(resource)} ${resource.kind} ${deprecation}`)
     }
-    const negotiated = negotiate(request.headers['accept'], request.query, request.headers['user-agent'])
+    // What a node or a pod answers is for the client to like or not.
+    const accept = isConnecting(info) ? undefined : request.headers['accept']
+    const negotiated = negotiate(accept, request.query, request.headers['user-agent'])
     const objects = objectsFor(registry, request.query)
     return handler({ registry, context, info, resource, objects, view: new View(resource, negotiated) })
   }

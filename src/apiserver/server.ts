@@ -12,12 +12,15 @@ import type {
   HttpTls,
   ServeHttp,
 } from '#/platform/http.ts'
+import { HttpClientError } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { UpgradeBody } from '#/api/transport.ts'
 import type { Handle } from './pipeline.ts'
-import type { Peer } from './request.ts'
+import type { ApiResponse, Peer } from './request.ts'
 import { HttpReply } from './server/http-reply.ts'
-import { HttpRequest } from './server/http-request.ts'
+import { gone, HttpRequest } from './server/http-request.ts'
 import { SendingBudget } from './server/sending-budget.ts'
+import { sendUpgrade } from './server/upgrade-reply.ts'
 
 export interface ServerOptions {
   readonly platform: Platform
@@ -37,7 +40,7 @@ export class Server {
   readonly #budget: SendingBudget
   readonly #peers = new WeakMap<HttpConnection, Peer>()
   /** Answers that last: they are ended when the server stops. */
-  readonly #lasting = new Set<HttpRequest>()
+  readonly #lasting = new Set<Lasting>()
   #http: HttpServer | undefined
   #isStopping = false
 
@@ -66,6 +69,10 @@ export class Server {
     return this.#http!.address
   }
 
+  get connectionCount(): number {
+    return this.#http!.connectionCount
+  }
+
   setTls(tls: HttpTls): void {
     this.#http!.setTls(tls)
   }
@@ -76,7 +83,7 @@ export class Server {
    */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true
-    for (const request of this.#lasting) request.abort(stopping)
+    for (const each of this.#lasting) each.abort(stopping)
     await this.#http!.stop(graceMs)
   }
 
@@ -86,15 +93,29 @@ export class Server {
     const reply = new HttpReply({ exchange, request, budget: this.#budget, random: this.#platform.random })
     try {
       const response = await this.#handle(request)
-      if (response.body?.type === 'stream') this.#noteLasting(request, exchange)
-      const sending = reply.send(response)
+      const { body } = response
+      if (body?.type === 'upgrade') return await this.#upgrade(exchange, response, body)
+      if (body?.type === 'stream') this.#noteLasting(request, exchange)
+      const sending = reply.send({ ...response, body })
       if (sending) await sending
     } catch (error) {
       // The pipeline turns errors into answers. This is for what fails after it, or in it.
       const { method, path } = request
-      this.#platform.log.error('an answer could not be sent', { method, path, error })
+      const { log } = this.#platform
+      if (error instanceof HttpClientError)
+        log.info('an answer broke off where it came from', { path, error })
+      else if (error !== gone && error !== stopping)
+        log.error('an answer could not be sent', { method, path, error })
       reply.fail(error)
     }
+  }
+
+  async #upgrade(exchange: HttpExchange, response: ApiResponse, body: UpgradeBody): Promise<void> {
+    const stop = new AbortController()
+    if (this.#isStopping) return body.discard()
+    this.#lasting.add(stop)
+    await sendUpgrade({ exchange, response, body, signal: stop.signal })
+    this.#lasting.delete(stop)
   }
 
   #noteLasting(request: HttpRequest, exchange: HttpExchange): void {
@@ -117,6 +138,11 @@ export class Server {
     this.#peers.set(connection, peer)
     return peer
   }
+}
+
+/** Something that ends when it is told to. */
+interface Lasting {
+  abort(reason: Error): void
 }
 
 /** What answers that are being sent may hold in memory together; further large ones wait. */

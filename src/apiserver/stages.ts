@@ -6,7 +6,7 @@ import { isAuthenticated, type Outcome } from './authn/authenticator.ts'
 import { attributesOf, type Attributes, type Authorization, type Authorizer } from './authz/authorizer.ts'
 import { Deadlines } from './deadlines.ts'
 import type { Next, Stage } from './pipeline.ts'
-import type { RequestInfo } from './request-info.ts'
+import { isConnecting, type RequestInfo } from './request-info.ts'
 import { annotate, type ApiResponse, type RequestContext } from './request.ts'
 
 /** Who sends the request; from here on it carries nothing that proves it. */
@@ -113,10 +113,8 @@ export function limitTime({ clock }: Platform, requestMsMax: number): Stage {
   }
 }
 
-const longSubresources: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
-
 function isLong(info: RequestInfo): boolean {
-  return info.isResource && (info.verb === 'watch' || longSubresources.has(info.subresource))
+  return info.isResource && (info.verb === 'watch' || isConnecting(info))
 }
 
 /** While the server starts and stops it does not take requests for resources. */

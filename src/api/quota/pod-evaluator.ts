@@ -1,7 +1,7 @@
 /** Pods: how many, and what their containers ask for. */
 import type { Pod, PodAffinityTerm, PodSpec } from '../generated/core/v1.ts'
-import { qosClassOf } from '../kinds/core/pod/qos-class.ts'
 import { isHugePages, isNative, isPodLevel } from '../kinds/core/pod/resource-names.ts'
+import { qosClassOf } from '../qos-class.ts'
 import { objectCountName, type QuotaEvaluator } from './evaluator.ts'
 import { containerUsage, podUsage } from './pod-usage.ts'
 import { selectsName } from './scope.ts'

@@ -25,6 +25,12 @@ export class RecordedBody implements RequestBody {
     return this.#bytes
   }
 
+  /** What is passed on piece by piece is none of the API's objects: nothing of it is kept. */
+  get chunks(): RequestBody['chunks'] {
+    const body = this.#body
+    return body.chunks && (() => body.chunks!())
+  }
+
   /** As an object, if it is one. */
   read(): JsonValue | undefined {
     if (this.#body.value !== undefined) return this.#body.value as JsonValue
@@ -41,13 +47,15 @@ export class RecordedBody implements RequestBody {
 
 /** The same request with another body. */
 export function withBody(request: ApiRequest, body: RequestBody): ApiRequest {
-  const { method, path, headers, peer, headerValues } = request
+  const { method, path, search, headers, peer, headerValues, isUpgrade } = request
   return {
     method,
     path,
+    ...(search !== undefined && { search }),
     headers,
     peer,
     body,
+    ...(isUpgrade && { isUpgrade }),
     ...(headerValues && { headerValues: name => request.headerValues?.(name) ?? [] }),
     // Made when somebody asks for them.
     get query() {

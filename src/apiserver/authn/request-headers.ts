@@ -38,13 +38,15 @@ export function withoutHeaders(request: ApiRequest, isRemoved: (name: string) =>
 
 /** The request with these headers and no others. */
 export function withHeaders(request: ApiRequest, headers: ApiRequest['headers']): ApiRequest {
-  const { method, path, body, peer } = request
+  const { method, path, search, body, peer, isUpgrade } = request
   return {
     method,
     path,
+    ...(search !== undefined && { search }),
     headers,
     body,
     peer,
+    ...(isUpgrade && { isUpgrade }),
     headerValues: name => {
       const isKept = headers[name] !== undefined && headers[name] === request.headers[name]
       return isKept ? headerValues(request, name) : headers[name] === undefined ? [] : [headers[name]]

@@ -1,8 +1,6 @@
-import type { RequestInfo } from '../request-info.ts'
+import { isConnecting, type RequestInfo } from '../request-info.ts'
 
 /** Requests that last and do little: they are not counted. A watch is, until it has begun. */
 export function isLongRunning(info: RequestInfo): boolean {
-  return info.isResource && lasting.has(info.subresource)
+  return info.isResource && isConnecting(info)
 }
-
-const lasting: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])

@@ -32,7 +32,7 @@ export class HttpReply {
   }
 
   /** Undefined when it has been handed over already, as most are. */
-  send(response: ApiResponse): Promise<void> | undefined {
+  send(response: SentResponse): Promise<void> | undefined {
     if (response.body === undefined) {
       this.#begin(response, noContent.has(response.status) ? {} : { 'content-length': '0' })
       this.#exchange.end()
@@ -61,7 +61,7 @@ export class HttpReply {
     return this.#request.method === 'HEAD'
   }
 
-  #begin({ status, headers }: ApiResponse, further: Readonly<Record<string, string>>): void {
+  #begin({ status, headers }: Omit<ApiResponse, 'body'>, further: Readonly<Record<string, string>>): void {
     for (const name in headers) refuseUnfit(headers[name]!)
     const auditId = this.#request.headers['audit-id']?.slice(0, auditIdCharactersMax)
     this.#exchange.respond(status, {
@@ -73,7 +73,7 @@ export class HttpReply {
     this.#hasBegun = true
   }
 
-  #sendValue(response: ApiResponse, body: ValueBody): Promise<void> | undefined {
+  #sendValue(response: SentResponse, body: ValueBody): Promise<void> | undefined {
     const pieces = body.bytes()
     const sizeBytes = sizeOf(pieces)
     if (sizeBytes <= smallBytesMax || this.#isHead) {
@@ -84,7 +84,7 @@ export class HttpReply {
     return this.#sendLarge(response, { body, pieces, sizeBytes })
   }
 
-  async #sendLarge(response: ApiResponse, { body, pieces, sizeBytes }: LargeValue): Promise<void> {
+  async #sendLarge(response: SentResponse, { body, pieces, sizeBytes }: LargeValue): Promise<void> {
     const budget = this.#budget
     const hasRoom = budget.tryEnter(this.#exchange, sizeBytes)
     // What waits does not hold its bytes: they are made again when it is its turn.
@@ -133,9 +133,11 @@ export class HttpReply {
     exchange.end()
   }
 
-  async #sendStream(response: ApiResponse, { mediaType, chunks }: StreamBody): Promise<void> {
+  async #sendStream(response: SentResponse, body: StreamBody): Promise<void> {
     const exchange = this.#exchange
-    this.#begin(response, { 'content-type': mediaType })
+    const { mediaType, chunks, stallMsMax } = body
+    if (stallMsMax !== undefined) exchange.allowStall(stallMsMax)
+    this.#begin(response, mediaType === '' ? {} : { 'content-type': mediaType })
     if (this.#isHead) return exchange.end()
     for await (const batch of chunks) {
       if (exchange.closed) return
@@ -143,6 +145,11 @@ export class HttpReply {
     }
     exchange.end()
   }
+}
+
+/** An answer in HTTP; one after which something else is spoken is sent by `sendUpgrade`. */
+export interface SentResponse extends Omit<ApiResponse, 'body'> {
+  readonly body?: ValueBody | StreamBody | undefined
 }
 
 interface LargeValue {

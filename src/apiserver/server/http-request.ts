@@ -12,8 +12,8 @@ export class HttpRequest implements ApiRequest {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: RequestBody
   readonly peer: Peer
+  readonly search: string
   readonly #exchange: HttpExchange
-  readonly #search: string
   #query: URLSearchParams | undefined
   #abortion: AbortController | undefined
 
@@ -23,10 +23,17 @@ export class HttpRequest implements ApiRequest {
     this.method = exchange.method
     this.path = question === -1 ? target : target.slice(0, question)
     this.headers = exchange.headers
-    this.body = { bytes: limitBytes => readBody(exchange, limitBytes) }
+    this.body = {
+      bytes: limitBytes => readBody(exchange, limitBytes),
+      chunks: () => streamBody(exchange),
+    }
     this.peer = peer
     this.#exchange = exchange
-    this.#search = question === -1 ? '' : target.slice(question + 1)
+    this.search = question === -1 ? '' : target.slice(question + 1)
+  }
+
+  get isUpgrade(): boolean {
+    return this.#exchange.takeOver !== undefined
   }
 
   headerValues(name: string): readonly string[] {
@@ -34,7 +41,7 @@ export class HttpRequest implements ApiRequest {
   }
 
   get query(): URLSearchParams {
-    this.#query ??= new URLSearchParams(this.#search)
+    this.#query ??= new URLSearchParams(this.search)
     return this.#query
   }
 
@@ -52,7 +59,8 @@ export class HttpRequest implements ApiRequest {
   }
 }
 
-const gone = new Error('the client is gone')
+/** Why whatever was done for a request is given up. */
+export const gone = new Error('the client is gone')
 
 /** A client that takes us for a proxy names the server in front of the path. */
 function withoutOrigin(target: string): string {
@@ -63,14 +71,26 @@ async function readBody(exchange: HttpExchange, limitBytes: number): Promise<Uin
   try {
     return await exchange.readBody(limitBytes)
   } catch (error) {
-    if (!(error instanceof HttpBodyError)) throw error
-    switch (error.reason) {
-      case 'too-large':
-        throw requestEntityTooLarge(`limit is ${limitBytes}`)
-      case 'too-slow':
-        throw badRequest('the body of the request did not arrive in time')
-      case 'aborted':
-        throw badRequest('the body of the request is not complete')
-    }
+    throw translated(error, limitBytes)
+  }
+}
+
+async function* streamBody(exchange: HttpExchange): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* exchange.body()
+  } catch (error) {
+    throw translated(error, Infinity)
+  }
+}
+
+function translated(error: unknown, limitBytes: number): unknown {
+  if (!(error instanceof HttpBodyError)) return error
+  switch (error.reason) {
+    case 'too-large':
+      return requestEntityTooLarge(`limit is ${limitBytes}`)
+    case 'too-slow':
+      return badRequest('the body of the request did not arrive in time')
+    case 'aborted':
+      return badRequest('the body of the request is not complete')
   }
 }

@@ -13,11 +13,11 @@ import type {
   VolumeProjection,
 } from '../../../generated/core/v1.ts'
 import { labelOf, type Labels } from '../../../labels.ts'
+import { computedQosClass } from '../../../qos-class.ts'
 import type { LabelSelector, LabelSelectorRequirement } from '../../../selector.ts'
 import { withContainers } from './containers-of.ts'
 import { appArmorPrefix } from './pod-annotation-validation.ts'
 import { specOf } from './pod-validation.ts'
-import { computedQosClass } from './qos-class.ts'
 import { validateAppArmorProfile } from './security-context-validation.ts'
 import { sameMeaning } from './same-meaning.ts'
 import { mapShared, withField, withoutField } from './structure-sharing.ts'

@@ -4,9 +4,9 @@
  */
 import { forbiddenField, invalid, type FieldError } from '../../../field-error.ts'
 import type { Container, Pod, PodSpec, ResourceRequirements } from '../../../generated/core/v1.ts'
+import { computedQosClass, qosClassOf } from '../../../qos-class.ts'
 import { isSidecar } from './containers-of.ts'
 import { specOf, validatePod } from './pod-validation.ts'
-import { computedQosClass, qosClassOf } from './qos-class.ts'
 import type { ResourceList } from './resource-amounts.ts'
 import { sameMeaning } from './same-meaning.ts'
 import { isMirrorPod } from './validation-context.ts'

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Pod } from '../../../generated/core/v1.ts'
 import { deepFreeze } from '../../../json-value.ts'
+import { qosClassOf } from '../../../qos-class.ts'
 import { replicationControllerRules } from '../replication-controller-rules.ts'
 import { podTemplateRules } from './pod-template-rules.ts'
 import {
@@ -14,7 +15,6 @@ import {
 import { podRules } from './pod-rules.ts'
 import { prepareResizeUpdate, validateResizeUpdate } from './pod-resize.ts'
 import { validateEphemeralContainersUpdate } from './pod-update-validation.ts'
-import { qosClassOf } from './qos-class.ts'
 import { container, pod, podWith, rulesUnderTest, template } from './testdata/pods.ts'
 import { fullPod } from './testdata/full-pod.ts'
 

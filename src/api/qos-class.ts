@@ -2,9 +2,9 @@
  * How safe a pod is when its node runs short: the one that asks for exactly what it may use is the safest.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/
  */
-import type { Pod, PodSpec, ResourceRequirements } from '../../../generated/core/v1.ts'
-import { addQuantities, compareQuantities, zeroQuantity, type Quantity } from '../../../quantity.ts'
-import { amountsOf } from './resource-amounts.ts'
+import type { Pod, PodSpec, ResourceRequirements } from './generated/core/v1.ts'
+import { amountsOf } from './kinds/core/pod/resource-amounts.ts'
+import { addQuantities, compareQuantities, zeroQuantity, type Quantity } from './quantity.ts'
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort'
 

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { requestHeaders, responseHeaders, upgradeHeaders } from './forwarded-headers.ts'
+
+test('headers that are about one connection are not passed on, nor those that it names', () => {
+  const headers = {
+    ':method': 'GET',
+    'connection': 'keep-alive, X-Secret',
+    'expect': '100-continue',
+    'host': 'api:6443',
+    'keep-alive': 'timeout=5',
+    'te': 'trailers',
+    'transfer-encoding': 'chunked',
+    'upgrade': 'h2c',
+    'x-other': '1',
+    'x-secret': '2',
+  }
+  assert.deepEqual(requestHeaders(headers, { clientAddress: '10.0.0.9', uri: '/p' }), {
+    'host': 'api:6443',
+    'x-forwarded-for': '10.0.0.9',
+    'x-forwarded-uri': '/p',
+    'x-other': '1',
+  })
+  const before = { 'x-forwarded-for': '10.0.0.8' }
+  assert.deepEqual(requestHeaders(before, { clientAddress: '10.0.0.9' }), {
+    'x-forwarded-for': '10.0.0.8, 10.0.0.9',
+  })
+})
+
+test('an answer keeps its cookies apart, and says nothing of who may read it from elsewhere', () => {
+  const headers = {
+    'access-control-allow-origin': '*',
+    'set-cookie': 'a=1, b=2',
+    'etag': 'x',
+    'connection': 'close',
+  }
+  assert.deepEqual(responseHeaders(headers, ['a=1', 'b=2']), { 'etag': 'x', 'set-cookie': ['a=1', 'b=2'] })
+})
+
+test('the answer to an upgrade says to what', () => {
+  const headers = { 'connection': 'Upgrade', 'upgrade': 'websocket', 'sec-websocket-accept': 'x' }
+  assert.deepEqual(upgradeHeaders(headers), {
+    'connection': 'Upgrade',
+    'upgrade': 'websocket',
+    'sec-websocket-accept': 'x',
+  })
+})

@@ -1,0 +1,28 @@
+import type { Node } from '#/api/generated/core/v1.ts'
+
+export interface KubeletLocation {
+  readonly host: string
+  readonly port: number
+}
+
+/** In this order, as kubeadm has it. */
+const addressTypes = ['InternalIP', 'ExternalIP', 'Hostname']
+
+const kubeletPort = 10_250
+
+/** Where the kubelet of a node says that it is. Throws when it does not say it. */
+export function locateKubelet({ status = {} }: Node): KubeletLocation {
+  const { addresses = [], daemonEndpoints } = status
+  const found = addressTypes.flatMap(type => addresses.filter(each => each.type === type))[0]
+  if (found === undefined) {
+    const known = addresses.map(({ type, address }) => `${type} ${address}`).join(', ')
+    throw new Error(`no preferred addresses found; known addresses: [${known}]`)
+  }
+  const port = daemonEndpoints?.kubeletEndpoint?.Port ?? 0
+  return { host: found.address, port: port > 0 ? port : kubeletPort }
+}
+
+/** `https://10.0.0.1:10250`; an IPv6 address is put in brackets. */
+export function originOf(scheme: string, host: string, port: number | string): string {
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
+}

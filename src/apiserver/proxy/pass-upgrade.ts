@@ -1,0 +1,56 @@
+/** A connection that is to speak another protocol is joined with one to another server that speaks it. */
+import type { HttpClient, HttpUpgrade } from '#/platform/http-client.ts'
+import type { Clock } from '#/platform/platform.ts'
+import type { ApiRequest, ApiResponse } from '../request.ts'
+import { requestHeaders, responseHeaders, upgradeHeaders } from './forwarded-headers.ts'
+import { answerOf } from './pass-on.ts'
+import { messageOf, remoteFailure } from './remote-failure.ts'
+import { splice } from './splice.ts'
+
+export interface PassUpgradeOptions {
+  readonly clock: Clock
+  readonly request: ApiRequest
+  readonly client: HttpClient
+  /** On the other server, with the query. */
+  readonly path: string
+  /** What it is called on this one, where that matters. */
+  readonly uri?: string
+}
+
+export async function passUpgrade(options: PassUpgradeOptions): Promise<ApiResponse> {
+  const { clock } = options
+  const upgrade = await ask(options)
+  if (upgrade.type === 'refused') {
+    const { response } = upgrade
+    if (response.status < 400) {
+      response.discard()
+      throw remoteFailure(`invalid upgrade response: status code ${response.status}`)
+    }
+    return { ...answerOf(response), headers: responseHeaders(response.headers) }
+  }
+  const { status, headers, connection: backend, head: backendHead } = upgrade
+  return {
+    status,
+    headers: upgradeHeaders(headers),
+    body: {
+      type: 'upgrade',
+      mediaType: '',
+      serve: client => splice({ clock, client, backend, backendHead }),
+      discard: () => void backend.destroy(),
+    },
+  }
+}
+
+async function ask({ request, client, path, uri }: PassUpgradeOptions): Promise<HttpUpgrade> {
+  const { method, signal, peer } = request
+  const forwarding = { clientAddress: peer.address, ...(uri !== undefined && { uri }) }
+  const headers = {
+    ...requestHeaders(request.headers, forwarding),
+    upgrade: request.headers['upgrade'] ?? '',
+  }
+  try {
+    return await client.upgrade({ method, path, headers, signal, keepsEncoding: true })
+  } catch (error) {
+    throw remoteFailure(`error dialing backend: ${messageOf(error)}`, error)
+  }
+}

@@ -1,0 +1,112 @@
+/** Where a request to the proxy of a pod, a service or a node goes. */
+import { badRequest, serviceUnavailable } from '#/api/errors.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods, services } from '#/api/generated/core/v1-resources.ts'
+import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
+import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
+import { quote } from '#/api/quote.ts'
+import type { HttpClient } from '#/platform/http-client.ts'
+import type { Call } from '../handlers/call.ts'
+import type { Kubelets } from '../kubelets.ts'
+import { keyOf, prefixOf } from '../registry/store-keys.ts'
+import { endpointsOf, servicePortName, type ServiceEndpoint } from './choose-endpoint.ts'
+import { findObject } from './find-object.ts'
+import { isProxyableAddress } from './is-proxyable-address.ts'
+import { originOf } from './locate-kubelet.ts'
+import type { RemoteClients } from './remote-clients.ts'
+import { parseTargetName, type TargetName } from './target-name.ts'
+
+export interface ProxyLocation {
+  /** `10.244.0.7:80`. */
+  readonly host: string
+  readonly client: HttpClient
+}
+
+export interface ProxyClients {
+  readonly kubelets: Kubelets
+  /** Of pods, services, and what else nodes have. */
+  readonly others: RemoteClients
+}
+
+/** Throws ApiError. */
+export type Locate = (call: Call, clients: ProxyClients) => Promise<ProxyLocation>
+
+export const locatePod: Locate = async (call, clients) => {
+  const target = targetOf(call, 'pod')
+  const { namespace } = call.info
+  const pod = await findObject(call, pods, { namespace, name: target.name })
+  const address = pod.status?.podIPs?.[0]?.ip ?? pod.status?.podIP ?? ''
+  if (!isProxyableAddress(address)) throw badRequest('address not allowed')
+  return locationAt(clients, { ...target, port: podPort(pod, target) }, address)
+}
+
+/** A port by its number or name; the first one of all when none is asked for. */
+function podPort({ spec }: Pod, { port, scheme }: TargetName): string {
+  const ports = (spec?.containers ?? []).flatMap(each => each.ports ?? [])
+  if (port === '') return String(ports[0]?.containerPort ?? (scheme === 'https' ? 443 : 80))
+  return String(ports.find(({ name }) => name === port)?.containerPort ?? port)
+}
+
+export const locateService: Locate = async (call, clients) => {
+  const target = targetOf(call, 'service')
+  const { namespace, name: id } = call.info
+  const service = await findObject(call, services, { namespace, name: target.name })
+  const portName = servicePortName(service, target.port)
+  if (portName === undefined) {
+    throw serviceUnavailable(`no service port ${Number(target.port)} found for service ${quote(target.name)}`)
+  }
+  const slices = slicesOf(call, target.name)
+  const all = endpointsOf(slices, portName, service.spec?.ipFamilies)
+  const { random } = call.registry.platform
+  const start = all.length === 0 ? 0 : random.integer('endpoint of a service', all.length)
+  // Whoever writes endpoints must not thereby send this server anywhere: only pods are gone to.
+  const chosen = [...all.slice(start), ...all.slice(0, start)].find(each => isOfPod(call, each))
+  if (chosen === undefined) throw serviceUnavailable(`no endpoints available for service ${quote(id)}`)
+  return locationAt(clients, { ...target, port: String(chosen.port) }, chosen.address)
+}
+
+function slicesOf({ objects, info }: Call, service: string): readonly EndpointSlice[] {
+  const found: EndpointSlice[] = []
+  for (const { object } of objects.list(prefixOf(endpointSlices, info.namespace))) {
+    if (object.metadata?.labels?.['kubernetes.io/service-name'] === service) {
+      found.push(object as EndpointSlice)
+    }
+  }
+  return found
+}
+
+function isOfPod({ objects, info }: Call, { address, pod }: ServiceEndpoint): boolean {
+  if (pod.namespace !== info.namespace) return false
+  const stored = objects.get(keyOf(pods, pod.namespace, pod.name))?.object as Pod | undefined
+  return stored?.status?.podIPs?.some(({ ip }) => ip === address) ?? false
+}
+
+export const locateNode: Locate = async (call, clients) => {
+  const target = targetOf(call, 'node')
+  const kubelet = await clients.kubelets.of(target.name)
+  if (!isProxyableAddress(kubelet.host)) throw badRequest('address not allowed')
+  if (target.port === '' || target.port === String(kubelet.port)) {
+    return { host: hostOf(originOf('https', kubelet.host, kubelet.port)), client: kubelet.client }
+  }
+  return locationAt(clients, target, kubelet.host)
+}
+
+function targetOf({ info }: Call, what: string): TargetName {
+  const target = parseTargetName(info.name)
+  if (target === undefined) throw badRequest(`invalid ${what} request ${quote(info.name)}`)
+  return target
+}
+
+/** Whoever answers there is not known to anybody, and cannot prove who it is. */
+const unverified = { insecureSkipVerify: true }
+
+function locationAt({ others }: ProxyClients, { scheme, port }: TargetName, address: string): ProxyLocation {
+  const isPort = /^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) < 65_536
+  if (!isPort) throw serviceUnavailable(`error trying to reach service: unknown port ${quote(port)}`)
+  const origin = originOf(scheme || 'http', address, Number(port))
+  return { host: hostOf(origin), client: others.of(origin, scheme === 'https' ? unverified : undefined) }
+}
+
+function hostOf(origin: string): string {
+  return origin.slice(origin.indexOf('//') + 2)
+}

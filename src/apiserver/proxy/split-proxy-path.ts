@@ -1,0 +1,46 @@
+/** A path on the API server that leads somewhere else, as it was sent. */
+export interface ProxyPath {
+  /** Up to the word `proxy`, without a slash at its end. */
+  readonly prefix: string
+  /** What is asked for there: empty, or beginning with a slash. It never leads above its root. */
+  readonly rest: string
+}
+
+/** `segments` is how many of the path's segments belong to the API server. */
+export function splitProxyPath(path: string, segments: number): ProxyPath {
+  let end = 0
+  for (let found = 0; found < segments && end < path.length; found++) {
+    while (path[end] === '/') end++
+    while (end < path.length && path[end] !== '/') end++
+  }
+  return { prefix: path.slice(0, end), rest: withoutDots(fit(path.slice(end))) }
+}
+
+const dot = /^(?:\.|%2e)$/i
+const twoDots = /^(?:\.|%2e){2}$/i
+
+/** Takes the steps that `.` and `..` mean, so that nobody further on takes them. */
+function withoutDots(path: string): string {
+  if (!/(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) return path
+  const segments = path.split('/')
+  const kept: string[] = []
+  for (const [index, segment] of segments.entries()) {
+    const isLast = index === segments.length - 1
+    if (twoDots.test(segment)) {
+      if (kept.length > 1) kept.pop()
+      if (isLast) kept.push('')
+    } else if (!dot.test(segment)) kept.push(segment)
+    else if (isLast) kept.push('')
+  }
+  const joined = kept.join('/')
+  return joined.startsWith('/') ? joined : `/${joined}`
+}
+
+/** Bytes that are none of a path are encoded, whatever let them through. */
+function fit(path: string): string {
+  return path.replaceAll(/[^\x21\x22\x24-\x3e\x40-\x7e]/g, character =>
+    [...Buffer.from(character, character > '\xff' ? 'utf8' : 'latin1')]
+      .map(byte => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`)
+      .join(''),
+  )
+}

@@ -1,0 +1,58 @@
+/** How a client wants to be connected to a pod, from the query, as admission sees it. */
+import { badRequest } from '#/api/errors.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { isTrue } from '../request-info.ts'
+
+export interface CommandOptions extends KubernetesObject {
+  readonly stdin?: boolean
+  readonly stdout?: boolean
+  readonly stderr?: boolean
+  readonly tty?: boolean
+  readonly container?: string
+  /** None for the process that runs already. */
+  readonly command?: readonly string[]
+}
+
+export interface PortForwardOptions extends KubernetesObject {
+  readonly ports?: readonly number[]
+}
+
+export function readCommandOptions(
+  query: URLSearchParams,
+  kind: 'PodAttachOptions' | 'PodExecOptions',
+): CommandOptions {
+  const container = query.get('container') ?? ''
+  const command = query.getAll('command')
+  const isSet = (name: string): boolean => isTrue(query.get(name))
+  return {
+    kind,
+    apiVersion: 'v1',
+    ...(isSet('stdin') && { stdin: true }),
+    ...(isSet('stdout') && { stdout: true }),
+    ...(isSet('stderr') && { stderr: true }),
+    ...(isSet('tty') && { tty: true }),
+    ...(container !== '' && { container }),
+    ...(kind === 'PodExecOptions' && { command }),
+  }
+}
+
+export function readPortForwardOptions(query: URLSearchParams): PortForwardOptions {
+  const ports = query.getAll('ports').map(text => {
+    if (!/^\d{1,9}$/.test(text)) {
+      throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text.slice(0, 100))}: invalid syntax`)
+    }
+    return Number(text)
+  })
+  return { kind: 'PodPortForwardOptions', apiVersion: 'v1', ...(ports.length > 0 && { ports }) }
+}
+
+/** The same in the words of the kubelet. */
+export function kubeletStreamQuery(options: CommandOptions): string {
+  const { stdin, stdout, stderr, tty, command = [] } = options
+  const query = new URLSearchParams()
+  for (const [name, isSet] of Object.entries({ input: stdin, output: stdout, error: stderr, tty })) {
+    if (isSet) query.set(name, '1')
+  }
+  for (const word of command) query.append('command', word)
+  return query.toString()
+}

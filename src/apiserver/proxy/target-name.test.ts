@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseTargetName } from './target-name.ts'
+
+test('the target of a proxy is a name, with a port, with a scheme', () => {
+  const check = (text: string, expected: string | undefined): void => {
+    const found = parseTargetName(text)
+    assert.equal(found && `${found.scheme}|${found.name}|${found.port}`, expected, text)
+  }
+  check('web', '|web|')
+  check('web:80', '|web|80')
+  check('web:', '|web|')
+  check('http:web:http', 'http|web|http')
+  check('https:web:', 'https|web|')
+  check(':web:80', '|web|80')
+  check('ftp:web:80', undefined)
+  check('', undefined)
+  check('http::80', undefined)
+  check('a:b:c:d', undefined)
+})

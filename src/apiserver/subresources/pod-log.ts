@@ -1,0 +1,71 @@
+/** What a container has said, from the kubelet of its node, which has it in files. */
+import { apiError, badRequest, internalError, isApiError, type ApiError } from '#/api/errors.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { HttpClientResponse } from '#/platform/http-client.ts'
+import type { Call } from '../handlers/call.ts'
+import type { Kubelets } from '../kubelets.ts'
+import { chooseContainer } from '../proxy/choose-container.ts'
+import { findObject } from '../proxy/find-object.ts'
+import { kubeletLogQuery, readLogOptions } from '../proxy/log-options.ts'
+import { answerOf } from '../proxy/pass-on.ts'
+import { messageOf, remoteFailure } from '../proxy/remote-failure.ts'
+import type { ApiResponse } from '../request.ts'
+import type { VerbHandlers } from '../router.ts'
+
+export function podLog(kubelets: Kubelets): VerbHandlers {
+  return { get: call => get(call, kubelets) }
+}
+
+async function get(call: Call, kubelets: Kubelets): Promise<ApiResponse> {
+  const { info, context } = call
+  const { request } = context
+  const options = readLogOptions(request.query, info.name)
+  const pod = await findObject(call, pods, info)
+  const container = chooseContainer(pod, options.container)
+  const nodeName = pod.spec?.nodeName ?? ''
+  // Nobody runs it, so it has said nothing.
+  if (nodeName === '') return { status: 204 }
+  const { client, host, port } = await (options.insecureSkipTlsVerifyBackend
+    ? kubelets.ofUnverified(nodeName)
+    : kubelets.of(nodeName))
+  const path = `/containerLogs/${info.namespace}/${info.name}/${container}?${kubeletLogQuery(options)}`
+  let response: HttpClientResponse
+  try {
+    response = await client.request({ method: 'GET', path, signal: request.signal })
+  } catch (error) {
+    throw remoteFailure(`Get "https://${host}:${port}${path}": ${messageOf(error)}`, error)
+  }
+  if (response.status < 200 || response.status > 206) throw await refusalOf(response, info.name)
+  return { status: 200, body: { ...answerOf(response).body, mediaType: 'text/plain' } }
+}
+
+/** Of what a kubelet says in place of a log. */
+const refusalBytesMax = 50_000
+
+async function refusalOf(response: HttpClientResponse, name: string): Promise<ApiError> {
+  const text = await beginningOf(response)
+  const { status } = response
+  if (status === 400) return badRequest(text)
+  if (status === 404) {
+    const message = `the server could not find the requested resource ( pods/log ${name})`
+    return apiError('NotFound', message, { name, kind: 'pods/log' })
+  }
+  if (status === 403) return apiError('Forbidden', `${text} ( pods/log ${name})`, { name, kind: 'pods/log' })
+  return internalError(text || `the kubelet answered with the status ${status}`)
+}
+
+async function beginningOf({ body }: HttpClientResponse): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let sizeBytes = 0
+  try {
+    for await (const piece of body) {
+      pieces.push(piece)
+      sizeBytes += piece.length
+      if (sizeBytes >= refusalBytesMax) break
+    }
+  } catch (error) {
+    if (isApiError(error)) throw error
+    throw internalError(messageOf(error), error)
+  }
+  return Buffer.concat(pieces).subarray(0, refusalBytesMax).toString()
+}

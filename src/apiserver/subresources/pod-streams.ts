@@ -1,0 +1,100 @@
+/**
+ * Commands in containers, their main process, and ports of pods. Which protocol is spoken (WebSocket, SPDY/3.1) is
+ * between the client and the kubelet: this server decides whether they may speak, and joins their connections.
+ */
+import { badRequest } from '#/api/errors.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Authorizer } from '../authz/authorizer.ts'
+import type { Call } from '../handlers/call.ts'
+import type { Kubelets } from '../kubelets.ts'
+import { admitConnection } from '../proxy/admit-connection.ts'
+import { chooseContainer } from '../proxy/choose-container.ts'
+import { ensureMayCreate } from '../proxy/ensure-may-create.ts'
+import { findObject } from '../proxy/find-object.ts'
+import { passUpgrade } from '../proxy/pass-upgrade.ts'
+import {
+  kubeletStreamQuery,
+  readCommandOptions,
+  readPortForwardOptions,
+  type CommandOptions,
+  type PortForwardOptions,
+} from '../proxy/stream-options.ts'
+import type { ApiResponse } from '../request.ts'
+import type { VerbHandlers } from '../router.ts'
+
+export interface PodStreamsOptions {
+  readonly kubelets: Kubelets
+  readonly authorizer: Authorizer
+}
+
+/** By name: `pods/exec` and the others. */
+export function podStreams(options: PodStreamsOptions): ReadonlyMap<string, VerbHandlers> {
+  const command = (kind: CommandKind): VerbHandlers => {
+    const connect = (call: Call): Promise<ApiResponse> => connectCommand(call, kind, options)
+    return { get: connect, create: connect }
+  }
+  const forward = (call: Call): Promise<ApiResponse> => connectPorts(call, options)
+  return new Map([
+    ['pods/attach', command({ path: 'attach', kind: 'PodAttachOptions' })],
+    ['pods/exec', command({ path: 'exec', kind: 'PodExecOptions' })],
+    ['pods/portforward', { get: forward, create: forward }],
+  ])
+}
+
+interface CommandKind {
+  readonly path: 'attach' | 'exec'
+  readonly kind: 'PodAttachOptions' | 'PodExecOptions'
+}
+
+async function connectCommand(
+  call: Call,
+  { path, kind }: CommandKind,
+  options: PodStreamsOptions,
+): Promise<ApiResponse> {
+  const { query } = call.context.request
+  const admitted = await admit(call, readCommandOptions(query, kind), options)
+  const chosen = admitted as CommandOptions
+  const pod = await findObject(call, pods, call.info)
+  const container = chooseContainer(pod, chosen.container ?? '')
+  return connect(call, pod, `/${path}/${nameOf(call)}/${container}?${kubeletStreamQuery(chosen)}`, options)
+}
+
+async function connectPorts(call: Call, options: PodStreamsOptions): Promise<ApiResponse> {
+  const { query } = call.context.request
+  const admitted = (await admit(call, readPortForwardOptions(query), options)) as PortForwardOptions
+  const pod = await findObject(call, pods, call.info)
+  const { ports = [] } = admitted
+  const ported = ports.length > 0 ? `?port=${ports.join(',')}` : ''
+  return connect(call, pod, `/portForward/${nameOf(call)}${ported}`, options)
+}
+
+function nameOf({ info: { namespace, name } }: Call): string {
+  return `${namespace}/${name}`
+}
+
+async function admit(
+  call: Call,
+  sent: KubernetesObject,
+  { authorizer }: PodStreamsOptions,
+): Promise<KubernetesObject> {
+  const admitted = await admitConnection(call, sent)
+  await ensureMayCreate(call, authorizer)
+  return admitted
+}
+
+async function connect(
+  call: Call,
+  pod: Pod,
+  path: string,
+  { kubelets }: PodStreamsOptions,
+): Promise<ApiResponse> {
+  const { context, info, registry } = call
+  const { request } = context
+  const nodeName = pod.spec?.nodeName ?? ''
+  if (nodeName === '') throw badRequest(`pod ${info.name} does not have a host assigned`)
+  const { client } = await kubelets.of(nodeName)
+  if (!request.isUpgrade) throw badRequest('Upgrade request required')
+  return passUpgrade({ clock: registry.platform.clock, request, client, path })
+}

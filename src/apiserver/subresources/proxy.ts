@@ -1,0 +1,94 @@
+/**
+ * Requests of any kind to ports of pods, services and nodes. What comes back is shown to lead back here: redirections,
+ * and the links of pages.
+ */
+import { badRequest } from '#/api/errors.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Authorizer } from '../authz/authorizer.ts'
+import type { Call } from '../handlers/call.ts'
+import { admitConnection } from '../proxy/admit-connection.ts'
+import { ensureMayCreate } from '../proxy/ensure-may-create.ts'
+import { passOn } from '../proxy/pass-on.ts'
+import { passUpgrade } from '../proxy/pass-upgrade.ts'
+import {
+  locateNode,
+  locatePod,
+  locateService,
+  type Locate,
+  type ProxyClients,
+} from '../proxy/proxy-locations.ts'
+import { splitProxyPath } from '../proxy/split-proxy-path.ts'
+import type { ApiResponse } from '../request.ts'
+import type { VerbHandlers } from '../router.ts'
+
+export interface ProxyOptions extends ProxyClients {
+  readonly authorizer: Authorizer
+}
+
+/** By name: `pods/proxy` and the others. */
+export function proxies(options: ProxyOptions): ReadonlyMap<string, VerbHandlers> {
+  const proxy = (kind: string, locate: Locate): VerbHandlers => {
+    const connect = (call: Call): Promise<ApiResponse> => pass(call, { kind, locate, options })
+    return {
+      get: connect,
+      create: connect,
+      update: connect,
+      patch: connect,
+      delete: connect,
+      options: connect,
+    }
+  }
+  return new Map([
+    ['nodes/proxy', proxy('NodeProxyOptions', locateNode)],
+    ['pods/proxy', proxy('PodProxyOptions', locatePod)],
+    ['services/proxy', proxy('ServiceProxyOptions', locateService)],
+  ])
+}
+
+interface Proxy {
+  readonly kind: string
+  readonly locate: Locate
+  readonly options: ProxyOptions
+}
+
+/** With what a proxy is asked: the path behind it. */
+interface PathOptions extends KubernetesObject {
+  readonly path?: string
+}
+
+async function pass(call: Call, { kind, locate, options }: Proxy): Promise<ApiResponse> {
+  const { info, context, registry } = call
+  const { request } = context
+  // `api/v1/nodes/NAME/proxy`, and two more in a namespace.
+  const { prefix, rest } = splitProxyPath(request.path, info.namespace === '' ? 5 : 7)
+  const sent: PathOptions = { kind, apiVersion: 'v1', path: decoded(rest) }
+  const admitted = (await admitConnection(call, sent)) as PathOptions
+  // The kubelet sees this server and not who asks.
+  const runsSomething = info.resource === 'nodes' && running.test(sent.path ?? '')
+  if (runsSomething) await ensureMayCreate(call, options.authorizer)
+  const search = request.search ?? request.query.toString()
+  const query = search === '' ? '' : `?${search}`
+  const path = admitted.path === sent.path ? rest : encodeURI(admitted.path ?? '')
+  const { host, client } = await locate(call, options)
+  const target = { request, client, path: `${path || '/'}${query}`, uri: request.path }
+  if (request.isUpgrade) return passUpgrade({ ...target, clock: registry.platform.clock })
+  if (path === '' && (request.method === 'GET' || request.method === 'HEAD')) {
+    return { status: 301, headers: { location: `${request.path}/${query}` } }
+  }
+  return passOn({
+    ...target,
+    origins: { prefix, backendHost: host, requestHost: request.headers['host'] ?? '' },
+  })
+}
+
+/** Where kubelets run commands and connect ports. */
+const running = /^\/+(?:attach|exec|portForward|run)(?:\/|$)/i
+
+/** Who decides on paths sees what they mean, however they are written. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    throw badRequest('the path of the request cannot be decoded')
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Whether this node takes a pod that was given to it. The scheduler has thought of all this already, but from what it
+ * knew then, and not everybody asks the scheduler: two may have given the node more than it has.
+ */
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { compileNodeSelector } from '#/api/node-selector.ts'
+import { podRequests } from '#/api/pod-resources.ts'
+import { quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
+import { untolerated } from '#/api/taints.ts'
+import { isExtendedResource } from '#/api/pod-resources.ts'
+import { hostPortsOf } from './host-ports.ts'
+import type { PodFailure } from './pod-status.ts'
+import { milliAmount, wholeAmount, type ResourceList } from './resource-amount.ts'
+
+export interface AdmissionInput {
+  readonly pod: Pod
+  readonly isStatic: boolean
+  /** As the API has it; undefined when the node is not known there yet. */
+  readonly node: Node | undefined
+  readonly allocatable: ResourceList
+  /** Pods that the node has and that have not ended. */
+  readonly others: readonly Pod[]
+}
+
+/** Why the pod is refused; undefined when it is taken. */
+export function admitPod(input: AdmissionInput): PodFailure | undefined {
+  return (
+    refuseSystem(input) ??
+    refuseAmount(input) ??
+    refuseNode(input) ??
+    refusePorts(input) ??
+    refuseTaints(input)
+  )
+}
+
+const systemLabel = 'kubernetes.io/os'
+
+function refuseSystem({ pod, node }: AdmissionInput): PodFailure | undefined {
+  const label = pod.metadata?.labels?.[systemLabel]
+  if (label !== undefined && label !== 'linux') {
+    const message = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
+    return { reason: 'PodOSSelectorNodeLabelDoesNotMatch', message }
+  }
+  if (pod.spec?.os !== undefined && pod.spec.os.name !== 'linux') {
+    return {
+      reason: 'PodOSNotSupported',
+      message: "Failed to admit pod as the OS field doesn't match node OS",
+    }
+  }
+  const isStrict = pod.spec?.securityContext?.supplementalGroupsPolicy === 'Strict'
+  if (isStrict && node !== undefined && node.status?.features?.supplementalGroupsPolicy !== true) {
+    const message = 'SupplementalGroupsPolicy=Strict is not supported in this node'
+    return { reason: 'SupplementalGroupsPolicyNotSupported', message }
+  }
+  return undefined
+}
+
+function refuseAmount({ pod, others, allocatable }: AdmissionInput): PodFailure | undefined {
+  const podsMax = wholeAmount(allocatable, 'pods')
+  if (others.length + 1 > podsMax) {
+    return outOf('pods', { requested: 1, used: others.length, capacity: podsMax })
+  }
+  for (const [name, amount] of amountsOf(pod)) {
+    const requested = counted(name, amount)
+    // What the node does not know may be something of the whole cluster.
+    const isForeign = isExtendedResource(name) && allocatable[name] === undefined
+    if (requested === 0 || isForeign) continue
+    const capacity = (name === 'cpu' ? milliAmount : wholeAmount)(allocatable, name)
+    const used = others.reduce((sum, other) => sum + counted(name, amountsOf(other).get(name)), 0)
+    if (requested > capacity - used) return outOf(name, { requested, used, capacity })
+  }
+  return undefined
+}
+
+function amountsOf({ spec }: Pod): ReadonlyMap<string, Quantity> {
+  return spec === undefined ? new Map() : podRequests(spec)
+}
+
+function counted(name: string, amount: Quantity | undefined): number {
+  if (amount === undefined) return 0
+  return Number(name === 'cpu' ? quantityMilliValue(amount) : quantityValue(amount))
+}
+
+interface Shortage {
+  readonly requested: number
+  readonly used: number
+  readonly capacity: number
+}
+
+function outOf(name: string, { requested, used, capacity }: Shortage): PodFailure {
+  const amounts = `requested: ${requested}, used: ${used}, capacity: ${capacity}`
+  return { reason: `OutOf${name}`, message: `Node didn't have enough resource: ${name}, ${amounts}` }
+}
+
+function refuseNode({ pod, node }: AdmissionInput): PodFailure | undefined {
+  if (node === undefined) return undefined
+  const labels = node.metadata?.labels ?? {}
+  const { nodeSelector = {}, affinity } = pod.spec ?? {}
+  const needed = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+  const fits =
+    Object.entries(nodeSelector).every(([name, value]) => labels[name] === value) &&
+    (needed === undefined || compileNodeSelector(needed)(node))
+  return fits ? undefined : failed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector")
+}
+
+function refusePorts({ pod, others }: AdmissionInput): PodFailure | undefined {
+  const wanted = portsOf(pod)
+  const taken = others.flatMap(portsOf)
+  const isTaken = wanted.some(port => {
+    return taken.some(other => {
+      const isSameAddress = port.address === other.address || port.address === any || other.address === any
+      return port.number === other.number && port.protocol === other.protocol && isSameAddress
+    })
+  })
+  return isTaken
+    ? failed('NodePorts', "node(s) didn't have free ports for the requested pod ports")
+    : undefined
+}
+
+const any = '0.0.0.0'
+
+interface UsedPort {
+  readonly protocol: string
+  readonly address: string
+  readonly number: number
+}
+
+/** On the network of the node, ports that containers name are the node's as well. */
+function portsOf(pod: Pod): readonly UsedPort[] {
+  const { containers = [], hostNetwork = false } = pod.spec ?? {}
+  if (!hostNetwork) {
+    return hostPortsOf(pod).map(({ protocol, hostIp, hostPort }) => {
+      return { protocol, address: hostIp || any, number: hostPort }
+    })
+  }
+  return containers.flatMap(({ ports = [] }) => {
+    return ports
+      .filter(({ hostPort = 0 }) => hostPort > 0)
+      .map(({ protocol = 'TCP', hostIP = '', hostPort = 0 }) => {
+        return { protocol, address: hostIP || any, number: hostPort }
+      })
+  })
+}
+
+function refuseTaints({ pod, isStatic, node }: AdmissionInput): PodFailure | undefined {
+  const taint = isStatic ? undefined : untolerated(node?.spec?.taints, pod.spec?.tolerations, ['NoExecute'])
+  return taint && failed('TaintToleration', "node(s) had taints that the pod didn't tolerate")
+}
+
+function failed(name: string, why: string): PodFailure {
+  return { reason: name, message: `Predicate ${name} failed: ${why}` }
+}

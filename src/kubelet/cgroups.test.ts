@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { Simulation } from '#/platform/simulated.ts'
+import { PodCgroups } from './cgroups.ts'
+import { UnifiedTree } from './cgroups/testdata/unified-tree.ts'
+import { nodeSettings } from './node-settings.ts'
+
+const root = '/sys/fs/cgroup'
+const share = { cpuMilli: 4_000, memoryBytes: 8 * 1024 ** 3, pids: -1 }
+const half = { cpu: '500m', memory: '64Mi' }
+const guaranteed: Pod = {
+  metadata: { uid: '11' },
+  spec: { containers: [{ name: 'c', resources: { requests: half, limits: half } }] },
+}
+
+function cgroupsOn(tree: UnifiedTree): PodCgroups {
+  const simulation = new Simulation({ seed: 1 })
+  return new PodCgroups({
+    platform: { clock: simulation.clock, files: tree.files },
+    linux: { machine: { cgroupVersion: 2 }, files: tree.linuxFiles, run: async () => '' },
+    node: nodeSettings({ name: 'n', addresses: [], folder: '/', cgroupRoot: '/k8ts-0', podPidsMax: 64 }),
+    hugePageSizes: ['2MB'],
+  })
+}
+
+test('in version 2 controllers are handed on from group to group, and limits are set', async () => {
+  const tree = new UnifiedTree(root, ['cpuset', 'cpu', 'io', 'memory', 'hugetlb', 'pids', 'rdma'])
+  const cgroups = cgroupsOn(tree)
+  await cgroups.start(share)
+  const path = await cgroups.ensure(guaranteed)
+  const handedOn = 'cpuset cpu io memory hugetlb pids'
+  for (const folder of [root, `${root}/k8ts-0`, `${root}/k8ts-0/kubepods`]) {
+    assert.equal(tree.content(`${folder}/cgroup.subtree_control`), handedOn, folder)
+  }
+  const files = {
+    'cpu.weight': '20',
+    'cpu.max': '50000 100000',
+    'memory.max': '67108864',
+    'pids.max': '64',
+    'hugetlb.2MB.max': '0',
+  }
+  for (const [file, value] of Object.entries(files))
+    assert.equal(tree.content(`${root}${path}/${file}`), value, file)
+  assert.equal(tree.content(`${root}/k8ts-0/kubepods/memory.max`), String(8 * 1024 ** 3))
+  assert.equal(tree.content(`${root}/k8ts-0/kubepods/cpu.weight`), '157')
+  assert.equal(tree.content(`${root}/k8ts-0/kubepods/besteffort/cpu.weight`), '1')
+  assert.deepEqual(await cgroups.list(), ['11'])
+  await cgroups.remove('11')
+  assert.deepEqual(await cgroups.list(), [])
+  await cgroups.removeAll()
+  assert.deepEqual(tree.folders, [root])
+})
+
+test('what the kernel cannot limit is left alone', async () => {
+  const tree = new UnifiedTree(root, ['cpu', 'memory'])
+  const cgroups = cgroupsOn(tree)
+  await cgroups.start(share)
+  const path = await cgroups.ensure(guaranteed)
+  assert.equal(tree.content(`${root}${path}/memory.max`), '67108864')
+  assert.equal(tree.content(`${root}${path}/pids.max`), undefined)
+})
+
+test('a group with processes of its own cannot hand on controllers, and the way out is told', async () => {
+  const tree = new UnifiedTree(root, ['cpu', 'memory'])
+  tree.busy.add(root)
+  const message = /the control group \/sys\/fs\/cgroup has processes of its own, .*: move them into a group/
+  await assert.rejects(cgroupsOn(tree).start(share), message)
+})

@@ -1,0 +1,263 @@
+/**
+ * Control groups of pods, in which the runtime makes those of their containers: `kubepods/pod<uid>` for pods that are
+ * guaranteed what they ask for, `kubepods/burstable/pod<uid>` and `kubepods/besteffort/pod<uid>` for the others. They
+ * are made by hand in both versions of the kernel's interface; nothing here talks to systemd. Nobody but the kubelet
+ * removes them: the runtime only knows those of its containers.
+ */
+import { join } from 'node:path'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Linux, LinuxFiles, MachineFacts } from '#/platform/linux.ts'
+import type { Clock, Files } from '#/platform/platform.ts'
+import { hierarchiesOf, type Hierarchy } from './cgroups/hierarchies.ts'
+import {
+  burstableShares,
+  cgroupWrites,
+  podLimits,
+  type CgroupLimits,
+  type CgroupWrite,
+} from './cgroups/limits.ts'
+import { cpuShares } from './cpu-time.ts'
+import type { NodeShare } from './node-machine.ts'
+import type { NodeSettings } from './node-settings.ts'
+import { classCgroup, podCgroup, podCgroupOf, podsCgroup } from './pod-paths.ts'
+
+export interface PodCgroupsOptions {
+  readonly platform: { readonly clock: Clock; readonly files: Pick<Files, 'read' | 'list'> }
+  readonly linux: {
+    readonly machine: Pick<MachineFacts, 'cgroupVersion'>
+    readonly files: Pick<LinuxFiles, 'lstat' | 'makeFolderPlain' | 'removeFolder' | 'writeInPlace'>
+    readonly run: Linux['run']
+  }
+  readonly node: NodeSettings
+  /** `2MB`: the sizes of huge pages that there are. */
+  readonly hugePageSizes: readonly string[]
+  /** Where the tree of version 2 is; its usual place when absent. */
+  readonly unifiedFolder?: string
+}
+
+/** A group is busy for a moment after its last process has ended. */
+const removalTries = 10
+const removalPauseMs = 20
+
+/** The controllers that pods use, where the kernel has them. */
+const controllersOfPods: ReadonlySet<string> = new Set(['cpu', 'cpuset', 'memory', 'pids', 'hugetlb', 'io'])
+
+const unifiedFolderUsual = '/sys/fs/cgroup'
+
+export class PodCgroups {
+  readonly #options: PodCgroupsOptions
+  readonly #version: 1 | 2
+  #hierarchies: readonly Hierarchy[] = []
+  /** What is written already, by folder: most passes over a pod change nothing. */
+  readonly #written = new Map<string, string>()
+
+  constructor(options: PodCgroupsOptions) {
+    this.#options = options
+    this.#version = options.linux.machine.cgroupVersion
+  }
+
+  /** Must have resolved before anything else is asked for. It may be called again. */
+  async start(share: NodeShare): Promise<void> {
+    const { node } = this.#options
+    this.#hierarchies = await this.#findHierarchies()
+    const hugePages = new Map(this.#options.hugePageSizes.map(size => [size, unboundedBytes]))
+    await this.#ensure(podsCgroup(node), {
+      cpuShares: cpuShares(share.cpuMilli),
+      memoryBytes: share.memoryBytes,
+      pids: share.pids,
+    })
+    await this.#ensure(classCgroup(node, 'BestEffort'), { cpuShares: cpuShares(0), hugePages })
+    await this.#ensure(classCgroup(node, 'Burstable'), { hugePages })
+  }
+
+  /** Makes what is missing and sets what has changed. Resolves with what sandboxes have as `cgroupParent`. */
+  async ensure(pod: Pod): Promise<string> {
+    const { node, hugePageSizes } = this.#options
+    const path = podCgroup(node, pod)
+    await this.#ensure(path, podLimits(pod, { podPidsMax: node.podPidsMax, hugePageSizes }))
+    return path
+  }
+
+  /** Who goes first follows from what the pods that are here ask for together. */
+  async updateClasses(pods: readonly Pod[]): Promise<void> {
+    await this.#ensure(classCgroup(this.#options.node, 'Burstable'), { cpuShares: burstableShares(pods) })
+  }
+
+  /** Ends what still runs in it. Nothing there is fine; throws when it stays busy, and may then be called again. */
+  async remove(uid: string): Promise<void> {
+    const folders = this.#podFolders(uid)
+    for (const folder of folders) this.#written.delete(folder)
+    for (let tries = 1; ; tries++) {
+      try {
+        for (const folder of folders) await this.#removeTree(folder)
+        return
+      } catch (error) {
+        if (tries >= removalTries || !isBusy(error)) throw error
+        for (const folder of folders) await this.#kill(folder)
+        await this.#options.platform.clock.sleep(removalPauseMs * tries)
+      }
+    }
+  }
+
+  /** The uids of pods that have a group somewhere. */
+  async list(): Promise<readonly string[]> {
+    const { node } = this.#options
+    const uids = new Set<string>()
+    for (const { folder } of this.#hierarchies) {
+      for (const qosClass of classes) {
+        for (const name of await this.#names(join(folder, classCgroup(node, qosClass)))) {
+          if (name.startsWith('pod')) uids.add(name.slice('pod'.length))
+        }
+      }
+    }
+    return [...uids].sort()
+  }
+
+  /** Removes all groups of the node that have no processes. For a node that is gone for good. */
+  async removeAll(): Promise<void> {
+    for (const uid of await this.list()) await this.remove(uid)
+    const { node } = this.#options
+    const top = join('/', node.cgroupRoot)
+    for (const { folder } of this.#hierarchies) {
+      await this.#removeTree(join(folder, top === '/' ? podsCgroup(node) : top))
+    }
+    this.#written.clear()
+  }
+
+  async #findHierarchies(): Promise<readonly Hierarchy[]> {
+    if (this.#version === 1) return hierarchiesOf(await this.#read('/proc/self/mountinfo'))
+    const { unifiedFolder: folder = unifiedFolderUsual } = this.#options
+    const controllers = (await this.#read(join(folder, 'cgroup.controllers'))).trim().split(/\s+/)
+    return [{ folder, controllers: new Set(controllers.filter(name => controllersOfPods.has(name))) }]
+  }
+
+  async #ensure(path: string, limits: CgroupLimits): Promise<void> {
+    const writes = cgroupWrites(this.#version, limits)
+    await Promise.all(this.#hierarchies.map(hierarchy => this.#ensureIn(hierarchy, path, writes)))
+  }
+
+  async #ensureIn(hierarchy: Hierarchy, path: string, writes: readonly CgroupWrite[]): Promise<void> {
+    const folder = join(hierarchy.folder, path)
+    const own = writes.filter(({ controller }) => hierarchy.controllers.has(controller))
+    const wanted = own.map(({ file, value }) => `${file}=${value}`).join(' ')
+    if (this.#written.get(folder) === wanted && (await this.#exists(folder))) return
+    await this.#make(hierarchy, path)
+    for (const { file, value } of own) await this.#write(join(folder, file), value)
+    this.#written.set(folder, wanted)
+  }
+
+  async #make(hierarchy: Hierarchy, path: string): Promise<void> {
+    const { files } = this.#options.linux
+    let folder = hierarchy.folder
+    for (const name of path.split('/').filter(part => part !== '')) {
+      const parent = folder
+      folder = join(parent, name)
+      if (this.#version === 2) await this.#delegate(parent, hierarchy)
+      if (!(await this.#exists(folder))) await files.makeFolderPlain(folder, 0o755)
+      if (hierarchy.controllers.has('cpuset') && this.#version === 1)
+        await this.#inheritCpuset(parent, folder)
+    }
+  }
+
+  /** In version 2 a group hands controllers on to those below it only when it is told to. */
+  async #delegate(folder: string, { controllers }: Hierarchy): Promise<void> {
+    const file = join(folder, 'cgroup.subtree_control')
+    const enabled = new Set((await this.#read(file)).trim().split(/\s+/))
+    const missing = [...controllers].filter(name => !enabled.has(name))
+    if (missing.length === 0) return
+    try {
+      await this.#write(file, missing.map(name => `+${name}`).join(' '))
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      throw new Error(
+        `the control group ${folder} has processes of its own, so that pods cannot be limited below it: ` +
+          'move them into a group beside those of pods, or start with the control groups of the host',
+        { cause: error },
+      )
+    }
+  }
+
+  /** In version 1 a new group has no processors and no memory nodes, and takes no process until it has. */
+  async #inheritCpuset(parent: string, folder: string): Promise<void> {
+    for (const file of ['cpuset.cpus', 'cpuset.mems']) {
+      if ((await this.#read(join(folder, file))).trim() !== '') continue
+      await this.#write(join(folder, file), (await this.#read(join(parent, file))).trim())
+    }
+  }
+
+  #podFolders(uid: string): readonly string[] {
+    const { node } = this.#options
+    return this.#hierarchies.flatMap(({ folder }) => {
+      return classes.map(qosClass => join(folder, podCgroupOf(node, qosClass, uid)))
+    })
+  }
+
+  /** Groups of containers first. They are removed as folders although they have files in them. */
+  async #removeTree(folder: string): Promise<void> {
+    for (const child of await this.#children(folder)) await this.#removeTree(child)
+    try {
+      await this.#options.linux.files.removeFolder(folder)
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error
+    }
+  }
+
+  async #kill(folder: string): Promise<void> {
+    for (const child of await this.#children(folder)) await this.#kill(child)
+    const processes = await this.#read(join(folder, 'cgroup.procs')).catch(() => '')
+    // Those of another machine's namespace are shown as 0.
+    const ids = processes.split('\n').filter(id => Number(id) > 1)
+    // Who has ended meanwhile is no failure.
+    if (ids.length === 0) return
+    await this.#options.linux.run(['sh', '-c', 'kill -KILL "$@"', 'sh', ...ids]).catch(() => undefined)
+  }
+
+  async #children(folder: string): Promise<readonly string[]> {
+    const children: string[] = []
+    for (const name of await this.#names(folder)) {
+      const status = await this.#options.linux.files.lstat(join(folder, name))
+      if (status?.type === 'folder') children.push(join(folder, name))
+    }
+    return children
+  }
+
+  async #names(folder: string): Promise<readonly string[]> {
+    try {
+      return await this.#options.platform.files.list(folder)
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return []
+      throw error
+    }
+  }
+
+  async #exists(folder: string): Promise<boolean> {
+    return (await this.#options.linux.files.lstat(folder)) !== undefined
+  }
+
+  async #read(path: string): Promise<string> {
+    return new TextDecoder().decode(await this.#options.platform.files.read(path))
+  }
+
+  async #write(path: string, value: string): Promise<void> {
+    try {
+      await this.#options.linux.files.writeInPlace(path, value)
+    } catch (error) {
+      throw Object.assign(new Error(`cannot write ${value} to ${path}`, { cause: error }), {
+        code: codeOf(error),
+      })
+    }
+  }
+}
+
+const classes = ['Guaranteed', 'Burstable', 'BestEffort'] as const
+
+/** More than there is, less than what the kernel takes for a mistake. */
+const unboundedBytes = 2 ** 62
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
+
+function isBusy(error: unknown): boolean {
+  return codeOf(error) === 'EBUSY'
+}

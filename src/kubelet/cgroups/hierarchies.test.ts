@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hierarchiesOf } from './hierarchies.ts'
+
+/** `folder controllers`. */
+function found(...mounts: string[]): readonly string[] {
+  const text = mounts.map((mount, index) => `${index} 1 0:${index} / ${mount}`).join('\n')
+  return hierarchiesOf(text).map(({ folder, controllers }) => [folder, ...controllers].join(' '))
+}
+
+test('trees of version 1 are found with what they control', () => {
+  assert.deepEqual(
+    found(
+      '/sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755',
+      '/sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct',
+      '/sys/fs/cgroup/memory rw - cgroup cgroup rw,memory',
+      '/sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd',
+      '/sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw',
+    ),
+    [
+      '/sys/fs/cgroup/cpu,cpuacct cpu cpuacct',
+      '/sys/fs/cgroup/memory memory',
+      '/sys/fs/cgroup/systemd',
+      '/sys/fs/cgroup/unified',
+    ],
+  )
+})
+
+test('what is mounted twice counts once, where the path is shorter', () => {
+  const short = '/cg/memory rw - cgroup cgroup rw,memory'
+  const long = '/var/lib/other/cg/memory rw - cgroup cgroup rw,memory'
+  assert.deepEqual(found(short, long), ['/cg/memory memory'])
+  assert.deepEqual(found(long, short), ['/cg/memory memory'])
+})
+
+test('paths with spaces are read, and lines that are none are not', () => {
+  assert.deepEqual(found('/my\\040cg rw - cgroup cgroup rw,pids'), ['/my cg pids'])
+  assert.deepEqual(hierarchiesOf(''), [])
+  assert.deepEqual(hierarchiesOf('nonsense - cgroup\n - \n-'), [])
+})

@@ -1,0 +1,126 @@
+/** What a control group may use, and which of its files say so. */
+import type { Container, Pod } from '#/api/generated/core/v1.ts'
+import { podAmounts, podRequests } from '#/api/pod-resources.ts'
+import { qosClassOf } from '#/api/qos-class.ts'
+import { formatQuantity, quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
+import { cpuPeriod, cpuQuota, cpuShares, cpuWeight } from '../cpu-time.ts'
+import { hugePageAmounts } from '../huge-pages.ts'
+import { milliAmount, wholeAmount } from '../resource-amount.ts'
+
+/** What is absent stays as it is. -1 is no limit. */
+export interface CgroupLimits {
+  readonly cpuShares?: number
+  readonly cpuQuota?: number
+  readonly memoryBytes?: number
+  readonly pids?: number
+  /** Bytes by size of page: `2MB`. */
+  readonly hugePages?: ReadonlyMap<string, number>
+}
+
+export interface CgroupWrite {
+  readonly controller: string
+  readonly file: string
+  readonly value: string
+}
+
+export interface PodLimitsContext {
+  /** -1 when not limited. */
+  readonly podPidsMax: number
+  readonly hugePageSizes: readonly string[]
+}
+
+/** The pod as a whole is limited only where each of its containers is: one without a limit may use all there is. */
+export function podLimits(pod: Pod, { podPidsMax, hugePageSizes }: PodLimitsContext): CgroupLimits {
+  const spec = pod.spec ?? { containers: [] }
+  const qosClass = qosClassOf(pod)
+  const requests = podRequests(spec)
+  const asked = hugePageAmounts(
+    Object.fromEntries([...requests].map(([name, amount]) => [name, formatQuantity(amount)])),
+  )
+  const hugePages = new Map(hugePageSizes.map(size => [size, asked.get(size) ?? 0]))
+  const always = { pids: podPidsMax, hugePages }
+  if (qosClass === 'BestEffort') return { cpuShares: cpuShares(0), ...always }
+  const milliLimit = limitOf(pod, 'cpu', quantityMilliValue)
+  const memoryLimit = limitOf(pod, 'memory', quantityValue)
+  return {
+    cpuShares: cpuShares(Number(quantityMilliValue(requests.get('cpu') ?? none))),
+    cpuQuota: milliLimit === undefined ? -1 : cpuQuota(milliLimit),
+    memoryBytes: memoryLimit ?? -1,
+    ...always,
+  }
+}
+
+const none: Quantity = { nanos: 0n, format: 'DecimalSI' }
+
+function limitOf(pod: Pod, name: string, valueOf: (quantity: Quantity) => bigint): number | undefined {
+  const spec = pod.spec ?? { containers: [] }
+  const amount = Number(valueOf(podAmounts(spec, 'limits').get(name) ?? none))
+  const isDeclared =
+    wholeAmount(spec.resources?.limits, name) > 0 ||
+    [...(spec.containers ?? []), ...(spec.initContainers ?? [])].every(container =>
+      isLimited(container, name),
+    )
+  if (!isDeclared || amount === 0) return undefined
+  const overhead = name === 'cpu' ? milliAmount(spec.overhead, name) : wholeAmount(spec.overhead, name)
+  return amount + overhead
+}
+
+function isLimited({ resources }: Container, name: string): boolean {
+  return milliAmount(resources?.limits, name) > 0
+}
+
+/** Pods of the class share what all of them ask for; those that ask for nothing get the least. */
+export function burstableShares(pods: readonly Pod[]): number {
+  const burstable = pods.filter(pod => qosClassOf(pod) === 'Burstable')
+  const sum = burstable.reduce((total, { spec = { containers: [] } }) => {
+    return total + quantityMilliValue(podRequests(spec).get('cpu') ?? none)
+  }, 0n)
+  return cpuShares(Number(sum))
+}
+
+export function cgroupWrites(version: 1 | 2, limits: CgroupLimits): readonly CgroupWrite[] {
+  return version === 1 ? writesOfVersion1(limits) : writesOfVersion2(limits)
+}
+
+function writesOfVersion1(limits: CgroupLimits): readonly CgroupWrite[] {
+  const { cpuShares: shares, cpuQuota: quota, memoryBytes, pids, hugePages = [] } = limits
+  const writes: CgroupWrite[] = []
+  if (shares !== undefined) writes.push({ controller: 'cpu', file: 'cpu.shares', value: `${shares}` })
+  if (quota !== undefined) {
+    writes.push(
+      { controller: 'cpu', file: 'cpu.cfs_period_us', value: `${cpuPeriod}` },
+      { controller: 'cpu', file: 'cpu.cfs_quota_us', value: `${quota}` },
+    )
+  }
+  if (memoryBytes !== undefined) {
+    writes.push({ controller: 'memory', file: 'memory.limit_in_bytes', value: `${memoryBytes}` })
+  }
+  if (pids !== undefined) writes.push({ controller: 'pids', file: 'pids.max', value: orMax(pids) })
+  for (const [size, bytes] of hugePages) {
+    writes.push({ controller: 'hugetlb', file: `hugetlb.${size}.limit_in_bytes`, value: `${bytes}` })
+  }
+  return writes
+}
+
+function writesOfVersion2(limits: CgroupLimits): readonly CgroupWrite[] {
+  const { cpuShares: shares, cpuQuota: quota, memoryBytes, pids, hugePages = [] } = limits
+  const writes: CgroupWrite[] = []
+  if (shares !== undefined) {
+    writes.push({ controller: 'cpu', file: 'cpu.weight', value: `${cpuWeight(shares)}` })
+  }
+  if (quota !== undefined) {
+    writes.push({ controller: 'cpu', file: 'cpu.max', value: `${orMax(quota)} ${cpuPeriod}` })
+  }
+  if (memoryBytes !== undefined) {
+    writes.push({ controller: 'memory', file: 'memory.max', value: orMax(memoryBytes) })
+  }
+  if (pids !== undefined) writes.push({ controller: 'pids', file: 'pids.max', value: orMax(pids) })
+  for (const [size, bytes] of hugePages) {
+    writes.push({ controller: 'hugetlb', file: `hugetlb.${size}.max`, value: orMax(bytes) })
+  }
+  return writes
+}
+
+function orMax(value: number): string {
+  return value < 0 ? 'max' : `${value}`
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { environmentFileValue } from './environment-file.ts'
+
+test('values are found as a shell would have them', () => {
+  const text = `# comment
+A='one'
+  B='two' # what it is
+
+LONG='first
+  second' # end
+EMPTY=''
+SPACED= 'ignored'
+QUOTES='a "b" $C'
+LAST='end'`
+  const cases: Readonly<Record<string, string>> = {
+    A: 'one',
+    B: 'two',
+    LONG: 'first\n  second',
+    EMPTY: '',
+    SPACED: '',
+    QUOTES: 'a "b" $C',
+    LAST: 'end',
+    MISSING: '',
+  }
+  for (const [key, expected] of Object.entries(cases))
+    assert.equal(environmentFileValue(text, key), expected, key)
+  assert.equal(environmentFileValue("A='one'\r\n", 'A'), 'one')
+  assert.equal(environmentFileValue('', 'A'), '')
+})
+
+test('what is no assignment is refused with its line', () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['A', "invalid environment variable format at line 1: missing '='"],
+    ["\n='x'", 'invalid environment variable format at line 2: empty variable name'],
+    ["A ='x'", "invalid environment variable format at line 1: whitespace before '=' is not allowed"],
+    ['A=x', 'invalid environment variable format at line 1: value must be enclosed in single quotes'],
+    ['A=', 'invalid environment variable format at line 1: value must be enclosed in single quotes'],
+    ["A='x' y", 'invalid environment variable format at line 1: unexpected content after closing quote'],
+    ["B='1'\nA='x\ny", 'invalid environment variable format starting at line 2: unclosed single quote'],
+  ]
+  for (const [text, message] of cases) assert.throws(() => environmentFileValue(text, 'A'), { message }, text)
+})

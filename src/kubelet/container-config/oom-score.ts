@@ -1,0 +1,60 @@
+/**
+ * Who is killed first when the node runs out of memory: whoever promised nothing, then whoever uses more than he asked
+ * for, those that are safe last. The kernel adds this to the share of memory that a process uses, in thousandths.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-out-of-memory-behavior
+ */
+import type { Container, Pod } from '#/api/generated/core/v1.ts'
+import { podAmounts } from '#/api/pod-resources.ts'
+import { qosClassOf } from '#/api/qos-class.ts'
+import { quantityValue, zeroQuantity } from '#/api/quantity.ts'
+import { wholeAmount } from '../resource-amount.ts'
+
+const safest = -997
+const firstToGo = 1_000
+
+export function oomScoreOf(pod: Pod, container: Container, memoryBytes: number): number {
+  if (isNodeCritical(pod)) return safest
+  const qosClass = qosClassOf(pod)
+  if (qosClass === 'Guaranteed') return safest
+  if (qosClass === 'BestEffort') return firstToGo
+  const share = sharedRequest(pod)
+  const own = wholeAmount(container.resources?.requests, 'memory') + share
+  // A sidecar must not be killed before those that it serves.
+  const asked = isSidecarOf(pod, container) ? Math.max(own, smallestRequest(pod) + share) : own
+  const score = 1_000 - Math.floor((1_000 * asked) / memoryBytes)
+  return Math.min(Math.max(score, 1_000 + safest), firstToGo - 1)
+}
+
+function isNodeCritical({ metadata, spec }: Pod): boolean {
+  if (spec?.priorityClassName !== 'system-node-critical') return false
+  const { annotations = {} } = metadata ?? {}
+  const source = annotations['kubernetes.io/config.source'] ?? 'api'
+  const isOwn = source !== 'api' || annotations['kubernetes.io/config.mirror'] !== undefined
+  return isOwn || (spec.priority ?? 0) >= criticalPriority
+}
+
+/** The priority of `system-cluster-critical`, above which everything is critical. */
+const criticalPriority = 2_000_000_000
+
+/** What the pod as a whole asks for beyond its containers counts for each of them alike. */
+function sharedRequest(pod: Pod): number {
+  const { resources, containers = [], initContainers = [] } = pod.spec ?? {}
+  const ofPod = wholeAmount(resources?.requests, 'memory')
+  if (ofPod === 0) return 0
+  const { resources: _, ...rest } = pod.spec ?? { containers: [] }
+  const ofContainers = Number(quantityValue(podAmounts(rest, 'requests').get('memory') ?? zeroQuantity))
+  return Math.trunc((ofPod - ofContainers) / (containers.length + initContainers.length))
+}
+
+function isSidecarOf(pod: Pod, { name, restartPolicy }: Container): boolean {
+  return (
+    restartPolicy === 'Always' && (pod.spec?.initContainers ?? []).some(container => container.name === name)
+  )
+}
+
+function smallestRequest(pod: Pod): number {
+  const requests = (pod.spec?.containers ?? []).map(({ resources }) =>
+    wholeAmount(resources?.requests, 'memory'),
+  )
+  return requests.length === 0 ? 0 : Math.min(...requests)
+}

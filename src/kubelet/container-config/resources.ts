@@ -1,0 +1,85 @@
+/** What the kernel gives a container at most, and who goes first when there is not enough. */
+import type { Container, Pod } from '#/api/generated/core/v1.ts'
+import { podAmounts } from '#/api/pod-resources.ts'
+import { quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
+import type { LinuxResources } from '#/cri/cri.ts'
+import type { NodeMachine } from '../node-machine.ts'
+import { cpuPeriod, cpuQuota, cpuShares } from '../cpu-time.ts'
+import { hugePageAmounts } from '../huge-pages.ts'
+import { milliAmount, wholeAmount, type ResourceList } from '../resource-amount.ts'
+import { oomScoreOf } from './oom-score.ts'
+
+/** Where the container sets no limit, that of the pod as a whole holds for it. */
+export function containerResources(pod: Pod, container: Container, machine: NodeMachine): LinuxResources {
+  const { requests = {}, limits = {} } = container.resources ?? {}
+  const ofPod = pod.spec?.resources?.limits
+  const milliLimit = milliAmount(limits, 'cpu') || milliAmount(ofPod, 'cpu')
+  const memoryLimit = wholeAmount(limits, 'memory') || wholeAmount(ofPod, 'memory')
+  const milliRequest = 'cpu' in requests ? milliAmount(requests, 'cpu') : milliLimit
+  const basic = basicResources({ milliRequest, milliLimit, memoryLimit })
+  return {
+    ...basic,
+    oomScoreAdj: oomScoreOf(pod, container, machine.memoryBytes),
+    hugepageLimits: hugePageLimits([ofPod, limits], machine),
+    ...swapAndUnified(memoryLimit, machine),
+  }
+}
+
+/** What all containers of a pod come to, for runtimes that make a machine of it. */
+export function sandboxResources(pod: Pod): LinuxResources {
+  const spec = pod.spec ?? { containers: [] }
+  const requests = podAmounts(spec, 'requests')
+  const limits = podAmounts(spec, 'limits')
+  const milliLimit = milli(limits.get('cpu'))
+  const milliRequest = requests.has('cpu') ? milli(requests.get('cpu')) : milliLimit
+  return basicResources({ milliRequest, milliLimit, memoryLimit: whole(limits.get('memory')) })
+}
+
+/** What running a pod costs beside what its containers use. */
+export function overheadResources(pod: Pod): LinuxResources | undefined {
+  const { overhead } = pod.spec ?? {}
+  if (overhead === undefined) return undefined
+  const amount = milliAmount(overhead, 'cpu')
+  const memoryLimit = wholeAmount(overhead, 'memory')
+  return basicResources({ milliRequest: amount, milliLimit: amount, memoryLimit })
+}
+
+interface Basic {
+  readonly milliRequest: number
+  readonly milliLimit: number
+  readonly memoryLimit: number
+}
+
+function basicResources({ milliRequest, milliLimit, memoryLimit }: Basic): LinuxResources {
+  return {
+    cpuPeriod,
+    cpuQuota: cpuQuota(milliLimit),
+    cpuShares: cpuShares(milliRequest),
+    ...(memoryLimit !== 0 && { memoryLimitBytes: memoryLimit }),
+  }
+}
+
+/** Who asks for none of a size gets none. */
+function hugePageLimits(
+  lists: readonly (ResourceList | undefined)[],
+  { hugePageSizes }: NodeMachine,
+): NonNullable<LinuxResources['hugepageLimits']> {
+  const amounts = new Map(lists.flatMap(list => [...hugePageAmounts(list)]))
+  return hugePageSizes.map(pageSize => ({ pageSize, limitBytes: amounts.get(pageSize) ?? 0 }))
+}
+
+/** Containers do not swap. Where control groups can do it, all of a container is killed, not one process of it. */
+function swapAndUnified(memoryLimit: number, machine: NodeMachine): LinuxResources {
+  if (machine.cgroupVersion === 1) {
+    return machine.canLimitSwap && memoryLimit !== 0 ? { memorySwapLimitBytes: memoryLimit } : {}
+  }
+  return { unified: { 'memory.oom.group': '1', ...(machine.canLimitSwap && { 'memory.swap.max': '0' }) } }
+}
+
+function milli(quantity: Quantity | undefined): number {
+  return quantity === undefined ? 0 : Number(quantityMilliValue(quantity))
+}
+
+function whole(quantity: Quantity | undefined): number {
+  return quantity === undefined ? 0 : Number(quantityValue(quantity))
+}

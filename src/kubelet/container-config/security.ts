@@ -1,0 +1,214 @@
+/**
+ * What a container may do: what it says itself, and otherwise what its pod says.
+ * https://kubernetes.io/docs/tasks/configure-pod-container/security-context/
+ */
+import { join } from 'node:path'
+import type {
+  AppArmorProfile,
+  Container,
+  Pod,
+  SeccompProfile,
+  SELinuxOptions,
+} from '#/api/generated/core/v1.ts'
+import { checkUserId } from '#/api/names.ts'
+import type { Int64 } from '#/api/int64.ts'
+import { quote } from '#/api/quote.ts'
+import type {
+  ContainerSecurity,
+  Image,
+  NamespaceOptions,
+  SandboxSecurity,
+  SecurityProfile,
+  SelinuxOptions,
+} from '#/cri/cri.ts'
+import type { ContainerInput, ContainerVolume, SandboxContext } from '../container-input.ts'
+import type { NodeMachine } from '../node-machine.ts'
+import type { NodeSettings } from '../node-settings.ts'
+import { seccompFolder } from '../pod-paths.ts'
+import { podText } from '../pod-text.ts'
+import { namespacesOf } from './namespaces.ts'
+
+type SecurityInput = Pick<
+  ContainerInput,
+  'pod' | 'container' | 'image' | 'volumes' | 'node' | 'machine' | 'handler' | 'users' | 'targetContainerId'
+>
+
+export function containerSecurity(input: SecurityInput): ContainerSecurity {
+  const { pod, container, image, node, machine } = input
+  refuseRoot(pod, container, image)
+  const { securityContext: own = {} } = container
+  const user = userOf(pod, container, image)
+  const runAsGroup = own.runAsGroup ?? pod.spec?.securityContext?.runAsGroup
+  const selinux = selinuxOf(own.seLinuxOptions ?? pod.spec?.securityContext?.seLinuxOptions)
+  const apparmor = appArmorOf(pod, container)
+  return {
+    namespaces: withTarget(namespacesOf(pod, input), input.targetContainerId),
+    privileged: own.privileged ?? false,
+    addCapabilities: own.capabilities?.add ?? [],
+    dropCapabilities: own.capabilities?.drop ?? [],
+    ...user,
+    ...(runAsGroup !== undefined && { runAsGroup: Number(runAsGroup) }),
+    ...(selinux && { selinux }),
+    readonlyRootfs: own.readOnlyRootFilesystem ?? false,
+    ...groupsOf(pod, input.volumes),
+    noNewPrivileges: own.allowPrivilegeEscalation === false,
+    ...procPaths(own.procMount, machine),
+    seccomp: seccompOf(own.seccompProfile ?? pod.spec?.securityContext?.seccompProfile, node),
+    ...(apparmor && { apparmor }),
+  }
+}
+
+export function sandboxSecurity(pod: Pod, context: SandboxContext): SandboxSecurity {
+  const { runAsUser, runAsGroup, seLinuxOptions } = pod.spec?.securityContext ?? {}
+  const selinux = selinuxOf(seLinuxOptions)
+  return {
+    namespaces: namespacesOf(pod, context),
+    ...(selinux && { selinux }),
+    ...(runAsUser !== undefined && { runAsUser: Number(runAsUser) }),
+    ...(runAsGroup !== undefined && { runAsGroup: Number(runAsGroup) }),
+    readonlyRootfs: false,
+    ...groupsOf(pod, new Map()),
+    privileged: allContainers(pod).some(({ securityContext }) => securityContext?.privileged ?? false),
+    // The pause container needs no more, whatever the containers of the pod ask for.
+    seccomp: { type: 'RuntimeDefault' },
+  }
+}
+
+function allContainers({ spec }: Pod): readonly Container[] {
+  const { initContainers = [], containers = [], ephemeralContainers = [] } = spec ?? {}
+  return [...initContainers, ...containers, ...ephemeralContainers]
+}
+
+/** The spec decides, then the image; who is neither is root. */
+function userOf(
+  pod: Pod,
+  { securityContext }: Container,
+  image: Image,
+): Pick<ContainerSecurity, 'runAsUser' | 'runAsUsername'> {
+  const asked = securityContext?.runAsUser ?? pod.spec?.securityContext?.runAsUser
+  if (asked !== undefined) return { runAsUser: Number(asked) }
+  if (image.uid !== undefined) return { runAsUser: image.uid }
+  return image.username ? { runAsUsername: image.username } : { runAsUser: 0 }
+}
+
+/** A container that must not be root is refused when it would be, or when nobody can tell. */
+function refuseRoot(pod: Pod, container: Container, image: Image): void {
+  const { securityContext: ofPod } = pod.spec ?? {}
+  const { securityContext: own } = container
+  if (!(own?.runAsNonRoot ?? ofPod?.runAsNonRoot ?? false)) return
+  const asked = own?.runAsUser ?? ofPod?.runAsUser
+  const where = `(pod: ${quote(podText(pod))}, container: ${container.name})`
+  if (asked !== undefined) {
+    if (Number(asked) === 0) throw new Error(`container's runAsUser breaks non-root policy ${where}`)
+    return
+  }
+  const { uid, username = '' } = image
+  if (uid === undefined && username !== '') {
+    throw new Error(
+      `container has runAsNonRoot and image has non-numeric user (${username}), ` +
+        `cannot verify user is non-root ${where}`,
+    )
+  }
+  if ((uid ?? 0) === 0) throw new Error(`container has runAsNonRoot and image will run as root ${where}`)
+  const errors = checkUserId(uid ?? 0)
+  if (errors.length > 0) {
+    throw new Error(
+      `container has runAsNonRoot and image has an invalid user id (${uid}). ` +
+        `(Must be 1-(2147483647)): ${errors.join('; ')} ${where}`,
+    )
+  }
+}
+
+/** Files of the pod's volumes belong to `fsGroup`, so all of its processes are in it. */
+function groupsOf(
+  pod: Pod,
+  volumes: ReadonlyMap<string, ContainerVolume>,
+): Pick<ContainerSecurity, 'supplementalGroups' | 'supplementalGroupsPolicy'> {
+  const {
+    fsGroup,
+    supplementalGroups = [],
+    supplementalGroupsPolicy: policy = 'Merge',
+  } = pod.spec?.securityContext ?? {}
+  if (policy !== 'Merge' && policy !== 'Strict')
+    throw new Error(`unsupported supplementalGroupsPolicy: ${policy}`)
+  const ofVolumes = [...volumes.values()].flatMap(({ supplementalGroup: group }) => group ?? [])
+  const groups: readonly Int64[] = [
+    ...(fsGroup === undefined ? [] : [fsGroup]),
+    ...supplementalGroups,
+    ...ofVolumes,
+  ]
+  return { supplementalGroups: groups.map(Number), supplementalGroupsPolicy: policy }
+}
+
+/** A container for debugging sees the processes of another where it would see its own alone. */
+function withTarget(namespaces: NamespaceOptions, target: string | undefined): NamespaceOptions {
+  return target !== undefined && namespaces.pid === 'container'
+    ? { ...namespaces, pid: { target } }
+    : namespaces
+}
+
+function selinuxOf(options: SELinuxOptions | undefined): SelinuxOptions | undefined {
+  if (options === undefined) return undefined
+  const { user = '', role = '', type = '', level = '' } = options
+  return { user, role, type, level }
+}
+
+function seccompOf(profile: SeccompProfile | undefined, node: NodeSettings): SecurityProfile {
+  if (profile === undefined) return { type: node.seccompDefault ? 'RuntimeDefault' : 'Unconfined' }
+  if (profile.type === 'RuntimeDefault') return { type: 'RuntimeDefault' }
+  if (profile.type !== 'Localhost') return { type: 'Unconfined' }
+  if (!profile.localhostProfile) {
+    throw new Error('localhostProfile must be set if seccompProfile type is Localhost.')
+  }
+  return { type: 'Localhost', localhostRef: join(seccompFolder(node), profile.localhostProfile) }
+}
+
+const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/'
+const localhostPrefix = 'localhost/'
+
+/** Pods that do not come from the API server may still have it as an annotation. */
+function appArmorOf(pod: Pod, { name, securityContext }: Container): SecurityProfile | undefined {
+  const profile: AppArmorProfile | undefined =
+    securityContext?.appArmorProfile ??
+    annotatedProfile(pod.metadata?.annotations?.[appArmorAnnotation + name]) ??
+    pod.spec?.securityContext?.appArmorProfile
+  if (profile === undefined) return undefined
+  const { type, localhostProfile } = profile
+  if (type === 'RuntimeDefault' || type === 'Unconfined') return { type }
+  if (type !== 'Localhost') throw new Error(`unknown apparmor profile type: ${quote(type)}`)
+  if (localhostProfile === undefined) throw new Error('missing localhost apparmor profile name')
+  return { type, localhostRef: localhostProfile }
+}
+
+function annotatedProfile(value: string | undefined): AppArmorProfile | undefined {
+  if (value === 'runtime/default') return { type: 'RuntimeDefault' }
+  if (value === 'unconfined') return { type: 'Unconfined' }
+  if (!value?.startsWith(localhostPrefix)) return undefined
+  return { type: 'Localhost', localhostProfile: value.slice(localhostPrefix.length) }
+}
+
+/** Parts of /proc and /sys that tell about the node or change it. */
+function procPaths(
+  procMount: string | undefined,
+  machine: NodeMachine,
+): Pick<ContainerSecurity, 'maskedPaths' | 'readonlyPaths'> {
+  if (procMount === 'Unmasked') return { maskedPaths: [], readonlyPaths: [] }
+  return { maskedPaths: [...maskedPaths, ...machine.maskedPaths], readonlyPaths }
+}
+
+const maskedPaths = [
+  '/proc/asound',
+  '/proc/acpi',
+  '/proc/interrupts',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
+]
+
+const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger']

@@ -1,0 +1,70 @@
+/**
+ * Variables that tell containers where services are. They are those of the services that exist when the container is
+ * made; the one of the API server is always among them.
+ * https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+ */
+import type { Pod, Service, ServicePort } from '#/api/generated/core/v1.ts'
+
+type Variable = readonly [name: string, value: string]
+
+export function serviceVariables(pod: Pod, services: readonly Service[]): ReadonlyMap<string, string> {
+  const heard = new Map<string, Service>()
+  for (const service of services) {
+    const { name = '', namespace } = service.metadata ?? {}
+    if (!hasAddress(service)) continue
+    if (isApiService(service)) {
+      // One of the same name in the pod's own namespace goes before it.
+      if (!heard.has(name)) heard.set(name, service)
+    } else if (namespace === pod.metadata?.namespace && (pod.spec?.enableServiceLinks ?? true)) {
+      heard.set(name, service)
+    }
+  }
+  return new Map([...heard.values()].flatMap(variablesOf))
+}
+
+function isApiService({ metadata }: Service): boolean {
+  return metadata?.name === 'kubernetes' && metadata.namespace === 'default'
+}
+
+function hasAddress({ spec }: Service): boolean {
+  const { clusterIP = '' } = spec ?? {}
+  return clusterIP !== '' && clusterIP !== 'None'
+}
+
+function variablesOf({ metadata, spec }: Service): Variable[] {
+  const prefix = variableName(metadata?.name ?? '')
+  const { clusterIP: address = '', ports = [] } = spec ?? {}
+  const [first] = ports
+  if (first === undefined) return []
+  return [
+    [`${prefix}_SERVICE_HOST`, address],
+    [`${prefix}_SERVICE_PORT`, String(first.port)],
+    ...ports
+      .filter(({ name }) => name)
+      .map(({ name = '', port }): Variable => {
+        return [`${prefix}_SERVICE_PORT_${variableName(name)}`, String(port)]
+      }),
+    [`${prefix}_PORT`, urlOf(first, address)],
+    ...ports.flatMap(port => linkVariables(prefix, port, address)),
+  ]
+}
+
+/** As links between Docker's containers made them. */
+function linkVariables(prefix: string, port: ServicePort, address: string): Variable[] {
+  const { protocol = 'TCP' } = port
+  const name = `${prefix}_PORT_${port.port}_${protocol.toUpperCase()}`
+  return [
+    [name, urlOf(port, address)],
+    [`${name}_PROTO`, protocol.toLowerCase()],
+    [`${name}_PORT`, String(port.port)],
+    [`${name}_ADDR`, address],
+  ]
+}
+
+function urlOf({ protocol = 'TCP', port }: ServicePort, address: string): string {
+  return `${protocol.toLowerCase()}://${address.includes(':') ? `[${address}]` : address}:${port}`
+}
+
+function variableName(name: string): string {
+  return name.replaceAll('-', '_').toUpperCase()
+}

@@ -1,0 +1,111 @@
+/**
+ * Keeps the logs of running containers within their size: a log that is full is moved aside and goes on in a new file,
+ * older ones are compressed, the oldest removed. Logs that nobody writes any more stay as they are.
+ * https://kubernetes.io/docs/concepts/cluster-administration/logging/#log-rotation
+ */
+import { basename, dirname, join } from 'node:path/posix'
+import { gzipSync } from 'node:zlib'
+import type { ContainerRuntime } from '#/cri/cri.ts'
+import type { LinuxFiles } from '#/platform/linux.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { planRotation, rotatedName } from './container-logs/plan-rotation.ts'
+import type { NodeSettings } from './node-settings.ts'
+
+export interface ContainerLogsOptions {
+  readonly platform: Platform
+  readonly files: Pick<LinuxFiles, 'readRange'>
+  readonly runtime: Pick<ContainerRuntime, 'reopenLog'>
+  readonly node: Pick<NodeSettings, 'containerLog'>
+  /** The containers that run now. */
+  readonly running: () => Iterable<WrittenLog>
+}
+
+export interface WrittenLog {
+  readonly containerId: string
+  /** Absolute. */
+  readonly path: string
+}
+
+/** How often sizes are looked at. */
+const periodMs = 10_000
+
+/** Compressed at a time: others have their turn in between. Pieces that follow one another are one file of gzip. */
+const pieceBytes = 128 * 1_024
+
+/** The fastest: logs are much smaller with any. */
+const level = 1
+
+export class ContainerLogs {
+  readonly #options: ContainerLogsOptions
+
+  constructor(options: ContainerLogsOptions) {
+    this.#options = options
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options.platform
+    while (!signal.aborted) {
+      await this.rotate(signal)
+      await clock.sleep(periodMs, signal).catch(() => undefined)
+    }
+  }
+
+  /** Looks at all logs once. */
+  async rotate(signal: AbortSignal): Promise<void> {
+    const { platform, running } = this.#options
+    for (const log of running()) {
+      if (signal.aborted) return
+      try {
+        await this.#check(log, signal)
+      } catch (error) {
+        if (!signal.aborted) platform.log.warn('the log of a container cannot be rotated', { ...log, error })
+      }
+    }
+  }
+
+  async #check({ containerId, path }: WrittenLog, signal: AbortSignal): Promise<void> {
+    const { platform, runtime, node } = this.#options
+    const status = await platform.files.stat(path)
+    // Somebody took it away: what the container says would be lost.
+    if (status === undefined) return runtime.reopenLog(containerId, { signal })
+    if (status.sizeBytes < node.containerLog.maxBytes) return
+    await this.#makeRoom(path, signal)
+    const aside = `${path}.${rotatedName(platform.clock.now())}`
+    await platform.files.rename(path, aside)
+    try {
+      await runtime.reopenLog(containerId, { signal })
+    } catch (error) {
+      // The runtime still writes into it: tried again as if nothing had happened.
+      await platform.files.rename(aside, path)
+      throw error
+    }
+  }
+
+  /** For one more file. */
+  async #makeRoom(path: string, signal: AbortSignal): Promise<void> {
+    const { platform, node } = this.#options
+    const folder = dirname(path)
+    const names = await platform.files.list(folder)
+    const plan = planRotation(names, basename(path), node.containerLog.maxFiles)
+    for (const name of plan.remove) await platform.files.remove(join(folder, name))
+    for (const name of plan.compress) await this.#compress(join(folder, name), signal)
+  }
+
+  async #compress(path: string, signal: AbortSignal): Promise<void> {
+    const { platform, files } = this.#options
+    const mode = (await platform.files.stat(path))?.mode
+    const temporary = `${path}.tmp`
+    {
+      await using target = await platform.files.openAppend(temporary, mode === undefined ? {} : { mode })
+      for (let offset = 0; ; offset += pieceBytes) {
+        signal.throwIfAborted()
+        const piece = await files.readRange(path, offset, pieceBytes)
+        if (piece.length > 0) await target.append(gzipSync(piece, { level }))
+        if (piece.length < pieceBytes) break
+        await platform.clock.turn()
+      }
+    }
+    await platform.files.rename(temporary, `${path}.gz`)
+    await platform.files.remove(path)
+  }
+}

@@ -1,0 +1,37 @@
+/** Huge pages: how the kernel names their sizes, and how Kubernetes does. */
+import { tryParseQuantity, quantityValue } from '#/api/quantity.ts'
+import { wholeAmount, type ResourceList } from './resource-amount.ts'
+
+const prefix = 'hugepages-'
+const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB']
+
+/** `2MB`, as files of control groups are named: powers of 1024. */
+export function pageSizeText(sizeBytes: number): string {
+  let size = sizeBytes
+  let unit = 0
+  while (size >= 1024 && size % 1024 === 0 && unit < units.length - 1) {
+    size /= 1024
+    unit++
+  }
+  return `${size}${units[unit]}`
+}
+
+/** Bytes that are asked for of each size, by the kernel's name of the size. */
+export function hugePageAmounts(list: ResourceList | undefined): ReadonlyMap<string, number> {
+  const amounts = new Map<string, number>()
+  for (const name of Object.keys(list ?? {})) {
+    const size = name.startsWith(prefix) ? tryParseQuantity(name.slice(prefix.length)) : undefined
+    if (size !== undefined) amounts.set(pageSizeText(Number(quantityValue(size))), wholeAmount(list, name))
+  }
+  return amounts
+}
+
+/** `hugepages-2Mi`. */
+export function hugePageResource(sizeBytes: number): string {
+  return (
+    prefix +
+    pageSizeText(sizeBytes)
+      .replace(/B$/, 'i')
+      .replace(/^([0-9]+)i$/, '$1')
+  )
+}

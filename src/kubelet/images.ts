@@ -1,0 +1,297 @@
+/**
+ * The images of this node: pulled when pods need them and may have them, and removed when the disk is full and nobody
+ * needs them. What happens is told as events of the pod, with the words that people know from Kubernetes.
+ * https://kubernetes.io/docs/concepts/containers/images/
+ */
+import { formatDurationMs } from '#/api/duration.ts'
+import type { Container, Pod, Secret } from '#/api/generated/core/v1.ts'
+import { quote } from '#/api/quote.ts'
+import { formatTime } from '#/api/time.ts'
+import type { EventContent } from '#/client/event-recorder.ts'
+import { CriError, type ContainerRuntime, type Image } from '#/cri/cri.ts'
+import {
+  ImageReferenceError,
+  parseImageReference,
+  repositoryOf,
+  type ImageReference,
+} from '#/cri/image-reference.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { ImageError } from './images/image-error.ts'
+import { ImageRemoval } from './images/image-removal.ts'
+import { mayUse, withPull } from './images/plan-access.ts'
+import type { ImageSpace } from './images/plan-removal.ts'
+import { PullBackoff } from './images/pull-backoff.ts'
+import { pullCredentials, PullSecretError, type PullCredential } from './images/pull-credentials.ts'
+import { PullRecords } from './images/pull-records.ts'
+import { pullWith, type Pulled } from './images/pull-with.ts'
+import { SharedPulls } from './images/shared-pulls.ts'
+import type { NodeSettings } from './node-settings.ts'
+import { fieldPathOf, findContainer } from './pod-containers.ts'
+
+export { ImageError } from './images/image-error.ts'
+export type { ImageSpace } from './images/plan-removal.ts'
+
+export interface ImagesOptions {
+  readonly platform: Platform
+  readonly runtime: ContainerRuntime
+  readonly objects: {
+    secret(namespace: string, name: string, signal?: AbortSignal): Promise<Secret | undefined>
+  }
+  readonly recorder: { record(about: Pod, content: EventContent): void }
+  readonly node: Pick<NodeSettings, 'folder' | 'imageGc'>
+  /** Full names of images that are never removed, such as that of sandboxes. */
+  readonly keptImages?: readonly string[]
+  /** Pulls at a time. */
+  readonly pullsMax?: number
+}
+
+const pullsMaxUsual = 4
+
+/** What needs an image: a container, or a volume that is one. */
+export type ImageUser = Pick<Container, 'name' | 'image' | 'imagePullPolicy'>
+
+/** One image that one pod asks for. */
+interface Request {
+  readonly pod: Pod
+  /** As it is written in the pod. */
+  readonly written: string
+  readonly reference: ImageReference
+  /** With a tag or a digest, otherwise as it is written. */
+  readonly image: string
+  readonly tell: Tell
+  readonly signal: AbortSignal
+}
+
+interface TimedPull extends Pulled {
+  readonly pullMs: number
+}
+
+type Tell = (type: EventContent['type'], reason: string, message: string) => void
+
+export class Images {
+  readonly #options: ImagesOptions
+  readonly #records: PullRecords
+  readonly #backoff = new PullBackoff()
+  readonly #pulls: SharedPulls<TimedPull>
+  readonly #removal: ImageRemoval
+
+  constructor(options: ImagesOptions) {
+    const { platform, node, pullsMax = pullsMaxUsual } = options
+    this.#options = options
+    this.#records = new PullRecords(platform.files, node.folder)
+    this.#pulls = new SharedPulls(platform.clock, pullsMax)
+    this.#removal = new ImageRemoval({
+      ...options,
+      records: this.#records,
+      keptImages: options.keptImages ?? [],
+    })
+  }
+
+  /** The image of a container, pulled if that is what its policy says. Throws ImageError. */
+  async ensure(pod: Pod, user: ImageUser, signal: AbortSignal): Promise<Image> {
+    const found = findContainer(pod, user.name)
+    const tell: Tell = (type, reason, message) => {
+      const content = { type, reason, message, ...(found && { fieldPath: fieldPathOf(found) }) }
+      this.#options.recorder.record(pod, content)
+    }
+    try {
+      const { image: written = '' } = user
+      const reference = parse(written, tell)
+      const image = withDefaultTag(written, reference)
+      return await this.#ensure({ pod, written, reference, image, tell, signal }, policyOf(user, reference))
+    } catch (error) {
+      if (error instanceof ImageError) tell('Warning', 'Failed', `Error: ${error.reason}`)
+      throw error
+    }
+  }
+
+  /**
+   * Removes images that nobody uses when too little of the disk is free. To be called every few minutes, since it also
+   * sees which are in use. Resolves with what is to be told of the node: that it was not enough.
+   */
+  collect(space: ImageSpace, signal?: AbortSignal): Promise<EventContent | undefined> {
+    return this.#removal.collect(space, signal)
+  }
+
+  /** The largest first. */
+  async list(signal?: AbortSignal): Promise<readonly Image[]> {
+    const images = await this.#options.runtime.listImages({ signal })
+    return images.toSorted((a, b) => b.sizeBytes - a.sizeBytes)
+  }
+
+  async #ensure(request: Request, policy: string): Promise<Image> {
+    const { written, tell } = request
+    const present = policy === 'Always' ? undefined : await this.#inspect(request)
+    if (present !== undefined && (await this.#mayUse(request, present))) {
+      const text = `Container image ${quote(written)} already present on machine and can be accessed by the pod`
+      tell('Normal', 'Pulled', text)
+      return present
+    }
+    if (policy === 'Never') {
+      const text = `Container image ${quote(written)} is not present with pull policy of Never`
+      tell('Warning', 'ErrImageNeverPull', text)
+      throw new ImageError('ErrImageNeverPull', text)
+    }
+    return this.#pull(request)
+  }
+
+  async #inspect({ image, tell, signal }: Request): Promise<Image | undefined> {
+    try {
+      return await this.#options.runtime.imageStatus(image, { signal })
+    } catch (error) {
+      signal.throwIfAborted()
+      const text = `Failed to inspect image ${quote(image)}: ${messageOf(error)}`
+      tell('Warning', 'InspectFailed', text)
+      throw new ImageError('ImageInspectError', text, { cause: error })
+    }
+  }
+
+  async #mayUse(request: Request, { id }: Image): Promise<boolean> {
+    const record = await this.#records.record(id)
+    const repository = repositoryOf(request.reference)
+    const isPulling = await this.#records.isPulling(request.written, id)
+    const world = { ...(record && { record }), isPulling, repository }
+    if (mayUse({ ...world, credentials: [] })) return true
+    if (!record?.credentialMapping[repository]?.kubernetesSecrets?.length) return false
+    return mayUse({ ...world, credentials: await this.#credentials(request) })
+  }
+
+  /** Those of the pod's secrets that are for this image. */
+  async #credentials({ pod, reference, signal }: Request): Promise<readonly PullCredential[]> {
+    const { namespace = '' } = pod.metadata ?? {}
+    const names = (pod.spec?.imagePullSecrets ?? []).map(({ name }) => name ?? '').filter(name => name !== '')
+    const missing: string[] = []
+    const secrets = await Promise.all(
+      names.map(async name => {
+        const secret = await this.#options.objects.secret(namespace, name, signal).catch(() => undefined)
+        if (secret === undefined) missing.push(name)
+        return secret
+      }),
+    )
+    signal.throwIfAborted()
+    if (missing.length > 0) {
+      const text = `Unable to retrieve some image pull secrets (${missing.join(', ')}); `
+      const message = `${text}attempting to pull the image may not succeed.`
+      const reason = 'FailedToRetrieveImagePullSecret'
+      this.#options.recorder.record(pod, { type: 'Warning', reason, message })
+    }
+    try {
+      return pullCredentials(
+        secrets.filter(secret => secret !== undefined),
+        repositoryOf(reference),
+      )
+    } catch (error) {
+      if (!(error instanceof PullSecretError)) throw error
+      throw new ImageError('ErrImagePull', error.message, { cause: error })
+    }
+  }
+
+  async #pull(request: Request): Promise<Image> {
+    const { pod, written, image, tell, signal } = request
+    const { platform, runtime } = this.#options
+    const { clock } = platform
+    const key = `${pod.metadata?.uid ?? ''}_${written}`
+    const waiting = this.#backoff.waiting(key, clock.monotonicMs())
+    if (waiting !== undefined) {
+      const text = `Back-off pulling image ${quote(written)}`
+      tell('Normal', 'BackOff', text)
+      throw new ImageError('ImagePullBackOff', `${text}: ${waiting.message}`)
+    }
+    const credentials = await this.#credentials(request)
+    tell('Normal', 'Pulling', `Pulling image ${quote(written)}`)
+    const shared = [image, ...credentials.map(({ hash }) => hash)].join('\n')
+    try {
+      const work = (limit: AbortSignal): Promise<TimedPull> => this.#pullRecorded(request, credentials, limit)
+      const { value, waitedMs } = await this.#pulls.pull(shared, work, signal)
+      this.#backoff.succeeded(key)
+      const found = await runtime.imageStatus(value.id, { signal })
+      if (found === undefined) throw new CriError('not-found', `image ${image} is gone`)
+      const { pullMs } = value
+      const times = `in ${whole(pullMs)} (${whole(Math.max(pullMs, waitedMs))} including waiting)`
+      const size = `Image size: ${found.sizeBytes} bytes.`
+      tell('Normal', 'Pulled', `Successfully pulled image ${quote(written)} ${times}. ${size}`)
+      return found
+    } catch (error) {
+      signal.throwIfAborted()
+      const { reason, message } = explainPull(written, messageOf(error))
+      tell('Warning', 'Failed', `Failed to pull image ${quote(written)}: ${messageOf(error)}`)
+      this.#backoff.failed(key, `${reason}: ${message}`, clock.monotonicMs())
+      throw new ImageError(reason, message, { cause: error })
+    }
+  }
+
+  async #pullRecorded(
+    { written, image, reference }: Request,
+    credentials: readonly PullCredential[],
+    signal: AbortSignal,
+  ): Promise<TimedPull> {
+    const {
+      runtime,
+      platform: { clock },
+    } = this.#options
+    const present = await runtime.imageStatus(image, { signal })
+    const isOurs = present !== undefined && (await this.#records.record(present.id)) !== undefined
+    await this.#records.begin(written, isOurs ? undefined : present?.id)
+    let hasSucceeded = false
+    try {
+      const beganMs = clock.monotonicMs()
+      const pulled = await pullWith(runtime, { image, credentials, signal })
+      const pullMs = clock.monotonicMs() - beganMs
+      const { id: imageRef, credential } = pulled
+      const repository = repositoryOf(reference)
+      const now = formatTime(clock.now())
+      const before = await this.#records.record(imageRef)
+      const record = withPull(before, { imageRef, repository, now, ...(credential && { credential }) })
+      if (record !== undefined) await this.#records.write(record)
+      hasSucceeded = true
+      return { ...pulled, pullMs }
+    } finally {
+      await this.#records.finish(written, hasSucceeded)
+    }
+  }
+}
+
+function parse(written: string, tell: Tell): ImageReference {
+  try {
+    return parseImageReference(written)
+  } catch (error) {
+    if (!(error instanceof ImageReferenceError)) throw error
+    const reason = `couldn't parse image name ${quote(written)}: ${error.message}`
+    const text = `Failed to apply default image tag ${quote(written)}: ${reason}`
+    tell('Warning', 'InspectFailed', text)
+    throw new ImageError('InvalidImageName', text, { cause: error })
+  }
+}
+
+/** The name stays as short as it is: which registry is meant by it is the runtime's business. */
+function withDefaultTag(written: string, { tag, digest }: ImageReference): string {
+  return tag === undefined && digest === undefined ? `${written}:latest` : written
+}
+
+function policyOf({ imagePullPolicy }: ImageUser, { tag = 'latest', digest }: ImageReference): string {
+  return imagePullPolicy ?? (tag === 'latest' && digest === undefined ? 'Always' : 'IfNotPresent')
+}
+
+/** Some runtimes say what went wrong with a word of CRI at the beginning. */
+function explainPull(image: string, message: string): Pick<ImageError, 'reason' | 'message'> {
+  for (const [reason, what] of Object.entries(pullErrors)) {
+    if (!message.startsWith(reason)) continue
+    const rest = message.slice(reason.length)
+    const known = reason as keyof typeof pullErrors
+    return { reason: known, message: `image pull failed for ${image} because ${what}${rest}` }
+  }
+  return { reason: 'ErrImagePull', message }
+}
+
+const pullErrors = {
+  RegistryUnavailable: 'the registry is unavailable',
+  SignatureValidationFailed: 'the signature validation failed',
+} as const
+
+function whole(ms: number): string {
+  return formatDurationMs(Math.trunc(ms))
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

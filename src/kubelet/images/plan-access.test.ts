@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { mayUse, withPull, type PulledRecord } from './plan-access.ts'
+import type { PullCredential } from './pull-credentials.ts'
+
+const repository = 'quay.io/me/it'
+
+/** Of the form `name/hash`. */
+function credential(text: string): PullCredential {
+  const [name = '', hash = ''] = text.split('/')
+  return { username: '', password: '', hash, source: { namespace: 'default', name, uid: `uid-${name}` } }
+}
+
+/** A record of pulls, each with a credential or with none. */
+function pulled(...texts: readonly string[]): PulledRecord {
+  let record: PulledRecord = { imageRef: 'id', lastUpdatedTime: '0', credentialMapping: {} }
+  for (const text of texts) {
+    const given = text === 'none' ? {} : { credential: credential(text) }
+    record = withPull(record, { imageRef: 'id', repository, now: '1', ...given }) ?? record
+  }
+  return record
+}
+
+test('an image that is there is for those who could pull it', () => {
+  const cases: readonly [
+    record: PulledRecord | undefined,
+    isPulling: boolean,
+    has: string[],
+    expected: boolean,
+  ][] = [
+    [undefined, false, [], true],
+    [undefined, true, [], false],
+    [undefined, true, ['a/1'], false],
+    [pulled(), false, [], false],
+    [pulled('none'), false, [], true],
+    [pulled('a/1'), false, [], false],
+    [pulled('a/1'), false, ['a/1'], true],
+    [pulled('a/1'), false, ['a/2'], true],
+    [pulled('a/1'), false, ['b/1'], true],
+    [pulled('a/1'), false, ['b/2'], false],
+    [pulled('a/1'), false, ['b/2', 'a/1'], true],
+    [pulled('a/1', 'b/2'), false, ['b/2'], true],
+    [pulled('a/1', 'none'), false, [], true],
+    [pulled('a/'), false, ['b/'], false],
+  ]
+  for (const [record, isPulling, has, expected] of cases) {
+    const world = { ...(record && { record }), isPulling, repository, credentials: has.map(credential) }
+    assert.equal(mayUse(world), expected, JSON.stringify([record, isPulling, has]))
+  }
+  const other = { record: pulled('none'), isPulling: false, repository: 'quay.io/other', credentials: [] }
+  assert.equal(mayUse(other), false, 'the same image under another name')
+})
+
+test('a record is written when there is something new', () => {
+  const pull = (record: PulledRecord, text: string): PulledRecord | undefined => {
+    return withPull(record, { imageRef: 'id', repository, now: '2', credential: credential(text) })
+  }
+  assert.equal(pull(pulled('a/1'), 'a/1'), undefined)
+  assert.equal(pull(pulled('none'), 'a/1'), undefined)
+  const secrets = pull(pulled('a/1', 'b/2'), 'a/3')?.credentialMapping[repository]?.kubernetesSecrets
+  assert.deepEqual(
+    secrets?.map(({ name, credentialHash }) => `${name}/${credentialHash}`),
+    ['b/2', 'a/3'],
+  )
+  const many = pulled(...Array.from({ length: 150 }, (_, index) => `s${index}/${index}`))
+  assert.equal(many.credentialMapping[repository]?.kubernetesSecrets?.length, 100)
+})

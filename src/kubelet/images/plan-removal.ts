@@ -1,0 +1,47 @@
+import type { Image } from '#/cri/cri.ts'
+import type { ImageGcSettings } from '../node-settings.ts'
+
+export interface ImageSpace {
+  readonly capacityBytes: number
+  readonly availableBytes: number
+}
+
+/** When an image was seen for the first time, and when it was in use last; 0 for one that never was. */
+export interface ImageUse {
+  readonly detectedMs: number
+  readonly usedMs: number
+}
+
+export interface RemovalWorld {
+  readonly images: readonly Image[]
+  readonly uses: ReadonlyMap<string, ImageUse>
+  /** Ids. */
+  readonly inUse: ReadonlySet<string>
+  readonly space: ImageSpace
+  readonly settings: ImageGcSettings
+  readonly nowMs: number
+}
+
+export interface RemovalPlan {
+  readonly usedPercent: number
+  /** What has to be freed; 0 while there is enough room. */
+  readonly neededBytes: number
+  /** In the order in which they may go, until enough is freed. */
+  readonly candidates: readonly Image[]
+}
+
+/** Above the high threshold unused images go until usage is at the low one, those first that were used longest ago. */
+export function planRemoval({ images, uses, inUse, space, settings, nowMs }: RemovalWorld): RemovalPlan {
+  const { highPercent, lowPercent, minimumAgeMs } = settings
+  const { capacityBytes } = space
+  const availableBytes = Math.min(space.availableBytes, capacityBytes)
+  const usedPercent = 100 - Math.floor((availableBytes * 100) / capacityBytes)
+  if (usedPercent < highPercent) return { usedPercent, neededBytes: 0, candidates: [] }
+  const neededBytes = Math.floor((capacityBytes * (100 - lowPercent)) / 100) - availableBytes
+  const useOf = ({ id }: Image): ImageUse => uses.get(id) ?? { detectedMs: nowMs, usedMs: 0 }
+  const candidates = images
+    .filter(image => !image.isPinned && !inUse.has(image.id))
+    .filter(image => nowMs - useOf(image).detectedMs >= minimumAgeMs)
+    .sort((a, b) => useOf(a).usedMs - useOf(b).usedMs || useOf(a).detectedMs - useOf(b).detectedMs)
+  return { usedPercent, neededBytes, candidates }
+}

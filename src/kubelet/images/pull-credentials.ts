@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import type { Secret } from '#/api/generated/core/v1.ts'
+import { asObject, type JsonObject } from './json-object.ts'
+import { defaultRegistry, isDefaultRegistry, matchesRegistry, registryOfKey } from './match-registry.ts'
+
+/** Who may pull, and from which secret that is known. */
+export interface PullCredential {
+  readonly username: string
+  readonly password: string
+  /** Stands for name and password without telling them. */
+  readonly hash: string
+  readonly source: SecretSource
+}
+
+export interface SecretSource {
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+}
+
+/** A secret does not hold what its type says. */
+export class PullSecretError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'PullSecretError'
+  }
+}
+
+/**
+ * The credentials for a repository in the order in which they are tried: those that name it most closely first. Throws
+ * PullSecretError.
+ */
+export function pullCredentials(secrets: readonly Secret[], repository: string): readonly PullCredential[] {
+  const byRegistry = new Map<string, PullCredential[]>()
+  for (const [registry, credential] of secrets.flatMap(readSecret)) {
+    byRegistry.set(registry, [...(byRegistry.get(registry) ?? []), credential])
+  }
+  const registries = [...byRegistry.keys()].sort().reverse()
+  const found = registries
+    .filter(registry => matchesRegistry(registry, repository))
+    .flatMap(registry => byRegistry.get(registry) ?? [])
+  if (found.length > 0 || !isDefaultRegistry(repository)) return found
+  return byRegistry.get(defaultRegistry) ?? []
+}
+
+function readSecret(secret: Secret): (readonly [registry: string, credential: PullCredential])[] {
+  try {
+    return Object.entries(registriesIn(secret)).map(([key, entry]) => {
+      return [registryOfKey(key), credentialOf(secret, entry)] as const
+    })
+  } catch (error) {
+    // What the parser says of a text may show the text.
+    const reason = error instanceof TypeError ? error.message : 'it holds no JSON'
+    const message = `cannot read image pull secret ${secret.metadata?.name ?? ''}: ${reason}`
+    throw new PullSecretError(message, { cause: error })
+  }
+}
+
+/** By key of the docker configuration. Secrets of other types have none. */
+function registriesIn({ type, data = {} }: Secret): JsonObject {
+  if (type === 'kubernetes.io/dockerconfigjson') {
+    const text = data['.dockerconfigjson']
+    return text ? asObject(parse(text)['auths'] ?? {}, 'auths') : {}
+  }
+  const text = type === 'kubernetes.io/dockercfg' ? data['.dockercfg'] : undefined
+  return text ? parse(text) : {}
+}
+
+function parse(base64: string): JsonObject {
+  return asObject(JSON.parse(Buffer.from(base64, 'base64').toString()), 'its content')
+}
+
+function credentialOf({ metadata = {} }: Secret, value: unknown): PullCredential {
+  const { namespace = '', name = '', uid = '' } = metadata
+  const entry = asObject(value, 'an entry')
+  const { auth } = entry
+  const pair = typeof auth === 'string' && auth !== '' ? decodeAuth(auth) : undefined
+  const { username, password } = pair ?? {
+    username: textOf(entry['username']),
+    password: textOf(entry['password']),
+  }
+  const email = textOf(entry['email'])
+  return {
+    username,
+    password,
+    hash: createHash('sha256').update(JSON.stringify({ username, password, email })).digest('hex'),
+    source: { namespace, name, uid },
+  }
+}
+
+function decodeAuth(auth: string): { readonly username: string; readonly password: string } {
+  const text = Buffer.from(auth, 'base64').toString()
+  const colon = text.indexOf(':')
+  if (colon < 0) {
+    throw new TypeError('unable to parse auth field, must be formatted as base64(username:password)')
+  }
+  return { username: text.slice(0, colon), password: text.slice(colon + 1) }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

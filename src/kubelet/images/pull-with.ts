@@ -1,0 +1,37 @@
+import { CriError, type ContainerRuntime } from '#/cri/cri.ts'
+import type { PullCredential } from './pull-credentials.ts'
+
+export interface Pulled {
+  readonly id: string
+  /** Absent when none was needed. */
+  readonly credential?: PullCredential
+}
+
+export interface PullRequest {
+  readonly image: string
+  readonly credentials: readonly PullCredential[]
+  readonly signal: AbortSignal
+}
+
+/** Tries one after the other; throws what all of them led to. */
+export async function pullWith(
+  runtime: Pick<ContainerRuntime, 'pullImage'>,
+  { image, credentials, signal }: PullRequest,
+): Promise<Pulled> {
+  if (credentials.length === 0) return { id: await runtime.pullImage(image, undefined, { signal }) }
+  const errors: unknown[] = []
+  for (const credential of credentials) {
+    const { username, password } = credential
+    try {
+      return { id: await runtime.pullImage(image, { username, password }, { signal }), credential }
+    } catch (error) {
+      signal.throwIfAborted()
+      errors.push(error)
+    }
+  }
+  if (errors.length === 1) throw errors[0]
+  const messages = new Set(errors.map(error => (error instanceof Error ? error.message : String(error))))
+  const text = [...messages].join(', ')
+  const cause = new AggregateError(errors)
+  throw new CriError('failed', messages.size === 1 ? text : `[${text}]`, { cause })
+}

@@ -1,0 +1,85 @@
+import type { Clock } from '#/platform/platform.ts'
+
+interface Pull<T> {
+  readonly result: Promise<T>
+  readonly abort: AbortController
+  waiters: number
+}
+
+/**
+ * At most so many pulls at a time, the others wait in the order in which they came. Who asks for what is pulled already
+ * shares it; a pull that nobody waits for any more is given up.
+ */
+export class SharedPulls<T> {
+  readonly #clock: Clock
+  readonly #pullsMax: number
+  readonly #pulls = new Map<string, Pull<T>>()
+  readonly #queue: (() => void)[] = []
+  #running = 0
+
+  constructor(clock: Clock, pullsMax: number) {
+    this.#clock = clock
+    this.#pullsMax = pullsMax
+  }
+
+  async pull(
+    key: string,
+    work: (signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<{ readonly value: T; readonly waitedMs: number }> {
+    signal.throwIfAborted()
+    const beganMs = this.#clock.monotonicMs()
+    const pull = this.#pulls.get(key) ?? this.#begin(key, work)
+    pull.waiters++
+    const left = Promise.withResolvers<never>()
+    const leave = (): void => left.reject(signal.reason)
+    signal.addEventListener('abort', leave, { once: true })
+    try {
+      const value = await Promise.race([pull.result, left.promise])
+      return { value, waitedMs: this.#clock.monotonicMs() - beganMs }
+    } finally {
+      signal.removeEventListener('abort', leave)
+      if (--pull.waiters === 0) this.#end(key, pull)
+    }
+  }
+
+  #begin(key: string, work: (signal: AbortSignal) => Promise<T>): Pull<T> {
+    const abort = new AbortController()
+    const pull: Pull<T> = { result: this.#run(work, abort.signal), abort, waiters: 0 }
+    this.#pulls.set(key, pull)
+    // Who has left hears nothing of it any more.
+    pull.result.catch(() => undefined).finally(() => this.#end(key, pull))
+    return pull
+  }
+
+  #end(key: string, pull: Pull<T>): void {
+    if (this.#pulls.get(key) === pull) this.#pulls.delete(key)
+    pull.abort.abort()
+  }
+
+  async #run(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    if (this.#running >= this.#pullsMax) await this.#turn(signal)
+    this.#running++
+    try {
+      signal.throwIfAborted()
+      return await work(signal)
+    } finally {
+      this.#running--
+      this.#queue.shift()?.()
+    }
+  }
+
+  async #turn(signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const leave = (): void => {
+      const index = this.#queue.indexOf(resolve)
+      if (index < 0) return
+      this.#queue.splice(index, 1)
+      reject(signal.reason)
+    }
+    this.#queue.push(resolve)
+    signal.addEventListener('abort', leave, { once: true })
+    await promise
+    signal.removeEventListener('abort', leave)
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * The agent of a node: makes the node known, runs the pods that the API server and the folder of manifests have for it,
+ * and says how they do. It puts the parts together and lets what happens wake those whom it concerns; what is done for
+ * a pod is the business of `pod-worker.ts`. It may stop at any moment: containers go on, and the next one finds them.
+ */
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { keyOf } from '#/api/metadata.ts'
+import type { Client } from '#/client/client.ts'
+import type { ContainerRuntime, RuntimeHandler, RuntimeVersion } from '#/cri/cri.ts'
+import type { GrpcConnect } from '#/platform/grpc.ts'
+import type { HttpConnect } from '#/platform/http-client.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Network, Platform } from '#/platform/platform.ts'
+import { assemble, type Assembly } from './kubelet/assemble.ts'
+import type { KubeletView } from './kubelet-view.ts'
+import { nodeShare, readNodeMachine } from './node-machine.ts'
+import type { NodeSettings } from './node-settings.ts'
+import { latestOf } from './observed-pod.ts'
+
+export interface KubeletOptions {
+  readonly platform: Platform
+  readonly linux: Linux
+  readonly runtime: ContainerRuntime
+  /** As `system:node:NAME`. */
+  readonly client: Client
+  readonly node: NodeSettings
+  /** `v1.36.4+k8ts.0.1.0`. */
+  readonly version: string
+  readonly connectHttp: HttpConnect
+  /** Loaded when the first pod asks for it. */
+  readonly connectGrpc: () => Promise<GrpcConnect>
+  /** How pods are reached, when that is not by the machine's network. */
+  readonly network?: Pick<Network, 'connect'>
+  /** Full names of images that are never removed, such as that of sandboxes. */
+  readonly keptImages?: readonly string[]
+}
+
+/** Until the runtime answers. */
+const retryMs = 200
+/** As often as Kubernetes looks whether images take too much of the disk. */
+const imageCheckMs = 300_000
+
+export class Kubelet implements KubeletView {
+  readonly #options: KubeletOptions
+  readonly #watchers = new Map<string, Set<() => void>>()
+  #assembly: Assembly | undefined
+  #problem: string | undefined = 'the kubelet is starting'
+
+  constructor(options: KubeletOptions) {
+    this.#options = options
+  }
+
+  /** Works until aborted. Containers go on then. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { platform, linux, node } = this.#options
+    await platform.files.makeFolder(node.folder, { mode: 0o750 })
+    await platform.files.makeFolder(node.logsFolder, { mode: 0o755 })
+    const machine = await readNodeMachine({ platform, linux, node })
+    const told: Told = { runtime: undefined, handlers: [] }
+    const assembly = assemble(this.#options, {
+      machine: () => machine,
+      runtimeName: () => told.runtime?.name ?? '',
+      handlers: () => told.handlers,
+      onChange: uid => this.#tell(uid),
+    })
+    this.#assembly = assembly
+    const { cgroups, registration, informers, recorder, statuses, objects, sources } = assembly
+    await cgroups.start(nodeShare(machine, node))
+    const running = [
+      registration.run(signal),
+      informers.run(signal),
+      recorder.run(signal),
+      statuses.run(signal),
+      objects.run(signal),
+      sources.run(signal),
+      this.#runPods(assembly, told, signal),
+    ]
+    await Promise.all(running)
+    assembly.classes.stop()
+    assembly.probes[Symbol.dispose]()
+  }
+
+  pods(): readonly Pod[] {
+    return this.#assembly?.workers.all().map(({ pod }) => pod) ?? []
+  }
+
+  pod(namespace: string, name: string): Pod | undefined {
+    const found = this.pods().filter(pod => keyOf(pod) === `${namespace}/${name}`)
+    // Of two that follow each other under one name, the newer is meant.
+    return found.find(({ metadata }) => metadata?.deletionTimestamp === undefined) ?? found[0]
+  }
+
+  containerId(uid: string, container: string): string | undefined {
+    const worker = this.#assembly?.workers.get(uid)
+    const latest = worker && latestOf(worker.observed, container)
+    return latest?.state === 'running' ? latest.id : undefined
+  }
+
+  sandboxId(uid: string): string | undefined {
+    return this.#assembly?.workers.get(uid)?.observed.sandboxes.find(({ isReady }) => isReady)?.id
+  }
+
+  onPodChange(uid: string, callback: () => void): () => void {
+    const watchers = this.#watchers.get(uid) ?? new Set()
+    this.#watchers.set(uid, watchers.add(callback))
+    return () => {
+      watchers.delete(callback)
+      if (watchers.size === 0) this.#watchers.delete(uid)
+    }
+  }
+
+  problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** Workers begin when the runtime answers: pods of manifests do not wait for the API server. */
+  async #runPods(assembly: Assembly, told: Told, signal: AbortSignal): Promise<void> {
+    const { workers, mirrors, objects } = assembly
+    try {
+      await this.#meetRuntime(told, signal)
+    } catch (error) {
+      if (signal.aborted) return
+      throw error
+    }
+    this.#problem = undefined
+    objects.onChange(uids => {
+      for (const uid of uids) workers.get(uid)?.refresh()
+    })
+    workers.begin(signal)
+    await Promise.all([
+      this.#followRuntime(assembly, signal),
+      this.#removeOrphans(assembly, signal),
+      mirrors.run(signal),
+      assembly.logs.run(signal),
+      this.#checkImages(assembly, signal),
+    ])
+  }
+
+  async #meetRuntime(told: Told, signal: AbortSignal): Promise<void> {
+    const { runtime, platform } = this.#options
+    for (;;) {
+      try {
+        told.runtime = await runtime.version(signal)
+        told.handlers = (await runtime.status(signal)).handlers
+        return
+      } catch (error) {
+        signal.throwIfAborted()
+        this.#problem = `the container runtime does not answer: ${String(error)}`
+        await platform.clock.sleep(retryMs, signal)
+      }
+    }
+  }
+
+  /** What nobody knows is left over only when all pods are known that there are. */
+  async #removeOrphans({ sources, orphans }: Assembly, signal: AbortSignal): Promise<void> {
+    await sources.waitForSync(signal).catch(() => undefined)
+    if (!signal.aborted) await orphans.run(signal)
+  }
+
+  async #followRuntime({ workers, orphans }: Assembly, signal: AbortSignal): Promise<void> {
+    try {
+      for await (const uid of this.#options.runtime.changes(signal)) {
+        workers.wakeSoon(uid)
+        if (uid === undefined || workers.get(uid) === undefined) orphans.wake()
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+
+  async #checkImages({ images }: Assembly, signal: AbortSignal): Promise<void> {
+    const { platform, linux, runtime } = this.#options
+    while (!signal.aborted) {
+      await platform.clock.sleep(imageCheckMs, signal).catch(() => undefined)
+      if (signal.aborted) return
+      try {
+        const { folder } = await runtime.imageFilesystem({ signal })
+        const { totalBytes, availableBytes } = await linux.files.space(folder)
+        await images.collect({ capacityBytes: totalBytes, availableBytes }, signal)
+      } catch (error) {
+        if (!signal.aborted) platform.log.warn('unused images could not be looked for', { error })
+      }
+    }
+  }
+
+  #tell(uid: string): void {
+    for (const callback of this.#watchers.get(uid) ?? []) callback()
+  }
+}
+
+/** What the runtime says of itself. */
+interface Told {
+  runtime: RuntimeVersion | undefined
+  handlers: readonly RuntimeHandler[]
+}

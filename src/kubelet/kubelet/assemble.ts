@@ -1,0 +1,145 @@
+import { join } from 'node:path'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods, services } from '#/api/generated/core/v1-resources.ts'
+import { runtimeClasses } from '#/api/generated/node/v1-resources.ts'
+import { keyOf } from '#/api/metadata.ts'
+import { EventRecorder } from '#/client/event-recorder.ts'
+import { Informers } from '#/client/informers.ts'
+import type { RuntimeHandler } from '#/cri/cri.ts'
+import { PodCgroups } from '../cgroups.ts'
+import { ContainerLogs, type WrittenLog } from '../container-logs.ts'
+import { Images } from '../images.ts'
+import type { KubeletOptions } from '../kubelet.ts'
+import { LifecycleHooks } from '../lifecycle-hooks.ts'
+import { MirrorPods } from '../mirror-pods.ts'
+import type { NodeMachine } from '../node-machine.ts'
+import type { NodeSettings } from '../node-settings.ts'
+import { NodeRegistration } from '../node-status.ts'
+import { Orphans } from '../orphans.ts'
+import { PodObjects } from '../pod-objects.ts'
+import type { PodParts } from '../pod-parts.ts'
+import { containerLogPath, podLogFolder } from '../pod-paths.ts'
+import { PodSources } from '../pod-sources.ts'
+import type { PodWorker } from '../pod-worker.ts'
+import { Probes } from '../probes.ts'
+import { StatusWriter } from '../status-writer.ts'
+import { PodVolumes } from '../volumes.ts'
+import { ClassShares } from './class-shares.ts'
+import { PodWorkers } from './pod-workers.ts'
+
+/** What is found out while the kubelet runs, and who hears of changes. */
+export interface Known {
+  readonly machine: () => NodeMachine
+  readonly runtimeName: () => string
+  readonly handlers: () => readonly RuntimeHandler[]
+  readonly onChange: (uid: string) => void
+}
+
+/** The parts of a kubelet. Nothing works yet. */
+export type Assembly = ReturnType<typeof assemble>
+
+export function assemble(options: KubeletOptions, known: Known) {
+  const { platform, linux, runtime, client, node, connectHttp } = options
+  const shared = { platform, linux, client, node, runtime }
+  const { machine } = known
+  const recorder = new EventRecorder({ client, platform, component: 'kubelet', host: node.name })
+  const ofPods = { record: recordsOfPods(recorder) }
+  const informers = new Informers({ platform, client })
+  const informer = informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
+  const objects = new PodObjects(shared)
+  const volumes = new PodVolumes({ ...shared, objects, allocatable: () => machine().allocatable })
+  const { keptImages = [] } = options
+  const images = new Images({ ...shared, objects, recorder: ofPods, keptImages })
+  const cgroups = new PodCgroups({ ...shared, hugePageSizes: machine().hugePageSizes })
+  const sources = new PodSources({ ...shared, informer })
+  const statuses = new StatusWriter({ ...shared, informer })
+  const hooks = new LifecycleHooks({ ...shared, connectHttp })
+  const probes = new Probes({ ...options, recorder: ofPods, onChange: uid => workers.get(uid)?.wake() })
+  const registration = new NodeRegistration({ ...shared, images, recorder, version: options.version })
+  const nodeObject = (): ReturnType<typeof registration.nodes.get> => registration.nodes.get(node.name)
+  const parts: PodParts = {
+    ...shared,
+    ...known,
+    recorder: ofPods,
+    cgroups,
+    volumes,
+    images,
+    objects,
+    services: informers.of(services),
+    probes,
+    hooks,
+    statuses,
+    handlerOf: pod => findHandler(options, known, pod),
+  }
+  const active = (): readonly Pod[] => workers.all().flatMap(({ isActive, pod }) => (isActive ? [pod] : []))
+  const classes = new ClassShares({ platform, cgroups, pods: active })
+  const workers: PodWorkers = new PodWorkers({
+    parts,
+    sources,
+    node: nodeObject,
+    onChange: known.onChange,
+    onCome: () => classes.update(),
+    onGone: pod => {
+      classes.update()
+      statuses.forget(pod.metadata?.uid ?? '')
+      mirrors.wake(keyOf(pod))
+    },
+  })
+  const isLeaving = (key: string): boolean => workers.all().some(({ pod }) => keyOf(pod) === key)
+  const mirrors = new MirrorPods({ platform, client, informer, sources, node: nodeObject, isLeaving })
+  const uidsOf = (list: readonly Pod[]): readonly string[] => list.map(({ metadata }) => metadata?.uid ?? '')
+  const orphans = new Orphans({
+    ...shared,
+    volumes,
+    cgroups,
+    known: () =>
+      new Set(uidsOf([...sources.all().map(({ pod }) => pod), ...workers.all().map(({ pod }) => pod)])),
+  })
+  const logs = new ContainerLogs({ ...shared, files: linux.files, running: () => workers.all().flatMap(logsOf(node)) })
+  return {
+    recorder,
+    informers,
+    objects,
+    volumes,
+    images,
+    cgroups,
+    sources,
+    statuses,
+    probes,
+    registration,
+    workers,
+    mirrors,
+    orphans,
+    classes,
+    logs,
+  }
+}
+
+function logsOf(node: NodeSettings): (worker: PodWorker) => readonly WrittenLog[] {
+  return ({ pod, observed }) => {
+    const folder = podLogFolder(node, pod)
+    return observed.containers
+      .filter(({ state }) => state === 'running')
+      .map(({ id, name, attempt }) => ({ containerId: id, path: join(folder, containerLogPath(name, attempt)) }))
+  }
+}
+
+/** Objects of a list do not say what they are. */
+function recordsOfPods(recorder: EventRecorder): PodParts['recorder']['record'] {
+  return (pod, content) => recorder.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, content)
+}
+
+async function findHandler(
+  { client }: KubeletOptions,
+  { handlers }: Known,
+  { spec }: Pod,
+): Promise<RuntimeHandler | undefined> {
+  const name = spec?.runtimeClassName
+  if (!name) return handlers().find(handler => handler.name === '')
+  const found = await client.find(runtimeClasses, { name })
+  if (found === undefined) throw new Error(`RuntimeClass "${name}" not found`)
+  const known = handlers().find(handler => handler.name === found.handler)
+  return (
+    known ?? { name: found.handler, supportsUserNamespaces: false, supportsRecursiveReadOnlyMounts: false }
+  )
+}

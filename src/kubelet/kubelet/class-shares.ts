@@ -1,0 +1,44 @@
+import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Platform, Timer } from '#/platform/platform.ts'
+import type { PodCgroups } from '../cgroups.ts'
+
+export interface ClassSharesOptions {
+  readonly platform: Platform
+  readonly cgroups: Pick<PodCgroups, 'updateClasses'>
+  /** Those that the node has now. */
+  readonly pods: () => readonly Pod[]
+}
+
+/** How long pods that come and go together are collected. */
+const quietMs = 500
+
+/** Classes of pods share processors by what their pods ask for together, so that each pod that comes or goes counts. */
+export class ClassShares {
+  readonly #options: ClassSharesOptions
+  #timer: Timer | undefined
+
+  constructor(options: ClassSharesOptions) {
+    this.#options = options
+  }
+
+  update(): void {
+    this.#timer ??= this.#options.platform.clock.setTimer(quietMs, () => {
+      this.#timer = undefined
+      void this.#write()
+    })
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  async #write(): Promise<void> {
+    const { platform, cgroups, pods } = this.#options
+    try {
+      await cgroups.updateClasses(pods())
+    } catch (error) {
+      platform.log.warn('shares of classes of pods could not be set', { error })
+    }
+  }
+}

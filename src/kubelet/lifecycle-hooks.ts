@@ -1,0 +1,76 @@
+/**
+ * What containers ask for after they have started and before they are stopped: a command inside, a request to them, or
+ * just time. Whoever runs a hook bounds it with a signal. What a hook that failed has said goes into logs only, since
+ * secrets may be in it.
+ */
+import type { Container, HTTPGetAction, LifecycleHandler, Pod } from '#/api/generated/core/v1.ts'
+import type { ContainerRuntime } from '#/cri/cri.ts'
+import type { HttpConnect } from '#/platform/http-client.ts'
+import type { Platform } from '#/platform/platform.ts'
+
+export interface LifecycleHooksOptions {
+  readonly platform: Platform
+  readonly runtime: ContainerRuntime
+  readonly connectHttp: HttpConnect
+}
+
+export interface HookTarget {
+  readonly pod: Pod
+  readonly container: Container
+  readonly containerId: string
+  /** Of the pod, the first one first. */
+  readonly addresses: readonly string[]
+}
+
+/** Of what a command or a server has said, in the message of an error. */
+const outputCharactersMax = 1_000
+
+export class LifecycleHooks {
+  readonly #options: LifecycleHooksOptions
+
+  constructor(options: LifecycleHooksOptions) {
+    this.#options = options
+  }
+
+  /** Throws an Error that says what went wrong. */
+  async run(handler: LifecycleHandler, target: HookTarget, signal: AbortSignal): Promise<void> {
+    if (handler.exec) return this.#exec(handler.exec.command ?? [], target, signal)
+    if (handler.httpGet) return this.#request(handler.httpGet, target, signal)
+    if (handler.sleep)
+      return this.#options.platform.clock.sleep(Number(handler.sleep.seconds) * 1_000, signal)
+    throw new Error(`invalid handler: ${Object.keys(handler).join(', ')}`)
+  }
+
+  async #exec(command: readonly string[], { containerId }: HookTarget, signal: AbortSignal): Promise<void> {
+    const { exitCode, stdout, stderr } = await this.#options.runtime.execSync(containerId, command, 0, {
+      signal,
+    })
+    if (exitCode === 0) return
+    const output = Buffer.concat([stdout, stderr]).toString().slice(0, outputCharactersMax)
+    throw new Error(`command ${command.join(' ')} exited with ${exitCode}: ${output}`)
+  }
+
+  /** Any answer will do. */
+  async #request(action: HTTPGetAction, target: HookTarget, signal: AbortSignal): Promise<void> {
+    const { scheme = 'HTTP', path = '/', httpHeaders = [] } = action
+    const host = action.host || target.addresses[0]
+    if (host === undefined) throw new Error('failed to find networking container: the pod has no address')
+    const port = portOf(action, target.container)
+    const origin = `${scheme.toLowerCase()}://${host.includes(':') ? `[${host}]` : host}:${port}`
+    await using client = this.#options.connectHttp({ origin, tls: { insecureSkipVerify: true } })
+    const headers: Record<string, string> = { 'user-agent': 'kube-lifecycle/1.36', 'accept': '*/*' }
+    for (const { name, value } of httpHeaders) headers[name.toLowerCase()] = value
+    const response = await client.request({ method: 'GET', path: rooted(path), headers, signal })
+    response.discard()
+  }
+}
+
+function rooted(path: string): string {
+  return path.startsWith('/') ? path : `/${path}`
+}
+
+function portOf({ port }: HTTPGetAction, { ports = [] }: Container): number {
+  const number = Number(ports.find(({ name }) => name === port)?.containerPort ?? port)
+  if (Number.isInteger(number) && number > 0 && number < 65_536) return number
+  throw new Error(`invalid port number: ${port}`)
+}

@@ -1,0 +1,101 @@
+/**
+ * Pods of manifests as the API shows them: a mirror for each, made and removed by the node. Nobody can change a pod
+ * through its mirror; one that is deleted, or is of an older manifest, is made anew.
+ */
+import { annotationOf } from '#/api/annotations.ts'
+import { isApiError } from '#/api/errors.ts'
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import { isBeingDeleted, keyOf, parseKey } from '#/api/metadata.ts'
+import type { Client } from '#/client/client.ts'
+import type { Informer } from '#/client/informer.ts'
+import { WorkQueue, type Again } from '#/client/workqueue.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { isMirror, mirrorAnnotation, type PodSources } from './pod-sources.ts'
+
+export interface MirrorPodsOptions {
+  readonly platform: Platform
+  readonly client: Client
+  /** Follows the pods of the node. */
+  readonly informer: Informer<Pod>
+  readonly sources: PodSources
+  readonly node: () => Node | undefined
+  /** Whether something of a pod of this name is still there, although its manifest is gone. */
+  readonly isLeaving: (key: string) => boolean
+}
+
+const retryMs = { first: 500, max: 60_000 }
+
+/** Until the node is known to the API, which is when its mirrors can be. */
+const nodeRetryMs = 1_000
+
+export class MirrorPods {
+  readonly #options: MirrorPodsOptions
+  readonly #queue: WorkQueue
+
+  constructor(options: MirrorPodsOptions) {
+    this.#options = options
+    const { platform, informer, sources } = options
+    this.#queue = new WorkQueue({ platform, name: 'mirror pods', retryMs })
+    informer.onChange((key, { before, after }) => {
+      if ((before && isMirror(before)) || (after && isMirror(after))) this.#queue.add(key)
+    })
+    sources.onChange(uid => {
+      const sourced = sources.get(uid)
+      if (sourced?.isStatic) this.#queue.add(keyOf(sourced.pod))
+    })
+  }
+
+  /** Something about a pod of this name is different. */
+  wake(key: string): void {
+    this.#queue.add(key)
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#options.sources.waitForSync(signal).catch(() => undefined)
+    const work = (key: string): Promise<void | Again> => this.#sync(key, signal)
+    await this.#queue.run({ workers: 1, signal, work })
+  }
+
+  async #sync(key: string, signal: AbortSignal): Promise<void | Again> {
+    const { informer, sources, isLeaving } = this.#options
+    const pod = sources.staticPod(key)
+    const known = informer.get(key)
+    const mirror = known && isMirror(known) ? known : undefined
+    if (pod === undefined) {
+      if (mirror !== undefined && !isLeaving(key)) await this.#remove(key, mirror, signal)
+      return undefined
+    }
+    if (mirror === undefined) return this.#create(pod, signal)
+    const isCurrent = annotationOf(mirror, mirrorAnnotation) === pod.metadata?.uid && !isBeingDeleted(mirror)
+    if (!isCurrent) await this.#remove(key, mirror, signal)
+    return undefined
+  }
+
+  async #create(pod: Pod, signal: AbortSignal): Promise<void | Again> {
+    const { client, node } = this.#options
+    const owner = node()?.metadata
+    if (owner?.uid === undefined || owner.name === undefined) return { againAfterMs: nodeRetryMs }
+    const { uid = '', ...metadata } = pod.metadata ?? {}
+    const { status: _, ...wanted } = pod
+    const ownerReferences = [
+      { apiVersion: 'v1', kind: 'Node', name: owner.name, uid: owner.uid, controller: true },
+    ]
+    const annotations = { ...metadata.annotations, [mirrorAnnotation]: uid }
+    const mirror = { ...wanted, metadata: { ...metadata, annotations, ownerReferences } }
+    try {
+      await client.create(pods, mirror, { signal })
+    } catch (error) {
+      if (!isApiError(error, 'AlreadyExists')) throw error
+    }
+  }
+
+  async #remove(key: string, mirror: Pod, signal: AbortSignal): Promise<void> {
+    const preconditions = { uid: mirror.metadata?.uid ?? '' }
+    try {
+      await this.#options.client.delete(pods, parseKey(key), { gracePeriodSeconds: 0, preconditions, signal })
+    } catch (error) {
+      if (!isApiError(error, 'NotFound') && !isApiError(error, 'Conflict')) throw error
+    }
+  }
+}

@@ -1,0 +1,242 @@
+/**
+ * Makes a node known and keeps it so: registers it, and again when somebody deletes it, says what it has and how it is
+ * doing, and renews its lease. The status is looked at every ten seconds and written when it differs or has not been
+ * for five minutes; only what differs is sent, since others write there too. It does not run pods and evicts none.
+ */
+import { isApiError } from '#/api/errors.ts'
+import type { Node, NodeStatus } from '#/api/generated/core/v1.ts'
+import { nodes } from '#/api/generated/core/v1-resources.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import { createStrategicMergePatch } from '#/api/patch.ts'
+import type { Client } from '#/client/client.ts'
+import type { EventRecorder } from '#/client/event-recorder.ts'
+import { Informer } from '#/client/informer.ts'
+import type { ContainerRuntime, Image } from '#/cri/cri.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { readNodeMachine, type NodeLinux } from './node-machine.ts'
+import type { NodeSettings } from './node-settings.ts'
+import { NodeLease, renewalMs } from './node-status/node-lease.ts'
+import { planEvents } from './node-status/plan-events.ts'
+import { missingMetadata, planNode } from './node-status/plan-node.ts'
+import { hasChanged, planStatus } from './node-status/plan-status.ts'
+import { LastingPressures, observedPressures, type PressureType } from './node-status/pressure.ts'
+import { takeReadings } from './node-status/readings.ts'
+import { RuntimeWatch } from './node-status/runtime-watch.ts'
+
+export interface NodeRegistrationOptions {
+  readonly platform: Platform
+  readonly linux: NodeLinux
+  /** As `system:node:NAME`. */
+  readonly client: Client
+  readonly runtime: Pick<ContainerRuntime, 'status' | 'version' | 'imageFilesystem'>
+  readonly node: NodeSettings
+  /** Of the kubelet: `v1.36.4+k8ts.0.1.0`. */
+  readonly version: string
+  readonly images: { list(): Promise<readonly Image[]> }
+  readonly recorder: Pick<EventRecorder, 'record'>
+  /** What else keeps the node from running pods, in words for people. */
+  readonly problems?: () => readonly string[]
+  /** `kubernetes.io/csi/...`: volumes that must not be detached. */
+  readonly volumesInUse?: () => readonly string[]
+  readonly declaredFeatures?: readonly string[]
+}
+
+const checkMs = 10_000
+const reportMs = 300_000
+
+/** A node that is starting is to be ready as soon as it can be, but nobody waits for ever. */
+const startingCheckMs = 100
+const startingMs = 120_000
+const notReadyCheckMs = 1_000
+
+/** What failed is tried again after this, twice as long each time. */
+const retryMs = 100
+const retryMaxMs = 7_000
+
+export class NodeRegistration {
+  /** The node as the API server has it; runs as long as the registration does. */
+  readonly nodes: Informer<Node>
+  readonly #options: NodeRegistrationOptions
+  readonly #lease: NodeLease
+  readonly #watch: RuntimeWatch
+  readonly #lasting = new LastingPressures()
+  #pressures: ReadonlySet<PressureType> = new Set()
+  /** As it was last read or written here; the informer may be behind. */
+  #node: Node | undefined
+  #reportedMs = -Infinity
+  /** Those that were there when the runtime last said so. */
+  #images: readonly Image[] = []
+  #isReady = false
+  #wake: (() => void) | undefined
+
+  constructor(options: NodeRegistrationOptions) {
+    const {
+      platform,
+      client,
+      runtime,
+      node: { name },
+    } = options
+    this.#options = options
+    this.nodes = new Informer({
+      platform,
+      client,
+      resource: nodes,
+      selection: { fieldSelector: `metadata.name=${name}` },
+    })
+    this.#lease = new NodeLease({ client, clock: platform.clock, name })
+    this.#watch = new RuntimeWatch(runtime, platform.clock)
+  }
+
+  /** What the node runs short of, as of the last look. */
+  get pressures(): ReadonlySet<PressureType> {
+    return this.#pressures
+  }
+
+  /** Something has changed that the status should say: it is looked at now. */
+  check(): void {
+    this.#wake?.()
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.nodes.run(signal), this.#reportStatus(signal), this.#renewLease(signal)])
+  }
+
+  async #renewLease(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options.platform
+    let failures = 0
+    while (!signal.aborted) {
+      try {
+        await this.#lease.renew(this.#node, signal)
+        failures = 0
+      } catch (error) {
+        if (signal.aborted) return
+        failures++
+        log.warn('the lease of the node was not renewed', { error })
+      }
+      await clock.sleep(failures === 0 ? renewalMs : backoffMs(failures), signal).catch(() => undefined)
+    }
+  }
+
+  async #reportStatus(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options.platform
+    const startedMs = clock.monotonicMs()
+    let failures = 0
+    while (!signal.aborted) {
+      try {
+        await this.#pass(signal)
+        failures = 0
+      } catch (error) {
+        if (signal.aborted) return
+        failures++
+        if (isApiError(error, 'NotFound')) this.#node = undefined
+        log.warn('the status of the node was not written', { error })
+      }
+      const isStarting = clock.monotonicMs() - startedMs < startingMs
+      const usualMs = this.#isReady ? checkMs : isStarting ? startingCheckMs : notReadyCheckMs
+      await this.#sleep(failures === 0 ? usualMs : backoffMs(failures), signal)
+    }
+  }
+
+  async #pass(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options.platform
+    const known = this.#latest() ?? (await this.#register(signal))
+    const before = known.status ?? {}
+    const status = await this.#planned(before, signal)
+    this.#isReady = isReady(status)
+    const isDue = clock.monotonicMs() - this.#reportedMs >= reportMs
+    if (!isDue && !hasChanged(before, status)) return
+    await this.#write(known, status, signal)
+    this.#reportedMs = clock.monotonicMs()
+    this.#tell(before, status)
+  }
+
+  /** A node that others deleted has to be made again. */
+  #latest(): Node | undefined {
+    const { name } = this.#options.node
+    const followed = this.nodes.get(name)
+    const own = this.#node
+    if (own === undefined) return followed
+    if (this.nodes.hasSeen(own.metadata?.resourceVersion ?? '')) return followed
+    return own
+  }
+
+  async #register(signal: AbortSignal): Promise<Node> {
+    const { client, node, linux } = this.#options
+    const options = { signal, timeoutMs: checkMs }
+    const wanted = planNode(node, linux.machine)
+    try {
+      this.#node = await client.create(nodes, wanted, options)
+    } catch (error) {
+      if (!isApiError(error, 'AlreadyExists')) throw error
+      const known = await client.get(nodes, { name: node.name }, options)
+      const metadata = missingMetadata(known, wanted)
+      this.#node =
+        metadata === undefined
+          ? known
+          : await client.patch(nodes, { name: node.name }, { type: 'merge', patch: { metadata } }, options)
+    }
+    this.#reportedMs = -Infinity
+    return this.#node
+  }
+
+  async #planned(before: NodeStatus, signal: AbortSignal): Promise<NodeStatus> {
+    const { platform, linux, node, version, images, problems, volumesInUse, declaredFeatures } = this.#options
+    const [machine, readings, imagesHere] = await Promise.all([
+      readNodeMachine({ platform, linux, node }),
+      takeReadings(this.#options, signal),
+      images.list().catch(() => this.#images),
+      this.#watch.ask(signal),
+    ])
+    this.#images = imagesHere
+    const observed = observedPressures(readings, node.evictionHard)
+    this.#pressures = this.#lasting.observe(observed, platform.clock.monotonicMs())
+    const observation = {
+      machine,
+      facts: linux.machine,
+      kubeletVersion: version,
+      runtime: this.#watch.version,
+      handlers: this.#watch.handlers,
+      images: imagesHere,
+      problems: [...this.#watch.problems(), ...(problems?.() ?? [])],
+      pressures: this.#pressures,
+      volumesInUse: volumesInUse?.() ?? [],
+      declaredFeatures: declaredFeatures ?? [],
+    }
+    return planStatus(before, node, observation, platform.clock.now())
+  }
+
+  async #write(known: Node, status: NodeStatus, signal: AbortSignal): Promise<void> {
+    const { client, node } = this.#options
+    const patch = createStrategicMergePatch(jsonOf(known), jsonOf({ ...known, status }), nodes.schema)
+    const at = { name: node.name, subresource: 'status' }
+    this.#node = await client.patch(nodes, at, { type: 'strategic', patch }, { signal, timeoutMs: checkMs })
+  }
+
+  /** Events about nodes carry the name in place of the uid, which is how tools look for them. */
+  #tell(before: NodeStatus, after: NodeStatus): void {
+    const { recorder, node } = this.#options
+    const about = { apiVersion: 'v1', kind: 'Node', metadata: { name: node.name, uid: node.name } } as const
+    for (const event of planEvents(node.name, before, after)) recorder.record(about, event)
+  }
+
+  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options.platform
+    const woken = new AbortController()
+    this.#wake = () => woken.abort()
+    await clock.sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => undefined)
+    this.#wake = undefined
+  }
+}
+
+function backoffMs(failures: number): number {
+  return Math.min(retryMs * 2 ** (failures - 1), retryMaxMs)
+}
+
+function isReady({ conditions = [] }: NodeStatus): boolean {
+  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+}
+
+/** Objects of the API are JSON. */
+function jsonOf(node: Node): Record<string, JsonValue> {
+  return node as unknown as Record<string, JsonValue>
+}

@@ -1,0 +1,72 @@
+/** The heartbeat of a node: a lease that it renews. */
+import { isApiError } from '#/api/errors.ts'
+import type { Lease } from '#/api/generated/coordination/v1.ts'
+import { leases } from '#/api/generated/coordination/v1-resources.ts'
+import type { Node } from '#/api/generated/core/v1.ts'
+import { formatMicroTime } from '#/api/time.ts'
+import type { Client } from '#/client/client.ts'
+import type { Clock } from '#/platform/platform.ts'
+
+const namespace = 'kube-node-lease'
+const durationSeconds = 40
+
+/** A quarter of the duration, which is also how long one renewal may take. */
+export const renewalMs = 10_000
+
+export interface NodeLeaseOptions {
+  readonly client: Client
+  readonly clock: Clock
+  readonly name: string
+}
+
+export class NodeLease {
+  readonly #options: NodeLeaseOptions
+  /** As it was last written; undefined when that is not known. */
+  #lease: Lease | undefined
+
+  constructor(options: NodeLeaseOptions) {
+    this.#options = options
+  }
+
+  /** With the node it goes too, once there is one. */
+  async renew(node: Node | undefined, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#write(node, signal)
+    } catch (error) {
+      this.#lease = undefined
+      // Somebody else wrote it or took it away: what it is now is asked for.
+      if (!isApiError(error, 'Conflict') && !isApiError(error, 'NotFound')) throw error
+      await this.#write(node, signal)
+    }
+  }
+
+  async #write(node: Node | undefined, signal: AbortSignal): Promise<void> {
+    const { client, name } = this.#options
+    const options = { signal, timeoutMs: renewalMs }
+    const known = this.#lease ?? (await client.find(leases, { namespace, name }, options))
+    const wanted = this.#wanted(known, node)
+    this.#lease = await (known === undefined
+      ? client.create(leases, wanted, options)
+      : client.update(leases, wanted, options))
+  }
+
+  #wanted(known: Lease | undefined, node: Node | undefined): Lease {
+    const { name, clock } = this.#options
+    const { uid } = node?.metadata ?? {}
+    const ownerReferences = uid === undefined ? [] : [{ apiVersion: 'v1', kind: 'Node', name, uid }]
+    return {
+      ...known,
+      metadata: {
+        ...known?.metadata,
+        namespace,
+        name,
+        ...(ownerReferences.length > 0 && { ownerReferences }),
+      },
+      spec: {
+        holderIdentity: name,
+        leaseDurationSeconds: durationSeconds,
+        renewTime: formatMicroTime(clock.now()),
+      },
+    }
+  }
+}

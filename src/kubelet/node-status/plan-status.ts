@@ -1,0 +1,167 @@
+/** What a node says of itself. */
+import type { NodeCondition, NodeStatus } from '#/api/generated/core/v1.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { formatTime } from '#/api/time.ts'
+import type { Image, RuntimeHandler, RuntimeVersion } from '#/cri/cri.ts'
+import type { MachineFacts } from '#/platform/linux.ts'
+import type { NodeMachine } from '../node-machine.ts'
+import type { NodeSettings } from '../node-settings.ts'
+import type { ResourceList } from '../resource-amount.ts'
+import type { PressureType } from './pressure.ts'
+
+export interface NodeObservation {
+  readonly machine: NodeMachine
+  readonly facts: MachineFacts
+  readonly kubeletVersion: string
+  /** Undefined when it does not answer. */
+  readonly runtime: RuntimeVersion | undefined
+  readonly handlers: readonly RuntimeHandler[]
+  readonly images: readonly Image[]
+  /** What keeps the node from running pods. */
+  readonly problems: readonly string[]
+  readonly pressures: ReadonlySet<PressureType>
+  readonly volumesInUse: readonly string[]
+  readonly declaredFeatures: readonly string[]
+}
+
+/** What is not the kubelet's stays: capacity that others announce, attached volumes, conditions of other types. */
+export function planStatus(
+  before: NodeStatus,
+  node: NodeSettings,
+  observed: NodeObservation,
+  nowMs: number,
+): NodeStatus {
+  const { machine, handlers, images, volumesInUse, declaredFeatures } = observed
+  const others = foreignCapacity(before.capacity)
+  const { conditions: said = [] } = before
+  const own = conditionsOf(observed).map(condition => timed(condition, said, nowMs))
+  return {
+    ...before,
+    addresses: [
+      ...node.addresses.map(address => ({ type: 'InternalIP', address })),
+      { type: 'Hostname', address: node.name },
+    ],
+    capacity: { ...others, ...machine.capacity },
+    allocatable: { ...others, ...machine.allocatable },
+    conditions: [...said.filter(({ type }) => !own.some(condition => condition.type === type)), ...own],
+    daemonEndpoints: { kubeletEndpoint: { Port: node.kubeletPort } },
+    images: imagesOf(images),
+    nodeInfo: nodeInfoOf(observed),
+    ...(handlers.length > 0 && { runtimeHandlers: handlersOf(handlers) }),
+    ...((volumesInUse.length > 0 || before.volumesInUse) && { volumesInUse: [...volumesInUse].sort() }),
+    ...(declaredFeatures.length > 0 && { declaredFeatures: [...declaredFeatures].sort() }),
+  }
+}
+
+/** Whether anything but the times of heartbeats differs. */
+export function hasChanged(before: NodeStatus, after: NodeStatus): boolean {
+  return !equalJson(withoutHeartbeats(before), withoutHeartbeats(after))
+}
+
+function withoutHeartbeats({ conditions = [], ...rest }: NodeStatus): object {
+  const quiet = conditions.map(condition => ({ ...condition, lastHeartbeatTime: '' }))
+  return { ...rest, conditions: quiet.sort((a, b) => (a.type < b.type ? -1 : 1)) }
+}
+
+type Said = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>
+
+function conditionsOf({ pressures, problems }: NodeObservation): readonly Said[] {
+  const pressed = (type: PressureType, bad: readonly string[], good: readonly string[]): Said => {
+    const isPressed = pressures.has(type)
+    const [reason = '', message = ''] = isPressed ? bad : good
+    return { type, status: isPressed ? 'True' : 'False', reason, message }
+  }
+  return [
+    pressed(
+      'MemoryPressure',
+      ['KubeletHasInsufficientMemory', 'kubelet has insufficient memory available'],
+      ['KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+    ),
+    pressed(
+      'DiskPressure',
+      ['KubeletHasDiskPressure', 'kubelet has disk pressure'],
+      ['KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
+    ),
+    pressed(
+      'PIDPressure',
+      ['KubeletHasInsufficientPID', 'kubelet has insufficient PID available'],
+      ['KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
+    ),
+    readyCondition(problems),
+  ]
+}
+
+function readyCondition(problems: readonly string[]): Said {
+  if (problems.length === 0) {
+    return {
+      type: 'Ready',
+      status: 'True',
+      reason: 'KubeletReady',
+      message: 'kubelet is posting ready status',
+    }
+  }
+  const [only = ''] = problems
+  const message = problems.length === 1 ? only : `[${problems.join(', ')}]`
+  return { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message }
+}
+
+function timed(condition: Said, said: readonly NodeCondition[], nowMs: number): NodeCondition {
+  const before = said.find(({ type }) => type === condition.type)
+  const now = formatTime(nowMs)
+  const since = before?.status === condition.status ? before.lastTransitionTime : undefined
+  return { ...condition, lastHeartbeatTime: now, lastTransitionTime: since ?? now }
+}
+
+/** What others have put there, such as `example.com/gpu`; sizes of huge pages that are gone are not theirs. */
+function foreignCapacity(capacity: ResourceList | undefined): ResourceList {
+  return Object.fromEntries(Object.entries(capacity ?? {}).filter(([name]) => name.includes('/')))
+}
+
+/** Of all images of a node its status names the largest, and some of their names. */
+const imagesMax = 50
+const namesMax = 5
+
+function imagesOf(images: readonly Image[]): NonNullable<NodeStatus['images']> {
+  return images
+    .toSorted((a, b) => b.sizeBytes - a.sizeBytes || (a.id < b.id ? -1 : 1))
+    .slice(0, imagesMax)
+    .map(({ digests, tags, sizeBytes }) => ({ names: [...digests, ...tags].slice(0, namesMax), sizeBytes }))
+}
+
+function handlersOf(handlers: readonly RuntimeHandler[]): NonNullable<NodeStatus['runtimeHandlers']> {
+  return handlers
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name, supportsRecursiveReadOnlyMounts, supportsUserNamespaces }) => ({
+      name,
+      features: {
+        recursiveReadOnlyMounts: supportsRecursiveReadOnlyMounts,
+        userNamespaces: supportsUserNamespaces,
+      },
+    }))
+}
+
+function nodeInfoOf({
+  facts,
+  kubeletVersion,
+  runtime,
+}: NodeObservation): NonNullable<NodeStatus['nodeInfo']> {
+  return {
+    architecture: facts.architecture,
+    bootID: facts.bootId,
+    containerRuntimeVersion:
+      runtime === undefined ? 'Unknown' : `${runtime.name}://${withoutPrefix(runtime.version)}`,
+    kernelVersion: facts.kernelVersion,
+    kubeProxyVersion: '',
+    kubeletVersion,
+    machineID: facts.machineId,
+    operatingSystem: 'linux',
+    osImage: facts.osImage,
+    systemUUID: facts.systemUuid,
+    ...(facts.swapBytes > 0 && { swap: { capacity: facts.swapBytes } }),
+  }
+}
+
+/** Some runtimes call themselves `v1.7.0`. */
+function withoutPrefix(version: string): string {
+  return version.replace(/^v(?=[0-9])/, '')
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nodeSettings } from '../node-settings.ts'
+import { LastingPressures, observedPressures, type PressureType } from './pressure.ts'
+import { memorySupply, pidSupply } from './readings.ts'
+
+const { evictionHard } = nodeSettings({ name: 'n', addresses: [], folder: '/', cgroupRoot: '/' })
+const mebi = 1024 ** 2
+
+test('a node runs short when less is left than must stay free', () => {
+  const cases: readonly (readonly [string, number, number, PressureType | undefined])[] = [
+    ['memory.available', 100 * mebi, 8192 * mebi, undefined],
+    ['memory.available', 100 * mebi - 1, 8192 * mebi, 'MemoryPressure'],
+    ['nodefs.available', 10, 100, undefined],
+    ['nodefs.available', 9.9, 100, 'DiskPressure'],
+    ['nodefs.inodesFree', 5, 100, undefined],
+    ['nodefs.inodesFree', 4, 100, 'DiskPressure'],
+    ['imagefs.available', 15, 100, undefined],
+    ['imagefs.available', 14, 100, 'DiskPressure'],
+    ['imagefs.inodesFree', 4, 100, 'DiskPressure'],
+    // A filesystem that does not count inodes.
+    ['nodefs.inodesFree', 0, 0, undefined],
+    // Nothing is said of them by default.
+    ['pid.available', 0, 100, undefined],
+  ]
+  for (const [signal, available, total, expected] of cases) {
+    const found = observedPressures({ [signal]: { available, total } }, evictionHard)
+    assert.deepEqual(
+      [...found],
+      expected === undefined ? [] : [expected],
+      `${signal} ${available} of ${total}`,
+    )
+  }
+  const thresholds = { 'pid.available': '1k', 'odd.signal': '1', 'memory.available': 'nonsense' }
+  const readings = {
+    'pid.available': { available: 999, total: 32_768 },
+    'memory.available': { available: 0, total: 1 },
+  }
+  assert.deepEqual([...observedPressures(readings, thresholds)], ['PIDPressure'])
+  assert.deepEqual([...observedPressures({}, evictionHard)], [], 'what cannot be read is no pressure')
+})
+
+test('a pressure lasts for five minutes after it was last seen', () => {
+  const lasting = new LastingPressures()
+  const at = (seconds: number, ...observed: PressureType[]): readonly PressureType[] => {
+    return [...lasting.observe(new Set(observed), seconds * 1_000)]
+  }
+  assert.deepEqual(at(0), [])
+  assert.deepEqual(at(10, 'DiskPressure'), ['DiskPressure'])
+  assert.deepEqual(at(100, 'DiskPressure', 'MemoryPressure'), ['DiskPressure', 'MemoryPressure'])
+  assert.deepEqual(at(350, 'MemoryPressure'), ['DiskPressure', 'MemoryPressure'])
+  assert.deepEqual(at(400), ['MemoryPressure'])
+  assert.deepEqual(at(650), [])
+})
+
+test('memory that files only borrow is available', () => {
+  const meminfo = `MemTotal:       1000 kB
+MemFree:         100 kB
+MemAvailable:    700 kB
+Inactive:        500 kB
+Inactive(file):  300 kB
+`
+  assert.deepEqual(memorySupply(meminfo), { available: 400 * 1024, total: 1000 * 1024 })
+  assert.equal(memorySupply(''), undefined)
+})
+
+test('process numbers are counted with threads', () => {
+  assert.deepEqual(pidSupply('0.10 0.20 0.30 2/345 6789\n', '32768\n'), { available: 32_423, total: 32_768 })
+  assert.equal(pidSupply('', '32768'), undefined)
+  assert.equal(pidSupply('0.10 0.20 0.30 2/345 6789', ''), undefined)
+})

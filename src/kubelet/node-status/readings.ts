@@ -1,0 +1,81 @@
+/** Reads what is left of memory, disks and process numbers. */
+import type { ContainerRuntime } from '#/cri/cri.ts'
+import type { LinuxFiles } from '#/platform/linux.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { NodeSettings } from '../node-settings.ts'
+import type { Readings, Supply } from './pressure.ts'
+
+export interface ReadingsOptions {
+  readonly platform: Platform
+  readonly linux: { readonly files: Pick<LinuxFiles, 'space'> }
+  readonly runtime: Pick<ContainerRuntime, 'imageFilesystem'>
+  readonly node: NodeSettings
+}
+
+/** What cannot be read is left out: a node that cannot tell is not short of anything. */
+export async function takeReadings(options: ReadingsOptions, signal: AbortSignal): Promise<Readings> {
+  const { node, runtime } = options
+  const [memory, pids, nodefs, imagefs] = await Promise.all([
+    unlessFailed(readMemory(options)),
+    unlessFailed(readPids(options)),
+    unlessFailed(readDisk(options, node.folder)),
+    unlessFailed(runtime.imageFilesystem({ signal }).then(({ folder }) => readDisk(options, folder))),
+  ])
+  return {
+    'memory.available': memory,
+    'pid.available': pids,
+    'nodefs.available': nodefs?.bytes,
+    'nodefs.inodesFree': nodefs?.inodes,
+    'imagefs.available': imagefs?.bytes,
+    'imagefs.inodesFree': imagefs?.inodes,
+  }
+}
+
+/** What processes use and cannot be taken from them: all but what is free or only kept of files. */
+export function memorySupply(meminfo: string): Supply | undefined {
+  const total = kibibytes(meminfo, 'MemTotal')
+  const free = kibibytes(meminfo, 'MemFree')
+  if (total === undefined || free === undefined) return undefined
+  const inactive = kibibytes(meminfo, 'Inactive\\(file\\)') ?? 0
+  return { available: Math.min(free + inactive, total) * 1024, total: total * 1024 }
+}
+
+/** `loadavg` has the number of threads, `0.1 0.2 0.3 2/345 6789`. */
+export function pidSupply(loadavg: string, pidMax: string): Supply | undefined {
+  const [, threads] = /^\S+ \S+ \S+ [0-9]+\/([0-9]+)/.exec(loadavg) ?? []
+  const total = Number(pidMax)
+  if (threads === undefined || !Number.isSafeInteger(total) || total <= 0) return undefined
+  return { available: total - Number(threads), total }
+}
+
+async function readMemory({ platform }: ReadingsOptions): Promise<Supply | undefined> {
+  return memorySupply(await read(platform, '/proc/meminfo'))
+}
+
+async function readPids({ platform }: ReadingsOptions): Promise<Supply | undefined> {
+  return pidSupply(await read(platform, '/proc/loadavg'), await read(platform, '/proc/sys/kernel/pid_max'))
+}
+
+async function readDisk(
+  { linux }: ReadingsOptions,
+  folder: string,
+): Promise<{ readonly bytes: Supply; readonly inodes: Supply }> {
+  const { totalBytes, availableBytes, totalInodes, freeInodes } = await linux.files.space(folder)
+  return {
+    bytes: { available: availableBytes, total: totalBytes },
+    inodes: { available: freeInodes, total: totalInodes },
+  }
+}
+
+async function unlessFailed<T>(promise: Promise<T>): Promise<T | undefined> {
+  return promise.catch(() => undefined)
+}
+
+async function read({ files }: Platform, path: string): Promise<string> {
+  return new TextDecoder().decode(await files.read(path))
+}
+
+function kibibytes(meminfo: string, name: string): number | undefined {
+  const [, amount] = new RegExp(`^${name}:\\s+([0-9]+) kB$`, 'm').exec(meminfo) ?? []
+  return amount === undefined ? undefined : Number(amount)
+}

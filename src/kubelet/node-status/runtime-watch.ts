@@ -1,0 +1,64 @@
+/** What is known of the container runtime, also while it does not answer. */
+import type {
+  ContainerRuntime,
+  RuntimeCondition,
+  RuntimeHandler,
+  RuntimeStatus,
+  RuntimeVersion,
+} from '#/cri/cri.ts'
+import type { Clock } from '#/platform/platform.ts'
+
+/** For so long a runtime that does not answer is taken for what it last was. */
+const downMs = 30_000
+
+type AskedRuntime = Pick<ContainerRuntime, 'status' | 'version'>
+
+export class RuntimeWatch {
+  readonly #runtime: AskedRuntime
+  readonly #clock: Clock
+  #status: RuntimeStatus | undefined
+  #version: RuntimeVersion | undefined
+  #answeredMs = -Infinity
+
+  constructor(runtime: AskedRuntime, clock: Clock) {
+    this.#runtime = runtime
+    this.#clock = clock
+  }
+
+  get version(): RuntimeVersion | undefined {
+    return this.#version
+  }
+
+  get handlers(): readonly RuntimeHandler[] {
+    return this.#status?.handlers ?? []
+  }
+
+  async ask(signal: AbortSignal): Promise<void> {
+    try {
+      const status = await this.#runtime.status(signal)
+      this.#version = await this.#runtime.version(signal)
+      this.#status = status
+      this.#answeredMs = this.#clock.monotonicMs()
+    } catch (error) {
+      if (signal.aborted) throw error
+    }
+  }
+
+  /** Why it cannot run pods now; empty when it can. */
+  problems(): readonly string[] {
+    if (this.#status === undefined) return ['container runtime status check may not have completed yet']
+    const { runtime, network } = this.#status
+    const isDown = this.#clock.monotonicMs() - this.#answeredMs >= downMs
+    return [
+      ...(isDown ? ['container runtime is down'] : []),
+      ...(runtime.isReady ? [] : [`container runtime not ready: ${conditionText('RuntimeReady', runtime)}`]),
+      ...(network.isReady
+        ? []
+        : [`container runtime network not ready: ${conditionText('NetworkReady', network)}`]),
+    ]
+  }
+}
+
+function conditionText(type: string, { isReady, reason, message }: RuntimeCondition): string {
+  return `${type}=${isReady} reason:${reason} message:${message}`
+}

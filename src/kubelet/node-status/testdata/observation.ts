@@ -1,0 +1,13 @@
+/** What is known of a machine, for tests. */
+import type { NodeMachine } from '../../node-machine.ts'
+import { machineFacts } from '../../testdata/machine-facts.ts'
+
+export const machine: NodeMachine = {
+  memoryBytes: machineFacts.memoryBytes,
+  cgroupVersion: 2,
+  canLimitSwap: true,
+  hugePageSizes: [],
+  maskedPaths: [],
+  capacity: { 'cpu': '4', 'memory': '8Gi', 'ephemeral-storage': '100Gi', 'pods': '110' },
+  allocatable: { 'cpu': '4', 'memory': '8092Mi', 'ephemeral-storage': '90Gi', 'pods': '110' },
+}

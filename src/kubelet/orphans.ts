@@ -1,0 +1,118 @@
+/**
+ * What pods have left on the node that nobody knows any more: containers and sandboxes, volumes, control groups, logs.
+ * It comes from pods that were deleted while the kubelet was away, and from work that was cut off. Pods that have a
+ * worker are none of its business, and neither is what is not labelled as Kubernetes'.
+ */
+import { join } from 'node:path'
+import type { ContainerRuntime } from '#/cri/cri.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { NodeSettings } from './node-settings.ts'
+import { planOrphans, type Orphan } from './orphans/plan-orphans.ts'
+
+export interface OrphansOptions {
+  readonly platform: Platform
+  readonly runtime: ContainerRuntime
+  readonly node: NodeSettings
+  readonly volumes: {
+    known(): Promise<readonly string[]>
+    release(uid: string, signal: AbortSignal): Promise<void>
+  }
+  readonly cgroups: { list(): Promise<readonly string[]>; remove(uid: string): Promise<void> }
+  /** Uids of pods that the node is to run, or still has work with. */
+  readonly known: () => ReadonlySet<string>
+}
+
+/** Nothing should be left over while the kubelet runs; it is looked for anyway, seldom. */
+const sweepMs = 300_000
+/** After something could not be removed. */
+const retryMs = 10_000
+const graceSeconds = 2
+
+export class Orphans {
+  readonly #options: OrphansOptions
+  #isWoken = false
+  #wake: (() => void) | undefined
+
+  constructor(options: OrphansOptions) {
+    this.#options = options
+  }
+
+  /** Something may be left over. */
+  wake(): void {
+    this.#isWoken = true
+    this.#wake?.()
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { log } = this.#options.platform
+    while (!signal.aborted) {
+      this.#isWoken = false
+      let waitMs = sweepMs
+      try {
+        if (!(await this.sweep(signal))) waitMs = retryMs
+      } catch (error) {
+        waitMs = retryMs
+        if (!signal.aborted) log.warn('what pods have left could not be looked for', { error })
+      }
+      if (!this.#isWoken) await this.#sleep(waitMs, signal)
+    }
+  }
+
+  /** Says whether all could be removed. */
+  async sweep(signal: AbortSignal): Promise<boolean> {
+    const { platform, runtime, node, volumes, cgroups } = this.#options
+    const [sandboxes, containers, volumeUids, cgroupUids, logFolders] = await Promise.all([
+      runtime.listSandboxes({}, { signal }),
+      runtime.listContainers({}, { signal }),
+      volumes.known(),
+      cgroups.list(),
+      platform.files.list(node.logsFolder).catch(() => []),
+    ])
+    // What is known is asked last: a pod that came meanwhile is known, and what is made for it was not seen.
+    const known = this.#options.known()
+    const orphans = planOrphans({ known, sandboxes, containers, volumeUids, cgroupUids, logFolders })
+    const removed = await Promise.all(orphans.map(orphan => this.#tryRemove(orphan, signal)))
+    return removed.every(Boolean)
+  }
+
+  async #tryRemove(orphan: Orphan, signal: AbortSignal): Promise<boolean> {
+    const { log } = this.#options.platform
+    try {
+      await this.#remove(orphan, signal)
+      log.info('what a pod has left was removed', { ...orphan })
+      return true
+    } catch (error) {
+      if (!signal.aborted) log.warn('what a pod has left could not be removed', { ...orphan, error })
+      return false
+    }
+  }
+
+  async #remove(
+    { uid, sandboxes, running, containers, logFolders }: Orphan,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { platform, runtime, node, volumes, cgroups } = this.#options
+    await Promise.all(running.map(id => runtime.stopContainer(id, graceSeconds, { signal })))
+    for (const id of containers) await runtime.removeContainer(id, { signal })
+    for (const id of sandboxes) {
+      await runtime.stopSandbox(id, { signal })
+      await runtime.removeSandbox(id, { signal })
+    }
+    await volumes.release(uid, signal)
+    await cgroups.remove(uid)
+    for (const name of logFolders) await platform.files.remove(join(node.logsFolder, name))
+  }
+
+  async #sleep(waitMs: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options.platform
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = clock.setTimer(waitMs, resolve)
+    const abort = (): void => resolve()
+    this.#wake = resolve
+    signal.addEventListener('abort', abort, { once: true })
+    await promise
+    signal.removeEventListener('abort', abort)
+    timer.cancel()
+    this.#wake = undefined
+  }
+}

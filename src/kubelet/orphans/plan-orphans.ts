@@ -1,0 +1,55 @@
+import type { ContainerSummary, SandboxSummary } from '#/cri/cri.ts'
+import { podOfLabels } from '../container-labels.ts'
+
+export interface Leftovers {
+  readonly known: ReadonlySet<string>
+  readonly sandboxes: readonly Pick<SandboxSummary, 'id' | 'labels'>[]
+  readonly containers: readonly Pick<ContainerSummary, 'id' | 'labels' | 'state' | 'sandboxId'>[]
+  readonly volumeUids: readonly string[]
+  readonly cgroupUids: readonly string[]
+  /** `namespace_name_uid`. */
+  readonly logFolders: readonly string[]
+}
+
+/** All that one pod has left. */
+export interface Orphan {
+  readonly uid: string
+  readonly sandboxes: readonly string[]
+  /** Containers that run, to be stopped first. */
+  readonly running: readonly string[]
+  /** Those that go with no sandbox. */
+  readonly containers: readonly string[]
+  readonly logFolders: readonly string[]
+}
+
+export function planOrphans(leftovers: Leftovers): readonly Orphan[] {
+  const { known, volumeUids, cgroupUids } = leftovers
+  const sandboxes = leftovers.sandboxes.map(each => ({ ...each, uid: podOfLabels(each.labels)?.uid }))
+  const containers = leftovers.containers.map(each => ({ ...each, uid: podOfLabels(each.labels)?.uid }))
+  const logs = leftovers.logFolders.map(name => ({ name, uid: uidOfLogFolder(name) }))
+  const uids = new Set(
+    [...sandboxes, ...containers, ...logs, ...[...volumeUids, ...cgroupUids].map(uid => ({ uid }))]
+      .map(({ uid }) => uid)
+      .filter(uid => uid !== undefined && !known.has(uid)),
+  )
+  return [...uids]
+    .filter(uid => uid !== undefined)
+    .sort()
+    .map(uid => {
+      const own = sandboxes.filter(each => each.uid === uid).map(({ id }) => id)
+      const ofPod = containers.filter(each => each.uid === uid)
+      return {
+        uid,
+        sandboxes: own,
+        running: ofPod.filter(({ state }) => state !== 'exited' && state !== 'created').map(({ id }) => id),
+        containers: ofPod.filter(({ sandboxId }) => !own.includes(sandboxId)).map(({ id }) => id),
+        logFolders: logs.filter(each => each.uid === uid).map(({ name }) => name),
+      }
+    })
+}
+
+/** Neither a namespace nor a name has an underscore. */
+function uidOfLogFolder(name: string): string | undefined {
+  const [, uid] = /^[^_]+_[^_]+_([^_/]+)$/.exec(name) ?? []
+  return uid
+}

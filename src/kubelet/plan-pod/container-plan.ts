@@ -1,0 +1,114 @@
+import type { Container } from '#/api/generated/core/v1.ts'
+import { formatDurationMs } from '#/api/duration.ts'
+import { latestInSandbox, latestOf, type ObservedContainer } from '../observed-pod.ts'
+import type { PodAction, PodPlan, PodWorld, Waiting } from '../plan-pod.ts'
+import { describePod } from '../pod-containers.ts'
+import { planRestart } from '../restart-backoff.ts'
+import { killContainer, type KillReason } from './kill-containers.ts'
+
+/** A plan as it is made: what to do with each container, and until when those wait that may not run yet. */
+export class ContainerPlan {
+  readonly #world: PodWorld
+  readonly #sandboxId: string
+  readonly #actions: PodAction[] = []
+  readonly #waiting = new Map<string, Waiting>()
+  #againAtMs = Infinity
+  /** One that never ran in this sandbox is being started: those after it wait for that, as people rely on. */
+  #isStarting = false
+
+  constructor(world: PodWorld, sandboxId: string) {
+    this.#world = world
+    this.#sandboxId = sandboxId
+  }
+
+  add(...actions: readonly PodAction[]): void {
+    this.#actions.push(...actions)
+  }
+
+  kill(target: ObservedContainer, reason: KillReason): void {
+    this.add(killContainer(this.#world.pod, target, reason))
+  }
+
+  /** One that runs already is not done with its start: those after it wait. */
+  holdOthers(): void {
+    this.#isStarting = true
+  }
+
+  /** Now, or when the time has come. */
+  start(container: Container): void {
+    const { name } = container
+    const { observed, starting, retryAtMs, nowMs, areVolumesReady } = this.#world
+    const isFirst = latestInSandbox(observed, name) === undefined
+    if (starting.has(name)) {
+      this.#isStarting = true
+      return
+    }
+    const latest = latestOf(observed, name)
+    if (latest?.state === 'created') {
+      this.add({ type: 'remove-container', id: latest.id, name, attempt: latest.attempt })
+      return
+    }
+    if (!areVolumesReady || this.#mustWait(container, latest)) return
+    const retry = retryAtMs.get(name) ?? 0
+    if (retry > nowMs) {
+      this.#lookAgainAt(retry)
+      return
+    }
+    if (isFirst && this.#isStarting) return
+    this.#isStarting ||= isFirst
+    const failed = this.#failedBefore(latest)
+    const restart = failed && planRestart(this.#world.restarts.get(name), failed, nowMs).next
+    this.add({
+      type: 'start-container',
+      name,
+      sandboxId: this.#sandboxId,
+      attempt: this.#attemptOf(container, latest),
+      ...(restart && { restart }),
+    })
+  }
+
+  result(): PodPlan {
+    const againAtMs = this.#againAtMs
+    return {
+      actions: this.#actions,
+      waiting: this.#waiting,
+      stage: 'running',
+      ...(againAtMs < Infinity && { againAtMs }),
+    }
+  }
+
+  #mustWait(container: Container, latest: ObservedContainer | undefined): boolean {
+    const failed = this.#failedBefore(latest)
+    if (failed === undefined) return false
+    const { pod, restarts, nowMs } = this.#world
+    const { notBeforeMs, delayMs } = planRestart(restarts.get(container.name), failed, nowMs)
+    if (notBeforeMs <= nowMs) return false
+    const message =
+      `back-off ${formatDurationMs(delayMs)} restarting failed ` +
+      `container=${container.name} pod=${describePod(pod)}`
+    this.#waiting.set(container.name, { reason: 'CrashLoopBackOff', message })
+    this.#lookAgainAt(notBeforeMs)
+    return true
+  }
+
+  /** One that the kubelet has ended itself to start it again need not wait for its own end, but for the one before. */
+  #failedBefore(latest: ObservedContainer | undefined): ObservedContainer | undefined {
+    const { observed, restarting } = this.#world
+    if (latest === undefined || !restarting.has(latest.id)) return latest
+    return observed.containers.find(({ name, id, state }) => {
+      return name === latest.name && id !== latest.id && state === 'exited'
+    })
+  }
+
+  #lookAgainAt(ms: number): void {
+    this.#againAtMs = Math.min(this.#againAtMs, ms)
+  }
+
+  /** When the runtime has forgotten, the status remembers how many there were. */
+  #attemptOf({ name }: Container, latest: ObservedContainer | undefined): number {
+    if (latest !== undefined) return latest.attempt + 1
+    const { initContainerStatuses = [], containerStatuses = [] } = this.#world.status
+    const said = [...initContainerStatuses, ...containerStatuses].find(status => status.name === name)
+    return said === undefined ? 0 : said.restartCount + (said.containerID ? 1 : 0)
+  }
+}

@@ -1,0 +1,100 @@
+import type { Container } from '#/api/generated/core/v1.ts'
+import { containerHash } from '../container-labels.ts'
+import { latestInSandbox, type ObservedContainer } from '../observed-pod.ts'
+import type { PodWorld } from '../plan-pod.ts'
+import { isSidecar, restartsOnFailure, shouldRestart } from '../pod-containers.ts'
+import type { ContainerPlan } from './container-plan.ts'
+
+export type InitProgress = 'under-way' | 'initialized' | 'failed'
+
+/**
+ * Init containers run one after the other; sidecars among them stay. Those that have ended may be gone from the
+ * runtime, so only the last one that is there counts: all before it have done their work.
+ */
+export function planInit(world: PodWorld, plan: ContainerPlan): InitProgress {
+  const { pod, observed } = world
+  const { initContainers = [], containers = [] } = pod.spec ?? {}
+  const hasBegun = containers.some(({ name }) => latestInSandbox(observed, name) !== undefined)
+  const reached = hasBegun
+    ? initContainers.length
+    : initContainers.findLastIndex(({ name }) => {
+        return latestInSandbox(observed, name) !== undefined || world.starting.has(name)
+      })
+  for (const container of initContainers.slice(0, Math.max(reached, 0))) {
+    if (isSidecar(container)) keepSidecar(world, plan, container)
+  }
+  const current = initContainers[Math.max(reached, 0)]
+  if (hasBegun || current === undefined) return 'initialized'
+  const latest = latestInSandbox(observed, current.name)
+  const progress =
+    latest === undefined ? beginFirst(plan, current) : planCurrent(world, plan, { current, latest })
+  if (progress !== 'initialized') return progress
+  const next = initContainers[reached + 1]
+  if (next === undefined) return 'initialized'
+  plan.start(next)
+  return 'under-way'
+}
+
+function beginFirst(plan: ContainerPlan, container: Container): InitProgress {
+  plan.start(container)
+  return 'under-way'
+}
+
+function planCurrent(
+  world: PodWorld,
+  plan: ContainerPlan,
+  { current, latest }: { readonly current: Container; readonly latest: ObservedContainer },
+): InitProgress {
+  if (isSidecar(current)) {
+    keepSidecar(world, plan, current)
+    return isStarted(world, current, latest) ? 'initialized' : 'under-way'
+  }
+  switch (latest.state) {
+    case 'running':
+      killCondemned(world, plan, latest)
+      return 'under-way'
+    case 'exited':
+      if (latest.exitCode === 0) return 'initialized'
+      if (!shouldRestart(world.pod, current, latest.exitCode)) return 'failed'
+      break
+    case 'unknown':
+      if (!restartsOnFailure(world.pod, current)) return 'failed'
+      plan.kill(latest, { message: 'Init container is in "unknown" state, try killing it before restart' })
+      return 'under-way'
+    case 'created':
+      break
+  }
+  plan.start(current)
+  return 'under-way'
+}
+
+/** Whether what comes after a sidecar may begin. */
+function isStarted(
+  world: PodWorld,
+  { name, startupProbe }: Container,
+  { id, state }: ObservedContainer,
+): boolean {
+  if (state !== 'running' || world.starting.has(name)) return false
+  return startupProbe === undefined || world.probes(id).startup === 'success'
+}
+
+function keepSidecar(world: PodWorld, plan: ContainerPlan, container: Container): void {
+  const { name } = container
+  const latest = latestInSandbox(world.observed, name)
+  if (latest?.state === 'unknown') {
+    plan.kill(latest, { message: 'Init container is in "unknown" state, try killing it before restart' })
+  } else if (latest?.state !== 'running') plan.start(container)
+  else if (world.condemned.has(latest.id)) killCondemned(world, plan, latest)
+  else if (latest.hash !== containerHash(container)) {
+    plan.kill(latest, { message: `Init container ${name} definition changed` })
+  } else if (world.probes(latest.id).startup === 'failure') {
+    plan.kill(latest, { message: `Init container ${name} failed startup probe`, cause: 'startup' })
+  } else if (world.probes(latest.id).liveness === 'failure') {
+    plan.kill(latest, { message: `Init container ${name} failed liveness probe`, cause: 'liveness' })
+  }
+}
+
+function killCondemned(world: PodWorld, plan: ContainerPlan, latest: ObservedContainer): void {
+  const message = world.condemned.get(latest.id)
+  if (message !== undefined) plan.kill(latest, { message })
+}

@@ -1,0 +1,27 @@
+import { isAlive } from './plan-ending.ts'
+import type { PodAction, PodWorld } from '../plan-pod.ts'
+
+/** Of each name: the newest container and the one before it, for its log and its end. */
+const keptContainers = 2
+
+/** Dead containers that nobody will ask for, and old sandboxes with nothing in them. */
+export function planPrune({ pod, observed, starting }: PodWorld): readonly PodAction[] {
+  const { sandboxes, containers } = observed
+  const initNames = new Set(pod.spec?.initContainers?.map(({ name }) => name))
+  const newest = sandboxes[0]?.id
+  const counts = new Map<string, number>()
+  const stale = containers.filter(container => {
+    const { name, sandboxId } = container
+    const count = (counts.get(name) ?? 0) + 1
+    counts.set(name, count)
+    if (isAlive(container) || starting.has(name)) return false
+    return count > keptContainers || (initNames.has(name) && sandboxId !== newest)
+  })
+  const empty = sandboxes.slice(1).filter(({ id, isReady }) => {
+    return !isReady && !containers.some(container => container.sandboxId === id && !stale.includes(container))
+  })
+  return [
+    ...stale.map(({ id, name, attempt }) => ({ type: 'remove-container' as const, id, name, attempt })),
+    ...empty.map(({ id }) => ({ type: 'remove-sandbox' as const, id })),
+  ]
+}

@@ -1,0 +1,71 @@
+import type { Container } from '#/api/generated/core/v1.ts'
+import { containerHash } from '../container-labels.ts'
+import { latestOf, type ObservedContainer } from '../observed-pod.ts'
+import type { PodWorld } from '../plan-pod.ts'
+import { restartsOnFailure, shouldRestart } from '../pod-containers.ts'
+import type { ContainerPlan } from './container-plan.ts'
+import type { KillCause } from './kill-containers.ts'
+
+/** The pod is done when no container runs and none is to run again. */
+export function planRegular(world: PodWorld, plan: ContainerPlan): 'going-on' | 'done' {
+  const { pod, observed } = world
+  let goesOn = false
+  for (const container of pod.spec?.containers ?? []) {
+    const latest = latestOf(observed, container.name)
+    if (latest?.state === 'running') {
+      if (world.starting.has(container.name)) plan.holdOthers()
+      goesOn = keepContainer(world, plan, { container, latest }) || goesOn
+    } else if (latest?.state === 'exited' && !runsAgain(world, container, latest)) {
+      continue
+    } else if (latest?.state === 'unknown') {
+      goesOn = true
+      plan.kill(latest, { message: 'Container is in "unknown" state, try killing it before restart' })
+    } else {
+      goesOn = true
+      plan.start(container)
+    }
+  }
+  return goesOn ? 'going-on' : 'done'
+}
+
+/** Says whether it runs, or will again. */
+function keepContainer(
+  world: PodWorld,
+  plan: ContainerPlan,
+  { container, latest }: { readonly container: Container; readonly latest: ObservedContainer },
+): boolean {
+  const verdict = world.condemned.get(latest.id)
+  if (verdict !== undefined) plan.kill(latest, { message: verdict })
+  const fault = verdict === undefined ? faultOf(world, container, latest) : undefined
+  if (fault === undefined) return true
+  const { message, cause } = fault
+  // What is asked for has changed: that it may not run twice was said of something else.
+  const isRestarted = cause === undefined || restartsOnFailure(world.pod, container)
+  const reason = { message: isRestarted ? `${message}, will be restarted` : message, isRestarted }
+  plan.kill(latest, cause === undefined ? reason : { ...reason, cause })
+  return true
+}
+
+function faultOf(
+  world: PodWorld,
+  container: Container,
+  { id, hash }: ObservedContainer,
+): { readonly message: string; readonly cause?: KillCause } | undefined {
+  const { name } = container
+  if (hash !== containerHash(container)) return { message: `Container ${name} definition changed` }
+  const { liveness, startup } = world.probes(id)
+  if (liveness === 'failure') {
+    return { message: `Container ${name} failed liveness probe`, cause: 'liveness' }
+  }
+  return startup === 'failure'
+    ? { message: `Container ${name} failed startup probe`, cause: 'startup' }
+    : undefined
+}
+
+function runsAgain(
+  { pod, restarting }: PodWorld,
+  container: Container,
+  { id, exitCode }: ObservedContainer,
+): boolean {
+  return restarting.has(id) || shouldRestart(pod, container, exitCode)
+}

@@ -1,0 +1,127 @@
+/**
+ * Where a pod asks for names: the cluster's DNS, what the node itself uses, or what the pod says.
+ * https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
+ */
+import type { Pod, PodDNSConfig, PodDNSConfigOption } from '#/api/generated/core/v1.ts'
+import { parseIp } from '#/api/ip.ts'
+import { quote } from '#/api/quote.ts'
+import type { DnsConfig } from '#/cri/cri.ts'
+import type { NodeSettings } from './node-settings.ts'
+import { parseResolvConf } from './pod-dns/resolv-conf.ts'
+import { podText } from './pod-text.ts'
+
+/** What resolvers take at most. */
+const serversMax = 3
+const searchesMax = 32
+const searchLineMax = 2048
+/** Some resolvers abort when a search path is longer than a name can be. */
+const searchMax = 253
+
+export interface PodWarning {
+  readonly reason: 'DNSConfigForming' | 'MissingClusterDNS'
+  readonly message: string
+}
+
+export interface PodDns {
+  readonly config: DnsConfig
+  /** What people should know, as events of the pod. */
+  readonly warnings: readonly PodWarning[]
+}
+
+type Settings = Pick<NodeSettings, 'clusterDns' | 'clusterDomain' | 'hostResolvConf' | 'addresses'>
+
+/** `hostResolvConf` is what is in the file that the settings name. */
+export function podDns(pod: Pod, node: Settings, hostResolvConf: string): PodDns {
+  const warnings: PodWarning[] = []
+  const type = dnsTypeOf(pod)
+  if (type === 'cluster' && node.clusterDns.length === 0) warnings.push(missingClusterDns(pod))
+  const base = baseConfig(pod, type, node, parseResolvConf(hostResolvConf))
+  const { servers, searches, options } = pod.spec?.dnsConfig ? added(base, pod.spec.dnsConfig) : base
+  const config = {
+    servers: limitServers(servers, warnings),
+    searches: limitSearches(searches, warnings),
+    options,
+  }
+  return { config, warnings }
+}
+
+type DnsType = 'none' | 'cluster' | 'host'
+
+function dnsTypeOf(pod: Pod): DnsType {
+  const { dnsPolicy = 'ClusterFirst', hostNetwork = false } = pod.spec ?? {}
+  switch (dnsPolicy) {
+    case 'None':
+      return 'none'
+    case 'Default':
+      return 'host'
+    case 'ClusterFirst':
+      return hostNetwork ? 'host' : 'cluster'
+    default:
+      return 'cluster'
+  }
+}
+
+function baseConfig(pod: Pod, type: DnsType, node: Settings, host: DnsConfig): DnsConfig {
+  if (type === 'none') return { servers: [], searches: [], options: [] }
+  if (type === 'cluster' && node.clusterDns.length > 0) {
+    const { clusterDns: servers, clusterDomain: domain } = node
+    const own =
+      domain === '' ? [] : [`${pod.metadata?.namespace ?? ''}.svc.${domain}`, `svc.${domain}`, domain]
+    return { servers, searches: unique([...own, ...host.searches]), options: ['ndots:5'] }
+  }
+  if (node.hostResolvConf !== '') return host
+  // Nobody is asked: who finds no server in the file would ask the node itself.
+  const servers = node.addresses.map(address => (parseIp(address)?.family === 6 ? '::1' : '127.0.0.1'))
+  return { servers: servers.length > 0 ? servers : ['127.0.0.1'], searches: ['.'], options: [] }
+}
+
+function added(base: DnsConfig, { nameservers = [], searches = [], options = [] }: PodDNSConfig): DnsConfig {
+  return {
+    servers: unique([...base.servers, ...nameservers]),
+    searches: unique([...base.searches, ...searches]),
+    options: mergeOptions(base.options, options),
+  }
+}
+
+function mergeOptions(base: readonly string[], more: readonly PodDNSConfigOption[]): readonly string[] {
+  const options = new Map<string, string>()
+  for (const option of base) {
+    const colon = option.indexOf(':')
+    if (colon === -1) options.set(option, '')
+    else options.set(option.slice(0, colon), option.slice(colon + 1))
+  }
+  for (const { name = '', value = '' } of more) options.set(name, value)
+  return [...options].map(([name, value]) => (value === '' ? name : `${name}:${value}`))
+}
+
+function limitServers(servers: readonly string[], warnings: PodWarning[]): readonly string[] {
+  if (servers.length <= serversMax) return servers
+  const kept = servers.slice(0, serversMax)
+  const message =
+    'Nameserver limits were exceeded, some nameservers have been omitted, ' +
+    `the applied nameserver line is: ${kept.join(' ')}`
+  warnings.push({ reason: 'DNSConfigForming', message })
+  return kept
+}
+
+function limitSearches(searches: readonly string[], warnings: PodWarning[]): readonly string[] {
+  const kept = searches.slice(0, searchesMax).filter(search => search.length <= searchMax)
+  while (kept.join(' ').length > searchLineMax) kept.pop()
+  if (kept.length === searches.length) return searches
+  const message =
+    'Search Line limits were exceeded, some search paths have been omitted, ' +
+    `the applied search line is: ${kept.join(' ')}`
+  warnings.push({ reason: 'DNSConfigForming', message })
+  return kept
+}
+
+function missingClusterDns(pod: Pod): PodWarning {
+  const message =
+    `pod: ${quote(podText(pod))}. kubelet does not have ClusterDNS IP configured and cannot create Pod using ` +
+    '"ClusterFirst" policy. Falling back to "Default" policy.'
+  return { reason: 'MissingClusterDNS', message }
+}
+
+function unique(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)]
+}

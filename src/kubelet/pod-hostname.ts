@@ -1,0 +1,53 @@
+/** What a pod calls itself: the name that its processes see and that stands in its /etc/hosts. */
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
+import { quote } from '#/api/quote.ts'
+
+export interface PodHostname {
+  readonly hostname: string
+  /** `subdomain.namespace.svc.cluster.local`, empty for a pod without a subdomain. */
+  readonly domain: string
+}
+
+/** What the kernel takes is 64 bytes, one of them the end. */
+const hostnameMax = 63
+const qualifiedMax = 64
+
+/** Throws an Error with Kubernetes' message when the spec says what is no name. */
+export function podHostname(pod: Pod, clusterDomain: string): PodHostname {
+  const { name = '', namespace = '' } = pod.metadata ?? {}
+  const { hostname = '', subdomain = '', hostnameOverride } = pod.spec ?? {}
+  if (hostnameOverride !== undefined) {
+    refuse('pod HostnameOverride', hostnameOverride, 'DNS subdomain', checkDns1123Subdomain(hostnameOverride))
+    return { hostname: shortened(name, hostnameOverride), domain: '' }
+  }
+  if (hostname !== '') refuse('pod Hostname', hostname, 'DNS label', checkDns1123Label(hostname))
+  if (subdomain !== '') refuse('pod Subdomain', subdomain, 'DNS label', checkDns1123Label(subdomain))
+  return {
+    hostname: shortened(name, hostname === '' ? name : hostname),
+    domain: subdomain === '' ? '' : `${subdomain}.${namespace}.svc.${clusterDomain}`,
+  }
+}
+
+/** The name as the kernel has it: with the domain when the pod asks for that. */
+export function kernelHostname(pod: Pod, { hostname, domain }: PodHostname): string {
+  if (domain === '' || !pod.spec?.setHostnameAsFQDN) return hostname
+  const qualified = `${hostname}.${domain}`
+  if (qualified.length <= qualifiedMax) return qualified
+  throw new Error(
+    `failed to construct FQDN from pod hostname and cluster domain, FQDN ${qualified} is too long ` +
+      `(${qualifiedMax} characters is the max, ${qualified.length} characters requested)`,
+  )
+}
+
+function refuse(what: string, value: string, kind: string, errors: readonly string[]): void {
+  if (errors.length > 0)
+    throw new Error(`${what} ${quote(value)} is not a valid ${kind}: ${errors.join(';')}`)
+}
+
+function shortened(podName: string, hostname: string): string {
+  if (hostname.length <= hostnameMax) return hostname
+  const cut = hostname.slice(0, hostnameMax).replace(/[-.]+$/, '')
+  if (cut === '') throw new Error(`hostname for pod ${quote(podName)} was invalid: ${quote(hostname)}`)
+  return cut
+}

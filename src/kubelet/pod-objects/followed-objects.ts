@@ -1,0 +1,116 @@
+/** Objects of one kind that pods use: a watch for each, which ends when the last pod is gone. */
+import { formatKey, type KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { Client } from '#/client/client.ts'
+import { Informer } from '#/client/informer.ts'
+import type { Platform } from '#/platform/platform.ts'
+
+export interface FollowedObjectsOptions<T extends KubernetesObject> {
+  readonly platform: Platform
+  readonly client: Client
+  readonly resource: Resource<T>
+  readonly onChange: (podUids: readonly string[]) => void
+}
+
+type Followable = KubernetesObject & { readonly immutable?: boolean }
+
+interface Followed<T extends Followable> {
+  readonly key: string
+  readonly informer: Informer<T>
+  readonly users: Set<string>
+  readonly stopping: AbortController
+  /** The version that was given out while the watch had not begun: to hear of it again is no change. */
+  given: string | undefined
+}
+
+export class FollowedObjects<T extends Followable> {
+  readonly #options: FollowedObjectsOptions<T>
+  readonly #followed = new Map<string, Followed<T>>()
+  readonly #keysOfPods = new Map<string, ReadonlySet<string>>()
+  readonly #runs = new Set<Promise<void>>()
+  #signal: AbortSignal | undefined
+
+  constructor(options: FollowedObjectsOptions<T>) {
+    this.#options = options
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal
+    for (const followed of this.#followed.values()) this.#start(followed, signal)
+    if (!signal.aborted) {
+      await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+    }
+    await Promise.all(this.#runs)
+  }
+
+  follow(uid: string, namespace: string, names: ReadonlySet<string>): void {
+    const before = this.#keysOfPods.get(uid) ?? none
+    const after = new Set([...names].map(name => formatKey({ namespace, name })))
+    for (const name of names) this.#use(uid, namespace, name)
+    for (const key of before) if (!after.has(key)) this.#leave(uid, key)
+    if (after.size > 0) this.#keysOfPods.set(uid, after)
+    else this.#keysOfPods.delete(uid)
+  }
+
+  forget(uid: string): void {
+    for (const key of this.#keysOfPods.get(uid) ?? none) this.#leave(uid, key)
+    this.#keysOfPods.delete(uid)
+  }
+
+  /**
+   * What the watch shows. Where it shows nothing the server is asked: the watch may not have begun, be refused, or be
+   * a moment behind whoever made the object and then the pod.
+   */
+  async get(namespace: string, name: string, signal?: AbortSignal): Promise<T | undefined> {
+    const { client, resource } = this.#options
+    const key = formatKey({ namespace, name })
+    const shown = this.#followed.get(key)?.informer.get(key)
+    if (shown) return shown
+    const found = await client.find(resource, { namespace, name }, { signal })
+    const followed = this.#followed.get(key)
+    if (followed) followed.given = found?.metadata?.resourceVersion
+    return found
+  }
+
+  #use(uid: string, namespace: string, name: string): void {
+    const key = formatKey({ namespace, name })
+    const known = this.#followed.get(key)
+    if (known) {
+      known.users.add(uid)
+      return
+    }
+    const { platform, client, resource } = this.#options
+    const selection = { namespace, fieldSelector: `metadata.name=${name}` }
+    const followed: Followed<T> = {
+      key,
+      informer: new Informer({ platform, client, resource, selection }),
+      users: new Set([uid]),
+      stopping: new AbortController(),
+      given: undefined,
+    }
+    this.#followed.set(key, followed)
+    followed.informer.onChange((_, { before, after }) => {
+      // What cannot change need not be watched; the copy stays.
+      if (after?.immutable) followed.stopping.abort()
+      const isKnown = before === undefined && after?.metadata?.resourceVersion === followed.given
+      if (!isKnown) this.#options.onChange([...followed.users])
+    })
+    if (this.#signal) this.#start(followed, this.#signal)
+  }
+
+  #leave(uid: string, key: string): void {
+    const followed = this.#followed.get(key)
+    followed?.users.delete(uid)
+    if (followed?.users.size !== 0) return
+    this.#followed.delete(key)
+    followed.stopping.abort()
+  }
+
+  #start({ informer, stopping }: Followed<T>, signal: AbortSignal): void {
+    const running = informer.run(AbortSignal.any([signal, stopping.signal]))
+    this.#runs.add(running)
+    void running.finally(() => this.#runs.delete(running))
+  }
+}
+
+const none: ReadonlySet<string> = new Set()

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  hostsFilePath,
+  podCgroup,
+  podCgroupOf,
+  podFolder,
+  podLogFolder,
+  terminationLogPath,
+} from './pod-paths.ts'
+
+const node = { folder: '/node', cgroupRoot: '/k8ts-0' }
+
+test('things of a pod are below the folder of the node', () => {
+  assert.equal(podFolder(node, 'u-1'), '/node/pods/u-1')
+  assert.equal(hostsFilePath(node, 'u-1'), '/node/pods/u-1/etc-hosts')
+  assert.equal(terminationLogPath(node, 'u-1', 'c', 2), '/node/pods/u-1/containers/c/2')
+  const metadata = { name: 'web', namespace: 'shop', uid: 'u-1' }
+  assert.equal(podLogFolder({ logsFolder: '/logs' }, { metadata }), '/logs/shop_web_u-1')
+})
+
+test('the control group of a pod is that of its class', () => {
+  const pod = (qosClass: string): string =>
+    podCgroup(node, { metadata: { uid: 'u-1' }, status: { qosClass } })
+  assert.equal(pod('Guaranteed'), '/k8ts-0/kubepods/podu-1')
+  assert.equal(pod('Burstable'), '/k8ts-0/kubepods/burstable/podu-1')
+  assert.equal(pod('BestEffort'), '/k8ts-0/kubepods/besteffort/podu-1')
+  assert.equal(podCgroupOf({ cgroupRoot: '/' }, 'Guaranteed', 'u-1'), '/kubepods/podu-1')
+})
+
+test('a uid that would lead elsewhere is refused', () => {
+  for (const uid of ['', '.', '..', '../x', 'a/b', '/']) {
+    assert.throws(() => podFolder(node, uid), { name: 'AssertionError' }, uid)
+    assert.throws(() => podCgroupOf(node, 'Burstable', uid), { name: 'AssertionError' }, uid)
+  }
+})

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto'
+import { kindRulesOf } from '#/api/builtin.ts'
+import { formatFieldErrors } from '#/api/field-error.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
+import { strictDecode } from '#/api/strict-decode.ts'
+
+export interface ManifestOrigin {
+  readonly path: string
+  readonly nodeName: string
+}
+
+interface PodRules {
+  readonly withDefaults: (pod: Pod) => Pod
+  readonly validate: (pod: Pod) => Parameters<typeof formatFieldErrors>[0]
+}
+
+/**
+ * A pod as this node runs it: with the node's name in its own, and an identity that follows from what it is, so that a
+ * file that changes is another pod. Throws when the text is not a pod.
+ */
+export function parseManifest(bytes: Uint8Array, { path, nodeName }: ManifestOrigin): Pod {
+  const { group, version, kind } = pods
+  const options = { expected: { group, version, kind }, fieldValidation: 'Ignore' } as const
+  // The rules of a kind take objects of that kind and of no other.
+  const rules = kindRulesOf(group, kind) as unknown as PodRules
+  const decoded = strictDecode(bytes, 'application/yaml', pods.schema, options).value as unknown as Pod
+  const { name, namespace = 'default', annotations } = decoded.metadata ?? {}
+  if (!name) throw new Error('invalid pod: name is needed for the pod')
+  const uid = decoded.metadata?.uid || hashOf([decoded, `host:${nodeName}`, `file:${path}`])
+  const faults = [...checkDns1123Subdomain(name), ...checkDns1123Label(namespace), ...checkDns1123Label(uid)]
+  if (faults.length > 0) throw new Error(`invalid pod: ${faults.join('; ')}`)
+  const { status: _, ...written } = decoded
+  const pod = rules.withDefaults({
+    ...written,
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...decoded.metadata,
+      name: `${name}-${nodeName.toLowerCase()}`,
+      namespace,
+      uid,
+      annotations: { ...annotations, [hashAnnotation]: uid, [sourceAnnotation]: 'file' },
+    },
+    spec: { ...specOf(decoded), nodeName },
+  })
+  const errors = rules.validate(pod)
+  if (errors.length > 0) throw new Error(`invalid pod: ${formatFieldErrors(errors)}`)
+  return { ...pod, status: { phase: 'Pending' } }
+}
+
+const hashAnnotation = 'kubernetes.io/config.hash'
+export const sourceAnnotation = 'kubernetes.io/config.source'
+
+/** A pod that nobody but the node has started is not driven away when the node is ill. */
+function specOf({ spec }: Pod): NonNullable<Pod['spec']> {
+  const toleration = { operator: 'Exists', effect: 'NoExecute' }
+  const { tolerations = [], ...rest } = spec ?? { containers: [] }
+  const others = tolerations.filter(({ key, effect }) => key || effect !== toleration.effect)
+  return { ...rest, tolerations: [...others, toleration] }
+}
+
+function hashOf(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
+}

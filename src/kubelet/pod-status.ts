@@ -1,0 +1,153 @@
+/**
+ * What the API says of a pod that this node has: phase, conditions, addresses, and where each container stands. Pure:
+ * made from the spec, from what the runtime shows, and from what was said before, which is where everything is
+ * remembered that runtimes forget.
+ */
+import type { Pod, PodStatus, ResourceRequirements } from '#/api/generated/core/v1.ts'
+import { podAmounts, podRequests } from '#/api/pod-resources.ts'
+import { formatQuantity, type Quantity } from '#/api/quantity.ts'
+import { formatTime } from '#/api/time.ts'
+import { usableSandbox, type ObservedPod } from './observed-pod.ts'
+import type { ProbeResults, Waiting } from './plan-pod.ts'
+import { ownConditions, podConditions } from './pod-status/conditions.ts'
+import { containerStatuses } from './pod-status/container-statuses.ts'
+import { phaseOf } from './pod-status/phase.ts'
+import { endedStatuses } from './pod-status/ended-statuses.ts'
+import { sortAddresses } from './sort-addresses.ts'
+
+export interface StatusInput {
+  readonly pod: Pod
+  /** What was said last. */
+  readonly previous: PodStatus
+  readonly observed: ObservedPod
+  /** Containers that could not be started, or may not be yet. */
+  readonly waiting: ReadonlyMap<string, Waiting>
+  readonly starting: ReadonlySet<string>
+  readonly probes: (containerId: string) => ProbeResults
+  readonly stage: 'running' | 'ending' | 'ended'
+  /** Why the pod failed, when that is not for its containers. */
+  readonly failure?: PodFailure
+  readonly areVolumesReady: boolean
+  readonly qosClass: string
+  readonly nodeAddresses: readonly string[]
+  /** `containerd`. */
+  readonly runtimeName: string
+  readonly nowMs: number
+}
+
+export interface PodFailure {
+  readonly reason: string
+  readonly message: string
+}
+
+export function podStatus(input: StatusInput): PodStatus {
+  const { pod, previous, stage, failure, nowMs } = input
+  const ofContainers =
+    stage === 'ended' ? endedStatuses(input, containerStatuses(input)) : containerStatuses(input)
+  const phase = phaseOf(input, ofContainers)
+  const said: PodStatus = {
+    ...foreignFields(previous),
+    ...generationOf(pod),
+    phase,
+    ...reasonOf(input, phase),
+    startTime: previous.startTime ?? formatTime(nowMs),
+    qosClass: input.qosClass,
+    ...addressesOf(input),
+    ...resourcesOf(pod),
+    ...ofContainers,
+  }
+  const conditions = podConditions({
+    pod,
+    previous,
+    status: said,
+    hasSandbox: canStartContainers(input),
+    isFailed: failure !== undefined,
+    observed: input.observed,
+    nowMs,
+  })
+  return { ...said, conditions }
+}
+
+/** Where a container has been made, volumes have been ready. */
+function canStartContainers({ pod, observed, areVolumesReady }: StatusInput): boolean {
+  const sandbox = usableSandbox(pod, observed)
+  if (sandbox === undefined) return false
+  return areVolumesReady || observed.containers.some(({ sandboxId }) => sandboxId === sandbox.id)
+}
+
+/** Of a pod that the node does not take at all. */
+export function rejectedStatus(pod: Pod, { reason, message }: PodFailure, nowMs: number): PodStatus {
+  const previous = pod.status ?? {}
+  return {
+    ...previous,
+    ...generationOf(pod),
+    phase: 'Failed',
+    reason,
+    message: `Pod was rejected: ${message}`,
+    startTime: previous.startTime ?? formatTime(nowMs),
+  }
+}
+
+export function isTerminal(phase: string | undefined): boolean {
+  return phase === 'Succeeded' || phase === 'Failed'
+}
+
+/** Whether a condition is the kubelet's to say. */
+export function isOwnCondition(type: string): boolean {
+  return ownConditions.has(type)
+}
+
+/** What others write. */
+function foreignFields(previous: PodStatus): PodStatus {
+  const {
+    resourceClaimStatuses,
+    extendedResourceClaimStatus,
+    nodeAllocatableResourceClaimStatuses,
+    nominatedNodeName,
+    resize,
+  } = previous
+  return {
+    ...(resourceClaimStatuses && { resourceClaimStatuses }),
+    ...(extendedResourceClaimStatus && { extendedResourceClaimStatus }),
+    ...(nodeAllocatableResourceClaimStatuses && { nodeAllocatableResourceClaimStatuses }),
+    ...(nominatedNodeName && { nominatedNodeName }),
+    ...(resize && { resize }),
+  }
+}
+
+function generationOf({ metadata }: Pod): PodStatus {
+  return metadata?.generation === undefined ? {} : { observedGeneration: metadata.generation }
+}
+
+/** A reason belongs to the phase that it was given for. */
+function reasonOf({ previous, failure }: StatusInput, phase: string): PodStatus {
+  if (failure !== undefined && isTerminal(phase)) return failure
+  if (phase !== previous.phase) return {}
+  const { reason, message } = previous
+  return { ...(reason && { reason }), ...(message && { message }) }
+}
+
+/** When the sandbox is gone, the pod still is known by the address that it had. */
+function addressesOf({ pod, previous, observed, nodeAddresses, stage }: StatusInput): PodStatus {
+  const [hostIP] = nodeAddresses
+  const host = hostIP === undefined ? {} : { hostIP, hostIPs: nodeAddresses.map(ip => ({ ip })) }
+  const sandboxed = observed.sandboxes.find(({ addresses }) => addresses.length > 0)?.addresses ?? []
+  const own = pod.spec?.hostNetwork ? nodeAddresses : sortAddresses(sandboxed, nodeAddresses)
+  const kept = own.length === 0 && stage !== 'running' ? (previous.podIPs ?? []).map(({ ip }) => ip) : own
+  const [podIP] = kept
+  return podIP === undefined ? host : { ...host, podIP, podIPs: kept.map(ip => ({ ip })) }
+}
+
+/** What the pod as a whole was given. */
+function resourcesOf({ spec }: Pod): PodStatus {
+  if (spec === undefined) return {}
+  const requests = amounts(podRequests(spec))
+  const limits = amounts(podAmounts(spec, 'limits'))
+  const resources: ResourceRequirements = { ...(limits && { limits }), ...(requests && { requests }) }
+  return { ...(requests && { allocatedResources: requests }), resources }
+}
+
+function amounts(quantities: ReadonlyMap<string, Quantity>): Readonly<Record<string, string>> | undefined {
+  if (quantities.size === 0) return undefined
+  return Object.fromEntries([...quantities].map(([name, amount]) => [name, formatQuantity(amount)]))
+}

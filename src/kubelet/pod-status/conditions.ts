@@ -1,0 +1,121 @@
+import type { ContainerStatus, Pod, PodCondition, PodStatus } from '#/api/generated/core/v1.ts'
+import { quote } from '#/api/quote.ts'
+import { formatTime } from '#/api/time.ts'
+import { latestInSandbox, type ObservedPod } from '../observed-pod.ts'
+import { isSidecar, restartsAll } from '../pod-containers.ts'
+
+export interface ConditionsInput {
+  readonly pod: Pod
+  readonly previous: PodStatus
+  /** All but its conditions. */
+  readonly status: PodStatus
+  readonly hasSandbox: boolean
+  readonly isFailed: boolean
+  readonly observed: ObservedPod
+  readonly nowMs: number
+}
+
+type Said = Omit<PodCondition, 'type' | 'lastTransitionTime' | 'observedGeneration'>
+
+export const ownConditions: ReadonlySet<string> = new Set([
+  'PodReadyToStartContainers',
+  'Initialized',
+  'Ready',
+  'ContainersReady',
+  'PodScheduled',
+  'AllContainersRestarting',
+])
+
+/** Those of others first, as they are; a condition changes its time with its status only. */
+export function podConditions(input: ConditionsInput): readonly PodCondition[] {
+  const { pod, previous, nowMs } = input
+  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !ownConditions.has(type))
+  const containersReady = sayContainersReady(input)
+  const said: readonly (readonly [string, Said])[] = [
+    ['PodReadyToStartContainers', { status: input.hasSandbox ? 'True' : 'False' }],
+    ['Initialized', sayInitialized(input)],
+    ['Ready', sayReady(pod, containersReady, foreign)],
+    ['ContainersReady', containersReady],
+    ['PodScheduled', { status: 'True' }],
+    ...sayRestarting(input),
+  ]
+  const { generation } = pod.metadata ?? {}
+  const own = said.map(([type, condition]): PodCondition => {
+    const last = previous.conditions?.find(each => each.type === type)
+    const since = last?.status === condition.status ? last.lastTransitionTime : undefined
+    return {
+      type,
+      ...(generation !== undefined && { observedGeneration: generation }),
+      ...condition,
+      lastTransitionTime: since ?? formatTime(nowMs),
+    }
+  })
+  return [...foreign, ...own]
+}
+
+function sayContainersReady({ pod, status }: ConditionsInput): Said {
+  if (status.phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' }
+  if (status.phase === 'Failed') return { status: 'False', reason: 'PodFailed' }
+  const { initContainerStatuses = [], containerStatuses = [] } = status
+  const sidecars = new Set((pod.spec?.initContainers ?? []).filter(isSidecar).map(({ name }) => name))
+  const ready = new Set(
+    [...initContainerStatuses, ...containerStatuses].filter(each => each.ready).map(({ name }) => name),
+  )
+  const names = [...sidecars, ...(pod.spec?.containers ?? []).map(({ name }) => name)]
+  const unready = names.filter(name => !ready.has(name))
+  if (unready.length === 0) return { status: 'True' }
+  const message = `containers with unready status: [${unready.join(' ')}]`
+  return { status: 'False', reason: 'ContainersNotReady', message }
+}
+
+function sayReady(pod: Pod, containersReady: Said, foreign: readonly PodCondition[]): Said {
+  if (containersReady.status !== 'True') return containersReady
+  const closed = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType }) => {
+    const gate = foreign.find(({ type }) => type === conditionType)
+    if (gate?.status === 'True') return []
+    const name = `pod readiness gate ${quote(conditionType)}`
+    return gate === undefined
+      ? [`corresponding condition of ${name} does not exist.`]
+      : [`the status of ${name} is not "True", but ${gate.status}`]
+  })
+  if (closed.length === 0) return { status: 'True' }
+  return { status: 'False', reason: 'ReadinessGatesNotReady', message: closed.join(', ') }
+}
+
+function sayInitialized({ pod, previous, status }: ConditionsInput): Said {
+  if (status.phase === 'Succeeded') return { status: 'True', reason: 'PodCompleted' }
+  const { initContainerStatuses = [], containerStatuses = [] } = status
+  if (containerStatuses.some(({ state }) => state?.running || state?.terminated)) return { status: 'True' }
+  const incomplete = (pod.spec?.initContainers ?? []).filter(container => {
+    const own = initContainerStatuses.find(({ name }) => name === container.name)
+    return !isInitialized(own, isSidecar(container))
+  })
+  const wasTrue = previous.conditions?.some(each => each.type === 'Initialized' && each.status === 'True')
+  if (incomplete.length === 0 || (wasTrue && incomplete.length > 0)) return { status: 'True' }
+  const message = `containers with incomplete status: [${incomplete.map(({ name }) => name).join(' ')}]`
+  return { status: 'False', reason: 'ContainersNotInitialized', message }
+}
+
+function isInitialized(status: ContainerStatus | undefined, isSidecar: boolean): boolean {
+  return (isSidecar ? status?.started : status?.ready) === true
+}
+
+/** Only of pods in which the end of one container can be that of all. */
+function sayRestarting({ pod, observed, status }: ConditionsInput): readonly (readonly [string, Said])[] {
+  const { initContainers = [], containers = [] } = pod.spec ?? {}
+  const all = [...initContainers, ...containers]
+  const isPossible = all.some(({ restartPolicyRules = [] }) => {
+    return restartPolicyRules.some(({ action }) => action === 'RestartAllContainers')
+  })
+  if (!isPossible) return []
+  const type = 'AllContainersRestarting'
+  if (status.phase === 'Succeeded') return [[type, { status: 'False', reason: 'PodCompleted' }]]
+  if (status.phase === 'Failed') return [[type, { status: 'False', reason: 'PodFailed' }]]
+  const isUnderWay = all.some(container => {
+    const latest = latestInSandbox(observed, container.name)
+    return latest?.state === 'exited' && restartsAll(container, latest.exitCode)
+  })
+  if (!isUnderWay) return [[type, { status: 'False' }]]
+  const message = 'container exited with restart policy rule'
+  return [[type, { status: 'True', reason: 'RestartAllContainersStarted', message }]]
+}

@@ -1,0 +1,257 @@
+import type {
+  Container,
+  ContainerState,
+  ContainerStatus,
+  PodStatus,
+  VolumeMountStatus,
+} from '#/api/generated/core/v1.ts'
+import { formatTime } from '#/api/time.ts'
+import { latestOf, type ObservedContainer, type ObservedPod } from '../observed-pod.ts'
+import { containersOf, isSidecar, shouldRestart, type ContainerKind } from '../pod-containers.ts'
+import type { StatusInput } from '../pod-status.ts'
+
+export type ContainerStatuses = Pick<
+  PodStatus,
+  'initContainerStatuses' | 'containerStatuses' | 'ephemeralContainerStatuses'
+>
+
+/** What a container whose end nobody has seen is said to have ended with: it may well have been killed. */
+export const unknownExitCode = 137
+
+/** For all containers of a pod together. */
+const messageBytesMax = 12 * 1024
+
+/** By name, but init containers in the order in which they run. */
+export function containerStatuses(input: StatusInput): ContainerStatuses {
+  const { previous } = input
+  const init = statusesOf(input, 'init', previous.initContainerStatuses)
+  const regular = statusesOf(input, 'regular', previous.containerStatuses)
+  const ephemeral = statusesOf(input, 'ephemeral', previous.ephemeralContainerStatuses)
+  return {
+    ...(init.length > 0 && { initContainerStatuses: init }),
+    containerStatuses: sorted(regular),
+    ...(ephemeral.length > 0 && { ephemeralContainerStatuses: sorted(ephemeral) }),
+  }
+}
+
+function sorted(statuses: readonly ContainerStatus[]): readonly ContainerStatus[] {
+  return statuses.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function statusesOf(
+  input: StatusInput,
+  kind: ContainerKind,
+  before: readonly ContainerStatus[] = [],
+): readonly ContainerStatus[] {
+  return containersOf(input.pod)
+    .filter(each => each.kind === kind)
+    .map(({ container }) => {
+      const old = before.find(({ name }) => name === container.name)
+      const status = withReason(input, { kind, container }, shownStatus(input, { kind, container, old }))
+      return withReadiness(input, { kind, container, status, old })
+    })
+}
+
+interface Told {
+  readonly kind: ContainerKind
+  readonly container: Container
+  readonly old: ContainerStatus | undefined
+}
+
+function shownStatus(input: StatusInput, told: Told): ContainerStatus {
+  const { observed } = input
+  const { container, old } = told
+  const own = observed.containers.filter(({ name }) => name === container.name)
+  const [latest, earlier] = own
+  // A container runs, for everybody else, when its hook after the start has run. One that never came to run is not there.
+  const isBegun = latest !== undefined && latest.state !== 'created' && !isStarting(input, latest)
+  if (!isBegun) return absentStatus(input, told, latest === undefined ? undefined : earlier)
+  const lastState =
+    earlier?.state === 'exited'
+      ? endedState(input, earlier)
+      : old?.state?.terminated && old.containerID !== idOf(input, latest)
+        ? { terminated: old.state.terminated }
+        : old?.lastState
+  return {
+    name: container.name,
+    image: latest.image,
+    imageID: latest.imageRef,
+    containerID: idOf(input, latest),
+    restartCount: Math.max(latest.attempt, old?.restartCount ?? 0),
+    ready: false,
+    state: stateOf(input, latest, old),
+    ...(lastState && { lastState }),
+    ...volumeMounts(container),
+    ...resources(container),
+    ...(latest.user && { user: { linux: latest.user } }),
+  }
+}
+
+function isStarting({ starting }: StatusInput, { name, state }: ObservedContainer): boolean {
+  return starting.has(name) && state !== 'exited'
+}
+
+/** What was said of an end stays: what the container left to say may be gone by now. */
+function stateOf(
+  input: StatusInput,
+  latest: ObservedContainer,
+  old: ContainerStatus | undefined,
+): ContainerState {
+  const said = old?.state?.terminated
+  if (latest.state === 'exited' && said?.containerID === idOf(input, latest)) return { terminated: said }
+  switch (latest.state) {
+    case 'running':
+      return { running: { startedAt: formatTime(latest.startedMs) } }
+    case 'exited':
+      return endedState(input, latest)
+    case 'created':
+    case 'unknown':
+      return {
+        terminated: {
+          exitCode: unknownExitCode,
+          reason: 'ContainerStatusUnknown',
+          message: 'The container could not be located when the pod was terminated',
+        },
+      }
+  }
+}
+
+function endedState(input: StatusInput, container: ObservedContainer): ContainerState {
+  const { exitCode, message, startedMs, finishedMs } = container
+  const shown = cut(message, Math.floor(messageBytesMax / containersOf(input.pod).length))
+  const reason = container.reason || (exitCode === 0 ? 'Completed' : 'Error')
+  return {
+    terminated: {
+      exitCode,
+      reason,
+      ...(shown && { message: shown }),
+      startedAt: formatTime(startedMs),
+      finishedAt: formatTime(finishedMs),
+      containerID: idOf(input, container),
+    },
+  }
+}
+
+function cut(text: string, bytesMax: number): string {
+  const bytes = Buffer.from(text)
+  return bytes.length <= bytesMax
+    ? text
+    : bytes
+        .subarray(0, bytesMax)
+        .toString()
+        .replace(/\uFFFD+$/, '')
+}
+
+/** The runtime has no such container, or none that counts yet: it is still to come, or it is gone. */
+function absentStatus(
+  input: StatusInput,
+  { kind, container, old }: Told,
+  earlier: ObservedContainer | undefined,
+): ContainerStatus {
+  const isInitialized = kind === 'init' && hasBegun(input.observed, input)
+  const base: ContainerStatus = {
+    name: container.name,
+    image: container.image ?? '',
+    imageID: '',
+    restartCount: old?.restartCount ?? 0,
+    ready: false,
+    state: { waiting: { reason: waitingReason(input) } },
+    ...(old?.lastState && { lastState: old.lastState }),
+    ...volumeMounts(container),
+  }
+  if (earlier?.state === 'exited') return { ...base, lastState: endedState(input, earlier) }
+  if (old?.state?.terminated) return old
+  if (isInitialized && !isSidecar(container)) return { ...base, state: forgottenInit }
+  if (!old?.state?.running || old.lastState?.terminated) return base
+  const isDeleted = input.pod.metadata?.deletionTimestamp !== undefined
+  return {
+    ...base,
+    restartCount: old.restartCount + (isDeleted ? 0 : 1),
+    lastState: {
+      terminated: {
+        exitCode: unknownExitCode,
+        reason: 'ContainerStatusUnknown',
+        message:
+          'The container could not be located when the pod was deleted.  The container used to be Running',
+      },
+    },
+  }
+}
+
+const forgottenInit: ContainerState = {
+  terminated: {
+    exitCode: 0,
+    reason: 'Completed',
+    message:
+      'Unable to get init container status from container runtime and pod has been initialized, ' +
+      'treat it as exited normally',
+  },
+}
+
+function hasBegun(observed: ObservedPod, { pod }: StatusInput): boolean {
+  return (pod.spec?.containers ?? []).some(({ name }) => latestOf(observed, name) !== undefined)
+}
+
+function waitingReason({ pod }: StatusInput): string {
+  return pod.spec?.initContainers?.length ? 'PodInitializing' : 'ContainerCreating'
+}
+
+/** A container that is to be started again, and cannot be yet, waits; how it ended is its last state then. */
+function withReason(
+  { pod, waiting }: StatusInput,
+  { kind, container }: Omit<Told, 'old'>,
+  status: ContainerStatus,
+): ContainerStatus {
+  const why = waiting.get(container.name)
+  const { terminated, running } = status.state ?? {}
+  if (why === undefined || running) return status
+  const isOver =
+    pod.metadata?.deletionTimestamp !== undefined ||
+    kind === 'ephemeral' ||
+    (kind === 'init' && terminated?.exitCode === 0 && !isSidecar(container)) ||
+    (terminated !== undefined && !shouldRestart(pod, container, terminated.exitCode))
+  if (terminated && isOver) return status
+  return { ...status, state: { waiting: why }, ...(terminated && { lastState: { terminated } }) }
+}
+
+interface Judged extends Told {
+  readonly status: ContainerStatus
+}
+
+/** As long as a probe has not spoken, what was said before of the very same container holds. */
+function withReadiness(input: StatusInput, { kind, container, status, old }: Judged): ContainerStatus {
+  if (kind === 'ephemeral') return status
+  const { terminated, running } = status.state ?? {}
+  if (kind === 'init' && !isSidecar(container)) {
+    return { ...status, started: running !== undefined, ready: terminated?.exitCode === 0 }
+  }
+  if (running === undefined) return { ...status, started: false, ready: false }
+  const results = input.probes(runtimeIdOf(status))
+  const before = old?.containerID === status.containerID ? old : undefined
+  const started =
+    !container.startupProbe || (results.startup ? results.startup === 'success' : !!before?.started)
+  const isReady =
+    !container.readinessProbe || (results.readiness ? results.readiness === 'success' : !!before?.ready)
+  return { ...status, started, ready: started && isReady }
+}
+
+function idOf({ runtimeName }: StatusInput, { id }: ObservedContainer): string {
+  return `${runtimeName}://${id}`
+}
+
+function runtimeIdOf({ containerID = '' }: ContainerStatus): string {
+  return containerID.slice(containerID.indexOf('://') + 3)
+}
+
+function volumeMounts({ volumeMounts: mounts = [] }: Container): Pick<ContainerStatus, 'volumeMounts'> {
+  if (mounts.length === 0) return {}
+  const shown = mounts.map(({ name, mountPath, readOnly }): VolumeMountStatus => {
+    return { name, mountPath, ...(readOnly && { readOnly, recursiveReadOnly: 'Disabled' }) }
+  })
+  return { volumeMounts: shown }
+}
+
+function resources(container: Container): Pick<ContainerStatus, 'resources' | 'allocatedResources'> {
+  const { requests } = container.resources ?? {}
+  return { resources: container.resources ?? {}, ...(requests && { allocatedResources: requests }) }
+}

@@ -1,0 +1,7 @@
+/** A pod as messages for people name it: `web_default(5a8e...)`. */
+import type { Pod } from '#/api/generated/core/v1.ts'
+
+export function podText({ metadata }: Pod): string {
+  const { name = '', namespace = '', uid = '' } = metadata ?? {}
+  return `${name}_${namespace}(${uid})`
+}

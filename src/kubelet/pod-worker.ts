@@ -1,0 +1,306 @@
+/**
+ * One pod of this node, from when it is seen first until nothing is left of it. Whatever happens only wakes the worker:
+ * a change in the API, in the runtime, of a probe, the end of a task, a time that was waited for. It then looks at what
+ * is there, asks `planPod`, says how the pod does, and begins what is not under way already. A pass never waits for
+ * what takes long, and there are never two at once. While nothing happens, nothing is done.
+ */
+import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
+import { qosClassOf } from '#/api/qos-class.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { parseTime } from '#/api/time.ts'
+import type { ContainerStatus } from '#/cri/cri.ts'
+import type { Timer } from '#/platform/platform.ts'
+import { nothingObserved, usableSandbox, type ObservedPod } from './observed-pod.ts'
+import { planPod, type Ending, type PodPlan, type PodWorld, type Waiting } from './plan-pod.ts'
+import type { PodParts } from './pod-parts.ts'
+import type { SourcedPod } from './pod-sources.ts'
+import { isTerminal, podStatus, rejectedStatus, type PodFailure } from './pod-status.ts'
+import { PodActions } from './pod-worker/pod-actions.ts'
+import { PodObserver } from './pod-worker/pod-observer.ts'
+import { terminationMessage } from './termination-message.ts'
+
+export interface PodWorkerOptions {
+  readonly parts: PodParts
+  readonly sourced: SourcedPod
+  /** Something about the pod is different: its status, its containers. */
+  readonly onChange: () => void
+}
+
+/** How long what happens is collected before it is looked at, and how long while something is under way. */
+const quietMs = 10
+const busyQuietMs = 150
+
+/** After a pass that failed, because the runtime does not answer. */
+const retryMs = 1_000
+
+export class PodWorker {
+  readonly uid: string
+  readonly #options: PodWorkerOptions
+  readonly #observer: PodObserver
+  readonly #actions: PodActions
+  #sourced: SourcedPod
+  /** Neither the API nor a manifest has it any more. */
+  #isGone = false
+  #observed: ObservedPod = nothingObserved
+  #status: PodStatus
+  #failure: PodFailure | undefined
+  #ending: Ending | undefined
+  #isFinished = false
+  #isWoken = true
+  #wake: (() => void) | undefined
+  #timer: Timer | undefined
+  #soon: Timer | undefined
+
+  constructor(options: PodWorkerOptions) {
+    const { parts, sourced } = options
+    this.#options = options
+    this.#sourced = sourced
+    this.uid = sourced.pod.metadata?.uid ?? ''
+    this.#status = (sourced.mirror ?? sourced.pod).status ?? {}
+    const { runtime, linux } = parts
+    const lastWords = (container: ContainerStatus): Promise<string> => terminationMessage(linux, container)
+    this.#observer = new PodObserver({ runtime, uid: this.uid, lastWords })
+    this.#actions = new PodActions({
+      parts,
+      pod: () => this.#sourced.pod,
+      observed: () => this.#observed,
+      wake: () => this.wake(),
+      wakeSoon: () => this.wakeSoon(),
+      finish: () => this.#finish(),
+    })
+  }
+
+  /** With the newest status that is known. */
+  get pod(): Pod {
+    return { ...this.#sourced.pod, status: this.#status }
+  }
+
+  get observed(): ObservedPod {
+    return this.#observed
+  }
+
+  /** Nothing is left of it, and the API knows. */
+  get isFinished(): boolean {
+    return this.#isFinished && this.#isGone
+  }
+
+  /** Whether it takes part in what the node has to give. */
+  get isActive(): boolean {
+    return !isTerminal(this.#status.phase) && !this.#isFinished
+  }
+
+  update(sourced: SourcedPod | undefined): void {
+    if (sourced === undefined) this.#isGone = true
+    else {
+      const [before, after] = [this.#sourced.pod.metadata, sourced.pod.metadata]
+      const isOther = sourced.pod.spec !== this.#sourced.pod.spec
+      if (isOther && this.#ending === undefined) this.#options.parts.objects.follow(sourced.pod)
+      this.#sourced = sourced
+      // Volumes show them.
+      const isSame =
+        equalJson(before?.labels, after?.labels) && equalJson(before?.annotations, after?.annotations)
+      if (!isSame) this.#actions.refresh()
+    }
+    this.wake()
+  }
+
+  /** The node does not take the pod, or not any longer. */
+  fail(
+    failure: PodFailure,
+    options: { readonly graceSeconds?: number; readonly isRejected?: boolean } = {},
+  ): void {
+    if (this.#failure !== undefined) return
+    this.#failure = failure
+    if (options.isRejected) {
+      this.#status = rejectedStatus(this.#sourced.pod, failure, this.#options.parts.platform.clock.now())
+    }
+    const grace = options.graceSeconds
+    this.#ending = { isRemoved: false, ...this.#ending, ...(grace !== undefined && { graceSeconds: grace }) }
+    this.wake()
+  }
+
+  /** What the pod refers to has changed. */
+  refresh(): void {
+    this.#actions.refresh()
+    this.wake()
+  }
+
+  wake(): void {
+    this.#isWoken = true
+    this.#wake?.()
+  }
+
+  /** In a moment, unless something wakes it before that: what happens rarely comes alone. */
+  wakeSoon(): void {
+    const { clock } = this.#options.parts.platform
+    const delayMs = this.#actions.isIdle ? quietMs : busyQuietMs
+    this.#soon ??= clock.setTimer(delayMs, () => this.wake())
+  }
+
+  /** Until nothing is left of the pod, or aborted: then containers go on as they are. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { platform } = this.#options.parts
+    const stop = (): void => this.#wake?.()
+    signal.addEventListener('abort', stop)
+    this.#actions.follow(signal)
+    while (!signal.aborted && !this.isFinished) {
+      await this.#untilWoken()
+      if (signal.aborted) break
+      try {
+        await this.#pass(signal)
+      } catch (error) {
+        if (signal.aborted) break
+        const { namespace, name } = this.#sourced.pod.metadata ?? {}
+        platform.log.warn('a pod could not be looked at', { namespace, pod: name, uid: this.uid, error })
+        this.#wakeAt(platform.clock.now() + retryMs)
+      }
+    }
+    signal.removeEventListener('abort', stop)
+    this.#timer?.cancel()
+    this.#soon?.cancel()
+    this.#options.parts.probes.forget(this.uid)
+  }
+
+  async #untilWoken(): Promise<void> {
+    if (this.#isWoken) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#wake = resolve
+    await promise
+    this.#wake = undefined
+  }
+
+  async #pass(signal: AbortSignal): Promise<void> {
+    this.#isWoken = false
+    this.#soon?.cancel()
+    this.#soon = undefined
+    if (this.#isFinished) return
+    this.#observed = await this.#observer.observe(signal)
+    this.#decideEnding()
+    const world = this.#world()
+    const plan = planPod(world)
+    if (plan.stage !== 'running') this.#ending ??= { isRemoved: false }
+    if (this.#ending !== undefined) this.#actions.endStarting()
+    this.#report(plan, world)
+    this.#follow()
+    this.#actions.perform(plan.actions)
+    this.#actions.tellWaiting(plan.waiting)
+    this.#wakeAt(Math.min(plan.againAtMs ?? Infinity, this.#actions.againAtMs, this.#deadlineMs()))
+    this.#options.onChange()
+  }
+
+  #world(): PodWorld {
+    const { parts } = this.#options
+    return {
+      pod: this.#sourced.pod,
+      status: this.#status,
+      observed: this.#observed,
+      nowMs: parts.platform.clock.now(),
+      ...(this.#ending && { ending: this.#ending }),
+      probes: id => parts.probes.results(id),
+      ...this.#actions.world(),
+    }
+  }
+
+  /** What ends the pod beside its own containers. It never begins again. */
+  #decideEnding(): void {
+    const { pod } = this.#sourced
+    const isRemoved = this.#isGone || pod.metadata?.deletionTimestamp !== undefined
+    if (this.#deadlineMs() <= this.#options.parts.platform.clock.now() && this.#failure === undefined) {
+      this.#options.parts.recorder.record(pod, { type: 'Normal', ...deadlineExceeded })
+      this.fail(deadlineExceeded)
+    }
+    const isOver = isTerminal(this.#status.phase)
+    if (isRemoved || isOver) this.#ending = { ...this.#ending, isRemoved }
+  }
+
+  #deadlineMs(): number {
+    const { activeDeadlineSeconds } = this.#sourced.pod.spec ?? {}
+    const startedMs = parseTime(this.#status.startTime ?? '')
+    if (activeDeadlineSeconds === undefined || startedMs === undefined || this.#ending) return Infinity
+    return startedMs + Number(activeDeadlineSeconds) * 1_000
+  }
+
+  #report(plan: PodPlan, world: PodWorld): void {
+    const { parts } = this.#options
+    const { pod, mirror, isStatic } = this.#sourced
+    const waiting = new Map<string, Waiting>([...this.#actions.failures, ...plan.waiting])
+    const isRejected = this.#failure !== undefined && this.#observed.sandboxes.length === 0
+    if (!(isRejected && isTerminal(this.#status.phase))) {
+      this.#status = podStatus({
+        pod,
+        previous: this.#status,
+        observed: this.#observed,
+        waiting,
+        starting: world.starting,
+        probes: world.probes,
+        stage: plan.stage,
+        ...(this.#failure && { failure: this.#failure }),
+        areVolumesReady: world.areVolumesReady,
+        qosClass: qosClassOf(pod),
+        nodeAddresses: parts.node.addresses,
+        runtimeName: parts.runtimeName(),
+        nowMs: world.nowMs,
+      })
+    }
+    const target = isStatic ? mirror : pod
+    // The rest of the end takes a moment, and says all that this would.
+    const isPassing =
+      plan.stage === 'ending' && !this.#observed.containers.some(({ state }) => state === 'running')
+    if (target !== undefined && !this.#isGone) parts.statuses.set(this.uid, target, this.#status, isPassing)
+  }
+
+  #follow(): void {
+    const { parts } = this.#options
+    const { starting } = this.#actions.world()
+    const { pod } = this.#sourced
+    const address =
+      (pod.spec?.hostNetwork ? undefined : usableSandbox(pod, this.#observed)?.addresses[0]) ?? ''
+    const running = this.#observed.containers.filter(
+      ({ state, name }) => state === 'running' && !starting.has(name),
+    )
+    parts.probes.follow(
+      pod,
+      running.map(({ id, name, startedMs }) => {
+        return {
+          id,
+          name,
+          startedMs,
+          address: address || (parts.node.addresses[0] ?? ''),
+          ...this.#wasStarted(name),
+        }
+      }),
+    )
+  }
+
+  #wasStarted(name: string): { readonly hasStarted?: boolean } {
+    const { containerStatuses = [], initContainerStatuses = [] } = this.#status
+    const own = [...containerStatuses, ...initContainerStatuses].find(status => status.name === name)
+    return own?.started === undefined ? {} : { hasStarted: own.started }
+  }
+
+  /** Nothing of it is left here. The API lets it go when it has heard so; a static pod's mirror goes by itself. */
+  #finish(): void {
+    const { parts } = this.#options
+    const { pod, isStatic } = this.#sourced
+    this.#isFinished = true
+    if (this.#isGone) parts.statuses.forget(this.uid)
+    else if (!isStatic) parts.statuses.finish(this.uid, pod, this.#status)
+  }
+
+  #wakeAt(ms: number): void {
+    const { clock } = this.#options.parts.platform
+    this.#timer?.cancel()
+    this.#timer = undefined
+    if (ms === Infinity) return
+    const delayMs = Math.min(Math.max(Math.ceil(ms - clock.now()), 1), timerMsMax)
+    this.#timer = clock.setTimer(delayMs, () => this.wake())
+  }
+}
+
+/** What timers can hold. */
+const timerMsMax = 2 ** 31 - 1
+
+const deadlineExceeded: PodFailure = {
+  reason: 'DeadlineExceeded',
+  message: 'Pod was active on the node longer than the specified deadline',
+}

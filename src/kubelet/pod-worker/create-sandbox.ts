@@ -1,0 +1,38 @@
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { sandboxConfigOf } from '../container-config.ts'
+import type { SandboxContext } from '../container-input.ts'
+import type { PodParts } from '../pod-parts.ts'
+import { podLogFolder } from '../pod-paths.ts'
+
+/** Resolves with the id of a sandbox that runs. */
+export async function createSandbox(parts: PodParts, pod: Pod, attempt: number): Promise<string> {
+  const { platform, runtime, cgroups, recorder, node } = parts
+  const [context] = await Promise.all([
+    sandboxContext(parts, pod, attempt),
+    cgroups.ensure(pod),
+    platform.files.makeFolder(podLogFolder(node, pod), { mode: 0o755 }),
+  ])
+  const { config, warnings } = sandboxConfigOf(pod, context)
+  for (const { reason, message } of warnings) recorder.record(pod, { type: 'Warning', reason, message })
+  return runtime.runSandbox(config)
+}
+
+/** What is known of the node decides how sandboxes are made; containers are told it again. */
+export async function sandboxContext(parts: PodParts, pod: Pod, attempt: number): Promise<SandboxContext> {
+  const { platform, node } = parts
+  const [hostResolvConf, handler] = await Promise.all([
+    readText(platform.files, node.hostResolvConf),
+    parts.handlerOf(pod),
+  ])
+  return { attempt, node, machine: parts.machine(), hostResolvConf, ...(handler && { handler }) }
+}
+
+async function readText(files: PodParts['platform']['files'], path: string): Promise<string> {
+  if (path === '') return ''
+  try {
+    return Buffer.from(await files.read(path)).toString()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
+}

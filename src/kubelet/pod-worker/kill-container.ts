@@ -1,0 +1,79 @@
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { LinkedAbort } from '#/client/abort.ts'
+import type { KillContainer } from '../plan-pod.ts'
+import { fieldPathOf, findContainer } from '../pod-containers.ts'
+import type { PodParts } from '../pod-parts.ts'
+
+/** No container is given less to end by itself. */
+const graceSecondsMin = 2
+
+export interface KillOrder {
+  readonly pod: Pod
+  readonly action: KillContainer
+  readonly addresses: readonly string[]
+  /** Whether people were told already, and the hook was run. */
+  readonly isRepeated: boolean
+  /** Resolves when those are gone that go first. */
+  readonly othersGone: () => Promise<void>
+  /** There is no time any more for hooks and for others. */
+  readonly signal: AbortSignal
+}
+
+/** Hook, waiting for others and the stop itself share the time that there is. Resolves when it has ended. */
+export async function killContainer(parts: PodParts, order: KillOrder): Promise<void> {
+  const { platform, runtime, recorder } = parts
+  const { pod, action, isRepeated } = order
+  const { clock, log } = platform
+  const target = findContainer(pod, action.name)
+  const path = target && { fieldPath: fieldPathOf(target) }
+  if (!isRepeated)
+    recorder.record(pod, { type: 'Normal', reason: 'Killing', message: action.message, ...path })
+  const { namespace, name, uid } = pod.metadata ?? {}
+  const { graceSeconds } = action
+  log.info('container is stopped', { namespace, pod: name, uid, container: action.name, graceSeconds })
+  const beganMs = clock.monotonicMs()
+  using patience = new LinkedAbort(order.signal)
+  const timer = clock.setTimer(graceSeconds * 1_000, () =>
+    patience.abort(new Error('the grace period is over')),
+  )
+  try {
+    if (graceSeconds > 0 && !isRepeated) await runHook(parts, order, patience.signal)
+    if (graceSeconds > 0) await untilAborted(order.othersGone(), patience.signal)
+  } finally {
+    timer.cancel()
+  }
+  const leftSeconds = graceSeconds - Math.floor((clock.monotonicMs() - beganMs) / 1_000)
+  await runtime.stopContainer(action.id, Math.max(leftSeconds, graceSecondsMin))
+}
+
+async function runHook(parts: PodParts, order: KillOrder, signal: AbortSignal): Promise<void> {
+  const { pod, action, addresses } = order
+  const target = findContainer(pod, action.name)
+  const preStop = target?.container.lifecycle?.preStop
+  if (target === undefined || preStop === undefined) return
+  const { container } = target
+  try {
+    const hook = parts.hooks.run(preStop, { pod, container, containerId: action.id, addresses }, signal)
+    await untilAborted(hook, signal)
+  } catch (error) {
+    parts.platform.log.warn('the hook before the stop failed', { container: container.name, error })
+    const content = { type: 'Warning', reason: 'FailedPreStopHook', message: 'PreStopHook failed' } as const
+    parts.recorder.record(pod, { ...content, fieldPath: fieldPathOf(target) })
+  }
+}
+
+/** Ends when the work does or the time is over, whichever comes first. */
+async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<void>()
+  const abort = (): void => aborted.resolve()
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    await Promise.race([
+      aborted.promise,
+      work.catch(error => (signal.aborted ? undefined : Promise.reject(error))),
+    ])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

@@ -1,0 +1,121 @@
+import type {
+  ContainerRuntime,
+  ContainerState,
+  ContainerStatus,
+  ContainerSummary,
+  SandboxSummary,
+} from '#/cri/cri.ts'
+import { CriError } from '#/cri/cri.ts'
+import { containerOfAnnotations } from '../container-labels.ts'
+import type { ObservedContainer, ObservedPod, ObservedSandbox } from '../observed-pod.ts'
+
+export interface PodObserverOptions {
+  readonly runtime: ContainerRuntime
+  readonly uid: string
+  /** What a container that has ended has to say, beside what the runtime says. */
+  readonly lastWords: (container: ContainerStatus) => Promise<string>
+}
+
+/**
+ * Looks at one pod. Lists say what there is and in which state; the rest of a container stays the same as long as its
+ * state does, and is asked for once.
+ */
+export class PodObserver {
+  readonly #options: PodObserverOptions
+  readonly #known = new Map<string, ObservedContainer>()
+  readonly #addresses = new Map<string, readonly string[]>()
+
+  constructor(options: PodObserverOptions) {
+    this.#options = options
+  }
+
+  async observe(signal: AbortSignal): Promise<ObservedPod> {
+    const { runtime, uid } = this.#options
+    const [listed, summaries] = await Promise.all([
+      runtime.listSandboxes({ podUid: uid }, { signal }),
+      runtime.listContainers({ podUid: uid }, { signal }),
+    ])
+    const [sandboxes, containers] = await Promise.all([
+      Promise.all(listed.toSorted(newestFirst).map(sandbox => this.#sandbox(sandbox, signal))),
+      Promise.all(summaries.toSorted(newestFirst).map(summary => this.#container(summary, signal))),
+    ])
+    keepOnly(this.#known, summaries)
+    keepOnly(this.#addresses, listed)
+    return {
+      sandboxes: sandboxes.filter(sandbox => sandbox !== undefined),
+      containers: containers.filter(container => container !== undefined),
+    }
+  }
+
+  async #sandbox(summary: SandboxSummary, signal: AbortSignal): Promise<ObservedSandbox | undefined> {
+    const { id, metadata, state } = summary
+    const isReady = state === 'ready'
+    const known = this.#addresses.get(id)
+    if (known !== undefined) return { id, attempt: metadata.attempt, isReady, addresses: known }
+    const status = await unlessGone(this.#options.runtime.sandboxStatus(id, { signal }))
+    if (status === undefined) return undefined
+    const { addresses } = status
+    if (addresses.length > 0 || !isReady) this.#addresses.set(id, addresses)
+    return { id, attempt: metadata.attempt, isReady: status.state === 'ready', addresses }
+  }
+
+  async #container(summary: ContainerSummary, signal: AbortSignal): Promise<ObservedContainer | undefined> {
+    const { id, sandboxId } = summary
+    const known = this.#known.get(id)
+    if (known?.state === summary.state) return known
+    const status = await unlessGone(this.#options.runtime.containerStatus(id, { signal }))
+    if (status === undefined) return undefined
+    const words = status.state === 'exited' ? await this.#options.lastWords(status) : ''
+    const observed = observedContainer(sandboxId, status, words)
+    if (lasting.has(status.state)) this.#known.set(id, observed)
+    return observed
+  }
+}
+
+const lasting: ReadonlySet<ContainerState> = new Set(['running', 'exited'])
+
+function observedContainer(sandboxId: string, status: ContainerStatus, words: string): ObservedContainer {
+  const { id, name, state, exitCode, reason, userImage, imageRef, resources, user } = status
+  const { hash, restartCount } = containerOfAnnotations(status.annotations)
+  return {
+    id,
+    sandboxId,
+    name,
+    attempt: Math.max(status.attempt, restartCount),
+    state,
+    hash,
+    startedMs: toMs(status.startedAt),
+    finishedMs: toMs(status.finishedAt),
+    exitCode,
+    reason,
+    message: [status.message, words].filter(text => text !== '').join(': '),
+    image: userImage,
+    imageRef,
+    ...(resources && { resources }),
+    ...(user && { user }),
+  }
+}
+
+function toMs(nanoseconds: bigint): number {
+  return Number(nanoseconds / 1_000_000n)
+}
+
+function newestFirst(a: { readonly createdAt: bigint }, b: { readonly createdAt: bigint }): number {
+  return a.createdAt > b.createdAt ? -1 : a.createdAt < b.createdAt ? 1 : 0
+}
+
+/** Between a list and a question something may have been removed. */
+async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof CriError && error.reason === 'not-found') return undefined
+    throw error
+  }
+}
+
+function keepOnly(known: Map<string, unknown>, listed: readonly { readonly id: string }[]): void {
+  if (known.size <= listed.length) return
+  const ids = new Set(listed.map(({ id }) => id))
+  for (const id of known.keys()) if (!ids.has(id)) known.delete(id)
+}

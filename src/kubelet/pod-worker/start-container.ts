@@ -1,0 +1,171 @@
+import { dirname, join } from 'node:path'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import type { EventContent } from '#/client/event-recorder.ts'
+import type { ContainerConfig, Image } from '#/cri/cri.ts'
+import { containerConfigOf, ContainerConfigError, sandboxConfigOf } from '../container-config.ts'
+import type { ContainerSources, ContainerVolume } from '../container-input.ts'
+import { ImageError } from '../images.ts'
+import { fieldPathOf, type PodContainer } from '../pod-containers.ts'
+import { podHostname } from '../pod-hostname.ts'
+import { hasHostsFile, hostsFileOf } from '../pod-hosts-file.ts'
+import type { PodParts } from '../pod-parts.ts'
+import { isStaticPod } from '../pod-sources.ts'
+import { containerLogPath, hostsFilePath, podLogFolder, terminationLogPath } from '../pod-paths.ts'
+import { makeTerminationLog } from '../termination-message.ts'
+import type { PreparedVolume } from '../volumes.ts'
+import { sandboxContext } from './create-sandbox.ts'
+import { StartError } from './start-error.ts'
+
+export interface StartOrder {
+  readonly pod: Pod
+  readonly target: PodContainer
+  readonly attempt: number
+  readonly sandbox: { readonly id: string; readonly attempt: number }
+  /** The pod's; those of the node on its network. */
+  readonly addresses: readonly string[]
+  readonly volumes: ReadonlyMap<string, PreparedVolume>
+  readonly image: Promise<Image>
+  /** Of the container that one for debugging looks at. */
+  readonly targetContainerId?: string
+  /** Ends waiting, but no call to the runtime: what has begun there is easier to undo when it is done. */
+  readonly signal: AbortSignal
+}
+
+/** Image, configuration, container, start, hook. What fails is StartError, and an event has told of it. */
+export async function startContainer(parts: PodParts, order: StartOrder): Promise<void> {
+  const { runtime, platform } = parts
+  const { pod, target, attempt, sandbox } = order
+  const { container } = target
+  const image = await step(parts, order, 'ErrImagePull', order.image)
+  order.signal.throwIfAborted()
+  const config = await step(parts, order, 'CreateContainerConfigError', configure(parts, order, image))
+  const context = await sandboxContext(parts, pod, sandbox.attempt)
+  const request = { sandboxId: sandbox.id, sandbox: sandboxConfigOf(pod, context).config, config }
+  order.signal.throwIfAborted()
+  const id = await step(parts, order, 'CreateContainerError', runtime.createContainer(request))
+  tell(parts, order, { type: 'Normal', reason: 'Created', message: 'Container created' })
+  await step(parts, order, 'RunContainerError', runtime.startContainer(id))
+  tell(parts, order, { type: 'Normal', reason: 'Started', message: 'Container started' })
+  const { namespace, name, uid } = pod.metadata ?? {}
+  platform.log.info('container started', {
+    namespace,
+    pod: name,
+    uid,
+    container: container.name,
+    attempt,
+    id,
+  })
+  await runHook(parts, order, id)
+}
+
+async function runHook(parts: PodParts, order: StartOrder, containerId: string): Promise<void> {
+  const { pod, target, addresses, signal } = order
+  const { container } = target
+  const { postStart } = container.lifecycle ?? {}
+  if (postStart === undefined) return
+  try {
+    await parts.hooks.run(postStart, { pod, container, containerId, addresses }, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    // What the hook said is in no event: secrets may be in it.
+    parts.platform.log.warn('the hook after the start failed', { container: container.name, error })
+    tell(parts, order, { type: 'Warning', reason: 'FailedPostStartHook', message: 'PostStartHook failed' })
+    throw new StartError('PostStartHookError', messageOf(error), { cause: error, containerId })
+  }
+}
+
+async function configure(parts: PodParts, order: StartOrder, image: Image): Promise<ContainerConfig> {
+  const { node, services } = parts
+  const { pod, target, attempt, addresses, targetContainerId } = order
+  const { container } = target
+  const [handler, volumes] = await Promise.all([
+    parts.handlerOf(pod),
+    withImages(parts, order),
+    // What the node itself must run cannot wait for an API server, which may be among it.
+    isStaticPod(pod) ? undefined : services.waitForSync(order.signal),
+    makeFiles(parts, order),
+  ])
+  return containerConfigOf({
+    pod,
+    container,
+    attempt,
+    image,
+    podAddresses: addresses,
+    services: services.list(),
+    volumes,
+    sources: sourcesOf(parts, order),
+    node,
+    machine: parts.machine(),
+    ...(handler && { handler }),
+    ...(targetContainerId !== undefined && { targetContainerId }),
+  })
+}
+
+/** What containers find mounted, and where their output goes. */
+async function makeFiles({ platform, linux, node }: PodParts, order: StartOrder): Promise<void> {
+  const { pod, target, attempt, addresses } = order
+  const { container } = target
+  const uid = pod.metadata?.uid ?? ''
+  const { files } = platform
+  const messages = terminationLogPath(node, uid, container.name, attempt)
+  const logs = dirname(join(podLogFolder(node, pod), containerLogPath(container.name, attempt)))
+  await Promise.all([makeTerminationLog(linux, messages), files.makeFolder(logs, { mode: 0o755 })])
+  if (!hasHostsFile(pod, container, addresses)) return
+  const nodeHosts = pod.spec?.hostNetwork ? Buffer.from(await files.read('/etc/hosts')).toString() : ''
+  const name = podHostname(pod, node.clusterDomain)
+  const hosts = hostsFileOf({ pod, addresses, name, nodeHosts })
+  await linux.files.writePlain(hostsFilePath(node, uid), hosts, 0o644)
+}
+
+function sourcesOf({ objects, volumes }: PodParts, order: StartOrder): ContainerSources {
+  const { pod, target, signal } = order
+  const namespace = pod.metadata?.namespace ?? ''
+  const container = target.container.name
+  return {
+    configMap: name => objects.configMap(namespace, name, signal),
+    secret: name => objects.secret(namespace, name, signal),
+    subPath: (mount, index) => volumes.subPath({ pod, container, mount, index }),
+    file: (volume, path) => volumes.readFile(volume, path),
+  }
+}
+
+/** Volumes that are images, as far as the container has them, are pulled like its own. */
+async function withImages(parts: PodParts, order: StartOrder): Promise<ReadonlyMap<string, ContainerVolume>> {
+  const { pod, target, volumes, signal } = order
+  const { volumeMounts = [] } = target.container
+  const ready = new Map<string, ContainerVolume>()
+  for (const [name, volume] of volumes) {
+    const { imageSource } = volume
+    if (imageSource === undefined) ready.set(name, volume)
+    else if (volumeMounts.some(mount => mount.name === name)) {
+      const { reference = '', pullPolicy } = imageSource
+      const user = { name, image: reference, ...(pullPolicy && { imagePullPolicy: pullPolicy }) }
+      const { id } = await parts.images.ensure(pod, user, signal)
+      ready.set(name, { ...volume, image: { id } })
+    }
+  }
+  return ready
+}
+
+async function step<T>(parts: PodParts, order: StartOrder, usual: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    order.signal.throwIfAborted()
+    const message = messageOf(error)
+    const isKnown = error instanceof ImageError || error instanceof ContainerConfigError
+    // Whoever tried to get an image has told of it already.
+    if (!(error instanceof ImageError)) {
+      tell(parts, order, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` })
+    }
+    throw new StartError(isKnown ? error.reason : usual, message, { cause: error })
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function tell({ recorder }: PodParts, { pod, target }: StartOrder, content: EventContent): void {
+  recorder.record(pod, { ...content, fieldPath: fieldPathOf(target) })
+}

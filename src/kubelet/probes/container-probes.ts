@@ -1,0 +1,77 @@
+import type { Container } from '#/api/generated/core/v1.ts'
+import type { ProbeResults } from '../plan-pod.ts'
+import type { RunningContainer } from '../probes.ts'
+import { ProbeLoop, type ProbeType } from './probe-loop.ts'
+import type { ProbeMeans } from './run-probe.ts'
+
+export interface ContainerProbesOptions {
+  readonly means: ProbeMeans
+  readonly container: Container
+  readonly running: RunningContainer
+  /** When this process began. */
+  readonly beganMs: number
+  readonly onChange: () => void
+  readonly onEvent: (reason: string, message: string) => void
+}
+
+/** The probes of one container, from its start to its end. Before it has started nothing else is asked. */
+export class ContainerProbes {
+  readonly #options: ContainerProbesOptions
+  readonly #startup: ProbeLoop | undefined
+  readonly #liveness: ProbeLoop | undefined
+  readonly #readiness: ProbeLoop | undefined
+  #hasStarted: boolean
+
+  constructor(options: ContainerProbesOptions) {
+    const { container, running } = options
+    this.#options = options
+    this.#hasStarted = container.startupProbe === undefined || running.hasStarted === true
+    this.#startup = this.#hasStarted ? undefined : this.#loop('Startup', container.startupProbe)
+    this.#liveness = this.#loop('Liveness', container.livenessProbe)
+    this.#readiness = this.#loop('Readiness', container.readinessProbe)
+  }
+
+  get results(): ProbeResults {
+    const startup = this.#hasStarted ? 'success' : this.#startup?.result
+    return {
+      ...(startup !== undefined && this.#options.container.startupProbe && { startup }),
+      ...(this.#liveness?.result !== undefined && { liveness: this.#liveness.result }),
+      ...(this.#readiness?.result !== undefined && { readiness: this.#readiness.result }),
+    }
+  }
+
+  start(): void {
+    if (this.#hasStarted) this.#startOthers()
+    else this.#startup?.start()
+  }
+
+  stopAllButReadiness(): void {
+    this.#startup?.stop('success')
+    this.#liveness?.stop('success')
+  }
+
+  stop(): void {
+    for (const loop of [this.#startup, this.#liveness, this.#readiness]) loop?.stop()
+  }
+
+  #startOthers(): void {
+    this.#readiness?.start()
+    this.#liveness?.start()
+  }
+
+  #loop(type: ProbeType, probe: Container['startupProbe']): ProbeLoop | undefined {
+    if (probe === undefined) return undefined
+    return new ProbeLoop({
+      ...this.#options,
+      type,
+      probe,
+      onChange: result => {
+        if (type === 'Startup' && result === 'success') {
+          this.#hasStarted = true
+          this.#startOthers()
+        }
+        this.#options.onChange()
+      },
+    })
+  }
+}

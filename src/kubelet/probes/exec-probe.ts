@@ -1,0 +1,43 @@
+import { formatDurationMs } from '#/api/duration.ts'
+import type { Container } from '#/api/generated/core/v1.ts'
+import { quote } from '#/api/quote.ts'
+import { CriError, type ContainerRuntime } from '#/cri/cri.ts'
+import { expandVariables } from '../expand-variables.ts'
+import type { ProbeAnswer } from './run-probe.ts'
+
+export interface ExecProbe {
+  readonly id: string
+  readonly container: Container
+  readonly command: readonly string[]
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** Bytes of what the command said that messages show. */
+const outputBytesMax = 10 * 1_024
+
+/** How much longer than its command a call to the runtime may take. */
+const extraMs = 120_000
+
+export async function probeExec(
+  runtime: Pick<ContainerRuntime, 'execSync'>,
+  { id, container, command, timeoutMs, signal }: ExecProbe,
+): Promise<ProbeAnswer> {
+  const words = command.map(word => expandVariables(word, name => staticValue(container, name)))
+  try {
+    const limits = { signal, timeoutMs: timeoutMs + extraMs }
+    const { stdout, stderr, exitCode } = await runtime.execSync(id, words, timeoutMs, limits)
+    const bytes = Buffer.concat([stdout, stderr]).subarray(0, outputBytesMax)
+    return { type: exitCode === 0 ? 'success' : 'failure', output: bytes.toString() }
+  } catch (error) {
+    if (!(error instanceof CriError) || error.reason !== 'timeout') throw error
+    const text = `${quote(words.join(' '))} timed out after ${formatDurationMs(timeoutMs)}`
+    return { type: 'failure', output: `command timed out: ${text}` }
+  }
+}
+
+/** Variables that are made of something else are not known to probes. */
+function staticValue({ env = [] }: Container, name: string): string | undefined {
+  const variable = env.findLast(one => one.name === name)
+  return variable && (variable.value ?? '')
+}

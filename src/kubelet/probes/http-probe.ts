@@ -1,0 +1,141 @@
+import type { HTTPGetAction } from '#/api/generated/core/v1.ts'
+import { quote } from '#/api/quote.ts'
+import { HttpClientError, type HttpConnect } from '#/platform/http-client.ts'
+import { requestHeaders, requestPath, type RequestHeaders } from './http-request.ts'
+import { hostAndPort, networkFailure, rootOf } from './network-failure.ts'
+import type { ProbeAnswer } from './run-probe.ts'
+import { LateError, within, type Limits } from './within.ts'
+
+export interface HttpProbe extends Limits {
+  readonly action: HTTPGetAction
+  readonly host: string
+  readonly port: number
+}
+
+const bodyBytesMax = 10 * 1_024
+
+/** Requests that one probe may make because the answers lead from one to the next. */
+const requestsMax = 10
+
+/** The answer broke off in its middle: nobody knows what it was. */
+export class BrokenAnswerError extends Error {
+  constructor(message: string, options: ErrorOptions) {
+    super(message, options)
+    this.name = 'BrokenAnswerError'
+  }
+}
+
+/** Any status from 200 to 399 is a success. It is followed to other places of the same host and no further. */
+export async function probeHttp(connect: HttpConnect, probe: HttpProbe): Promise<ProbeAnswer> {
+  const { action, host, port, signal } = probe
+  const scheme = (action.scheme || 'http').toLowerCase()
+  const start = new URL(`${scheme}://${hostAndPort(host, port)}`)
+  const path = requestPath(action.path ?? '')
+  let place: Place = { url: start, path, text: `${originOf(start)}${path}` }
+  try {
+    return await within(probe, async limit => {
+      let headers = requestHeaders(action.httpHeaders ?? [], 'probe')
+      for (let count = 1; ; count++) {
+        const answer = await ask(connect, { ...place, headers, signal: limit })
+        const next = nextPlace(place.url, answer)
+        if (next === undefined || next.hostname !== start.hostname) return judge(answer)
+        if (count >= requestsMax) throw new RedirectError()
+        // A host that was asked for by name is meant as long as no other is named.
+        if (URL.canParse(answer.location ?? '')) headers = withoutHost(headers)
+        place = { url: next, path: `${next.pathname}${next.search}`, text: next.href }
+      }
+    })
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof BrokenAnswerError) throw error
+    return { type: 'failure', output: `Get ${quote(place.text)}: ${failureText(error, host, port)}` }
+  }
+}
+
+interface Place {
+  readonly url: URL
+  /** With the query. */
+  readonly path: string
+  /** As messages show it. */
+  readonly text: string
+}
+
+class RedirectError extends Error {}
+
+interface Answer {
+  readonly status: number
+  readonly location?: string
+  readonly body: string
+}
+
+interface Question extends Place {
+  readonly headers: RequestHeaders
+  readonly signal: AbortSignal
+}
+
+async function ask(connect: HttpConnect, { url, path, headers, signal }: Question): Promise<Answer> {
+  await using client = connect({ origin: originOf(url), tls: { insecureSkipVerify: true } })
+  // What is asked once needs no connection that is kept; HTTP/2 knows no such header.
+  const closing: RequestHeaders = url.protocol === 'http:' ? { connection: 'close' } : {}
+  const response = await client.request({ method: 'GET', path, headers: { ...closing, ...headers }, signal })
+  const { status, headers: received } = response
+  const parts: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const part of response.body) {
+      parts.push(part)
+      size += part.length
+      if (size >= bodyBytesMax) break
+    }
+  } catch (error) {
+    throw new BrokenAnswerError(brokenText(error), { cause: error })
+  }
+  const body = Buffer.concat(parts).subarray(0, bodyBytesMax).toString()
+  return { status, body, ...(received.location !== undefined && { location: received.location }) }
+}
+
+function withoutHost(headers: RequestHeaders): RequestHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'host'))
+}
+
+/** Undefined when the answer does not lead anywhere. */
+function nextPlace(from: URL, { status, location }: Answer): URL | undefined {
+  if (![301, 302, 303, 307, 308].includes(status) || !location) return undefined
+  const next = URL.parse(location, from)
+  return next?.protocol === 'http:' || next?.protocol === 'https:' ? next : undefined
+}
+
+function judge({ status, body }: Answer): ProbeAnswer {
+  if (status < 200 || status >= 400) {
+    return { type: 'failure', output: `HTTP probe failed with statuscode: ${status}` }
+  }
+  if (status < 300) return { type: 'success', output: body }
+  return { type: 'warning', output: `Probe terminated redirects, Response body: ${body}` }
+}
+
+function failureText(error: unknown, host: string, port: number): string {
+  if (error instanceof LateError) return `${error.message} (Client.Timeout exceeded while awaiting headers)`
+  if (error instanceof RedirectError) return `stopped after ${requestsMax} redirects`
+  const { code = '', message } = rootOf(error)
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG') {
+    return 'http: server gave HTTP response to HTTPS client'
+  }
+  if (error instanceof HttpClientError && error.reason === 'garbage') {
+    return `net/http: HTTP/1.x transport connection broken: malformed HTTP response (${message})`
+  }
+  return networkFailure(error, host, port)
+}
+
+function brokenText(error: unknown): string {
+  if (error instanceof LateError) {
+    return `${error.message} (Client.Timeout or context cancellation while reading body)`
+  }
+  return error instanceof HttpClientError && error.reason === 'interrupted'
+    ? 'unexpected EOF'
+    : rootOf(error).message
+}
+
+/** With the port, also where it is the usual one. */
+function originOf({ protocol, hostname, port }: URL): string {
+  return `${protocol}//${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
+}

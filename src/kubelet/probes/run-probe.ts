@@ -1,0 +1,55 @@
+import type { Container, Probe } from '#/api/generated/core/v1.ts'
+import type { ContainerRuntime } from '#/cri/cri.ts'
+import type { GrpcConnect } from '#/platform/grpc.ts'
+import type { HttpConnect } from '#/platform/http-client.ts'
+import type { Network, Platform } from '#/platform/platform.ts'
+import type { RunningContainer } from '../probes.ts'
+import { containerPort } from './container-port.ts'
+import { probeExec } from './exec-probe.ts'
+import { probeGrpc } from './grpc-probe.ts'
+import { probeHttp } from './http-probe.ts'
+import { probeTcp } from './tcp-probe.ts'
+
+/** What probes are made with. */
+export interface ProbeMeans {
+  readonly platform: Platform
+  readonly runtime: Pick<ContainerRuntime, 'execSync'>
+  readonly connectHttp: HttpConnect
+  readonly connectGrpc: () => Promise<GrpcConnect>
+  readonly network: Pick<Network, 'connect'>
+}
+
+export interface ProbeRequest {
+  readonly probe: Probe
+  readonly container: Container
+  readonly running: RunningContainer
+  readonly signal: AbortSignal
+}
+
+/** A success with a warning is a success. */
+export interface ProbeAnswer {
+  readonly type: 'success' | 'warning' | 'failure'
+  readonly output: string
+}
+
+/** Asks once. Throws when it cannot be found out how the container is. */
+export async function runProbe(means: ProbeMeans, request: ProbeRequest): Promise<ProbeAnswer> {
+  const { probe, container, running, signal } = request
+  const { exec, httpGet, tcpSocket, grpc, timeoutSeconds = 1 } = probe
+  const { address, id } = running
+  const limits = { clock: means.platform.clock, timeoutMs: timeoutSeconds * 1_000, signal }
+  if (exec) return probeExec(means.runtime, { id, container, command: exec.command ?? [], ...limits })
+  if (httpGet) {
+    const port = containerPort(httpGet.port, container)
+    return probeHttp(means.connectHttp, { action: httpGet, host: httpGet.host || address, port, ...limits })
+  }
+  if (tcpSocket) {
+    const port = containerPort(tcpSocket.port, container)
+    return probeTcp(means.network, { host: tcpSocket.host || address, port, ...limits })
+  }
+  if (grpc) {
+    const connect = await means.connectGrpc()
+    return probeGrpc(connect, { host: address, port: grpc.port, service: grpc.service ?? '', ...limits })
+  }
+  throw new Error(`missing probe handler for ${container.name}`)
+}

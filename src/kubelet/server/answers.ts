@@ -1,0 +1,50 @@
+import type { HttpExchange } from '#/platform/http.ts'
+
+/** Answers that are made as a whole. */
+export function answerText(exchange: HttpExchange, status: number, text: string): void {
+  answerBytes(exchange, { status, mediaType: 'text/plain; charset=utf-8', bytes: Buffer.from(text) })
+}
+
+export function answerJson(exchange: HttpExchange, value: unknown): void {
+  const bytes = Buffer.from(JSON.stringify(value))
+  answerBytes(exchange, { status: 200, mediaType: 'application/json', bytes })
+}
+
+export interface WholeAnswer {
+  readonly status: number
+  readonly mediaType: string
+  readonly bytes: Uint8Array
+}
+
+export function answerBytes(exchange: HttpExchange, { status, mediaType, bytes }: WholeAnswer): void {
+  exchange.respond(status, {
+    'content-type': mediaType,
+    'content-length': String(bytes.length),
+    'x-content-type-options': 'nosniff',
+  })
+  exchange.end(exchange.method === 'HEAD' ? [] : [bytes])
+}
+
+/** Behind the API server there may be somebody who reads page by page. */
+const stallMsMax = 4 * 3_600_000
+
+/** Piece by piece, no faster than the client reads. Whoever makes the pieces hears at once that it is gone. */
+export async function answerPieces(
+  exchange: HttpExchange,
+  mediaType: string,
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  exchange.allowStall(stallMsMax)
+  exchange.respond(200, { 'content-type': mediaType, 'x-content-type-options': 'nosniff' })
+  try {
+    for await (const piece of pieces) {
+      if (exchange.closed) return
+      if (!exchange.write([piece])) await exchange.drained()
+    }
+  } catch (error) {
+    // An answer that is not whole must not look as if it were.
+    exchange.abort()
+    throw error
+  }
+  exchange.end()
+}

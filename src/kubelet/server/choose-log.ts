@@ -1,0 +1,45 @@
+import type { ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
+
+/** Whose log is shown, by the runtime's id; or why there is none, in Kubernetes' words. */
+export type ChosenLog = { readonly containerId: string } | { readonly problem: string }
+
+const reasons: Readonly<Record<string, string>> = {
+  ErrImagePull: "image can't be pulled",
+  ImagePullBackOff: 'trying and failing to pull image',
+}
+
+export function chooseLog({ metadata, status }: Pod, container: string, previous: boolean): ChosenLog {
+  const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = status ?? {}
+  const all = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses]
+  const found = all.find(({ name }) => name === container)
+  const where = `${JSON.stringify(container)} in pod ${JSON.stringify(metadata?.name ?? '')}`
+  if (found === undefined) return { problem: `container ${where} is not available` }
+  const last = idOf(found.lastState?.terminated?.containerID)
+  if (previous) {
+    return last === ''
+      ? { problem: `previous terminated container ${where} not found` }
+      : { containerId: last }
+  }
+  return chooseCurrent(found, where)
+}
+
+function chooseCurrent({ state, lastState, containerID }: ContainerStatus, where: string): ChosenLog {
+  const last = idOf(lastState?.terminated?.containerID)
+  const { waiting, running, terminated } = state ?? {}
+  if (running) return { containerId: idOf(containerID) }
+  if (terminated || lastState?.terminated) {
+    // One that could not be started has no id: what the one before it said is all there is.
+    const containerId = idOf(terminated?.containerID) || last
+    return containerId === '' ? { problem: `container ${where} is terminated` } : { containerId }
+  }
+  if (waiting) {
+    const { reason = '' } = waiting
+    return { problem: `container ${where} is waiting to start: ${reasons[reason] ?? reason}` }
+  }
+  return { problem: `container ${where} is waiting to start - no logs yet` }
+}
+
+/** `containerd://ID` without the name of the runtime. */
+function idOf(containerId: string | undefined): string {
+  return containerId?.replace(/^[^:]*:\/\//, '') ?? ''
+}

@@ -1,0 +1,135 @@
+/** Commands in containers, their main process, and ports of pods. */
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { CriError } from '#/cri/cri.ts'
+import type { HttpExchange } from '#/platform/http.ts'
+import { acceptCommand, readCommandOptions } from '#/streams/command-server.ts'
+import { acceptPortForward } from '#/streams/port-forward-server.ts'
+import { runCommand } from '#/streams/run-command.ts'
+import { runPortForward } from '#/streams/run-port-forward.ts'
+import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
+import type { UpgradeExchange } from '#/streams/upgrade-exchange.ts'
+import { findContainer } from '../pod-containers.ts'
+import { answerBytes, answerText } from './answers.ts'
+import type { ServerRequest } from './routes.ts'
+
+/** How long a command may take whose answer is given as a whole. */
+const runMsMax = 600_000
+
+export async function exec(request: ServerRequest): Promise<void> {
+  const { query, runtime, exchange } = request
+  const id = findRunning(request)
+  if (id === undefined) return
+  const command = query.getAll('command')
+  const streams = readCommandOptions(query)
+  if (streams === undefined) return answerText(exchange, 400, noStreams)
+  if (command.length === 0) return answerText(exchange, 400, 'a command must be given\n')
+  await connect(request, streams, signal => runtime.exec(id, command, streams, { signal }))
+}
+
+export async function attach(request: ServerRequest): Promise<void> {
+  const { query, runtime, exchange, parameters } = request
+  const id = findRunning(request)
+  if (id === undefined) return
+  const asked = readCommandOptions(query)
+  if (asked === undefined) return answerText(exchange, 400, noStreams)
+  // Whether a process has a terminal was decided when it was started.
+  const found = findContainer(findPod(request)!, parameters['container'] ?? '')
+  const tty = found?.container.tty ?? false
+  const streams = { ...asked, tty, stderr: asked.stderr && !tty }
+  await connect(request, streams, signal => runtime.attach(id, streams, { signal }))
+}
+
+const noStreams = 'you must specify at least 1 of stdin, stdout, stderr\n'
+
+async function connect(
+  { exchange, platform, signal }: ServerRequest,
+  options: CommandOptions,
+  start: (signal: AbortSignal) => Promise<CommandProcess>,
+): Promise<void> {
+  const client = await acceptCommand({
+    exchange: endingWith(signal, exchange),
+    options,
+    clock: platform.clock,
+  })
+  if (client !== undefined) await runCommand({ client, start })
+}
+
+/** The connection, once it is taken over, is cut when the server stops. */
+function endingWith(signal: AbortSignal, exchange: HttpExchange): UpgradeExchange {
+  const { method, headers, takeOver } = exchange
+  return {
+    method,
+    headers,
+    headerValues: name => exchange.headerValues(name),
+    respond: (status, answered) => exchange.respond(status, answered),
+    end: pieces => exchange.end(pieces),
+    ...(takeOver && {
+      takeOver: () => {
+        const taken = takeOver()
+        const cut = (): void => void taken.connection.destroy()
+        signal.addEventListener('abort', cut, { once: true })
+        taken.connection.once('close', () => signal.removeEventListener('abort', cut))
+        return taken
+      },
+    }),
+  }
+}
+
+export async function forwardPorts(request: ServerRequest): Promise<void> {
+  const { exchange, query, platform, runtime, view, signal } = request
+  const pod = findPod(request)
+  const id = pod && view.sandboxId(pod.metadata?.uid ?? '')
+  if (pod === undefined) return answerText(exchange, 404, 'pod does not exist')
+  const name = `${pod.metadata?.name}_${pod.metadata?.namespace}`
+  if (id === undefined) return answerText(exchange, 500, `pod not found (${JSON.stringify(name)})`)
+  const client = await acceptPortForward({
+    exchange: endingWith(signal, exchange),
+    query,
+    clock: platform.clock,
+  })
+  if (client === undefined) return
+  const uid = pod.metadata?.uid
+  await runPortForward({
+    client,
+    connect: port => runtime.connectPort(id, port),
+    describeFailure: (port, error) =>
+      `error forwarding port ${port} to pod ${id}, uid ${uid}: ${error.message}`,
+  })
+}
+
+/** A command whose output is the answer. */
+export async function run(request: ServerRequest): Promise<void> {
+  const { exchange, query, runtime } = request
+  const id = findRunning(request)
+  if (id === undefined) return
+  const command = (query.get('cmd') ?? '').split(' ')
+  try {
+    const { stdout, stderr, exitCode } = await runtime.execSync(id, command, runMsMax)
+    const bytes = Buffer.concat([stdout, stderr])
+    if (exitCode === 0) return answerBytes(exchange, { status: 200, mediaType: 'text/plain', bytes })
+    answerText(exchange, 500, `command '${command.join(' ')}' exited with ${exitCode}: ${bytes.toString()}`)
+  } catch (error) {
+    if (!(error instanceof CriError)) throw error
+    answerText(exchange, 500, error.message)
+  }
+}
+
+function findPod({ view, parameters }: ServerRequest): Pod | undefined {
+  const { namespace = '', pod: name = '', uid } = parameters
+  const pod = view.pod(namespace, name)
+  return uid === undefined || pod?.metadata?.uid === uid ? pod : undefined
+}
+
+/** The container that the path names, if it runs; otherwise the client has been told. */
+function findRunning(request: ServerRequest): string | undefined {
+  const { view, exchange, parameters } = request
+  const pod = findPod(request)
+  if (pod === undefined) {
+    answerText(exchange, 404, 'pod does not exist')
+    return undefined
+  }
+  const { container = '' } = parameters
+  const id = view.containerId(pod.metadata?.uid ?? '', container)
+  if (id === undefined) answerText(exchange, 500, `container not found (${JSON.stringify(container)})`)
+  return id
+}

@@ -1,0 +1,81 @@
+import { basename, dirname } from 'node:path'
+import type { HeldPath, LinuxFiles } from '#/platform/linux.ts'
+import type { Files } from '#/platform/platform.ts'
+import type { LogFile } from './find-tail.ts'
+
+export interface LogReaderOptions {
+  readonly files: Pick<Files, 'stat'>
+  readonly linuxFiles: Pick<LinuxFiles, 'openBeneath' | 'readRange' | 'watch' | 'lstat'>
+  readonly path: string
+}
+
+/** The file that was at the path when it was opened, wherever it is by now. */
+export class LogReader implements AsyncDisposable {
+  readonly #options: LogReaderOptions
+  readonly #held: HeldPath
+  readonly #inode: bigint
+  /** As it was when it was opened. */
+  readonly file: LogFile
+
+  private constructor(options: LogReaderOptions, { held, inode, sizeBytes }: OpenedLog) {
+    this.#options = options
+    this.#held = held
+    this.#inode = inode
+    this.file = { sizeBytes, read: (offset, length) => this.read(offset, length) }
+  }
+
+  /** Undefined when there is no such file. */
+  static async open(options: LogReaderOptions): Promise<LogReader | undefined> {
+    const opened = await openLog(options)
+    return opened && new LogReader(options, opened)
+  }
+
+  read(offset: number, length: number): Promise<Uint8Array> {
+    return this.#options.linuxFiles.readRange(this.#held.path, offset, length)
+  }
+
+  /**
+   * Whether another file has taken its place and is written to: until then the runtime may still write to this one.
+   */
+  async isReplaced(): Promise<boolean> {
+    const current = await this.#options.linuxFiles.lstat(this.#options.path)
+    return current !== undefined && current.inode !== this.#inode && current.sizeBytes > 0
+  }
+
+  async isShorterThan(sizeBytes: number): Promise<boolean> {
+    const current = await this.#options.files.stat(this.#held.path)
+    return current !== undefined && current.sizeBytes < sizeBytes
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#held[Symbol.asyncDispose]()
+  }
+}
+
+interface OpenedLog {
+  readonly held: HeldPath
+  readonly inode: bigint
+  readonly sizeBytes: number
+}
+
+/** Files are replaced now and then, not all the time. */
+const triesMax = 10
+
+async function openLog({ linuxFiles, files, path }: LogReaderOptions): Promise<OpenedLog | undefined> {
+  for (let tries = 1; ; tries++) {
+    const before = await linuxFiles.lstat(path)
+    if (before === undefined) return undefined
+    const held = await linuxFiles.openBeneath(dirname(path), basename(path)).catch(ifThere)
+    const after = await linuxFiles.lstat(path)
+    if (held !== undefined && (after?.inode === before.inode || tries === triesMax)) {
+      const status = await files.stat(held.path)
+      return { held, inode: before.inode, sizeBytes: status?.sizeBytes ?? 0 }
+    }
+    await held?.[Symbol.asyncDispose]()
+    if (tries === triesMax) return undefined
+  }
+}
+
+function ifThere(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}

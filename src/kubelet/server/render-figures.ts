@@ -1,0 +1,33 @@
+/** Figures of one name. */
+export interface FigureFamily {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge'
+  readonly figures: readonly Figure[]
+}
+
+export interface Figure {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+  /** When it was so, where that is not now. */
+  readonly time?: string
+}
+
+/** Figures that are read once and not kept, in Prometheus' text format. What is no number is left out. */
+export function renderFigures(families: readonly FigureFamily[]): string {
+  const lines = families.flatMap(({ name, help, type, figures }) => [
+    `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`,
+    ...figures.filter(({ value }) => Number.isFinite(value)).map(figure => `${name}${render(figure)}\n`),
+  ])
+  return lines.join('')
+}
+
+function render({ labels, value, time }: Figure): string {
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escape(text)}"`)
+  const named = pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+  return `${named} ${value}${time === undefined ? '' : ` ${Date.parse(time)}`}`
+}
+
+function escape(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+}

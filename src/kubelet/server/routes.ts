@@ -1,0 +1,100 @@
+/** Where on a kubelet's server what is. */
+import type { ContainerRuntime } from '#/cri/cri.ts'
+import type { HttpExchange } from '#/platform/http.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { KubeletView } from '../kubelet-view.ts'
+import type { NodeSettings } from '../node-settings.ts'
+import { showAccumulatedMetrics, showMetrics, showResourceMetrics } from './show-metrics.ts'
+import { attach, exec, forwardPorts, run } from './commands.ts'
+import { showContainerLog } from './show-container-log.ts'
+import { showConfiguration, showHealth, showPods, showRunningPods } from './show-node.ts'
+import { showNodeLog } from './show-node-log.ts'
+import { showSummary } from './show-summary.ts'
+import type { ServerMetrics } from './server-metrics.ts'
+import type { Stats } from './stats.ts'
+
+/** A request of somebody who may, with what it takes to answer it. */
+export interface ServerRequest {
+  readonly platform: Platform
+  readonly linux: Linux
+  readonly runtime: ContainerRuntime
+  readonly node: NodeSettings
+  readonly view: KubeletView
+  readonly stats: Stats
+  readonly metrics: ServerMetrics
+  readonly exchange: HttpExchange
+  readonly query: URLSearchParams
+  /** What stands in the path in the places of names. */
+  readonly parameters: Readonly<Record<string, string>>
+  /** Aborted when the server stops. */
+  readonly signal: AbortSignal
+}
+
+/** Answers, or takes the connection over. What it throws is our failure. */
+export type ServerHandler = (request: ServerRequest) => void | Promise<void>
+
+export interface FoundRoute {
+  readonly handle: ServerHandler
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+interface Route {
+  readonly methods: readonly string[]
+  readonly segments: readonly string[]
+  readonly handle: ServerHandler
+}
+
+/** `:name` stands for one segment, `*name` for all that follow. */
+const routes: readonly Route[] = [
+  route('GET', '/pods', showPods),
+  route('GET', '/runningpods', showRunningPods),
+  route('GET', '/healthz', showHealth),
+  route('GET', '/healthz/:check', showHealth),
+  route('GET', '/configz', showConfiguration),
+  route('GET POST', '/stats/summary', showSummary),
+  route('GET', '/metrics', showMetrics),
+  route('GET', '/metrics/resource', showResourceMetrics),
+  route('GET', '/metrics/cadvisor', showAccumulatedMetrics),
+  route('GET', '/containerLogs/:namespace/:pod/:container', showContainerLog),
+  route('GET', '/logs', showNodeLog),
+  route('GET', '/logs/*path', showNodeLog),
+  route('GET POST', '/exec/:namespace/:pod/:container', exec),
+  route('GET POST', '/exec/:namespace/:pod/:uid/:container', exec),
+  route('GET POST', '/attach/:namespace/:pod/:container', attach),
+  route('GET POST', '/attach/:namespace/:pod/:uid/:container', attach),
+  route('GET POST', '/portForward/:namespace/:pod', forwardPorts),
+  route('GET POST', '/portForward/:namespace/:pod/:uid', forwardPorts),
+  route('POST', '/run/:namespace/:pod/:container', run),
+  route('POST', '/run/:namespace/:pod/:uid/:container', run),
+]
+
+function route(methods: string, path: string, handle: ServerHandler): Route {
+  return { methods: methods.split(' '), segments: path.split('/').slice(1), handle }
+}
+
+/** The path is decoded. A slash at its end says nothing. */
+export function findRoute(method: string, path: string): FoundRoute | 'not found' | 'not allowed' {
+  const segments = path.split('/').slice(1)
+  if (segments.at(-1) === '') segments.pop()
+  let isKnown = false
+  for (const { methods, segments: expected, handle } of routes) {
+    const parameters = match(expected, segments)
+    if (parameters === undefined) continue
+    if (methods.includes(method)) return { handle, parameters }
+    isKnown = true
+  }
+  return isKnown ? 'not allowed' : 'not found'
+}
+
+function match(expected: readonly string[], segments: readonly string[]): Record<string, string> | undefined {
+  const parameters: Record<string, string> = {}
+  for (const [index, name] of expected.entries()) {
+    if (name.startsWith('*')) return { ...parameters, [name.slice(1)]: segments.slice(index).join('/') }
+    const segment = segments[index]
+    if (segment === undefined || segment === '') return undefined
+    if (name.startsWith(':')) parameters[name.slice(1)] = segment
+    else if (name !== segment) return undefined
+  }
+  return segments.length === expected.length ? parameters : undefined
+}

@@ -1,0 +1,71 @@
+/** What a node has to say of itself and of its pods. */
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { podOfLabels } from '../container-labels.ts'
+import { answerJson, answerText } from './answers.ts'
+import type { ServerRequest } from './routes.ts'
+
+export function showPods({ exchange, view }: ServerRequest): void {
+  answerJson(exchange, podList(view.pods()))
+}
+
+/** As the runtime sees it, whatever there should be. */
+export async function showRunningPods({ exchange, runtime }: ServerRequest): Promise<void> {
+  const [sandboxes, containers] = await Promise.all([runtime.listSandboxes(), runtime.listContainers()])
+  const pods = sandboxes.flatMap(({ id, state, labels }): Pod[] => {
+    const whose = podOfLabels(labels)
+    if (state !== 'ready' || whose === undefined) return []
+    const { name, namespace, uid } = whose
+    const running = containers.filter(each => each.sandboxId === id && each.state === 'running')
+    return [
+      {
+        metadata: { name, namespace, uid },
+        spec: { containers: running.map(({ name: container, image }) => ({ name: container, image })) },
+      },
+    ]
+  })
+  answerJson(exchange, podList(pods))
+}
+
+function podList(pods: readonly Pod[]): object {
+  return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: pods }
+}
+
+export function showHealth({ exchange, view, query, parameters }: ServerRequest): void {
+  const problem = view.problem()
+  if (problem === undefined && !query.has('verbose')) return answerText(exchange, 200, 'ok')
+  const isAsked = parameters['check'] === undefined || parameters['check'] === 'syncloop'
+  const lines = [
+    '[+]ping ok',
+    problem === undefined || !isAsked ? '[+]syncloop ok' : '[-]syncloop failed: reason withheld',
+    problem === undefined || !isAsked ? 'healthz check passed' : 'healthz check failed',
+  ]
+  answerText(exchange, problem === undefined || !isAsked ? 200 : 500, `${lines.join('\n')}\n`)
+}
+
+/** In the words of the kubelet's configuration file, as far as they are used here. */
+export function showConfiguration({ exchange, node }: ServerRequest): void {
+  const { imageGc, containerLog } = node
+  answerJson(exchange, {
+    kubeletconfig: {
+      address: node.addresses[0],
+      port: node.kubeletPort,
+      authentication: { anonymous: { enabled: false }, webhook: { enabled: true } },
+      authorization: { mode: 'Webhook' },
+      cgroupDriver: 'cgroupfs',
+      cgroupRoot: node.cgroupRoot,
+      clusterDNS: node.clusterDns,
+      clusterDomain: node.clusterDomain,
+      containerLogMaxFiles: containerLog.maxFiles,
+      containerLogMaxSize: String(containerLog.maxBytes),
+      imageGCHighThresholdPercent: imageGc.highPercent,
+      imageGCLowThresholdPercent: imageGc.lowPercent,
+      imageMinimumGCAge: `${imageGc.minimumAgeMs / 1_000}s`,
+      maxPods: node.podsMax,
+      podPidsLimit: node.podPidsMax,
+      resolvConf: node.hostResolvConf,
+      seccompDefault: node.seccompDefault,
+      allowedUnsafeSysctls: node.allowedUnsafeSysctls,
+      systemReserved: node.reserved,
+    },
+  })
+}

@@ -1,0 +1,8 @@
+import { answerJson } from './answers.ts'
+import type { ServerRequest } from './routes.ts'
+
+/** What the node and its pods use. */
+export async function showSummary({ exchange, query, stats }: ServerRequest): Promise<void> {
+  const isShort = query.get('only_cpu_and_memory') === 'true'
+  answerJson(exchange, await (isShort ? stats.usage() : stats.summary()))
+}

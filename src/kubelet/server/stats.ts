@@ -1,0 +1,277 @@
+/** What the node and its pods use. It is looked at when somebody asks, and at no other time. */
+import { join } from 'node:path'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { formatTime } from '#/api/time.ts'
+import type { ContainerRuntime, ContainerStats, FilesystemUsage } from '#/cri/cri.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { KubeletView } from '../kubelet-view.ts'
+import type { NodeSettings } from '../node-settings.ts'
+import { podLogFolder } from '../pod-paths.ts'
+import { CpuRates, spanMsMin } from './stats/cpu-rates.ts'
+import { readMachine, type MachineUsage } from './stats/read-machine.ts'
+import type {
+  ContainerUsage,
+  CpuUsage,
+  DiskUsage,
+  MemoryUsage,
+  NodeUsage,
+  PodUsage,
+  Summary,
+} from './stats/summary.ts'
+
+export interface StatsOptions {
+  readonly platform: Platform
+  readonly linux: Linux
+  readonly runtime: ContainerRuntime
+  readonly node: NodeSettings
+  readonly view: KubeletView
+}
+
+const nodeKey = 'node'
+
+export class Stats {
+  readonly #options: StatsOptions
+  readonly #rates = new CpuRates()
+  /** Asked for by several at once it is looked at once. */
+  readonly #running = new Map<string, Promise<Summary>>()
+
+  constructor(options: StatsOptions) {
+    this.#options = options
+  }
+
+  /** With files and networks; what is used now, too. */
+  summary(): Promise<Summary> {
+    return this.#shared('all', async () => {
+      await this.#settle()
+      return this.#look(true)
+    })
+  }
+
+  /** Processors and memory, which are found quickly. */
+  resources(): Promise<Summary> {
+    return this.#shared('resources', () => this.#look(false))
+  }
+
+  /** The same once it is known what is used now. */
+  usage(): Promise<Summary> {
+    return this.#shared('usage', async () => {
+      await this.#settle()
+      return this.#look(false)
+    })
+  }
+
+  #shared(what: string, look: () => Promise<Summary>): Promise<Summary> {
+    const running = this.#running.get(what)
+    if (running !== undefined) return running
+    const started = look().finally(() => this.#running.delete(what))
+    this.#running.set(what, started)
+    return started
+  }
+
+  /** How much is used now follows from two looks: when nobody has looked before, this is the first. */
+  async #settle(): Promise<void> {
+    const { clock } = this.#options.platform
+    if (this.#rates.isFresh(nodeKey, clock.monotonicMs())) return
+    await this.#look(false)
+    await clock.sleep(spanMsMin)
+  }
+
+  async #look(isWhole: boolean): Promise<Summary> {
+    const { platform, runtime, view } = this.#options
+    const [machine, containers, images] = await Promise.all([
+      this.#readMachine(),
+      runtime.containerStats(),
+      isWhole ? this.#imageFilesystem() : undefined,
+    ])
+    const nowMs = platform.clock.monotonicMs()
+    this.#rates.keep(new Set([nodeKey, ...containers.map(({ containerId }) => containerId)]))
+    const pods: PodUsage[] = []
+    for (const pod of view.pods()) {
+      const own = containers.filter(({ podUid }) => podUid === pod.metadata?.uid)
+      if (own.length > 0) pods.push(await this.#podUsage(pod, own, { nowMs, images }))
+    }
+    return { node: await this.#nodeUsage(machine, nowMs, images), pods }
+  }
+
+  async #nodeUsage(machine: MachineUsage, nowMs: number, images: DiskUsage | undefined): Promise<NodeUsage> {
+    const { platform, node } = this.#options
+    const time = formatTime(platform.clock.now())
+    const { totalBytes, ...memory } = machine.memory
+    const { swap, interfaces, defaultInterface } = machine
+    const usage: NodeUsage = {
+      nodeName: node.name,
+      startTime: formatTime(machine.bootedMs),
+      cpu: this.#cpuUsage(nodeKey, machine.cpuNanoseconds, { time, nowMs }),
+      memory: { time, ...memory, availableBytes: Math.max(0, totalBytes - memory.workingSetBytes) },
+      swap: { time, swapAvailableBytes: swap.totalBytes - swap.usedBytes, swapUsageBytes: swap.usedBytes },
+    }
+    if (images === undefined) return usage
+    const maxpid = Number(await this.#read('/proc/sys/kernel/pid_max'))
+    return {
+      ...usage,
+      network: { time, ...interfaces.find(({ name }) => name === defaultInterface), interfaces },
+      fs: await this.#diskUsage(node.folder),
+      runtime: { imageFs: images, containerFs: images },
+      rlimit: { time, maxpid, curproc: machine.processes },
+    }
+  }
+
+  async #podUsage(
+    pod: Pod,
+    containers: readonly ContainerStats[],
+    { nowMs, images }: { readonly nowMs: number; readonly images: DiskUsage | undefined },
+  ): Promise<PodUsage> {
+    const { name = '', namespace = '', uid = '' } = pod.metadata ?? {}
+    const used: ContainerUsage[] = []
+    for (const stats of containers) {
+      const usage = this.#containerUsage(pod, stats, nowMs)
+      used.push(
+        images === undefined ? usage : { ...usage, ...(await this.#containerDisk(pod, stats, images)) },
+      )
+    }
+    const disks = used.flatMap(({ rootfs, logs }) => [rootfs, logs].filter(each => each !== undefined))
+    return {
+      podRef: { name, namespace, uid },
+      startTime: pod.status?.startTime ?? '',
+      containers: used,
+      cpu: sumOfCpu(used),
+      memory: sumOfMemory(used),
+      ...(images && {
+        'ephemeral-storage': {
+          ...images,
+          usedBytes: disks.reduce((sum, { usedBytes }) => sum + usedBytes, 0),
+          inodesUsed: disks.reduce((sum, { inodesUsed }) => sum + inodesUsed, 0),
+        },
+      }),
+    }
+  }
+
+  #containerUsage(pod: Pod, stats: ContainerStats, nowMs: number): ContainerUsage {
+    const time = formatTime(Number(stats.timestamp / 1_000_000n))
+    const startTime = startOf(pod, stats.containerId)
+    const { containerId, cpuNanoseconds } = stats
+    const cpu = this.#cpuUsage(containerId, Number(cpuNanoseconds), { time, nowMs })
+    return {
+      name: stats.name,
+      startTime,
+      cpu: { ...cpu, usageNanoCores: cpu.usageNanoCores ?? averageSince(startTime, stats) },
+      memory: {
+        time,
+        usageBytes: stats.memoryUsageBytes,
+        workingSetBytes: stats.memoryWorkingSetBytes,
+        rssBytes: stats.memoryRssBytes,
+        pageFaults: stats.memoryPageFaults,
+        majorPageFaults: stats.memoryMajorPageFaults,
+      },
+    }
+  }
+
+  async #containerDisk(
+    pod: Pod,
+    { name, writableLayerBytes, writableLayerInodes }: ContainerStats,
+    images: DiskUsage,
+  ): Promise<Pick<ContainerUsage, 'rootfs' | 'logs'>> {
+    const { linux, node } = this.#options
+    const logs = await linux.files
+      .usage(join(podLogFolder(node, pod), name))
+      .catch(() => ({ bytes: 0, inodes: 0 }))
+    return {
+      rootfs: { ...images, usedBytes: writableLayerBytes, inodesUsed: writableLayerInodes },
+      logs: { ...images, usedBytes: logs.bytes, inodesUsed: logs.inodes },
+    }
+  }
+
+  #cpuUsage(
+    key: string,
+    usageCoreNanoSeconds: number,
+    { time, nowMs }: { readonly time: string; readonly nowMs: number },
+  ): CpuUsage {
+    const usageNanoCores = this.#rates.sample(key, nowMs, usageCoreNanoSeconds)
+    return { time, ...(usageNanoCores !== undefined && { usageNanoCores }), usageCoreNanoSeconds }
+  }
+
+  async #imageFilesystem(): Promise<DiskUsage> {
+    const { runtime, node } = this.#options
+    const { folder, usedBytes, usedInodes }: FilesystemUsage = await runtime.imageFilesystem()
+    const disk = await this.#diskUsage(folder).catch(() => this.#diskUsage(node.folder))
+    return { ...disk, usedBytes, inodesUsed: usedInodes }
+  }
+
+  async #diskUsage(folder: string): Promise<DiskUsage> {
+    const { platform, linux } = this.#options
+    const { totalBytes, availableBytes, totalInodes, freeInodes } = await linux.files.space(folder)
+    return {
+      time: formatTime(platform.clock.now()),
+      availableBytes,
+      capacityBytes: totalBytes,
+      usedBytes: totalBytes - availableBytes,
+      inodesFree: freeInodes,
+      inodes: totalInodes,
+      inodesUsed: totalInodes - freeInodes,
+    }
+  }
+
+  async #readMachine(): Promise<MachineUsage> {
+    const [stat, meminfo, vmstat, loadavg, netDev, route] = await Promise.all(
+      machineFiles.map(path => this.#read(path)),
+    )
+    return readMachine({
+      stat: stat!,
+      meminfo: meminfo!,
+      vmstat: vmstat!,
+      loadavg: loadavg!,
+      netDev: netDev!,
+      route: route!,
+    })
+  }
+
+  /** What a kernel does not have it does not say. */
+  async #read(path: string): Promise<string> {
+    const bytes = await this.#options.platform.files.read(path).catch(() => new Uint8Array())
+    return Buffer.from(bytes).toString()
+  }
+}
+
+const machineFiles = [
+  '/proc/stat',
+  '/proc/meminfo',
+  '/proc/vmstat',
+  '/proc/loadavg',
+  '/proc/net/dev',
+  '/proc/net/route',
+]
+
+function startOf({ status }: Pod, containerId: string): string {
+  const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = status ?? {}
+  const all = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses]
+  const found = all.find(({ containerID }) => containerID?.endsWith(`://${containerId}`))
+  return found?.state?.running?.startedAt ?? status?.startTime ?? ''
+}
+
+/** Of a container that nobody has looked at before. */
+function averageSince(startTime: string, { cpuNanoseconds, timestamp }: ContainerStats): number {
+  const seconds = (Number(timestamp / 1_000_000n) - Date.parse(startTime)) / 1_000
+  return seconds > 1 ? Math.round(Number(cpuNanoseconds) / seconds) : Number(cpuNanoseconds)
+}
+
+function sumOfCpu(containers: readonly ContainerUsage[]): CpuUsage {
+  return {
+    time: containers[0]!.cpu.time,
+    usageNanoCores: containers.reduce((sum, { cpu }) => sum + (cpu.usageNanoCores ?? 0), 0),
+    usageCoreNanoSeconds: containers.reduce((sum, { cpu }) => sum + cpu.usageCoreNanoSeconds, 0),
+  }
+}
+
+function sumOfMemory(containers: readonly ContainerUsage[]): MemoryUsage {
+  const sum = (figure: (memory: MemoryUsage) => number): number =>
+    containers.reduce((total, { memory }) => total + figure(memory), 0)
+  return {
+    time: containers[0]!.memory.time,
+    usageBytes: sum(({ usageBytes }) => usageBytes),
+    workingSetBytes: sum(({ workingSetBytes }) => workingSetBytes),
+    rssBytes: sum(({ rssBytes }) => rssBytes),
+    pageFaults: sum(({ pageFaults }) => pageFaults),
+    majorPageFaults: sum(({ majorPageFaults }) => majorPageFaults),
+  }
+}

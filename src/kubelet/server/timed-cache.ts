@@ -1,0 +1,41 @@
+import { LruMap } from '#/base/lru-map.ts'
+import type { Clock } from '#/platform/platform.ts'
+
+export interface TimedCacheOptions {
+  readonly clock: Clock
+  readonly sizeMax: number
+}
+
+/** What somebody has said, for as long as that holds. Questions that come while it is being asked share the answer. */
+export class TimedCache<T> {
+  readonly #clock: Clock
+  readonly #entries: LruMap<string, { readonly value: T; readonly untilMs: number }>
+  readonly #asking = new Map<string, Promise<T>>()
+
+  constructor({ clock, sizeMax }: TimedCacheOptions) {
+    this.#clock = clock
+    this.#entries = new LruMap(sizeMax)
+  }
+
+  /** How many questions are being asked. */
+  get askingCount(): number {
+    return this.#asking.size
+  }
+
+  /** What fails is asked again. */
+  async get(key: string, ask: () => Promise<T>, holdsMs: (value: T) => number): Promise<T> {
+    const known = this.#entries.get(key)
+    if (known !== undefined && known.untilMs > this.#clock.monotonicMs()) return known.value
+    const running = this.#asking.get(key)
+    if (running !== undefined) return running
+    const asking = ask()
+    this.#asking.set(key, asking)
+    try {
+      const value = await asking
+      this.#entries.set(key, { value, untilMs: this.#clock.monotonicMs() + holdsMs(value) })
+      return value
+    } finally {
+      this.#asking.delete(key)
+    }
+  }
+}

@@ -1,0 +1,16 @@
+/** A pod's addresses as they are shown: one of each family, that family first by which the node is known. */
+import { parseIp } from '#/api/ip.ts'
+
+export function sortAddresses(
+  addresses: readonly string[],
+  nodeAddresses: readonly string[],
+): readonly string[] {
+  const first = familyOf(nodeAddresses[0]) ?? 4
+  const preferred = addresses.find(address => familyOf(address) === first)
+  const other = addresses.find(address => familyOf(address) === (first === 4 ? 6 : 4))
+  return [preferred, other].filter(address => address !== undefined)
+}
+
+function familyOf(address: string | undefined): 4 | 6 | undefined {
+  return address === undefined ? undefined : parseIp(address)?.family
+}

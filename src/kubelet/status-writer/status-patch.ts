@@ -1,0 +1,85 @@
+import type { PodCondition, PodStatus } from '#/api/generated/core/v1.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { isOwnCondition } from '../pod-status.ts'
+
+type Patch = Readonly<Record<string, unknown>>
+
+/** Lists that the API merges by a key, where all of it is meant. */
+const replaced: ReadonlySet<string> = new Set(['podIPs', 'hostIPs'])
+
+/** Fields that the kubelet leaves to others. */
+const foreign: ReadonlySet<string> = new Set([
+  'conditions',
+  'resourceClaimStatuses',
+  'extendedResourceClaimStatus',
+  'nodeAllocatableResourceClaimStatuses',
+  'nominatedNodeName',
+  'resize',
+])
+
+/** A strategic merge patch that makes the one the other; undefined when there is nothing to change. */
+export function statusPatch(before: PodStatus, after: PodStatus): Patch | undefined {
+  const patch: Record<string, unknown> = {}
+  const old: Patch = { ...before }
+  const wanted: Patch = { ...after }
+  for (const key of new Set([...Object.keys(old), ...Object.keys(wanted)])) {
+    if (foreign.has(key) || equalJson(old[key], wanted[key])) continue
+    patch[key] = changeOf(key, old[key], wanted[key])
+  }
+  const conditions = changedConditions(before.conditions, after.conditions)
+  if (conditions.length > 0) patch['conditions'] = conditions
+  return Object.keys(patch).length === 0 ? undefined : patch
+}
+
+function changeOf(key: string, before: unknown, after: unknown): unknown {
+  if (after === undefined) return null
+  if (Array.isArray(after)) return replaced.has(key) ? [{ $patch: 'replace' }, ...after] : after
+  return isMap(before) && isMap(after) ? mergeOf(before, after) : after
+}
+
+function mergeOf(before: Patch, after: Patch): Patch {
+  const merge: Record<string, unknown> = {}
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [old, wanted] = [before[key], after[key]]
+    if (equalJson(old, wanted)) continue
+    merge[key] = wanted === undefined ? null : isMap(old) && isMap(wanted) ? mergeOf(old, wanted) : wanted
+  }
+  return merge
+}
+
+function isMap(value: unknown): value is Patch {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Those of others are theirs, also when ours are made from an older state of them. */
+function changedConditions(
+  before: readonly PodCondition[] = [],
+  after: readonly PodCondition[] = [],
+): readonly Patch[] {
+  const own = after.filter(({ type }) => isOwnCondition(type))
+  const gone = before.filter(({ type }) => isOwnCondition(type) && !own.some(each => each.type === type))
+  return [
+    ...own
+      .filter(condition => !equalJson(conditionOf(before, condition.type), condition))
+      .map(condition => withoutStale(conditionOf(before, condition.type), condition)),
+    ...gone.map(({ type }) => ({ type, $patch: 'delete' })),
+  ]
+}
+
+function conditionOf(conditions: readonly PodCondition[], type: string): PodCondition | undefined {
+  return conditions.find(condition => condition.type === type)
+}
+
+/** A reason that no longer holds has to be taken away. */
+function withoutStale(before: PodCondition | undefined, after: PodCondition): Patch {
+  const stale = Object.keys(before ?? {}).filter(key => !(key in after))
+  return { ...after, ...Object.fromEntries(stale.map(key => [key, null])) }
+}
+
+/** Whether somebody waits for it: what phase a pod is in, and whether it is ready. */
+export function isUrgent(before: PodStatus, after: PodStatus): boolean {
+  const isReady = ({ conditions = [] }: PodStatus): boolean => {
+    return conditionOf(conditions, 'Ready')?.status === 'True'
+  }
+  return (before.phase ?? 'Pending') !== after.phase || isReady(before) !== isReady(after)
+}

@@ -1,0 +1,282 @@
+/**
+ * A kubelet on a simulated runtime and a real API server for a test: virtual time, no machine. The test says which pods
+ * the node is to run, and looks at what becomes of them.
+ */
+import type { TestContext } from 'node:test'
+import type { ContainerStatus, Event, Pod, PodSpec } from '#/api/generated/core/v1.ts'
+import { events, nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import type { Client } from '#/client/client.ts'
+import { TransportError } from '#/client/transport.ts'
+import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
+import { SimulatedRuntime, type SimulatedRuntimeOptions } from '#/cri/simulated.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { SimulatedLinux } from '#/platform/simulated.ts'
+import { Kubelet } from './kubelet.ts'
+import { nodeSettings, type NodeSettings } from './node-settings.ts'
+
+export interface TestKubeletOptions extends Partial<SimulatedRuntimeOptions> {
+  /** The API server does not answer, until it is brought back. */
+  readonly isApiAway?: boolean
+  readonly settings?: Partial<NodeSettings>
+}
+
+const nodeName = 'n1'
+const namespace = 'default'
+
+export class TestKubelet {
+  readonly plane: TestControlPlane
+  readonly runtime: SimulatedRuntime
+  readonly linux: SimulatedLinux
+  readonly settings: NodeSettings
+  readonly platform: Platform
+  kubelet: Kubelet
+  readonly #client: Client
+  /** Whether the API server answers the kubelet. */
+  isApiAway: boolean
+  #life: Life = { callsLeft: Infinity, isOver: false }
+  #stopping = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+
+  private constructor(plane: TestControlPlane, options: TestKubeletOptions) {
+    const { simulation } = plane
+    const platform = simulation.host('node')
+    this.plane = plane
+    this.platform = platform
+    this.settings = nodeSettings({
+      name: nodeName,
+      addresses: ['192.0.2.1'],
+      folder: '/node',
+      cgroupRoot: '/test',
+      clusterDns: ['10.96.0.10'],
+      ...options.settings,
+    })
+    this.linux = new SimulatedLinux({ files: platform.files })
+    this.runtime = new SimulatedRuntime({ platform, podCidrs: ['10.244.0.0/24'], ...options })
+    this.isApiAway = options.isApiAway ?? false
+    const client = plane.clientAs(`system:node:${nodeName}`, ['system:nodes'])
+    this.#client = unreliable(client, () => this.isApiAway)
+    this.kubelet = this.#make()
+  }
+
+  static async start(t: Pick<TestContext, 'after'>, options: TestKubeletOptions = {}): Promise<TestKubelet> {
+    const plane = await startTestControlPlane(t, [])
+    const test = new TestKubelet(plane, options)
+    await plane.run(test.#prepareMachine())
+    test.begin()
+    t.after(() => test.stop())
+    await plane.settle()
+    return test
+  }
+
+  begin(): void {
+    this.#stopping = new AbortController()
+    this.kubelet = this.#make()
+    this.#running = this.kubelet.run(this.#stopping.signal)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    if (this.isDead) return
+    await this.plane.run(this.#running)
+  }
+
+  /**
+   * From now on the kubelet makes so many calls, and dies in the middle of the next one: that one is still heard, and
+   * nothing of what follows it.
+   */
+  dieAfter(calls: number): void {
+    this.#life.callsLeft = calls
+  }
+
+  /** Whether it died. */
+  get isDead(): boolean {
+    return this.#life.isOver
+  }
+
+  async restart(): Promise<void> {
+    await this.stop()
+    this.begin()
+    await this.plane.settle()
+  }
+
+  async create(name: string, spec: PodSpec, metadata: NonNullable<Pod['metadata']> = {}): Promise<void> {
+    await this.plane.run(this.start(name, spec, metadata))
+    await this.plane.settle()
+  }
+
+  /** As `create`, while time stands still. */
+  async start(name: string, spec: PodSpec, metadata: NonNullable<Pod['metadata']> = {}): Promise<Pod> {
+    return this.plane.client.create(pods, {
+      metadata: { namespace, name, ...metadata },
+      spec: { nodeName, automountServiceAccountToken: false, ...spec },
+    })
+  }
+
+  async delete(name: string, gracePeriodSeconds?: number): Promise<void> {
+    const options = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }
+    await this.plane.run(this.plane.client.delete(pods, { namespace, name }, options))
+  }
+
+  advance(seconds: number): Promise<void> {
+    return this.plane.advance(seconds * 1_000)
+  }
+
+  find(name: string): Promise<Pod | undefined> {
+    return this.plane.run(this.plane.client.find(pods, { namespace, name }))
+  }
+
+  /** Phase, readiness and containers, as people see them; `gone` when the API has no such pod. */
+  async see(name: string): Promise<string> {
+    const pod = await this.find(name)
+    return pod === undefined ? 'gone' : showPod(pod)
+  }
+
+  /** What people were told of a pod, in order: `Reason: message`. */
+  async events(name: string): Promise<readonly string[]> {
+    const { items } = await this.plane.run(this.plane.client.list(events, { namespace }))
+    return items
+      .filter(({ involvedObject }) => involvedObject.name === name)
+      .toSorted((a: Event, b: Event) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
+      .map(({ reason, message, count = 1 }) => `${reason}: ${message}${count > 1 ? ` (${count})` : ''}`)
+  }
+
+  /** How the pod looks each time that it is written, from now on. */
+  follow(t: Pick<TestContext, 'after'>, name: string): readonly string[] {
+    const seen: string[] = []
+    const stopping = new AbortController()
+    const { signal } = stopping
+    const run = async (): Promise<void> => {
+      for await (const { object, type } of this.plane.client.watch(pods, { namespace, signal })) {
+        if (type === 'BOOKMARK' || object.metadata?.name !== name) continue
+        seen.push(type === 'DELETED' ? 'gone' : showPod(object))
+      }
+    }
+    run().catch(() => undefined)
+    t.after(() => stopping.abort())
+    return seen
+  }
+
+  /** What the runtime has: sandboxes, then containers with their states. */
+  async runtimeState(): Promise<string> {
+    const [sandboxes, containers] = await this.plane.run(
+      Promise.all([this.runtime.listSandboxes(), this.runtime.listContainers()]),
+    )
+    const shown = containers.map(({ name, attempt, state }) => `${name}#${attempt} ${state}`).sort()
+    return [
+      `${sandboxes.filter(({ state }) => state === 'ready').length}/${sandboxes.length}`,
+      ...shown,
+    ].join(' ')
+  }
+
+  async runningId(name: string): Promise<string> {
+    const containers = await this.plane.run(this.runtime.listContainers())
+    return containers.find(container => container.name === name && container.state === 'running')?.id ?? ''
+  }
+
+  async writeManifest(name: string, text: string | undefined): Promise<void> {
+    const folder = `${this.settings.folder}/manifests`
+    const { files } = this.platform
+    await this.plane.run(
+      text === undefined ? files.remove(`${folder}/${name}`) : files.write(`${folder}/${name}`, text),
+    )
+    this.linux.files.tell(folder)
+    await this.plane.settle()
+  }
+
+  /** What simulated machines do not have by themselves. */
+  async #prepareMachine(): Promise<void> {
+    const { files } = this.platform
+    await files.makeFolder('/proc/self')
+    await files.write('/proc/self/mountinfo', '')
+    await files.makeFolder('/etc')
+    await files.write('/etc/resolv.conf', 'nameserver 192.0.2.53\n')
+    await files.write('/etc/hosts', '127.0.0.1 localhost\n')
+  }
+
+  #make(): Kubelet {
+    const life: Life = { callsLeft: Infinity, isOver: false }
+    this.#life = life
+    return new Kubelet({
+      platform: this.platform,
+      linux: this.linux,
+      runtime: mortal(this.runtime, life),
+      client: mortal(this.#client, life),
+      node: this.settings,
+      version: 'v1.36.4+k8ts.0.0.0',
+      connectHttp: () => {
+        throw new Error('there is no network')
+      },
+      connectGrpc: async () => {
+        throw new Error('there is no network')
+      },
+    })
+  }
+}
+
+/** Whose every call fails for as long as the server is away. */
+function unreliable(client: Client, isAway: () => boolean): Client {
+  const gone = (): Error => new TransportError('unreachable', 'the API server is away')
+  return new Proxy(client, {
+    get: (own, name) => {
+      const value: unknown = Reflect.get(own, name, own)
+      if (typeof value !== 'function') return value
+      return (...parameters: unknown[]) => {
+        if (!isAway()) return Reflect.apply(value, own, parameters) as unknown
+        if (name === 'watch' || name === 'watchBatches') return failing(gone())
+        return Promise.reject(gone())
+      }
+    },
+  })
+}
+
+async function* failing(error: Error): AsyncGenerator<never> {
+  throw error
+}
+
+interface Life {
+  callsLeft: number
+  isOver: boolean
+}
+
+/** Calls that a dead kubelet would make are never answered. */
+function mortal<T extends object>(target: T, life: Life): T {
+  return new Proxy(target, {
+    get: (own, name) => {
+      const value: unknown = Reflect.get(own, name, own)
+      if (typeof value !== 'function') return value
+      return (...parameters: unknown[]) => {
+        if (life.isOver) return new Promise(() => undefined)
+        life.callsLeft--
+        life.isOver = life.callsLeft < 0
+        const answer: unknown = Reflect.apply(value, own, parameters)
+        return life.isOver ? new Promise(() => undefined) : answer
+      }
+    },
+  })
+}
+
+/** The node as the API has it. */
+export async function nodeOf({ plane }: TestKubelet): Promise<string | undefined> {
+  const node = await plane.run(plane.client.find(nodes, { name: nodeName }))
+  return node?.status?.conditions?.find(({ type }) => type === 'Ready')?.status
+}
+
+function showPod(pod: Pod): string {
+  const { phase, reason, conditions = [], ...status } = pod.status ?? {}
+  const isReady = conditions.some(condition => condition.type === 'Ready' && condition.status === 'True')
+  const containers = [
+    ...(status.initContainerStatuses ?? []),
+    ...(status.containerStatuses ?? []),
+    ...(status.ephemeralContainerStatuses ?? []),
+  ]
+  const words = [phase, ...(reason ? [`(${reason})`] : []), ...(isReady ? ['ready'] : [])]
+  return [...words, ...containers.map(showContainer)].join(' ')
+}
+
+function showContainer({ name, state, ready, restartCount }: ContainerStatus): string {
+  const { running, waiting, terminated } = state ?? {}
+  const shown = running
+    ? `running${ready ? '' : '!'}`
+    : (waiting?.reason ?? `${terminated?.reason}:${terminated?.exitCode}`)
+  return `${name}=${shown}${restartCount > 0 ? `*${restartCount}` : ''}`
+}

@@ -1,0 +1,130 @@
+/**
+ * Writes files into a volume so that whoever reads sees all of the old content or all of the new: they are in a folder
+ * that is named by the time, `..data` is a link to it that is replaced at once, and the names that people see are links
+ * through `..data`.
+ */
+import { join } from 'node:path'
+import { formatTime } from '#/api/time.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { cleanPayload, topNames, type Payload, type PayloadFile } from './payload.ts'
+
+export interface AtomicContent {
+  readonly platform: Platform
+  readonly linux: Linux
+  /** The volume. It exists. */
+  readonly folder: string
+  readonly payload: Payload
+  /** Called when all files are there, before anybody sees them. */
+  readonly setOwners: () => Promise<void>
+}
+
+const dataName = '..data'
+const newDataName = '..data_tmp'
+
+export async function writeAtomically(content: AtomicContent): Promise<void> {
+  const payload = cleanPayload(content.payload)
+  const { folder } = content
+  const old = await currentFolder(content)
+  const isOld = old !== undefined && (await isOnDisk(content, join(folder, old), payload))
+  const current = isOld ? old : await writeNew(content, payload)
+  await showNames(content, topNames(payload))
+  await removeOthers(content, current)
+}
+
+/** Whether a volume has been written to its end at some time. */
+export async function hasContent(linux: Linux, folder: string): Promise<boolean> {
+  return (await linux.files.lstat(join(folder, dataName))) !== undefined
+}
+
+async function currentFolder({ linux, folder }: AtomicContent): Promise<string | undefined> {
+  const path = join(folder, dataName)
+  return (await linux.files.lstat(path)) === undefined ? undefined : linux.files.readLink(path)
+}
+
+async function writeNew(content: AtomicContent, payload: Payload): Promise<string> {
+  const { platform, linux, folder, setOwners } = content
+  const name = folderName(platform)
+  const made = new Set<string>()
+  const make = async (path: string): Promise<void> => {
+    if (made.has(path)) return
+    made.add(path)
+    await linux.files.makeFolderPlain(path, 0o755)
+  }
+  await make(join(folder, name))
+  for (const [path, file] of payload) {
+    const parts = path.split('/').slice(0, -1)
+    for (const [index] of parts.entries()) await make(join(folder, name, ...parts.slice(0, index + 1)))
+    await writeFile(linux, join(folder, name, path), file)
+  }
+  await setOwners()
+  // A crash may have left one.
+  await platform.files.remove(join(folder, newDataName))
+  await linux.files.symlink(name, join(folder, newDataName))
+  await linux.files.renamePlain(join(folder, newDataName), join(folder, dataName))
+  return name
+}
+
+async function writeFile(linux: Linux, path: string, file: PayloadFile): Promise<void> {
+  await linux.files.writePlain(path, bytesOf(file), file.mode)
+  if (file.uid !== undefined) await linux.files.chown(path, file.uid, -1)
+}
+
+/** `..2026_02_01_15_04_05.1234567890`. */
+function folderName({ clock, random }: Platform): string {
+  const time = formatTime(clock.now()).replace('Z', '').replaceAll(/[-T:]/g, '_')
+  return `..${time}.${random.integer('name of a volume content', 2 ** 32)}`
+}
+
+/** Modes are not compared: who changes them changes the spec, and that makes another pod. */
+async function isOnDisk(
+  { platform, linux }: AtomicContent,
+  folder: string,
+  payload: Payload,
+): Promise<boolean> {
+  let files = 0
+  try {
+    for (const [path, file] of payload) {
+      const found = await platform.files.read(join(folder, path))
+      if (!Buffer.from(found).equals(bytesOf(file))) return false
+    }
+    await linux.files.visitBeneath(folder, async (_, { type }) => {
+      if (type !== 'folder') files += 1
+    })
+  } catch {
+    return false
+  }
+  return files === payload.size
+}
+
+function bytesOf({ content, encoding }: PayloadFile): Buffer {
+  return Buffer.from(content, encoding)
+}
+
+/** Folders that are there are places where other volumes are mounted. */
+async function showNames(
+  { platform, linux, folder }: AtomicContent,
+  names: ReadonlySet<string>,
+): Promise<void> {
+  for (const name of names) {
+    const path = join(folder, name)
+    const target = join(dataName, name)
+    const status = await linux.files.lstat(path)
+    if (status === undefined) await linux.files.symlink(target, path)
+    else if (status.type !== 'link') throw new Error(`cannot show ${name}: something else is mounted there`)
+  }
+  for (const name of await platform.files.list(folder)) {
+    if (name.startsWith('..') || names.has(name)) continue
+    const path = join(folder, name)
+    if ((await linux.files.lstat(path))?.type === 'link') await platform.files.remove(path)
+  }
+}
+
+/** What was shown before, and what crashes have left. */
+async function removeOthers({ platform, folder }: AtomicContent, current: string): Promise<void> {
+  for (const name of await platform.files.list(folder)) {
+    if (name.startsWith('..') && name !== dataName && name !== current) {
+      await platform.files.remove(join(folder, name))
+    }
+  }
+}

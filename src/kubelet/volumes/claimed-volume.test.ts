@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
+import { checkNodeAffinity, groupOfVolume, problemOfClaim, problemOfVolume } from './claimed-volume.ts'
+
+const bound: PersistentVolumeClaim = {
+  metadata: { namespace: 'default', name: 'claim', uid: 'u1' },
+  spec: { volumeName: 'pv' },
+  status: { phase: 'Bound' },
+}
+const deleted = { ...bound.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' }
+
+const claims: readonly (readonly [claim: PersistentVolumeClaim, expected: string | undefined])[] = [
+  [bound, undefined],
+  [{ ...bound, status: { phase: 'Pending' } }, 'PVC is not bound'],
+  [{ ...bound, status: {} }, 'PVC is not bound'],
+  [{ ...bound, spec: {} }, 'PVC has empty pvc.Spec.VolumeName'],
+  [{ ...bound, metadata: deleted }, 'PVC is being deleted'],
+  [{ ...bound, metadata: { ...deleted, finalizers: ['kubernetes.io/pvc-protection'] } }, undefined],
+]
+
+test('a claim can be used when it is bound and not about to go', () => {
+  for (const [claim, expected] of claims) assert.equal(problemOfClaim(claim), expected)
+})
+
+const volumeOf = (uid?: string): PersistentVolume => ({
+  metadata: { name: 'pv' },
+  spec: uid === undefined ? {} : { claimRef: { uid } },
+})
+
+test("a volume is the claim's only when it says so too", () => {
+  assert.equal(problemOfVolume(volumeOf('u1'), bound), undefined)
+  assert.equal(
+    problemOfVolume(volumeOf(), bound),
+    'found PV object pv but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim',
+  )
+  assert.equal(
+    problemOfVolume(volumeOf('u2'), bound),
+    'found PV object pv but its pv.Spec.ClaimRef.UID u2 does not point to claim.UID u1',
+  )
+})
+
+test('a volume that is on another node is refused', () => {
+  const onNode = (value: string): PersistentVolume => ({
+    spec: {
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: 'host', operator: 'In', values: [value] }] }],
+        },
+      },
+    },
+  })
+  checkNodeAffinity({ spec: {} }, {})
+  checkNodeAffinity(onNode('n1'), { host: 'n1' })
+  const refusal = { message: 'no matching NodeSelectorTerms', step: 'MountVolume.NodeAffinity check failed' }
+  assert.throws(() => checkNodeAffinity(onNode('n2'), { host: 'n1' }), refusal)
+  const block = { spec: { ...onNode('n2').spec, volumeMode: 'Block' } }
+  assert.throws(() => checkNodeAffinity(block, {}), {
+    ...refusal,
+    step: 'MapVolume.NodeAffinity check failed',
+  })
+})
+
+test('the group of a volume is a number, or none', () => {
+  const groupOf = (text: string): number | undefined =>
+    groupOfVolume({ metadata: { annotations: { 'pv.beta.kubernetes.io/gid': text } } })
+  assert.equal(groupOf('1234'), 1234)
+  assert.equal(groupOf('-1'), undefined)
+  assert.equal(groupOf('wheel'), undefined)
+  assert.equal(groupOfVolume({}), undefined)
+})

@@ -1,0 +1,44 @@
+import type { ConfigMap } from '#/api/generated/core/v1.ts'
+import { quote } from '#/api/quote.ts'
+import { contentKind } from './content-kind.ts'
+import {
+  defaultFileMode,
+  payloadOfKeys,
+  type KeysRequest,
+  type Payload,
+  type PayloadFile,
+} from './payload.ts'
+import type { KeysOf, VolumeRequest } from './volume-kind.ts'
+
+export const configMap = contentKind({
+  kind: 'configmap',
+  medium: '',
+  collect: request => {
+    const { name, items, optional, defaultMode } = request.volume.configMap ?? {}
+    return configMapPayload(request, { name, items, optional, defaultMode })
+  },
+})
+
+export async function configMapPayload(request: VolumeRequest, wanted: KeysOf): Promise<Payload> {
+  const { name = '', items, optional = false, defaultMode = defaultFileMode } = wanted
+  const found = await request.objects.configMap(request.pod.metadata?.namespace ?? '', name, request.signal)
+  if (found === undefined && !optional) throw new Error(`configmap ${quote(name)} not found`)
+  return payloadOfKeys({
+    items,
+    data: dataOf(found ?? {}),
+    defaultMode,
+    isOptional: optional,
+    missing: 'configmap references non-existent config key',
+  })
+}
+
+function dataOf({ data = {}, binaryData = {} }: ConfigMap): KeysRequest['data'] {
+  return new Map([...entries(data, 'utf8'), ...entries(binaryData, 'base64')])
+}
+
+function entries(
+  data: Readonly<Record<string, string>>,
+  encoding: PayloadFile['encoding'],
+): readonly (readonly [string, Pick<PayloadFile, 'content' | 'encoding'>])[] {
+  return Object.entries(data).map(([key, content]) => [key, { content, encoding }])
+}

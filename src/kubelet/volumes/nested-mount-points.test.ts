@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nestedMountPoints } from './nested-mount-points.ts'
+
+/** Mounts as `volume:path`, containers after one another; the volume in question is `v`. */
+const cases: readonly (readonly [containers: readonly string[], expected: string])[] = [
+  [['v:/etc/a'], ''],
+  [['v:/etc/a other:/etc/b'], ''],
+  [['v:/etc other:/etc/b'], 'b'],
+  [['v:/etc/ other:/etc/b/'], 'b'],
+  [['v:/etc other:/etc/b more:/etc/b/c'], 'b'],
+  [['v:/etc other:/etc/b/c more:/etc/d'], 'b/c d'],
+  [['v:/etc other:/etcetera'], ''],
+  [['v:/etc other:/etc/b more:/etc/b-c'], 'b b-c'],
+  [['v:/etc other:/etc/b', 'v:/srv other:/srv/b more:/srv/c'], 'b c'],
+  [['v:/a v:/a/b'], 'b'],
+]
+
+test('volumes that are mounted inside of another need a folder in it', () => {
+  for (const [containers, expected] of cases) {
+    const spec = {
+      containers: containers.map((mounts, index) => ({
+        name: `c${index}`,
+        volumeMounts: mounts.split(' ').map(text => {
+          const [name = '', mountPath = ''] = text.split(':')
+          return { name, mountPath }
+        }),
+      })),
+    }
+    assert.equal(nestedMountPoints({ spec }, 'v').join(' '), expected, containers.join(' | '))
+  }
+})
+
+test('no mount leads out of the container', () => {
+  const spec = { containers: [{ name: 'c', volumeMounts: [{ name: 'v', mountPath: '../x' }] }] }
+  assert.throws(() => nestedMountPoints({ spec }, 'v'), /invalid container mount point \.\.\/x/)
+})

@@ -1,0 +1,59 @@
+/** Several sources in one volume: config maps, secrets, fields of the pod, and tokens of its service account. */
+import type { Pod, VolumeProjection } from '#/api/generated/core/v1.ts'
+import { containersOf } from '../pod-containers.ts'
+import { configMapPayload } from './config-map.ts'
+import { contentKind, mergePayloads } from './content-kind.ts'
+import { downwardPayload } from './downward-api.ts'
+import { fsGroupOf } from './ownership.ts'
+import { defaultFileMode, type Payload } from './payload.ts'
+import { secretPayload } from './secret.ts'
+import type { VolumeRequest } from './volume-kind.ts'
+
+export const projected = contentKind({
+  kind: 'projected',
+  medium: 'Memory',
+  collect: request => {
+    const { sources = [], defaultMode = defaultFileMode } = request.volume.projected ?? {}
+    return mergePayloads(sources.map(source => () => sourcePayload(request, source, defaultMode)))
+  },
+})
+
+async function sourcePayload(
+  request: VolumeRequest,
+  source: VolumeProjection,
+  defaultMode: number,
+): Promise<Payload> {
+  const { configMap, secret, downwardAPI, serviceAccountToken } = source
+  if (secret) return secretPayload(request, { ...secret, defaultMode })
+  if (configMap) return configMapPayload(request, { ...configMap, defaultMode })
+  if (downwardAPI) return downwardPayload(request, downwardAPI.items, defaultMode)
+  if (serviceAccountToken) {
+    const content = await request.tokens.get(request.pod, serviceAccountToken, request.signal)
+    return new Map([
+      [
+        serviceAccountToken.path,
+        { content, encoding: 'utf8' as const, ...tokenOwner(request.pod, defaultMode) },
+      ],
+    ])
+  }
+  if (source.clusterTrustBundle)
+    throw new Error('ClusterTrustBundle projection is not supported by this node')
+  if (source.podCertificate) throw new Error('PodCertificate projection is not supported by this node')
+  return new Map()
+}
+
+/** Whoever the containers run as, when that is one, may read it, and the group of the volume; else everybody. */
+export function tokenOwner(pod: Pod, defaultMode: number): { readonly mode: number; readonly uid?: number } {
+  const uid = onlyUserOf(pod)
+  const mode = uid === undefined && fsGroupOf(pod) === undefined ? defaultMode : 0o600
+  return { mode, ...(uid !== undefined && { uid }) }
+}
+
+function onlyUserOf(pod: Pod): number | undefined {
+  const ofPod = pod.spec?.securityContext?.runAsUser
+  const users = new Set(
+    containersOf(pod).map(({ container }) => container.securityContext?.runAsUser ?? ofPod),
+  )
+  const [user] = users
+  return users.size === 1 && user !== undefined ? Number(user) : undefined
+}

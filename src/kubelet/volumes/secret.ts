@@ -1,0 +1,27 @@
+import { quote } from '#/api/quote.ts'
+import { contentKind } from './content-kind.ts'
+import { defaultFileMode, payloadOfKeys, type Payload } from './payload.ts'
+import type { KeysOf, VolumeRequest } from './volume-kind.ts'
+
+export const secret = contentKind({
+  kind: 'secret',
+  medium: 'Memory',
+  collect: request => {
+    const { secretName: name, items, optional, defaultMode } = request.volume.secret ?? {}
+    return secretPayload(request, { name, items, optional, defaultMode })
+  },
+})
+
+export async function secretPayload(request: VolumeRequest, wanted: KeysOf): Promise<Payload> {
+  const { name = '', items, optional = false, defaultMode = defaultFileMode } = wanted
+  const found = await request.objects.secret(request.pod.metadata?.namespace ?? '', name, request.signal)
+  if (found === undefined && !optional) throw new Error(`secret ${quote(name)} not found`)
+  const data = Object.entries(found?.data ?? {})
+  return payloadOfKeys({
+    items,
+    data: new Map(data.map(([key, content]) => [key, { content, encoding: 'base64' as const }])),
+    defaultMode,
+    isOptional: optional,
+    missing: 'references non-existent secret key',
+  })
+}

@@ -1,0 +1,110 @@
+/**
+ * Tokens for the service accounts of pods, bound to the pod: worth nothing once it is gone. One is asked for once and
+ * given again until it has lived four fifths of its time, or a day.
+ * https://kubernetes.io/docs/concepts/storage/projected-volumes/#serviceaccounttoken
+ */
+import type { TokenRequest } from '#/api/generated/authentication/v1.ts'
+import type { Pod, ServiceAccountTokenProjection } from '#/api/generated/core/v1.ts'
+import { serviceAccounts } from '#/api/generated/core/v1-resources.ts'
+import { parseTime } from '#/api/time.ts'
+import type { Client } from '#/client/client.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { uidOf } from './volume-paths.ts'
+
+export interface ServiceAccountTokensOptions {
+  readonly platform: Platform
+  readonly client: Client
+}
+
+interface Token {
+  readonly text: string
+  readonly expiresMs: number
+  /** When a newer one is asked for. */
+  renewsMs: number
+}
+
+const secondsUsual = 3_600
+const ageMsMax = 24 * 3_600_000
+
+/** Tokens that were issued together are not renewed together. */
+const jitterMsMax = 10_000
+
+/** When a renewal fails and the old one is good for a while. */
+const retryMs = 30_000
+
+export class ServiceAccountTokens {
+  readonly #options: ServiceAccountTokensOptions
+  /** By pod, and by what is asked for. Pods that are gone are forgotten. */
+  readonly #tokens = new Map<string, Map<string, Token>>()
+
+  constructor(options: ServiceAccountTokensOptions) {
+    this.#options = options
+  }
+
+  async get(pod: Pod, wanted: ServiceAccountTokenProjection, signal?: AbortSignal): Promise<string> {
+    const { clock } = this.#options.platform
+    const uid = uidOf(pod)
+    const key = JSON.stringify([wanted.audience ?? '', String(wanted.expirationSeconds ?? secondsUsual)])
+    const known = this.#tokens.get(uid)?.get(key)
+    if (known && clock.now() < known.renewsMs) return known.text
+    try {
+      const token = await this.#request(pod, wanted, signal)
+      const ofPod = this.#tokens.get(uid) ?? new Map<string, Token>()
+      this.#tokens.set(uid, ofPod.set(key, token))
+      return token.text
+    } catch (error) {
+      signal?.throwIfAborted()
+      const reason = error instanceof Error ? error.message : String(error)
+      if (known === undefined) throw new Error(`failed to fetch token: ${reason}`, { cause: error })
+      if (clock.now() >= known.expiresMs) {
+        throw new Error(`token expired and refresh failed: ${reason}`, { cause: error })
+      }
+      this.#options.platform.log.warn('a token could not be renewed', { pod: uid, error })
+      known.renewsMs = clock.now() + retryMs
+      return known.text
+    }
+  }
+
+  /** Until the first token of the pod is to be renewed; undefined when it has none. */
+  nextRenewalMs(uid: string): number | undefined {
+    const ofPod = this.#tokens.get(uid)
+    if (ofPod === undefined) return undefined
+    const first = Math.min(...[...ofPod.values()].map(({ renewsMs }) => renewsMs))
+    return Math.max(0, first - this.#options.platform.clock.now())
+  }
+
+  forget(uid: string): void {
+    this.#tokens.delete(uid)
+  }
+
+  async #request(pod: Pod, wanted: ServiceAccountTokenProjection, signal?: AbortSignal): Promise<Token> {
+    const { platform, client } = this.#options
+    const { namespace = '', name = '', uid = '' } = pod.metadata ?? {}
+    const { audience, expirationSeconds = secondsUsual } = wanted
+    const request: TokenRequest = {
+      spec: {
+        audiences: audience ? [audience] : [],
+        expirationSeconds,
+        boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid },
+      },
+    }
+    const at = { namespace, name: pod.spec?.serviceAccountName || 'default', subresource: 'token' }
+    const answer = (await client.createSubresource(serviceAccounts, at, request, { signal })) as TokenRequest
+    const { token = '', expirationTimestamp = '' } = answer.status ?? {}
+    const lifeMs = Number(answer.spec?.expirationSeconds ?? expirationSeconds) * 1_000
+    const expiresMs = parseTime(expirationTimestamp) ?? platform.clock.now() + lifeMs
+    const jitterMs = platform.random.fraction('renewal of a token') * jitterMsMax
+    return { text: token, expiresMs, renewsMs: renewalMs({ expiresMs, lifeMs }) - jitterMs }
+  }
+}
+
+/** Before the last fifth of its life, and before it is a day old. */
+export function renewalMs({
+  expiresMs,
+  lifeMs,
+}: {
+  readonly expiresMs: number
+  readonly lifeMs: number
+}): number {
+  return Math.min(expiresMs - lifeMs / 5, expiresMs - lifeMs + ageMsMax)
+}

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { UnknownVolumeError } from './claimed-volume.ts'
+import { VolumeError } from './volume-error.ts'
+import { VolumeStepError } from './volume-kind.ts'
+
+const failure = (volume: string, error: Error, shownName = volume) => ({ volume, shownName, error })
+
+test('people read of each volume that could not be mounted, and of all of them after a while', () => {
+  const error = new VolumeError([
+    failure('config', new Error('configmap "y" not found')),
+    failure('data', new VolumeStepError('MountVolume.NodeAffinity check failed', 'no matching'), 'pv-1'),
+  ])
+  assert.deepEqual(error.events, [
+    'MountVolume.SetUp failed for volume "config" : configmap "y" not found',
+    'MountVolume.NodeAffinity check failed for volume "pv-1" : no matching',
+  ])
+  assert.equal(
+    error.summary,
+    'Unable to attach or mount volumes: unmounted volumes=[config data], unattached volumes=[], ' +
+      'failed to process volumes=[]: context deadline exceeded',
+  )
+  assert.deepEqual(error.volumes, ['config', 'data'])
+})
+
+test('people read at once of claims that cannot be used', () => {
+  const reason = 'error processing PVC default/claim: PVC is not bound'
+  const error = new VolumeError([
+    failure('data', new UnknownVolumeError(reason)),
+    failure('config', new Error('configmap "y" not found')),
+  ])
+  const summary =
+    'Unable to attach or mount volumes: unmounted volumes=[config data], unattached volumes=[], ' +
+    `failed to process volumes=[data]: ${reason}`
+  assert.deepEqual(error.events, [
+    'MountVolume.SetUp failed for volume "config" : configmap "y" not found',
+    summary,
+  ])
+  assert.equal(error.summary, summary)
+})

@@ -1,0 +1,56 @@
+import { quote } from '#/api/quote.ts'
+import { UnknownVolumeError } from './claimed-volume.ts'
+import { VolumeStepError } from './volume-kind.ts'
+
+/** Why a volume of a pod is not ready. */
+export interface VolumeFailure {
+  /** As the pod calls it. */
+  readonly volume: string
+  /** As people know it: the name of the persistent volume where there is one. */
+  readonly shownName: string
+  readonly error: unknown
+}
+
+/** Volumes of a pod are not ready. The message says why, for logs. */
+export class VolumeError extends Error {
+  /** What people are to read now, as events FailedMount of the pod. */
+  readonly events: readonly string[]
+  /** What they are to read, as an event too, once it has been like this for `volumeWaitMs`. */
+  readonly summary: string
+  /** The names of the volumes that are not ready. */
+  readonly volumes: readonly string[]
+
+  constructor(failures: readonly VolumeFailure[]) {
+    const unknown = failures.filter(({ error }) => error instanceof UnknownVolumeError)
+    const known = failures.filter(({ error }) => !(error instanceof UnknownVolumeError))
+    const reasons = unknown.map(({ error }) => messageOf(error)).join('; ')
+    const states = `unmounted volumes=${list(failures)}, unattached volumes=[]`
+    const summarize = (reason: string): string =>
+      `Unable to attach or mount volumes: ${states}, failed to process volumes=${list(unknown)}: ${reason}`
+    const events = [...known.map(mountMessage), ...(unknown.length > 0 ? [summarize(reasons)] : [])]
+    super(events.join('; '), { cause: failures[0]?.error })
+    this.name = 'VolumeError'
+    this.events = events
+    this.summary = summarize(reasons || 'context deadline exceeded')
+    this.volumes = failures.map(({ volume }) => volume)
+  }
+}
+
+/** How long people wait for volumes before they are told that it takes long. */
+export const volumeWaitMs = 123_000
+
+function mountMessage({ shownName, error }: VolumeFailure): string {
+  const step = error instanceof VolumeStepError ? error.step : 'MountVolume.SetUp failed'
+  return `${step} for volume ${quote(shownName)} : ${messageOf(error)}`
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function list(failures: readonly VolumeFailure[]): string {
+  return `[${failures
+    .map(({ volume }) => volume)
+    .sort()
+    .join(' ')}]`
+}

@@ -1,0 +1,258 @@
+/**
+ * Whatever of a node dies comes back to what the API says, and what lives is left alone: fifty pods on a whole cluster,
+ * whose parts are killed one after the other. What pods take of the machine is counted before them and after.
+ */
+import assert from 'node:assert/strict'
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import type { Pod, PodSpec, Service } from '#/api/generated/core/v1.ts'
+import { configMaps, pods, services } from '#/api/generated/core/v1-resources.ts'
+import { isReady, LastingCluster } from './lasting-cluster.ts'
+import { commandOf, MachineTraces, type Traces } from './machine-traces.ts'
+import { containersMissing } from './test-containerd.ts'
+
+const namespace = 'default'
+const podCount = 50
+
+/** Of each ten pods one is like this. */
+const webIndex = 1
+
+test('a node with fifty pods', { skip: containersMissing }, async t => {
+  const cluster = await LastingCluster.start(t)
+  const traces = await MachineTraces.of(cluster.folder)
+  const before = await traces.now()
+  const names = new Set(Array.from({ length: podCount }, (_, index) => `pod-${index}`))
+  const service = await makePods(cluster, names)
+  await cluster.untilReady([...names])
+  await traces.remember()
+  assert.equal(await pageOf(service), 'it works\n')
+
+  await t.test('k8ts is killed: pods go on, and it goes on with them', async () => {
+    const lives = livesOf(await cluster.pods())
+    // What is asked of it in its last moment is done by the next one.
+    const doomed = ['pod-0', 'pod-1', 'pod-2']
+    const vanished = 'pod-3'
+    const late = ['late-0', 'late-1', 'late-2']
+    await Promise.all([
+      ...doomed.map(name => cluster.client.delete(pods, { namespace, name })),
+      ...late.map(name => cluster.client.create(pods, podOf(name, 0))),
+      cluster.client.delete(pods, { namespace, name: vanished }, { gracePeriodSeconds: 0 }),
+    ])
+    await cluster.kill()
+    assert.equal(await pageOf(service), 'it works\n')
+    await cluster.start()
+    for (const name of [...doomed, vanished]) names.delete(name)
+    for (const name of late) names.add(name)
+    const all = await cluster.untilReady([...names])
+    untouched(all, lives, { but: late })
+    assert.equal(await pageOf(service), 'it works\n')
+  })
+
+  await t.test('containerd is killed: it is started again, and nothing else', async () => {
+    const lives = livesOf(await cluster.pods())
+    const path = join(cluster.folders.containerd, 'containerd.pid')
+    const pid = await readFile(path, 'utf8')
+    process.kill(Number(pid), 'SIGKILL')
+    await cluster.client.create(pods, podOf('after-containerd', 0))
+    names.add('after-containerd')
+    untouched(await cluster.untilReady([...names]), lives, { but: ['after-containerd'] })
+    assert.notEqual(await readFile(path, 'utf8'), pid)
+  })
+
+  await t.test('a shim is killed: its pod starts again, and no other', async () => {
+    const lives = livesOf(await cluster.pods())
+    const { pid, socket } = await shimOf(cluster, await cluster.pod('pod-10'))
+    process.kill(pid, 'SIGKILL')
+    untouched(await cluster.until(all => hasRestarted(all, 'pod-10')), lives, { but: ['pod-10'] })
+    assert.ok((await cluster.events('pod-10')).includes(sandboxChanged))
+    // This containerd leaves, whoever uses it.
+    await rm(socket)
+  })
+
+  await t.test('a pause container is killed: its pod starts again, and no other', async () => {
+    const lives = livesOf(await cluster.pods())
+    process.kill(await pauseOf(cluster, await cluster.pod('pod-11')), 'SIGKILL')
+    untouched(await cluster.until(all => hasRestarted(all, 'pod-11')), lives, { but: ['pod-11'] })
+    assert.ok((await cluster.events('pod-11')).includes(sandboxChanged))
+  })
+
+  await t.test('k8ts is stopped: nothing runs any more, and all comes back with it', async () => {
+    const lives = livesOf(await cluster.pods())
+    await cluster.stop()
+    assert.deepEqual((await traces.now())['processes'], [])
+    await cluster.start()
+    await cluster.until(all => {
+      const isNew = [...livesOf(all)].every(([name, life]) => life !== lives.get(name))
+      return isNew && all.length === names.size && all.every(isReady)
+    })
+    await traces.remember()
+    assert.equal(await pageOf(service), 'it works\n')
+  })
+
+  await t.test('pods that are deleted leave nothing', async () => {
+    await cluster.client.deleteCollection(pods, { namespace })
+    await cluster.until(all => all.length === 0)
+    await becomes(traces, before)
+  })
+
+  await t.test('a cluster that is removed leaves nothing, whatever ran', async () => {
+    const again = kinds.map((_, index) => `again-${index}`)
+    for (const [index, name] of again.entries()) await cluster.client.create(pods, podOf(name, index))
+    await cluster.untilReady(again)
+    await traces.remember()
+    await cluster.kill()
+    await cluster.down()
+    assert.deepEqual(await traces.now(), Object.fromEntries(Object.keys(before).map(key => [key, []])))
+  })
+})
+
+const sandboxChanged = 'SandboxChanged: Pod sandbox changed, it will be killed and re-created.'
+
+/** A service in front of those that are for it. */
+async function makePods(cluster: LastingCluster, names: ReadonlySet<string>): Promise<Service> {
+  const { client } = cluster
+  await client.create(configMaps, { metadata: { namespace, name: 'settings' }, data: { color: 'blue' } })
+  const port = { port: 80, targetPort: 8080 }
+  const spec = { selector: { app: 'web' }, ports: [port] }
+  const service = await client.create(services, { metadata: { namespace, name: 'web' }, spec })
+  await Promise.all([...names].map((name, index) => client.create(pods, podOf(name, index))))
+  return service
+}
+
+const patient = 'trap "exit 0" TERM; sleep 1000000 & wait'
+
+/** By its number it is one of several kinds, which take different things of the machine. */
+function podOf(name: string, index: number): Pod {
+  const { volumes = [], ...more } = kinds[index % kinds.length]!(index)
+  const [container, ...others] = more.containers ?? []
+  const usual = { name: 'main', image: 'busybox', imagePullPolicy: 'IfNotPresent' }
+  const labels = index % kinds.length === webIndex ? { app: 'web' } : { app: 'other' }
+  return {
+    metadata: { namespace, name, labels },
+    spec: {
+      terminationGracePeriodSeconds: 5,
+      ...more,
+      volumes,
+      containers: [{ ...usual, command: ['sh', '-c', patient], ...container }, ...others],
+    },
+  }
+}
+
+type Kind = (index: number) => Partial<PodSpec>
+
+const readiness = { periodSeconds: 1, failureThreshold: 30 }
+
+const kinds: readonly Kind[] = [
+  () => ({}),
+  () => ({
+    containers: [
+      {
+        name: 'main',
+        command: ['sh', '-c', `httpd -p 8080 -h /var/www; ${patient}`],
+        readinessProbe: { ...readiness, httpGet: { path: '/', port: 8080 } },
+      },
+    ],
+  }),
+  () => withVolume({ name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }),
+  () => withVolume({ name: 'settings', configMap: { name: 'settings' } }),
+  () => withVolume({ name: 'disk', emptyDir: {} }, { subPath: 'below/it' }),
+  index => ({ containers: [{ name: 'main', ports: [{ containerPort: 80, hostPort: 18_000 + index }] }] }),
+  () => ({ containers: [{ name: 'main', resources: { limits: { cpu: '10m', memory: '16Mi' } } }] }),
+  () => ({
+    initContainers: [
+      { name: 'first', image: 'busybox', imagePullPolicy: 'IfNotPresent', command: ['true'] },
+      {
+        name: 'side',
+        image: 'busybox',
+        imagePullPolicy: 'IfNotPresent',
+        command: ['sh', '-c', patient],
+        restartPolicy: 'Always',
+      },
+    ],
+  }),
+  () => ({ containers: [{ name: 'main', readinessProbe: { ...readiness, exec: { command: ['true'] } } }] }),
+  () => ({ hostNetwork: true }),
+]
+
+function withVolume(
+  volume: NonNullable<PodSpec['volumes']>[number],
+  mount: { readonly subPath?: string } = {},
+): Partial<PodSpec> {
+  const volumeMounts = [{ name: volume.name, mountPath: '/mounted', ...mount }]
+  return { volumes: [volume], containers: [{ name: 'main', volumeMounts }] }
+}
+
+/** Of each pod, what changes when something of it begins anew. */
+function livesOf(all: readonly Pod[]): ReadonlyMap<string, string> {
+  return new Map(
+    all.map(({ metadata, status }) => {
+      const { initContainerStatuses = [], containerStatuses = [] } = status ?? {}
+      const containers = [...initContainerStatuses, ...containerStatuses].map(each => {
+        const { containerID, restartCount, state } = each
+        return [containerID, restartCount, state?.running?.startedAt].join(' ')
+      })
+      return [metadata?.name ?? '', [metadata?.uid, status?.podIP, ...containers].join()]
+    }),
+  )
+}
+
+function untouched(
+  all: readonly Pod[],
+  before: ReadonlyMap<string, string>,
+  { but }: { readonly but: readonly string[] },
+): void {
+  const others = new Map([...livesOf(all)].filter(([name]) => !but.includes(name)))
+  const kept = [...others.keys()].map(name => [name, before.get(name)] as const)
+  assert.deepEqual(others, new Map(kept))
+}
+
+function hasRestarted(all: readonly Pod[], name: string): boolean {
+  const pod = all.find(({ metadata }) => metadata?.name === name)
+  return pod !== undefined && isReady(pod) && pod.status?.containerStatuses?.[0]?.restartCount === 1
+}
+
+/** Through the service; the machine itself reaches it, too. */
+async function pageOf({ spec }: Service): Promise<string> {
+  const answer = await fetch(`http://${spec?.clusterIP}/`, { headers: { connection: 'close' } })
+  return answer.text()
+}
+
+async function sandboxOf(cluster: LastingCluster, { status }: Pod): Promise<string> {
+  const id = (status?.containerStatuses?.[0]?.containerID ?? '').replace('containerd://', '')
+  const config = JSON.parse(await readFile(join(bundles(cluster), id, 'config.json'), 'utf8')) as {
+    readonly annotations: Readonly<Record<string, string>>
+  }
+  return config.annotations['io.kubernetes.cri.sandbox-id'] ?? ''
+}
+
+function bundles({ folders }: LastingCluster): string {
+  return join(folders.containerd, 'state/io.containerd.runtime.v2.task/k8s.io')
+}
+
+async function pauseOf(cluster: LastingCluster, pod: Pod): Promise<number> {
+  const path = join(bundles(cluster), await sandboxOf(cluster, pod), 'init.pid')
+  return Number(await readFile(path, 'utf8'))
+}
+
+async function shimOf(cluster: LastingCluster, pod: Pod): Promise<{ pid: number; socket: string }> {
+  const sandbox = await sandboxOf(cluster, pod)
+  const address = await readFile(join(bundles(cluster), sandbox, 'address'), 'utf8')
+  const socket = address.replace('unix://', '')
+  const pids = (await readdir('/proc')).filter(name => /^\d+$/.test(name)).map(Number)
+  for (const pid of pids) {
+    const [program = '', ...words] = await commandOf(pid)
+    if (program.includes('containerd-shim') && words.includes(sandbox)) return { pid, socket }
+  }
+  throw new Error(`sandbox ${sandbox} has no shim`)
+}
+
+/** The API lets pods go before the node has taken everything away. */
+async function becomes(traces: MachineTraces, expected: Traces): Promise<void> {
+  const giveUp = Date.now() + 30_000
+  while (!isDeepStrictEqual(await traces.now(), expected) && Date.now() < giveUp) {
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+  assert.deepEqual(await traces.now(), expected)
+}

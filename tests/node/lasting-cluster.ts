@@ -1,0 +1,151 @@
+/**
+ * `k8ts up` with real containers on a folder that outlives it: it can be killed, stopped and started again, and what it
+ * has left on the machine can be looked at in between. All of it is gone when the test ends.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isDeepStrictEqual, promisify } from 'node:util'
+import type { TestContext } from 'node:test'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { events, pods } from '#/api/generated/core/v1-resources.ts'
+import { clientOf, type Client } from '#/client/client.ts'
+import { openConnection } from '#/client/connection.ts'
+import { loadKubeconfig, settingsOf } from '#/client/kubeconfig.ts'
+import { nodeFolders, type NodeFolders } from '#/cluster/node-folders.ts'
+import { connectHttp, nodePlatform } from '#/platform/node.ts'
+import { ChildCluster } from '../clients/cluster.ts'
+import { loadImages, program } from './container-cluster.ts'
+
+/** How long something may take that a test waits for: machines are slow. */
+const waitMsMax = 120_000
+const lookMs = 100
+
+const namespace = 'default'
+
+export class LastingCluster {
+  readonly folder: string
+  readonly folders: NodeFolders
+  readonly flags: readonly string[]
+  #child: ChildCluster | undefined
+  #client: Client | undefined
+  #connection = new AsyncDisposableStack()
+  #port = 0
+
+  private constructor(folder: string, flags: readonly string[]) {
+    this.folder = folder
+    this.folders = nodeFolders(folder)
+    this.flags = flags
+  }
+
+  /** Runs, and has the images of `container-cluster.ts`. The folder may be given, and goes in any case. */
+  static async start(
+    t: Pick<TestContext, 'after'>,
+    options: { readonly folder?: string; readonly flags?: readonly string[] } = {},
+  ): Promise<LastingCluster> {
+    const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'k8ts-lasting-')))
+    const cluster = new LastingCluster(folder, options.flags ?? [])
+    t.after(async () => {
+      await cluster.kill()
+      await cluster.down()
+    })
+    await cluster.start()
+    await loadImages(folder)
+    return cluster
+  }
+
+  get client(): Client {
+    return this.#client!
+  }
+
+  /** Of k8ts. */
+  get processId(): number {
+    return this.#child!.processId
+  }
+
+  /** Resolves when it is ready. It listens where it did before. */
+  async start(): Promise<void> {
+    const { folder, flags } = this
+    this.#child = await ChildCluster.start({ folder, port: this.#port, containers: true, flags })
+    this.#port = this.#child.port
+    const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
+    const sources = { environment: {}, workingFolder: '/', explicitPath: this.#child.kubeconfig }
+    const settings = settingsOf(await loadKubeconfig(platform, sources))!
+    const transport = await openConnection({ platform, connect: connectHttp, settings })
+    this.#connection.use(transport)
+    this.#client = clientOf({ platform, transport, userAgent: 'test' })
+  }
+
+  /** As a power failure does, but for containers, which go on. */
+  async kill(): Promise<void> {
+    await this.#disconnect()
+    await this.#child?.kill()
+  }
+
+  /** As people do. Rejects when it does not end in time, or not in peace. */
+  async stop(): Promise<void> {
+    await this.#disconnect()
+    await this.#child?.[Symbol.asyncDispose]()
+  }
+
+  /** Removes all that there is of it. */
+  async down(): Promise<void> {
+    await promisify(execFile)(program, ['down', '--data-dir', this.folder])
+  }
+
+  async pods(): Promise<readonly Pod[]> {
+    return (await this.client.listAll(pods, { namespace })).items
+  }
+
+  async pod(name: string): Promise<Pod> {
+    return this.client.get(pods, { namespace, name })
+  }
+
+  /** Until what pods have become satisfies the test. Fails with what they have become instead. */
+  async until(fits: (all: readonly Pod[]) => boolean): Promise<readonly Pod[]> {
+    const giveUp = Date.now() + waitMsMax
+    for (;;) {
+      const all = await this.pods()
+      if (fits(all)) return all
+      if (Date.now() > giveUp) throw new Error(`pods never came so far:\n${all.map(describePod).join('\n')}`)
+      await new Promise(resolve => setTimeout(resolve, lookMs))
+    }
+  }
+
+  /** Exactly these pods are there, and ready. */
+  async untilReady(names: readonly string[]): Promise<readonly Pod[]> {
+    const wanted = names.toSorted()
+    return this.until(all => {
+      const found = all.map(({ metadata }) => metadata?.name ?? '').toSorted()
+      return isDeepStrictEqual(found, wanted) && all.every(isReady)
+    })
+  }
+
+  /** `Reason: message`, in the order in which they came. */
+  async events(name: string): Promise<readonly string[]> {
+    const { items } = await this.client.listAll(events, {
+      namespace,
+      fieldSelector: `involvedObject.name=${name}`,
+    })
+    return items.map(({ reason, message }) => `${reason}: ${message}`)
+  }
+
+  async #disconnect(): Promise<void> {
+    await this.#connection.disposeAsync()
+    this.#connection = new AsyncDisposableStack()
+  }
+}
+
+export function isReady({ status, metadata }: Pod): boolean {
+  const isSaid = status?.conditions?.some(each => each.type === 'Ready' && each.status === 'True') ?? false
+  return isSaid && metadata?.deletionTimestamp === undefined
+}
+
+function describePod({ metadata, status }: Pod): string {
+  const containers = status?.containerStatuses?.map(({ state, restartCount }) => {
+    return `${restartCount} ${JSON.stringify(state)}`
+  })
+  const isGoing = metadata?.deletionTimestamp === undefined ? '' : ' is being deleted'
+  return `${metadata?.name}: ${status?.phase}${isGoing} ${containers?.join()}`
+}

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import type { Pod, Volume } from '#/api/generated/core/v1.ts'
+import { configMaps } from '#/api/generated/core/v1-resources.ts'
+import { PodVolumes } from '#/kubelet/volumes.ts'
+import { containerWith, needsRoot, startTestVolumes, type TestVolumes } from './test-volumes.ts'
+
+const uidOf = (pod: Pod): string => pod.metadata?.uid ?? ''
+
+async function preparedPod(
+  setup: TestVolumes,
+  volume: Volume,
+): Promise<{ readonly pod: Pod; readonly path: string }> {
+  const pod = await setup.createPod({ containers: [containerWith(volume.name)], volumes: [volume] })
+  const path = (await setup.volumes.prepare(pod, setup.signal)).get(volume.name)?.hostPath ?? ''
+  return { pod, path }
+}
+
+function partOf({ volumes }: TestVolumes, pod: Pod, subPath: string, index = 0): Promise<string> {
+  return volumes.subPath({ pod, container: 'main', mount: { name: 'v', mountPath: '/v', subPath }, index })
+}
+
+test(
+  'a part of a volume is what is there, or a folder that is made for the same people',
+  { skip: needsRoot },
+  async t => {
+    const setup = await startTestVolumes(t)
+    const { pod, path } = await preparedPod(setup, { name: 'v', emptyDir: {} })
+    await chmod(path, 0o2770)
+    await writeFile(join(path, 'file'), 'content')
+    const file = await partOf(setup, pod, 'file', 0)
+    assert.equal(file, join(setup.node.folder, 'pods', uidOf(pod), 'volume-subpaths/v/main/0'))
+    assert.equal(await readFile(file, 'utf8'), 'content')
+    const folder = await partOf(setup, pod, 'new/deep', 1)
+    await writeFile(join(folder, 'inside'), 'x')
+    assert.deepEqual(await readdir(join(path, 'new/deep')), ['inside'])
+    assert.equal(((await stat(join(path, 'new'))).mode & 0o7777).toString(8), '2770')
+    assert.equal(await partOf(setup, pod, 'new/deep', 1), folder)
+    assert.equal((await setup.mounts()).length, 2)
+    // What a container finds when it starts again is what is there now.
+    await rename(join(path, 'file'), join(path, 'old'))
+    await writeFile(join(path, 'file'), 'other')
+    assert.equal(await readFile(await partOf(setup, pod, 'file', 0), 'utf8'), 'other')
+    await rm(join(path, 'file'))
+    await mkdir(join(path, 'file'))
+    assert.deepEqual(await readdir(await partOf(setup, pod, 'file', 0)), [])
+    await setup.volumes.release(uidOf(pod), setup.signal)
+    assert.deepEqual(await setup.mounts(), [])
+  },
+)
+
+test('a key of a config map is a part of it', { skip: needsRoot }, async t => {
+  const setup = await startTestVolumes(t)
+  await setup.client.create(configMaps, {
+    metadata: { namespace: 'default', name: 'c' },
+    data: { key: 'value' },
+  })
+  const { pod } = await preparedPod(setup, { name: 'v', configMap: { name: 'c' } })
+  assert.equal(await readFile(await partOf(setup, pod, 'key'), 'utf8'), 'value')
+})
+
+test('no part of a volume is outside of it', { skip: needsRoot }, async t => {
+  const setup = await startTestVolumes(t)
+  const { pod, path } = await preparedPod(setup, { name: 'v', emptyDir: {} })
+  await writeFile(join(setup.folder, 'secret'), 'of the node')
+  await symlink(setup.folder, join(path, 'absolute'))
+  await symlink('../../../../../../other', join(path, 'relative'))
+  await symlink('/etc/passwd', join(path, 'file'))
+  for (const part of ['absolute', 'absolute/secret', 'relative/secret', 'relative/new', 'file']) {
+    await assert.rejects(partOf(setup, pod, part), { code: 'ELOOP' }, part)
+  }
+  assert.deepEqual(await readdir(setup.folder), ['secret'])
+  assert.deepEqual(await setup.mounts(), [])
+})
+
+/** Puts a folder and a link to the node's files into one place in turn, each for a moment. */
+const swapping = `
+  chdir $ARGV[0]; mkdir 'part'; mkdir 'part/x';
+  $| = 1; print "ready\\n";
+  sub moment { for (my $i = rand(2000); $i > 0; $i--) {} }
+  while (1) {
+    moment; rename('part', 'aside'); symlink($ARGV[1], 'part');
+    moment; unlink 'part'; rename('aside', 'part');
+  }
+`
+
+/** Mounts that are tried at most, and how often each outcome is to be seen. */
+const triesMax = 2_000
+const timesMin = 30
+
+test(
+  'a container that swaps folders and links never gets out of its volume',
+  { skip: needsRoot },
+  async t => {
+    const setup = await startTestVolumes(t)
+    const { pod, path } = await preparedPod(setup, { name: 'v', emptyDir: {} })
+    await mkdir(join(setup.folder, 'x'))
+    for (const name of ['secret', 'x/secret']) await writeFile(join(setup.folder, name), 'of the node')
+    const hostile = spawn('perl', ['-e', swapping, path, setup.folder], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const ended = once(hostile, 'exit')
+    const outcomes = { mounted: 0, refused: 0, vanished: 0 }
+    try {
+      await once(hostile.stdout, 'data')
+      for (
+        let tries = 0;
+        tries < triesMax && Math.min(outcomes.mounted, outcomes.refused) < timesMin;
+        tries += 1
+      ) {
+        const outcome = await tryPart(setup, pod, tries)
+        outcomes[outcome] += 1
+      }
+    } finally {
+      hostile.kill('SIGKILL')
+      await ended
+    }
+    t.diagnostic(JSON.stringify(outcomes))
+    assert.ok(outcomes.mounted > 0 && outcomes.refused > 0, 'both were seen')
+    assert.deepEqual(await readdir(setup.folder), ['secret', 'x'], 'nothing was made outside')
+    assert.deepEqual(await readdir(join(setup.folder, 'x')), ['secret'])
+  },
+)
+
+async function tryPart(
+  setup: TestVolumes,
+  pod: Pod,
+  tries: number,
+): Promise<'mounted' | 'refused' | 'vanished'> {
+  const part = tries % 2 === 0 ? 'part' : 'part/x'
+  try {
+    const names = await readdir(await partOf(setup, pod, part, tries % 4))
+    assert.ok(!names.includes('secret'), `${part} is outside`)
+    return 'mounted'
+  } catch (error) {
+    if (error instanceof assert.AssertionError) throw error
+    return error instanceof Error && 'code' in error && error.code === 'ELOOP' ? 'refused' : 'vanished'
+  }
+}
+
+test('files in volumes are read without leaving them', { skip: needsRoot }, async t => {
+  const setup = await startTestVolumes(t)
+  const { path } = await preparedPod(setup, { name: 'v', emptyDir: {} })
+  const read = (name: string): Promise<string | undefined> => setup.volumes.readFile({ hostPath: path }, name)
+  await writeFile(join(path, 'file'), "A='b'")
+  await symlink('/etc/passwd', join(path, 'link'))
+  await setup.linux.run(['mkfifo', join(path, 'pipe')])
+  await writeFile(join(path, 'large'), Buffer.alloc(2 * 1024 * 1024))
+  assert.equal(await read('file'), "A='b'")
+  assert.equal(await read('none'), undefined)
+  await assert.rejects(read('link'), { code: 'ELOOP' })
+  await assert.rejects(read('pipe'), /is not a file/)
+  await assert.rejects(read('large'), /is larger than/)
+})
+
+test('all that a pod had is gone after a crash, and nothing else', { skip: needsRoot }, async t => {
+  const setup = await startTestVolumes(t)
+  const { linux, node, signal } = setup
+  const { pod, path } = await preparedPod(setup, { name: 'v', emptyDir: { medium: 'Memory' } })
+  await partOf(setup, pod, 'part')
+  const other = await preparedPod(setup, { name: 'v', emptyDir: { medium: 'Memory' } })
+  // What some container has mounted in there, and what it has made.
+  await writeFile(join(setup.folder, 'kept'), 'of the node')
+  await mkdir(join(path, 'host'))
+  await linux.mounts.bind(setup.folder, join(path, 'host'))
+  await mkdir(join(node.folder, 'pods', uidOf(pod), 'volumes/disk/host'), { recursive: true })
+  await linux.mounts.bind(setup.folder, join(node.folder, 'pods', uidOf(pod), 'volumes/disk/host'))
+  await symlink(setup.folder, join(node.folder, 'pods', uidOf(pod), 'volumes/disk/link'))
+  const restarted = setup.restarted()
+  await restarted.release(uidOf(pod), signal)
+  await restarted.release(uidOf(pod), signal)
+  assert.deepEqual(await restarted.known(), [uidOf(other.pod)])
+  assert.equal((await setup.mounts()).length, 1)
+  assert.equal(await readFile(join(setup.folder, 'kept'), 'utf8'), 'of the node')
+  await assert.rejects(restarted.release('..', signal), /uid/)
+  await assert.rejects(restarted.release('', signal), /uid/)
+})
+
+test('a folder of the node that is behind a link works as any other', { skip: needsRoot }, async t => {
+  const setup = await startTestVolumes(t)
+  const { platform, linux, client, objects, signal } = setup
+  await mkdir(join(setup.folder, 'real'))
+  await symlink('real', join(setup.folder, 'link'))
+  const node = { ...setup.node, folder: join(setup.folder, 'link') }
+  const make = (): PodVolumes =>
+    new PodVolumes({ platform, linux, client, node, objects, allocatable: () => ({}) })
+  const memory = { name: 'v', emptyDir: { medium: 'Memory' } }
+  const pod = await setup.createPod({ containers: [containerWith('v')], volumes: [memory] })
+  await make().prepare(pod, signal)
+  await make().prepare(pod, signal)
+  assert.equal((await setup.mounts()).length, 1)
+  await make().release(uidOf(pod), signal)
+  assert.deepEqual(await setup.mounts(), [])
+})
+
+test(
+  'a full disk fails the pod in words, and what was begun can be taken away',
+  { skip: needsRoot },
+  async t => {
+    const setup = await startTestVolumes(t)
+    const { linux, node, client, createPod, volumes, signal } = setup
+    await mkdir(node.folder, { recursive: true })
+    await linux.mounts.tmpfs(node.folder, { sizeBytes: 128 * 1024 })
+    const data = { key: 'x'.repeat(500_000) }
+    await client.create(configMaps, { metadata: { namespace: 'default', name: 'c' }, data })
+    const pod = await createPod({
+      containers: [containerWith('v')],
+      volumes: [{ name: 'v', configMap: { name: 'c' } }],
+    })
+    await assert.rejects(volumes.prepare(pod, signal), /MountVolume.SetUp failed for volume "v" : ENOSPC/)
+    await volumes.release(uidOf(pod), signal)
+    assert.deepEqual(await volumes.known(), [])
+  },
+)
+
+test(
+  'whatever is asked of one pod at the same time happens one after the other',
+  { skip: needsRoot },
+  async t => {
+    const setup = await startTestVolumes(t)
+    const { volumes, signal } = setup
+    const { pod } = await preparedPod(setup, { name: 'v', emptyDir: { medium: 'Memory' } })
+    await volumes.release(uidOf(pod), signal)
+    const all = [1, 2, 3, 4].map(() => volumes.prepare(pod, signal))
+    await Promise.all([...all, volumes.refresh(pod, signal)])
+    assert.equal((await setup.mounts()).length, 1)
+    await Promise.all([volumes.release(uidOf(pod), signal), volumes.release(uidOf(pod), signal)])
+    assert.deepEqual([await setup.mounts(), await volumes.known()], [[], []])
+  },
+)
+
+test('what is given up halfway leaves nothing behind', { skip: needsRoot }, async t => {
+  const setup = await startTestVolumes(t)
+  const { volumes, signal } = setup
+  const names = ['a', 'b', 'c']
+  const pod = await setup.createPod({
+    containers: [containerWith(...names)],
+    volumes: names.map(name => ({ name, emptyDir: { medium: 'Memory' } })),
+  })
+  for (const turns of [0, 1, 5, 20, 50]) {
+    const stopping = new AbortController()
+    const preparing = volumes.prepare(pod, stopping.signal)
+    for (let turn = 0; turn < turns; turn += 1) await setImmediate()
+    stopping.abort(new Error('enough'))
+    const releasing = volumes.release(uidOf(pod), signal)
+    await assert.rejects(preparing, /enough/)
+    await releasing
+    assert.deepEqual([await setup.mounts(), await volumes.known()], [[], []])
+  }
+})

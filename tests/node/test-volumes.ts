@@ -1,0 +1,131 @@
+/** Volumes of pods on the real machine, below a folder of the test's own, with an API server that knows its nodes. */
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdir, mkdtemp, realpath } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Pod, PodSpec } from '#/api/generated/core/v1.ts'
+import { nodes, pods, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
+import { ApiServer } from '#/apiserver/api-server.ts'
+import { clientOf, type Client } from '#/client/client.ts'
+import { inProcessTransport } from '#/client/in-process.ts'
+import { nodeSettings, type NodeSettings } from '#/kubelet/node-settings.ts'
+import { PodObjects } from '#/kubelet/pod-objects.ts'
+import { PodVolumes } from '#/kubelet/volumes.ts'
+import type { Linux } from '#/platform/linux.ts'
+import { nodeLinux, nodePlatform, type Platform } from '#/platform/node.ts'
+import { MemoryStore } from '#/store/memory.ts'
+
+export interface TestVolumes {
+  readonly platform: Platform
+  readonly linux: Linux
+  readonly node: NodeSettings
+  /** Of an administrator. */
+  readonly client: Client
+  readonly objects: PodObjects
+  readonly volumes: PodVolumes
+  /** As after a restart of the kubelet: nothing is remembered. */
+  readonly restarted: () => PodVolumes
+  /** For what is not the kubelet's. */
+  readonly folder: string
+  readonly createPod: (spec: PodSpec, metadata?: Pod['metadata']) => Promise<Pod>
+  /** Wall time goes on by so much. */
+  readonly advance: (ms: number) => void
+  readonly signal: AbortSignal
+  /** What is mounted below the test's folder, without it. */
+  readonly mounts: () => Promise<readonly string[]>
+}
+
+export const needsRoot = process.getuid?.() === 0 ? false : 'only root may mount'
+
+const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' })
+
+export async function startTestVolumes(t: TestContext): Promise<TestVolumes> {
+  let skewMs = 0
+  const real = nodePlatform({ log: { level: 'error', format: 'text' } })
+  const platform: Platform = { ...real, clock: { ...real.clock, now: () => real.clock.now() + skewMs } }
+  const linux = await nodeLinux()
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'k8ts-volumes-')))
+  const folder = join(root, 'other')
+  await mkdir(folder)
+  const clientAs = await startApiServer(t, platform)
+  const client = clientAs('kubernetes-admin', ['system:masters'])
+  const nodeClient = clientAs('system:node:n1', ['system:nodes'])
+  await client.create(serviceAccounts, { metadata: { namespace: 'default', name: 'default' } })
+  await client.create(nodes, { metadata: { name: 'n1', labels: { 'kubernetes.io/hostname': 'n1' } } })
+  const node = nodeSettings({
+    name: 'n1',
+    addresses: ['10.0.0.1'],
+    folder: join(root, 'node'),
+    cgroupRoot: '/test',
+  })
+  const objects = new PodObjects({ platform, client: nodeClient })
+  const stopping = new AbortController()
+  const running = objects.run(stopping.signal)
+  const allocatable = { 'memory': '64Mi', 'cpu': '2', 'ephemeral-storage': '1Gi' }
+  const restarted = (): PodVolumes =>
+    new PodVolumes({ platform, linux, client: nodeClient, node, objects, allocatable: () => allocatable })
+  const mounts = async (): Promise<readonly string[]> => {
+    const paths = (await linux.mounts.list()).map(({ path }) => path)
+    return paths.filter(path => path.startsWith(`${root}/`)).map(path => path.slice(root.length + 1))
+  }
+  t.after(async () => {
+    stopping.abort()
+    await running
+    for (const path of (await mounts()).toReversed()) await linux.mounts.unmount(join(root, path))
+    await linux.files.removeTree(root)
+  })
+  return {
+    platform,
+    linux,
+    node,
+    client,
+    objects,
+    volumes: restarted(),
+    restarted,
+    folder,
+    createPod: (spec, metadata) => createPod(client, spec, metadata),
+    advance: ms => void (skewMs += ms),
+    signal: stopping.signal,
+    mounts,
+  }
+}
+
+async function startApiServer(
+  t: TestContext,
+  platform: Platform,
+): Promise<(username: string, groups: readonly string[]) => Client> {
+  const store = await MemoryStore.open({ platform })
+  const server = await ApiServer.start({
+    platform,
+    store,
+    build: { version: '0.0.0' },
+    authentication: { serviceAccounts: { url: 'https://cluster.test', signingKey } },
+  })
+  t.after(() => server.stop())
+  return (username, groups) => {
+    const user = { username, groups: [...groups, 'system:authenticated'] }
+    const transport = inProcessTransport({ handle: server.handle, user })
+    return clientOf({ platform, transport, userAgent: username })
+  }
+}
+
+let podsMade = 0
+
+function createPod(client: Client, spec: PodSpec, metadata: Pod['metadata'] = {}): Promise<Pod> {
+  podsMade += 1
+  return client.create(pods, {
+    metadata: { namespace: 'default', name: `pod-${podsMade}`, ...metadata },
+    spec: { nodeName: 'n1', serviceAccountName: 'default', ...spec },
+  })
+}
+
+/** A container that mounts these volumes, each at `/NAME`. */
+export function containerWith(...names: readonly string[]): PodSpec['containers'][number] {
+  return {
+    name: 'main',
+    image: 'image',
+    volumeMounts: names.map(name => ({ name, mountPath: `/${name}` })),
+  }
+}

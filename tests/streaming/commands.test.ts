@@ -1,0 +1,161 @@
+/** Commands in containers, their main process and their ports, asked for by real clients over both protocols. */
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { after, describe, test } from 'node:test'
+import type { SimulatedRuntime } from '#/cri/simulated.ts'
+import { kubectl, kubectlBytes, startKubectl } from './kubectl.ts'
+import { StreamingCluster } from './streaming-cluster.ts'
+import { kubectlVersion } from '../clients/kubectl/session.ts'
+
+const skip = (await kubectlVersion()) === undefined && 'kubectl is not installed'
+
+const protocols = {
+  WebSocket: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'true', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'true' },
+  SPDY: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' },
+}
+
+describe('commands', { skip }, async () => {
+  const cluster = await StreamingCluster.start({ after })
+  const { node } = cluster
+  const runtime = cluster.runtime as SimulatedRuntime
+  runtime.setScript('server', {
+    ports: { 8080: 'echo', 9090: connection => connection.end('bye\n') },
+  })
+  await node.run('web', [{ name: 'main', command: ['sleep', 'infinity'] }])
+  await node.run('server', [{ name: 'server', command: ['sleep', 'infinity'] }], [8080])
+
+  for (const [name, environment] of Object.entries(protocols)) {
+    const run = (words: readonly string[], input: Uint8Array | string = '') =>
+      kubectl(cluster, words, { input, environment })
+
+    test(`over ${name} say what they said, on which stream, and how they ended`, async () => {
+      const script = 'echo out; echo err >&2; exit 3'
+      assert.deepEqual(await run(['exec', 'web', '--', 'sh', '-c', script]), {
+        code: 3,
+        stdout: 'out\n',
+        stderr: 'err\ncommand terminated with exit code 3\n',
+      })
+      assert.deepEqual(await run(['exec', 'web', '-c', 'main', '--', 'true']), {
+        code: 0,
+        stdout: '',
+        stderr: '',
+      })
+    })
+
+    test(`over ${name} read what is piped into them, to its end`, async () => {
+      assert.deepEqual(await run(['exec', '-i', 'web', '--', 'cat'], 'line\n'), {
+        code: 0,
+        stdout: 'line\n',
+        stderr: '',
+      })
+      const bytes = randomBytes(12_000_000)
+      const { code, stdout, stderr } = await kubectlBytes(cluster, ['exec', '-i', 'web', '--', 'cat'], {
+        input: bytes,
+        environment,
+      })
+      assert.equal(code, 0, stderr.toString())
+      assert.equal(sum(stdout), sum(bytes))
+    })
+
+    test(`over ${name} that cannot be run say why`, async () => {
+      const { code, stderr } = await run(['exec', 'web', '-c', 'other', '--', 'true'])
+      assert.notEqual(code, 0)
+      assert.match(stderr, /container other is not valid for pod web/)
+      assert.match((await run(['exec', 'nobody', '--', 'true'])).stderr, /pods "nobody" not found/)
+    })
+
+    test(`over ${name} attach to the main process`, async () => {
+      const main = `copier-${name.toLowerCase()}`
+      await node.run(main, [{ name: 'main', command: ['cat'], stdin: true }])
+      const child = startKubectl(cluster, ['attach', '-i', main], environment)
+      child.stdin.write('hello\n')
+      const [text] = (await once(child.stdout, 'data')) as [Buffer]
+      assert.equal(text.toString(), 'hello\n')
+      child.stdin.end()
+      const [code] = (await once(child, 'exit')) as [number]
+      assert.equal(code, 0)
+    })
+
+    test(`over ${name} forward ports, several connections at once`, async () => {
+      const child = startKubectl(cluster, ['port-forward', 'pod/server', ':8080', ':9090'], environment)
+      const ports = await portsOf(child.stdout, 2)
+      const payload = randomBytes(3_000_000)
+      const echoed = await Promise.all([1, 2, 3].map(() => exchange(ports.get(8080)!, payload)))
+      for (const bytes of echoed) assert.equal(sum(bytes), sum(payload))
+      assert.equal((await exchange(ports.get(9090)!, Buffer.alloc(0))).toString(), 'bye\n')
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    })
+
+    test(`over ${name} tell of ports where nobody listens`, async () => {
+      const child = startKubectl(cluster, ['port-forward', 'pod/server', ':7'], environment)
+      const ports = await portsOf(child.stdout, 1)
+      let said = ''
+      child.stderr.on('data', (text: Buffer) => {
+        said += text.toString()
+      })
+      assert.equal((await exchange(ports.get(7)!, Buffer.from('x'))).length, 0)
+      for (let waits = 0; !said.includes('error forwarding port 7 to pod') && waits < 200; waits++)
+        await pause(25)
+      assert.match(said, /error forwarding port 7 to pod [0-9a-f]+, uid /)
+      child.kill('SIGTERM')
+      if (child.exitCode === null) await once(child, 'exit')
+    })
+  }
+
+  test('of clients that vanish end, and leave no connection behind', async () => {
+    const before = { api: cluster.server.connectionCount, kubelet: cluster.kubelet.connectionCount }
+    const children = Object.values(protocols).flatMap(environment =>
+      Array.from({ length: 4 }, () => startKubectl(cluster, ['exec', '-i', 'web', '--', 'cat'], environment)),
+    )
+    for (const child of children) child.stdin.write('hello\n')
+    await Promise.all(children.map(child => once(child.stdout, 'data')))
+    assert.ok(cluster.kubelet.connectionCount >= children.length)
+    for (const child of children) child.kill('SIGKILL')
+    const isBack = (): boolean =>
+      cluster.server.connectionCount <= before.api && cluster.kubelet.connectionCount <= before.kubelet
+    for (let waits = 0; !isBack() && waits < 200; waits++) await pause(50)
+    assert.ok(isBack(), `${cluster.server.connectionCount} ${cluster.kubelet.connectionCount}`)
+  })
+})
+
+async function portsOf(output: NodeJS.ReadableStream, count: number): Promise<Map<number, number>> {
+  const ports = new Map<number, number>()
+  let text = ''
+  // Nobody stops listening: kubectl goes on telling what it does.
+  output.on('data', piece => {
+    text += String(piece)
+    for (const [, local, remote] of text.matchAll(/Forwarding from 127\.0\.0\.1:(\d+) -> (\d+)/g)) {
+      ports.set(Number(remote), Number(local))
+    }
+  })
+  for (let waits = 0; ports.size < count && waits < 400; waits++) await pause(25)
+  assert.equal(ports.size, count, text)
+  return ports
+}
+
+/** Sends everything, reads everything. */
+async function exchange(port: number, bytes: Uint8Array): Promise<Buffer> {
+  const socket = connect({ host: '127.0.0.1', port })
+  socket.on('error', () => undefined)
+  const received: Buffer[] = []
+  let size = 0
+  socket.on('data', (piece: Buffer) => {
+    received.push(piece)
+    size += piece.length
+    if (bytes.length > 0 && size === bytes.length) socket.end()
+  })
+  if (bytes.length > 0) socket.write(bytes)
+  await new Promise(resolve => socket.once('close', resolve))
+  return Buffer.concat(received)
+}
+
+function sum(bytes: Uint8Array): string {
+  return `${bytes.length} ${createHash('sha256').update(bytes).digest('hex')}`
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, milliseconds))
+}

@@ -1,0 +1,241 @@
+/**
+ * A node whose pods a test starts and restarts by hand, on any container runtime: what the kubelet's server sees is
+ * what the runtime says.
+ */
+import assert from 'node:assert/strict'
+import type { Container, ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { Client } from '#/client/client.ts'
+import type { ContainerConfig, ContainerRuntime, SandboxConfig } from '#/cri/cri.ts'
+import type { KubeletView } from '#/kubelet/kubelet-view.ts'
+
+export interface RuntimeNodeOptions {
+  readonly runtime: ContainerRuntime
+  readonly client: Client
+  readonly name: string
+  readonly logsFolder: string
+  readonly cgroupParent: string
+  readonly image: string
+}
+
+interface RunningPod {
+  pod: Pod
+  readonly sandbox: SandboxConfig
+  readonly sandboxId: string
+  /** By name, those of all attempts, the newest last. */
+  readonly containers: Map<string, string[]>
+}
+
+export class RuntimeNode implements KubeletView, AsyncDisposable {
+  readonly #options: RuntimeNodeOptions
+  readonly #pods = new Map<string, RunningPod>()
+  readonly #listeners = new Map<string, Set<() => void>>()
+  readonly #stopping = new AbortController()
+  readonly #following: Promise<void>
+
+  constructor(options: RuntimeNodeOptions) {
+    this.#options = options
+    this.#following = this.#follow()
+  }
+
+  pods(): readonly Pod[] {
+    return [...this.#pods.values()].map(({ pod }) => pod)
+  }
+
+  pod(namespace: string, name: string): Pod | undefined {
+    return this.pods().find(({ metadata }) => metadata?.namespace === namespace && metadata.name === name)
+  }
+
+  containerId(uid: string, container: string): string | undefined {
+    const { status } = this.#pods.get(uid)?.pod ?? {}
+    const found = status?.containerStatuses?.find(({ name }) => name === container)
+    return found?.state?.running ? found.containerID?.replace(/^.*:\/\//, '') : undefined
+  }
+
+  sandboxId(uid: string): string | undefined {
+    return this.#pods.get(uid)?.sandboxId
+  }
+
+  onPodChange(uid: string, callback: () => void): () => void {
+    const listeners = this.#listeners.get(uid) ?? new Set()
+    this.#listeners.set(uid, listeners.add(callback))
+    return () => listeners.delete(callback)
+  }
+
+  problem(): string | undefined {
+    return undefined
+  }
+
+  /** How many listen to changes: nobody when nothing is followed. */
+  get listenerCount(): number {
+    return [...this.#listeners.values()].reduce((sum, { size }) => sum + size, 0)
+  }
+
+  /** A pod whose containers run, in the API too. */
+  async run(name: string, containers: readonly Container[], ports: readonly number[] = []): Promise<Pod> {
+    const { client, name: nodeName, image, runtime } = this.#options
+    const created = await client.create(pods, {
+      metadata: { namespace: 'default', name },
+      spec: {
+        nodeName,
+        containers: containers.map((container, index) => ({
+          image,
+          ...container,
+          ...(index === 0 && ports.length > 0 && { ports: ports.map(containerPort => ({ containerPort })) }),
+        })),
+      },
+    })
+    const sandbox = this.#sandboxConfig(created)
+    const sandboxId = await runtime.runSandbox(sandbox)
+    const running: RunningPod = { pod: created, sandbox, sandboxId, containers: new Map() }
+    this.#pods.set(sandbox.metadata.uid, running)
+    for (const container of containers) await this.#start(running, container)
+    const { addresses } = await runtime.sandboxStatus(sandboxId)
+    const podIPs = addresses.map(ip => ({ ip }))
+    await this.#refresh(sandbox.metadata.uid)
+    const status = {
+      ...running.pod.status,
+      phase: 'Running',
+      podIPs,
+      ...(podIPs[0] && { podIP: podIPs[0].ip }),
+    }
+    running.pod = await client.updateStatus(pods, { ...created, status })
+    return running.pod
+  }
+
+  /** The container anew, once it has ended. */
+  async restart(name: string, container: string): Promise<void> {
+    const running = [...this.#pods.values()].find(({ pod }) => pod.metadata?.name === name)
+    const spec = running?.pod.spec?.containers.find(each => each.name === container)
+    assert.ok(running && spec)
+    await this.#start(running, spec)
+    await this.#refresh(running.sandbox.metadata.uid)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort()
+    await this.#following
+    for (const { sandboxId } of this.#pods.values()) {
+      await this.#options.runtime.stopSandbox(sandboxId)
+      await this.#options.runtime.removeSandbox(sandboxId)
+    }
+  }
+
+  async #start({ sandbox, sandboxId, containers }: RunningPod, container: Container): Promise<void> {
+    const { runtime, image: reference } = this.#options
+    const image = await runtime.imageStatus(reference)
+    assert.ok(image, `${reference} is there`)
+    const attempts = containers.get(container.name) ?? []
+    const config = containerConfig(sandbox, container, attempts.length)
+    const id = await runtime.createContainer({
+      sandboxId,
+      sandbox,
+      config: { ...config, image: image.id, userImage: reference },
+    })
+    containers.set(container.name, [...attempts, id])
+    await runtime.startContainer(id)
+  }
+
+  async #follow(): Promise<void> {
+    for await (const uid of this.#options.runtime.changes(this.#stopping.signal)) {
+      for (const each of uid === undefined ? this.#pods.keys() : [uid]) await this.#refresh(each)
+    }
+  }
+
+  async #refresh(uid: string): Promise<void> {
+    const running = this.#pods.get(uid)
+    if (running === undefined) return
+    const containerStatuses: ContainerStatus[] = []
+    for (const [name, ids] of running.containers) containerStatuses.push(await this.#statusOf(name, ids))
+    running.pod = { ...running.pod, status: { ...running.pod.status, containerStatuses } }
+    for (const callback of this.#listeners.get(uid) ?? []) callback()
+  }
+
+  async #statusOf(name: string, ids: readonly string[]): Promise<ContainerStatus> {
+    const [last, current] = [ids.at(-2), ids.at(-1)!]
+    const lastState = last === undefined ? undefined : await this.#stateOf(last)
+    return {
+      name,
+      image: this.#options.image,
+      imageID: '',
+      ready: true,
+      restartCount: ids.length - 1,
+      containerID: `test://${current}`,
+      state: await this.#stateOf(current),
+      ...(lastState && { lastState }),
+    }
+  }
+
+  async #stateOf(id: string): Promise<NonNullable<ContainerStatus['state']>> {
+    const { state, startedAt, exitCode } = await this.#options.runtime.containerStatus(id)
+    const time = new Date(Number(startedAt / 1_000_000n)).toISOString()
+    if (state === 'running') return { running: { startedAt: time } }
+    if (state === 'exited') return { terminated: { exitCode, containerID: `test://${id}` } }
+    return { waiting: { reason: 'ContainerCreating' } }
+  }
+
+  #sandboxConfig({ metadata }: Pod): SandboxConfig {
+    const { logsFolder, cgroupParent } = this.#options
+    const { name = '', namespace = '', uid = '' } = metadata ?? {}
+    return {
+      metadata: { name, namespace, uid, attempt: 0 },
+      hostname: name,
+      logFolder: `${logsFolder}/${namespace}_${name}_${uid}`,
+      portMappings: [],
+      labels: {
+        'io.kubernetes.pod.uid': uid,
+        'io.kubernetes.pod.name': name,
+        'io.kubernetes.pod.namespace': namespace,
+      },
+      annotations: {},
+      cgroupParent,
+      sysctls: {},
+      security: {
+        namespaces: { network: 'pod', pid: 'container', ipc: 'pod' },
+        readonlyRootfs: false,
+        supplementalGroups: [],
+        supplementalGroupsPolicy: 'Merge',
+        privileged: false,
+        seccomp: { type: 'RuntimeDefault' },
+      },
+      runtimeHandler: '',
+    }
+  }
+}
+
+function containerConfig(
+  sandbox: SandboxConfig,
+  { name, command = [], tty = false, stdin = false }: Container,
+  attempt: number,
+): Omit<ContainerConfig, 'image' | 'userImage'> {
+  return {
+    name,
+    attempt,
+    command,
+    args: [],
+    workingDir: '',
+    environment: [],
+    mounts: [],
+    devices: [],
+    labels: { ...sandbox.labels, 'io.kubernetes.container.name': name },
+    annotations: {},
+    logPath: `${name}/${attempt}.log`,
+    stdin,
+    stdinOnce: false,
+    tty,
+    resources: {},
+    security: {
+      namespaces: { network: 'pod', pid: 'container', ipc: 'pod' },
+      privileged: false,
+      addCapabilities: [],
+      dropCapabilities: [],
+      readonlyRootfs: false,
+      supplementalGroups: [],
+      supplementalGroupsPolicy: 'Merge',
+      noNewPrivileges: false,
+      maskedPaths: [],
+      readonlyPaths: [],
+      seccomp: { type: 'RuntimeDefault' },
+    },
+  }
+}
