@@ -1,6 +1,7 @@
 /**
  * A cluster in one process: the composition root, and the only file that knows every component. State is in
- * one folder; the process may be killed at any moment and started again on it. Its nodes are simulated, or none.
+ * one folder; the process may be killed at any moment and started again on it. Its nodes are simulated, or this machine
+ * is one, or there are none.
  */
 import { join } from 'node:path'
 import { nthAddress, parseCidr } from '#/api/cidr.ts'
@@ -14,11 +15,12 @@ import {
   keepEncryption,
 } from '#/apiserver/encryption.ts'
 import type { ApiServerFlags } from '#/apiserver/flags.ts'
+import { gitVersion } from '#/apiserver/discovery.ts'
 import { Health } from '#/apiserver/health.ts'
 import { measuredStore } from '#/apiserver/measured-store.ts'
 import { Metrics } from '#/apiserver/metrics.ts'
 import { withObservability } from '#/apiserver/observability.ts'
-import { Server } from '#/apiserver/server.ts'
+import type { Server } from '#/apiserver/server.ts'
 import {
   readApiServerSettings,
   refuseProxiesAmongClients,
@@ -35,18 +37,28 @@ import { renewCertificates } from '#/kubeadm/renew-certificates.ts'
 import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { ServeHttp } from '#/platform/http.ts'
-import type { HttpConnect } from '#/platform/http-client.ts'
+import type { HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
+import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { SchedulerConfiguration } from '#/scheduler/configuration.ts'
 import type { Store } from '#/store/store.ts'
 import { ControlPlane } from './control-plane.ts'
 import { clusterControllers } from '#/cluster/cluster-controllers.ts'
-import { lockFolder } from '#/cluster/lock-folder.ts'
+import { ContainerNode } from '#/cluster/container-node.ts'
+import { lockFolder, type FolderOwner } from '#/cluster/lock-folder.ts'
 import { nodesAreReady } from '#/cluster/nodes-are-ready.ts'
 import { readScheduler, type SchedulerFiles } from '#/cluster/read-scheduler.ts'
+import { startServer } from '#/cluster/start-server.ts'
 import { describeStore, openStore, type StoreChoice } from '#/cluster/store-choice.ts'
-import { authenticationOf, clientAuthorities, serviceAccountIssuer, tlsOf } from '#/cluster/trust.ts'
+import {
+  authenticationOf,
+  clientAuthorities,
+  kubeletTlsOf,
+  serviceAccountIssuer,
+  tlsOf,
+} from '#/cluster/trust.ts'
+import { unlessAborted } from '#/cluster/unless-aborted.ts'
 import { simulatedNode } from './simulated-nodes.ts'
 
 export type { StoreChoice } from '#/cluster/store-choice.ts'
@@ -75,9 +87,15 @@ export interface ClusterOptions {
 export interface ControlPlaneChoice extends SchedulerFiles {
   /** CIDRs, ranges `a-b` or single addresses for services of type LoadBalancer. */
   readonly loadBalancerAddresses?: readonly string[]
-  /** How many nodes that only seem to run pods. */
-  readonly simulatedNodes: number
+  readonly nodes: NodesChoice
 }
+
+export type NodesChoice =
+  | { readonly type: 'none' }
+  /** So many that only seem to run pods. */
+  | { readonly type: 'simulated'; readonly count: number }
+  /** This machine, with real containers. */
+  | { readonly type: 'containers'; readonly linux: Linux; readonly podCidrs?: readonly string[] }
 
 /** What the cluster needs of the machine beside the platform. */
 export interface ClusterMachine {
@@ -88,6 +106,9 @@ export interface ClusterMachine {
   readonly loadGrpc: () => Promise<GrpcConnect>
   readonly crypto: Crypto
   readonly usage: () => ProcessUsage
+  /** Of this process. */
+  readonly pid: number
+  readonly startedMs: number
   /** Names and addresses of the machine. */
   readonly names: readonly string[]
 }
@@ -100,8 +121,13 @@ export class Cluster implements AsyncDisposable {
   /** What has been started behind the server, in order; it is stopped in the opposite one. */
   readonly #started = new AsyncDisposableStack()
   #server: Server | undefined
+  /** The same server at the address of the node: where pods reach it. */
+  #nodeServer: Server | undefined
   #apiServer: ApiServer | undefined
   #controlPlane: ControlPlane | undefined
+  /** With which the API server goes to kubelets. */
+  #kubeletTls: HttpClientTls | undefined
+  #isReady = false
 
   private constructor(options: ClusterOptions) {
     const { clock, log } = options.platform
@@ -137,7 +163,7 @@ export class Cluster implements AsyncDisposable {
     this.#health.stop()
     this.#stopping.abort()
     // First those who ask, then what they ask of.
-    await this.#server?.stop(requestGraceMs)
+    await Promise.all([this.#server, this.#nodeServer].map(server => server?.stop(requestGraceMs)))
     await this.#started.disposeAsync()
   }
 
@@ -147,23 +173,53 @@ export class Cluster implements AsyncDisposable {
 
   async #start(): Promise<void> {
     const { platform, folder, onProgress } = this.#options
-    const settings = await this.#readSettings()
+    const given = await this.#readSettings()
     const scheduler = await this.#readScheduler()
     await platform.files.makeFolder(folder, { mode: 0o700 })
-    this.#started.use(await lockFolder(platform, folder))
-    const certificates = await this.#ensureCertificates(settings)
+    this.#started.use(await lockFolder(platform, folder, () => this.#describe()))
+    const node = await this.#prepareNode(given)
+    const settings = { ...given, ...(node && { serviceCidrs: node.network.serviceCidrs }) }
+    const certificates = await this.#ensureCertificates(settings, node)
     refuseProxiesAmongClients(clientAuthorities(certificates, settings), settings.authentication.frontProxy)
     onProgress(`certificates are in ${join(folder, 'pki')}`)
     const audit = this.#startAudit(settings)
-    await this.#listen(certificates, settings, audit)
+    await this.#listen(certificates, settings, { audit, node })
     onProgress(`listening at ${this.url}`)
     await this.#writeKubeconfig(certificates)
     const opened = await this.#openStore(settings)
     onProgress(`the store is ${describeStore(this.#options.store)}`)
-    await this.#startApiServer({ store: opened.store, settings, certificates, audit })
+    await this.#startApiServer({ store: opened.store, settings, certificates, audit, node })
     this.#keepEncryption(opened, settings)
-    await this.#startControlPlane({ certificates, settings, scheduler })
-    void this.#keepCertificates(certificates, settings)
+    await this.#startControlPlane({ certificates, settings, scheduler, node })
+    void this.#keepCertificates(certificates, settings, node)
+    this.#isReady = true
+  }
+
+  /** What this process says of itself to others on the machine. */
+  #describe(): FolderOwner {
+    const { pid, startedMs } = this.#options.machine
+    const url = this.#server && { url: this.url }
+    return { pid, startedMs, isReady: this.#isReady, ...url }
+  }
+
+  /** What takes a while begins first: the network is there, the container runtime is starting. */
+  async #prepareNode({ serviceCidrs }: ApiServerSettings): Promise<ContainerNode | undefined> {
+    const { platform, machine, folder, controlPlane, build, onProgress } = this.#options
+    const { nodes } = controlPlane ?? {}
+    if (nodes?.type !== 'containers') return undefined
+    const { linux, podCidrs } = nodes
+    const version = gitVersion(build)
+    const choice = { ...(podCidrs && { podCidrs }), ...(serviceCidrs && { serviceCidrs }) }
+    const node = await ContainerNode.prepare({
+      platform,
+      machine,
+      linux,
+      folder,
+      choice,
+      version,
+      onProgress,
+    })
+    return this.#started.use(node)
   }
 
   #readSettings(): Promise<ApiServerSettings> {
@@ -192,7 +248,7 @@ export class Cluster implements AsyncDisposable {
   async #listen(
     certificates: ClusterCertificates,
     settings: ApiServerSettings,
-    audit: Audit | undefined,
+    { audit, node }: Pick<ApiServerParts, 'audit' | 'node'>,
   ): Promise<void> {
     const { platform, machine, host, port } = this.#options
     const handle = withObservability({
@@ -213,18 +269,19 @@ export class Cluster implements AsyncDisposable {
         if (!this.#apiServer?.isReady) throw new Error('the API server is not ready')
       },
     })
-    try {
-      this.#server = await Server.start({
+    const listen = (at: { readonly host: string; readonly port: number }): Promise<Server> => {
+      return startServer({
+        ...at,
         platform,
-        host,
-        port,
         handle,
         serveHttp: machine.serveHttp,
         tls: tlsOf(certificates, settings),
         onRejected: reason => this.#metrics.rejected(reason),
       })
-    } catch (cause) {
-      throw new Error(`cannot listen at ${host} port ${port}: ${whyNotListening(cause)}`, { cause })
+    }
+    this.#server = await listen({ host, port })
+    if (node && !isWildcard(host)) {
+      this.#nodeServer = await listen({ host: node.network.nodeAddress, port: this.#server.address.port })
     }
   }
 
@@ -274,7 +331,7 @@ export class Cluster implements AsyncDisposable {
     })
   }
 
-  async #startApiServer({ store, settings, certificates, audit }: ApiServerParts): Promise<void> {
+  async #startApiServer({ store, settings, certificates, audit, node }: ApiServerParts): Promise<void> {
     const { platform, build, machine } = this.#options
     const { connectHttp } = machine
     const { encryption: _encryption, audit: _audit, ...rest } = settings
@@ -283,13 +340,17 @@ export class Cluster implements AsyncDisposable {
       platform,
       store,
       build,
-      advertise: { address: this.#reachableHost, port: this.#server!.address.port },
+      advertise: {
+        address: node?.network.nodeAddress ?? this.#reachableHost,
+        port: this.#server!.address.port,
+      },
       authentication: { ...authenticationOf(certificates, settings), connectHttp },
       remote: {
         connectHttp,
         readRemote: path => readRemote(platform, path),
         readCallers: path => readCallers(platform, path),
       },
+      kubelets: { connectHttp, tls: () => (this.#kubeletTls ??= kubeletTlsOf(certificates)) },
       ...(audit && { audit }),
       metrics: this.#metrics,
     })
@@ -299,7 +360,7 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Resolves when every node is ready. */
-  async #startControlPlane({ certificates, settings, scheduler }: ControlPlaneParts): Promise<void> {
+  async #startControlPlane({ certificates, settings, scheduler, node }: ControlPlaneParts): Promise<void> {
     const { platform, machine, controlPlane: choice, onProgress } = this.#options
     if (choice === undefined) return
     const server = this.#apiServer!
@@ -311,6 +372,7 @@ export class Cluster implements AsyncDisposable {
       crypto: machine.crypto,
       serviceCidrs: settings.serviceCidrs ?? [],
       loadBalancerAddresses: choice.loadBalancerAddresses ?? [],
+      ...(node && { node }),
       resources: () => server.scheme.resources(),
     })
     const controlPlane = new ControlPlane({ platform, server, controllers, ...(scheduler && { scheduler }) })
@@ -318,11 +380,14 @@ export class Cluster implements AsyncDisposable {
     this.#started.defer(() => controlPlane.stop())
     controlPlane.start()
     onProgress(`controllers and scheduler run`)
-    if (choice.simulatedNodes === 0) return
-    for (let number = 0; number < choice.simulatedNodes; number++)
-      controlPlane.startNode(simulatedNode(number))
-    await nodesAreReady(client, choice.simulatedNodes, this.#stopping.signal)
-    onProgress(`${choice.simulatedNodes} simulated nodes are ready`)
+    if (node) {
+      await node.start({ controlPlane, client, certificates, signal: this.#stopping.signal })
+    } else if (choice.nodes.type === 'simulated') {
+      const { count } = choice.nodes
+      for (let number = 0; number < count; number++) controlPlane.startNode(simulatedNode(number))
+      await nodesAreReady(client, count, this.#stopping.signal)
+      onProgress(`${count} simulated nodes are ready`)
+    }
   }
 
   async #readScheduler(): Promise<SchedulerConfiguration | undefined> {
@@ -338,7 +403,10 @@ export class Cluster implements AsyncDisposable {
     return clientOf({ platform: this.#options.platform, transport, userAgent })
   }
 
-  #ensureCertificates({ serviceCidrs = [] }: ApiServerSettings): Promise<ClusterCertificates> {
+  #ensureCertificates(
+    { serviceCidrs = [] }: ApiServerSettings,
+    node: ContainerNode | undefined,
+  ): Promise<ClusterCertificates> {
     const {
       platform,
       folder,
@@ -348,7 +416,12 @@ export class Cluster implements AsyncDisposable {
     const hostNames = names.filter(name => parseIp(name) === undefined)
     // By the first address of its range pods reach the server.
     const serviceAddresses = serviceCidrs.map(cidr => formatIp(nthAddress(parseCidr(cidr)!, 1)!))
-    const serverNames = [...(isWildcard(host) ? names : [host, ...hostNames]), ...serviceAddresses]
+    const nodeAddresses = node ? [node.network.nodeAddress] : []
+    const serverNames = [
+      ...(isWildcard(host) ? names : [host, ...hostNames]),
+      ...nodeAddresses,
+      ...serviceAddresses,
+    ]
     return ensureClusterCertificates({ platform, crypto, folder: join(folder, 'pki'), serverNames })
   }
 
@@ -361,18 +434,25 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** A cluster may run for longer than its certificates last. */
-  async #keepCertificates(current: ClusterCertificates, settings: ApiServerSettings): Promise<void> {
+  async #keepCertificates(
+    current: ClusterCertificates,
+    settings: ApiServerSettings,
+    node: ContainerNode | undefined,
+  ): Promise<void> {
     const { platform } = this.#options
     await renewCertificates(
       {
         platform,
         current,
         ensure: async () => {
-          const next = await this.#ensureCertificates(settings)
+          const next = await this.#ensureCertificates(settings, node)
           await this.#writeKubeconfig(next)
           return next
         },
-        onRenewed: next => this.#server!.setTls(tlsOf(next, settings)),
+        onRenewed: next => {
+          this.#kubeletTls = kubeletTlsOf(next)
+          for (const server of [this.#server, this.#nodeServer]) server?.setTls(tlsOf(next, settings))
+        },
       },
       this.#stopping.signal,
     )
@@ -394,12 +474,14 @@ interface ApiServerParts {
   readonly settings: ApiServerSettings
   readonly certificates: ClusterCertificates
   readonly audit: Audit | undefined
+  readonly node: ContainerNode | undefined
 }
 
 interface ControlPlaneParts {
   readonly certificates: ClusterCertificates
   readonly settings: ApiServerSettings
   readonly scheduler: SchedulerConfiguration | undefined
+  readonly node: ContainerNode | undefined
 }
 
 /** What flags may say otherwise. */
@@ -416,29 +498,8 @@ function noKeyService(): never {
   throw new Error('a key made by the cluster needs no key service')
 }
 
-/** Rejects with the signal's reason when it is aborted first. */
-async function unlessAborted(promise: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const abort = (): void => reject(signal?.reason)
-  if (signal?.aborted) abort()
-  signal?.addEventListener('abort', abort, { once: true })
-  await Promise.race([promise, aborted])
-  signal?.removeEventListener('abort', abort)
-}
-
 /** Requests that are running when the cluster stops have so long to finish. */
 const requestGraceMs = 5_000
-
-function whyNotListening(error: unknown): string {
-  const { code = '', message } = error as NodeJS.ErrnoException
-  return listenErrors.get(code) ?? message
-}
-
-const listenErrors: ReadonlyMap<string, string> = new Map([
-  ['EADDRINUSE', 'the port is taken; choose another with --port'],
-  ['EADDRNOTAVAIL', 'this machine does not have the address; choose another with --bind'],
-  ['EACCES', 'that needs more rights; choose another port with --port'],
-])
 
 function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::'

@@ -7,6 +7,9 @@ import { runCommandLine, type CommandTable } from '#/command-line/command-line.t
 
 const commands: CommandTable = {
   apiserver: { summary: 'Run an API server by itself', load: () => import('#/commands/apiserver.ts') },
+  down: { summary: 'Remove a cluster and all it had', load: () => import('#/commands/down.ts') },
+  image: { summary: 'Bring images into a cluster', load: () => import('#/commands/image.ts') },
+  status: { summary: 'Show how a cluster is', load: () => import('#/commands/status.ts') },
   trace: { summary: 'Show what happened, and why', load: () => import('#/commands/trace.ts') },
   up: { summary: 'Run a cluster on this machine', load: () => import('#/commands/up.ts') },
   version: { summary: 'Show the version', load: () => import('#/commands/version.ts') },

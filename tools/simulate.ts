@@ -90,7 +90,10 @@ function runInProcess(flags: readonly string[]): Promise<Tally> {
   const child = fork(fileURLToPath(import.meta.url), flags, { execArgv })
   return new Promise(resolve => {
     child.once('message', tally => resolve(tally as Tally))
-    child.once('exit', () => resolve({ ran: 0, failed: 1 }))
+    child.once('exit', (code, signal) => {
+      if (code !== 0) console.log(`a process with ${flags.join(' ')} ended with ${signal ?? code}`)
+      resolve({ ran: 0, failed: 1 })
+    })
   })
 }
 

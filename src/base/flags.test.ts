@@ -18,6 +18,7 @@ const flags = {
   file: texts('FILE', 'read too'),
   modes: list('MODE,...', 'in this order'),
   fast: toggle('do not wait'),
+  v: wholeNumber('N', 'how much is said'),
   size: wholeNumber('N', 'how many'),
   form: choice(['json', 'text'], 'how it looks'),
   even: oneValue('N', 'an even one', {
@@ -38,6 +39,8 @@ function check(line: string, expected: object | string): void {
 
 test('flags are read as those of programs in Go are', () => {
   check('', {})
+  check('-v 2', { v: 2 })
+  check('-v=2 --v 3', { v: 3 })
   check('--name x', { name: 'x' })
   check('--name=x --name y', { name: 'y' })
   check('--name --fast', { name: '--fast' })
@@ -58,7 +61,8 @@ test('a wrong command line is described in one line', () => {
   check('--__proto__ x', 'there is no flag --__proto__')
   check('--constructor=x', 'there is no flag --constructor')
   check('x', 'x: flags begin with two dashes, and there is nothing else')
-  check('-x', '-x: flags begin with two dashes, and there is nothing else')
+  check('-x', 'there is no flag --x')
+  check('-size 1', '-size: flags begin with two dashes, and there is nothing else')
   check('--', '--: flags begin with two dashes, and there is nothing else')
   check('--=x', '--=x: flags begin with two dashes, and there is nothing else')
   check('--name', '--name needs a value: NAME')

@@ -1,7 +1,7 @@
 /**
  * Flags of a command line as values: what each takes, what it says of itself, and how it is read. A table of them gives
  * typed values and the help. They are written as those of Kubernetes' programs are: `--name value` or `--name=value`, a
- * switch alone or with `=true` and `=false`, a list with commas or by saying the flag again.
+ * switch alone or with `=true` and `=false`, a list with commas or by saying the flag again. One letter may have one dash.
  */
 export interface Flag<T> {
   /** What the help calls the value; absent for a switch, which is on when nothing is said. */
@@ -45,7 +45,7 @@ function collect(words: readonly string[], flags: Flags): ReadonlyMap<string, re
   const given = new Map<string, string[]>()
   for (let index = 0; index < words.length; index++) {
     const word = words[index]!
-    const [, name = '', ownText] = /^--([^=]+)(?:=([^]*))?$/.exec(word) ?? []
+    const [, name = '', ownText] = /^(?:--|-(?=\w(?:=|$)))([^=]+)(?:=([^]*))?$/.exec(word) ?? []
     if (name === '') throw new UsageError(`${word}: flags begin with two dashes, and there is nothing else`)
     const flag = Object.hasOwn(flags, name) ? flags[name] : undefined
     if (flag === undefined) throw new UsageError(`there is no flag --${name}`)
@@ -59,7 +59,7 @@ function collect(words: readonly string[], flags: Flags): ReadonlyMap<string, re
 /** A line for each, or two where the first has no room for both. */
 export function describeFlags(flags: Flags): string {
   const lines = Object.entries(flags).map(([name, { value, help }]) => {
-    const head = `  --${name}${value === undefined ? '' : ` ${value}`}`
+    const head = `  ${name.length === 1 ? '-' : '--'}${name}${value === undefined ? '' : ` ${value}`}`
     return head.length < helpColumn ? `${head.padEnd(helpColumn)}${help}\n` : `${head}\n${indent}${help}\n`
   })
   return lines.join('')

@@ -10,6 +10,7 @@ import { controllersOf } from '#/controllers/controllers.ts'
 import { hostPathProvisioner } from '#/controllers/host-path-provisioner.ts'
 import type { ClusterCertificates } from '#/kubeadm/certificates.ts'
 import { requestSigner } from '#/kubeadm/request-signer.ts'
+import type { ClusterNetwork } from '#/network/cluster-network.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { simulatedPodCidr } from '#/simulated-nodes.ts'
 
@@ -18,15 +19,26 @@ export interface ClusterControllersOptions {
   readonly crypto: Crypto
   readonly certificates: ClusterCertificates
   readonly serviceCidrs: readonly string[]
-  /** Addresses for services of type LoadBalancer; such services wait without any. */
+  /** Addresses for services of type LoadBalancer; such services wait without any, unless the node has some. */
   readonly loadBalancerAddresses: readonly string[]
+  /** This machine, when it is one. */
+  readonly node?: ControlledNode
   /** All that are served now. */
   readonly resources: () => readonly Resource[]
 }
 
-/** Nodes are simulated: their volumes are nowhere, and what pods use is what they say that they use. */
+export interface ControlledNode {
+  readonly network: Pick<ClusterNetwork, 'podCidrs' | 'loadBalancerAddresses'>
+  readonly folders: { readonly volumes: string }
+}
+
+/** Where nodes are simulated their volumes are nowhere, and what pods use is what they say that they use. */
 export function clusterControllers(options: ClusterControllersOptions): readonly Controller[] {
-  const { platform, crypto, certificates, serviceCidrs, loadBalancerAddresses, resources } = options
+  const { platform, crypto, certificates, serviceCidrs, node, resources } = options
+  const loadBalancerAddresses =
+    node && options.loadBalancerAddresses.length === 0
+      ? [node.network.loadBalancerAddresses]
+      : options.loadBalancerAddresses
   const { authority, serviceAccounts } = certificates
   const privateKey = createPrivateKey(serviceAccounts.privateKey)
   const keyId = keyIdOf(privateKey)
@@ -37,10 +49,17 @@ export function clusterControllers(options: ClusterControllersOptions): readonly
     }),
     signToken: claims => signToken(claims, { privateKey, keyId }),
     checkPolicyTypes: policy => checkPolicyTypes(policy, resources()),
-    clusterCidrs: [simulatedPodCidr],
+    clusterCidrs: node?.network.podCidrs ?? [simulatedPodCidr],
     serviceCidrs,
     ...(loadBalancerAddresses.length > 0 && { loadBalancerAddresses }),
-    provisioners: [hostPathProvisioner({ removeFolder: () => Promise.resolve() })],
+    provisioners: [
+      node
+        ? hostPathProvisioner({
+            root: node.folders.volumes,
+            removeFolder: path => platform.files.remove(path),
+          })
+        : hostPathProvisioner({ removeFolder: () => Promise.resolve() }),
+    ],
     metrics: annotatedUsage,
   })
 }

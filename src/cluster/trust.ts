@@ -3,6 +3,7 @@ import type { AuthenticationSettings } from '#/apiserver/authn.ts'
 import type { ApiServerSettings } from '#/apiserver/settings.ts'
 import type { ClusterCertificates } from '#/kubeadm/certificates.ts'
 import type { HttpTls } from '#/platform/http.ts'
+import type { HttpClientTls } from '#/platform/http-client.ts'
 
 /** As kubeadm calls it: where pods reach the API server. */
 export const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local'
@@ -11,6 +12,11 @@ export function tlsOf(certificates: ClusterCertificates, settings: ApiServerSett
   const { frontProxyAuthority, apiServer } = certificates
   const proxies = settings.authentication.frontProxy.authorities ?? frontProxyAuthority.cert
   return { ...apiServer, clientCa: `${clientAuthorities(certificates, settings)}\n${proxies}` }
+}
+
+/** Who the API server is where it goes to kubelets, and who signs for them. */
+export function kubeletTlsOf({ authority, kubeletClient }: ClusterCertificates): HttpClientTls {
+  return { ca: authority.cert, ...kubeletClient }
 }
 
 /** Who may name users: the cluster's own authority, and whom the administrator trusts beside it. */

@@ -1,40 +1,41 @@
 /** What the commands share that run a cluster, or its API server alone, in this process. */
 import { once } from 'node:events'
-import { join, resolve } from 'node:path'
 import { parseIp } from '#/api/ip.ts'
 import type { apiServerFlags } from '#/apiserver/flags.ts'
-import { oneValue, type FlagValues } from '#/base/flags.ts'
+import { oneValue, wholeNumber, type FlagValues } from '#/base/flags.ts'
 import type { Cluster, ControlPlaneChoice, StoreChoice } from '#/cluster.ts'
 import type { Terminal } from '#/command-line/command.ts'
 import {
   connectHttp,
-  homeFolder,
   importModule,
   loadGrpc,
   machineNames,
   nodeCrypto,
   nodePlatform,
+  processId,
   processUsage,
   serveHttp,
   terminationSignal,
 } from '#/platform/node.ts'
+import { dataFolder, dataFolderFlag } from './data-folder.ts'
 import manifest from '../../package.json' with { type: 'json' }
 
 /** What every command has that runs an API server. */
 export const clusterFlags = {
-  'data-dir': oneValue('DIR', 'where the state is kept (~/.k8ts)', { parse: resolve, what: 'a folder' }),
-  'bind': oneValue('ADDRESS', 'the address to listen at (127.0.0.1)', {
+  ...dataFolderFlag,
+  bind: oneValue('ADDRESS', 'the address to listen at (127.0.0.1)', {
     parse: given => (parseIp(given) === undefined ? undefined : given),
     what: 'an address',
   }),
-  'port': oneValue('N', 'the port of the API server (6443); 0 picks a free one', {
+  port: oneValue('N', 'the port of the API server (6443); 0 picks a free one', {
     parse: given => (/^\d{1,5}$/.test(given) && Number(given) < 2 ** 16 ? Number(given) : undefined),
     what: 'a port',
   }),
-  'store': oneValue('STORE', 'embedded (the default), memory, or etcd://HOST:PORT,HOST:PORT', {
+  store: oneValue('STORE', 'embedded (the default), memory, or etcd://HOST:PORT,HOST:PORT', {
     parse: parseStore,
     what: 'embedded, memory or etcd://...',
   }),
+  v: wholeNumber('N', 'how much is logged: 0 what is wrong (the default), 2 what happens, 4 everything'),
 }
 
 export interface RunClusterOptions {
@@ -46,7 +47,7 @@ export interface RunClusterOptions {
 /** Runs until the process is told to end. */
 export async function runCluster(terminal: Terminal, options: RunClusterOptions): Promise<number> {
   const { flags, controlPlane } = options
-  const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
+  const platform = nodePlatform({ log: { level: logLevel(flags.v ?? 0), format: 'text' } })
   const { clock } = platform
   const startedMs = clock.monotonicMs()
   const ended = terminationSignal({ deadlineMs: stopDeadlineMs })
@@ -63,8 +64,10 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
         crypto: nodeCrypto(),
         usage: processUsage,
         names: machineNames(),
+        pid: processId(),
+        startedMs: clock.now(),
       },
-      folder: flags['data-dir'] ?? join(homeFolder(), '.k8ts'),
+      folder: dataFolder(flags),
       host: flags.bind ?? '127.0.0.1',
       port: flags.port ?? 6443,
       store: flags.store ?? { type: 'embedded' },
@@ -84,6 +87,10 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
   terminal.write('stopping\n')
   await cluster.stop()
   return 0
+}
+
+function logLevel(verbosity: number): 'debug' | 'info' | 'warn' {
+  return verbosity >= 4 ? 'debug' : verbosity >= 1 ? 'info' : 'warn'
 }
 
 /** SIGTERM ends everything within ten seconds, come what may. */

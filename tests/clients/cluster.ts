@@ -2,7 +2,7 @@
  * `k8ts apiserver`, or a whole `k8ts up`, as a child process with a folder of its own, for clients that people have:
  * real sockets, real TLS, real files. It dies with the process that started it, whatever becomes of that.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 
 /** Without controllers nobody makes the accounts of pods. */
 const apiServerAlone = ['apiserver', '--disable-admission-plugins=ServiceAccount']
@@ -36,22 +37,31 @@ export interface ChildClusterOptions {
   readonly store?: string
   /** How many there are beside controllers and a scheduler; when absent, there is nothing but the API server. */
   readonly simulatedNodes?: number
+  /** This machine is a node that runs containers; what the cluster has made is removed with it. */
+  readonly containers?: boolean
   /** Further ones. */
   readonly flags?: readonly string[]
+}
+
+function partsOf({ simulatedNodes, containers }: ChildClusterOptions): readonly string[] {
+  if (containers) return ['up', '--runtime', 'containerd']
+  return simulatedNodes ? ['up', '--simulated-nodes', String(simulatedNodes)] : apiServerAlone
 }
 
 export class ChildCluster implements AsyncDisposable {
   readonly folder: string
   readonly #ownsFolder: boolean
+  readonly #hasContainers: boolean
   readonly #child: ChildProcess
   /** What it has printed so far. */
   #output = ''
 
   private constructor(folder: string, options: ChildClusterOptions) {
-    const { folder: given, port = 0, store = 'embedded', simulatedNodes, flags: more = [] } = options
+    const { folder: given, port = 0, store = 'embedded', containers = false, flags: more = [] } = options
     this.folder = folder
     this.#ownsFolder = given === undefined
-    const parts = simulatedNodes ? ['up', '--simulated-nodes', String(simulatedNodes)] : apiServerAlone
+    this.#hasContainers = containers
+    const parts = partsOf(options)
     const flags = ['--data-dir', folder, '--port', String(port), '--store', store, ...more]
     const command = ['--pdeathsig', 'KILL', program, ...parts, ...flags]
     this.#child = spawn('setpriv', command, { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -103,7 +113,10 @@ export class ChildCluster implements AsyncDisposable {
       this.#child.kill('SIGKILL')
       await exit
     }
-    if (this.#ownsFolder) await rm(this.folder, { recursive: true, force: true })
+    if (!this.#ownsFolder) return
+    // What is mounted in the folder must not be followed.
+    if (this.#hasContainers) await promisify(execFile)(program, ['down', '--data-dir', this.folder])
+    else await rm(this.folder, { recursive: true, force: true })
   }
 
   get #isRunning(): boolean {

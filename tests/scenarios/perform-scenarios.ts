@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { describe, test } from 'node:test'
-import { clusterForFile, type ChildClusterOptions } from '../clients/cluster.ts'
+import { clusterForFile, type ChildCluster, type ChildClusterOptions } from '../clients/cluster.ts'
 import { performTranscript, stepsOf } from '../clients/kubectl/perform-transcript.ts'
 import { kubectlVersion, Session } from '../clients/kubectl/session.ts'
 
@@ -20,6 +21,11 @@ interface ScenarioOptions extends Pick<ChildClusterOptions, 'simulatedNodes' | '
   readonly concurrency?: number
 }
 
+interface TranscriptsOptions {
+  readonly concurrency: number
+  readonly start: () => Promise<ChildCluster>
+}
+
 /** How many scenarios of a file run at once. */
 const concurrencyUsual = 3
 
@@ -34,9 +40,16 @@ export function performScenarios(
   theme: string,
   { concurrency = concurrencyUsual, simulatedNodes = nodesUsual, flags = [] }: ScenarioOptions = {},
 ): void {
-  describe(theme, { skip: whyNoKubectl, concurrency }, async () => {
-    const folder = new URL(`testdata/${theme}/`, import.meta.url)
-    const cluster = await clusterForFile({ store: 'memory', simulatedNodes, flags })
+  performTranscripts(new URL(`testdata/${theme}/`, import.meta.url), {
+    concurrency,
+    start: () => clusterForFile({ store: 'memory', simulatedNodes, flags }),
+  })
+}
+
+/** Performs every transcript of a folder in a namespace of its own, all on one cluster. */
+export function performTranscripts(folder: URL, { concurrency, start }: TranscriptsOptions): void {
+  describe(basename(folder.pathname), { skip: whyNoKubectl, concurrency }, async () => {
+    const cluster = await start()
     for (const file of await readdir(folder)) {
       const transcript = new URL(file, folder)
       const steps = await stepsOf(transcript, kubectlMinor!)

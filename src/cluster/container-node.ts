@@ -1,0 +1,288 @@
+/**
+ * This machine as a node of the cluster: its network, a container runtime, the kubelet with its server, the service proxy
+ * and the cluster's DNS. Each has an identity of its own and no more rights than it would have as a separate program.
+ */
+import { nodes } from '#/api/generated/core/v1-resources.ts'
+import type { Client } from '#/client/client.ts'
+import { Informer } from '#/client/informer.ts'
+import type { Containerd } from '#/cri/containerd.ts'
+import { ensurePauseImage } from '#/cri/load-image.ts'
+import { PrivateContainerd } from '#/cri/private-containerd.ts'
+import type { ClusterCertificates } from '#/kubeadm/certificates.ts'
+import { ClusterDns } from '#/dns/dns.ts'
+import { dnsAccount, ensureDnsRights, ensureDnsService } from '#/dns/ensure-dns.ts'
+import { ensureKubeletCertificates } from '#/kubeadm/kubelet-certificates.ts'
+import { Kubelet } from '#/kubelet/kubelet.ts'
+import { nodeSettings, type NodeSettings } from '#/kubelet/node-settings.ts'
+import { KubeletServer } from '#/kubelet/server.ts'
+import {
+  allNodesCidr,
+  planClusterNetwork,
+  type ClusterNetwork,
+  type ClusterNetworkChoice,
+} from '#/network/cluster-network.ts'
+import { claimNetworkSlot, type NetworkSlot } from '#/network/network-slot.ts'
+import { NodeNetwork } from '#/network/node-network.ts'
+import type { GrpcConnect } from '#/platform/grpc.ts'
+import type { ServeHttp } from '#/platform/http.ts'
+import type { HttpConnect } from '#/platform/http-client.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { ProcessUsage } from '#/platform/process-usage.ts'
+import { removeNftablesRules, type ProxyNetwork } from '#/proxy/nftables.ts'
+import { ServiceProxy } from '#/proxy/proxy.ts'
+import type { ControlPlane } from '../control-plane.ts'
+import { nodeCgroup, nodeFolders, type NodeFolders } from './node-folders.ts'
+import { endNodeProcesses } from './node-processes.ts'
+import { nodesAreReady } from './nodes-are-ready.ts'
+
+export interface ContainerNodeOptions {
+  readonly platform: Platform
+  readonly linux: Linux
+  readonly machine: ContainerNodeMachine
+  /** Of the cluster. */
+  readonly folder: string
+  readonly choice: ClusterNetworkChoice
+  /** How the kubelet calls itself. */
+  readonly version: string
+  readonly onProgress: (text: string) => void
+}
+
+interface ContainerNodeMachine {
+  readonly serveHttp: ServeHttp
+  readonly connectHttp: HttpConnect
+  readonly loadGrpc: () => Promise<GrpcConnect>
+  readonly crypto: Crypto
+  readonly usage: () => ProcessUsage
+}
+
+export interface StartContainerNode {
+  readonly controlPlane: Pick<ControlPlane, 'clientAs'>
+  /** Of an administrator. */
+  readonly client: Client
+  readonly certificates: ClusterCertificates
+  readonly signal: AbortSignal
+}
+
+/** When the cluster stops containers are asked to end, and have so long. */
+const containerGraceMs = 3_000
+
+const serverGraceMs = 1_000
+
+const serviceAccountGroups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system']
+
+export class ContainerNode implements AsyncDisposable {
+  readonly network: ClusterNetwork
+  readonly folders: NodeFolders
+  readonly #options: ContainerNodeOptions
+  readonly #claim: NetworkSlot
+  readonly #nodeNetwork: NodeNetwork
+  readonly #containerd: Promise<PrivateContainerd>
+  readonly #stopping = new AbortController()
+  readonly #running: Promise<void>[] = []
+  #server: KubeletServer | undefined
+
+  private constructor(options: ContainerNodeOptions, claim: NetworkSlot) {
+    const { platform, linux, folder, choice } = options
+    this.#options = options
+    this.#claim = claim
+    this.network = planClusterNetwork(claim.slot, choice)
+    this.folders = nodeFolders(folder)
+    this.#nodeNetwork = new NodeNetwork({
+      linux,
+      files: platform.files,
+      network: this.network,
+      claim,
+      folders: { configuration: this.folders.cni, addresses: this.folders.addresses },
+    })
+    this.#containerd = this.#startContainerd()
+    // Whoever waits for it later is told.
+    this.#containerd.catch(() => undefined)
+  }
+
+  /** The network is there, so that servers can listen at the node's address; the container runtime is starting. */
+  static async prepare(options: ContainerNodeOptions): Promise<ContainerNode> {
+    const { platform, linux, folder, choice, onProgress } = options
+    const claim = await claimNetworkSlot({ linux, files: platform.files, folder, choice })
+    const node = new ContainerNode(options, claim)
+    await node.#nodeNetwork.ensure()
+    const { nodeAddress, podCidrs, serviceCidrs } = node.network
+    onProgress(`the network is node ${nodeAddress}, pods ${podCidrs.join()}, services ${serviceCidrs.join()}`)
+    return node
+  }
+
+  /** Resolves when the node is ready. */
+  async start({ controlPlane, client, certificates, signal }: StartContainerNode): Promise<void> {
+    const { platform, linux, onProgress } = this.#options
+    const settings = this.#settings()
+    const containerd = await this.#containerd
+    const runtime = containerd.connect()
+    await this.#loadPauseImage(runtime)
+    onProgress(`containerd runs, its log is ${this.folders.containerd}/containerd.log`)
+    await this.#startKubelet({ controlPlane, certificates, settings, runtime })
+    const proxy = new ServiceProxy({
+      platform,
+      linux,
+      client: controlPlane.clientAs('system:kube-proxy'),
+      nodeName: settings.name,
+      network: this.#proxyNetwork(),
+      onRulesLost: () => {
+        this.#nodeNetwork
+          .ensure()
+          .catch((error: unknown) => platform.log.error('the network of the node is broken', { error }))
+      },
+    })
+    this.#run(proxy.run(this.#stopping.signal))
+    this.#run(this.#followPodCidrs(client, settings.name))
+    await this.#startDns({ controlPlane, client, settings })
+    await Promise.all([nodesAreReady(client, 1, signal), proxy.synced])
+    onProgress(`node ${settings.name} is ready`)
+  }
+
+  /** Everything that runs here ends: containers too, which go on from their pods when the cluster is started again. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { platform, linux } = this.#options
+    this.#stopping.abort()
+    await this.#server?.stop(serverGraceMs)
+    await Promise.all(this.#running)
+    const cgroupRoot = nodeCgroup(this.#claim.slot)
+    const { containerdSocket } = this.folders
+    await endNodeProcesses({ platform, linux, cgroupRoot, containerdSocket }, containerGraceMs)
+    const containerd = await this.#containerd.catch(() => undefined)
+    await containerd?.[Symbol.asyncDispose]()
+    await removeNftablesRules(linux, this.network.tables.proxy)
+  }
+
+  #settings(): NodeSettings {
+    const { linux } = this.#options
+    const { nodeAddress, dnsAddress, slot } = this.network
+    return nodeSettings({
+      name: linux.machine.hostname.toLowerCase(),
+      addresses: [nodeAddress],
+      folder: this.folders.kubelet,
+      manifestsFolder: this.folders.manifests,
+      cgroupRoot: nodeCgroup(slot),
+      clusterDns: [dnsAddress],
+    })
+  }
+
+  #proxyNetwork(): ProxyNetwork {
+    const { tables, podCidrs, serviceCidrs, nodeAddress, nodeCidr } = this.network
+    const families = podCidrs.map(cidr => (cidr.includes(':') ? 6 : 4))
+    const table = tables.proxy
+    const foreignAddresses = [allNodesCidr].filter(cidr => cidr !== nodeCidr)
+    return { table, families, podCidrs, serviceCidrs, nodeAddresses: [nodeAddress], foreignAddresses }
+  }
+
+  async #startContainerd(): Promise<PrivateContainerd> {
+    const { platform, linux, machine } = this.#options
+    return PrivateContainerd.start({
+      platform,
+      linux,
+      connectGrpc: await machine.loadGrpc(),
+      connectHttp: machine.connectHttp,
+      folder: this.folders.containerd,
+      cni: { binFolder: '/usr/lib/cni', configFolder: this.folders.cni },
+    })
+  }
+
+  async #loadPauseImage(runtime: Containerd): Promise<void> {
+    const { platform, linux, machine, onProgress } = this.#options
+    const { containerdSocket: socketPath } = this.folders
+    const connectGrpc = await machine.loadGrpc()
+    const state = await ensurePauseImage({ platform, linux, connectGrpc, socketPath, runtime })
+    if (state === 'missing') onProgress('there is no catatonit: the first pod has to pull the pause image')
+  }
+
+  async #startKubelet({
+    controlPlane,
+    certificates,
+    settings,
+    runtime,
+  }: Pick<StartContainerNode, 'controlPlane' | 'certificates'> & {
+    readonly settings: NodeSettings
+    readonly runtime: Containerd
+  }): Promise<void> {
+    const { platform, linux, machine } = this.#options
+    const { name, addresses } = settings
+    const { authority } = certificates
+    const client = controlPlane.clientAs(`system:node:${name}`, ['system:nodes'])
+    const kubelet = new Kubelet({
+      platform,
+      linux,
+      runtime,
+      client,
+      node: settings,
+      version: this.#options.version,
+      connectHttp: machine.connectHttp,
+      connectGrpc: machine.loadGrpc,
+    })
+    const { server } = await ensureKubeletCertificates({
+      platform,
+      crypto: machine.crypto,
+      folder: this.folders.certificates,
+      authority,
+      nodeName: name,
+      addresses,
+    })
+    this.#server = await KubeletServer.start({
+      platform,
+      linux,
+      serveHttp: machine.serveHttp,
+      client,
+      runtime,
+      node: settings,
+      view: kubelet,
+      tls: { ...server, clientCa: authority.cert },
+      usage: machine.usage,
+    })
+    this.#run(kubelet.run(this.#stopping.signal))
+  }
+
+  async #startDns({
+    controlPlane,
+    client,
+    settings: { name: nodeName, clusterDomain, hostResolvConf },
+  }: Pick<StartContainerNode, 'controlPlane' | 'client'> & {
+    readonly settings: NodeSettings
+  }): Promise<void> {
+    const { nodeAddress, dnsAddress } = this.network
+    const at = { address: nodeAddress, port: 53 }
+    await ensureDnsRights(client)
+    const whose = await ensureDnsService(client, { ...at, clusterIp: dnsAddress, nodeName })
+    if (whose === 'elsewhere') return
+    const dns = new ClusterDns({
+      platform: this.#options.platform,
+      client: controlPlane.clientAs(`system:serviceaccount:kube-system:${dnsAccount}`, serviceAccountGroups),
+      domain: clusterDomain,
+      listen: [{ host: nodeAddress, port: at.port }],
+      nameServers: [dnsAddress],
+      upstream: { resolvConf: hostResolvConf },
+    })
+    this.#run(dns.run(this.#stopping.signal))
+    await dns.listening
+  }
+
+  /** The controller that gives nodes their ranges does so once it has seen the node. */
+  async #followPodCidrs(client: Client, name: string): Promise<void> {
+    const { platform } = this.#options
+    const informer = new Informer({
+      platform,
+      client,
+      resource: nodes,
+      selection: { fieldSelector: `metadata.name=${name}` },
+    })
+    informer.onChange((_key, { after }) => {
+      const podCidrs = after?.spec?.podCIDRs ?? []
+      if (podCidrs.length === 0) return
+      this.#nodeNetwork
+        .ensurePodNetwork(podCidrs)
+        .catch((error: unknown) => platform.log.error('pods of this node get no network', { error }))
+    })
+    await informer.run(this.#stopping.signal)
+  }
+
+  #run(running: Promise<void>): void {
+    this.#running.push(running)
+  }
+}

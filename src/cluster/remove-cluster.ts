@@ -1,0 +1,90 @@
+/**
+ * Removes what a cluster that no longer runs has left on the machine: its containers, however they were left, its
+ * network, its mounts and control groups, and its folder. It may be cut off and done again.
+ */
+import { join } from 'node:path'
+import { planClusterNetwork } from '#/network/cluster-network.ts'
+import { readNetworkSlot, type NetworkSlot } from '#/network/network-slot.ts'
+import { NodeNetwork } from '#/network/node-network.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { removeNftablesRules } from '#/proxy/nftables.ts'
+import { nodeCgroup, nodeFolders } from './node-folders.ts'
+import { endNodeProcesses } from './node-processes.ts'
+
+export interface RemoveClusterOptions {
+  readonly platform: Platform
+  /** Absent where clusters have no containers. */
+  readonly linux?: Linux
+  readonly folder: string
+  readonly onProgress: (text: string) => void
+}
+
+export async function removeCluster({
+  platform,
+  linux,
+  folder,
+  onProgress,
+}: RemoveClusterOptions): Promise<void> {
+  const claim = await readNetworkSlot(platform.files, folder)
+  if (linux && claim) {
+    await removeContainers({ platform, linux, folder, claim })
+    onProgress('containers are gone')
+    await removeNetwork({ platform, linux, folder, claim })
+    onProgress('the network is gone')
+  }
+  await platform.files.remove(folder)
+  onProgress(`${folder} is gone`)
+}
+
+interface Left extends Required<Omit<RemoveClusterOptions, 'onProgress'>> {
+  readonly claim: NetworkSlot
+}
+
+/** Containers may have a moment to end, but nobody needs what they do then. */
+const graceMs = 1_000
+
+async function removeContainers({ platform, linux, folder, claim }: Left): Promise<void> {
+  const cgroupRoot = nodeCgroup(claim.slot)
+  const { containerdSocket } = nodeFolders(folder)
+  await endNodeProcesses({ platform, linux, cgroupRoot, containerdSocket }, graceMs)
+  await removeShimSockets(platform, folder)
+  // What is mounted last is mounted on top.
+  const mounts = (await linux.mounts.list()).filter(({ path }) => path.startsWith(join(folder, '/')))
+  for (const { path } of mounts.toReversed()) await linux.mounts.unmount(path)
+  await removeCgroups(linux, cgroupRoot)
+}
+
+/** Those of all shims of a machine are in one place; whoever is killed leaves its own. */
+async function removeShimSockets({ files }: Platform, folder: string): Promise<void> {
+  const tasks = join(nodeFolders(folder).containerd, 'state/io.containerd.runtime.v2.task/k8s.io')
+  for (const id of await files.list(tasks).catch(() => [])) {
+    // The file was another one before containerd 2.0.
+    for (const name of ['address', 'bootstrap.json']) {
+      const bytes = await files.read(join(tasks, id, name)).catch(() => '')
+      const [, path] = /unix:\/\/(\/run\/containerd\/s\/[0-9a-f]+)/.exec(Buffer.from(bytes).toString()) ?? []
+      if (path !== undefined) await files.remove(path)
+    }
+  }
+}
+
+async function removeNetwork({ platform, linux, folder, claim }: Left): Promise<void> {
+  const network = planClusterNetwork(claim.slot)
+  const { cni, addresses } = nodeFolders(folder)
+  await removeNftablesRules(linux, network.tables.proxy)
+  const node = new NodeNetwork({
+    linux,
+    files: platform.files,
+    network,
+    claim,
+    folders: { configuration: cni, addresses },
+  })
+  await node.remove()
+}
+
+/** In whatever hierarchies the machine has, the deepest ones first. */
+async function removeCgroups(linux: Linux, root: string): Promise<void> {
+  const script =
+    'for d in /sys/fs/cgroup"$1" /sys/fs/cgroup/*"$1"; do [ -d "$d" ] && find "$d" -depth -type d -exec rmdir {} +; done; true'
+  await linux.run(['sh', '-c', script, 'sh', root])
+}

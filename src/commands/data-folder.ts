@@ -1,0 +1,17 @@
+/** The flag that says which cluster is meant, for all commands that deal with one on this machine. */
+import { join, resolve } from 'node:path'
+import { oneValue } from '#/base/flags.ts'
+import { homeFolder } from '#/platform/node.ts'
+
+export const dataFolderFlag = {
+  'data-dir': oneValue('DIR', 'where the state is kept (~/.k8ts)', { parse: resolve, what: 'a folder' }),
+}
+
+export function dataFolder(flags: { readonly 'data-dir'?: string }): string {
+  return flags['data-dir'] ?? join(homeFolder(), '.k8ts')
+}
+
+/** The file with which an administrator gets in. */
+export function adminKubeconfig(folder: string): string {
+  return join(folder, 'admin.conf')
+}

@@ -1,0 +1,77 @@
+/** `k8ts down`: the end of a cluster on this machine, with everything it had. */
+import { join } from 'node:path'
+import { describeFlags, readFlags } from '#/base/flags.ts'
+import { folderOwner } from '#/cluster/lock-folder.ts'
+import { removeCluster } from '#/cluster/remove-cluster.ts'
+import type { Command } from '#/command-line/command.ts'
+import { isProcessAlive, nodeLinux, nodePlatform, signalProcess, type Platform } from '#/platform/node.ts'
+import { dataFolder, dataFolderFlag } from './data-folder.ts'
+
+const help = `Usage: k8ts down [--data-dir DIR]
+
+Stops the cluster of this folder, if it runs, and removes its containers, networks, mounts and the folder with all its
+state. What was in the cluster is gone for good; to only stop it, end k8ts up with ctrl-C or SIGTERM.
+
+${describeFlags(dataFolderFlag)}
+Examples:
+  k8ts down
+  k8ts down --data-dir /tmp/other
+`
+
+export const command: Command = {
+  help,
+  async run(parameters, terminal) {
+    const folder = dataFolder(readFlags(parameters, dataFolderFlag))
+    const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
+    if ((await platform.files.stat(folder)) === undefined) {
+      terminal.write(`there is no cluster in ${folder}\n`)
+      return 0
+    }
+    await refuseStrangersFolder(platform, folder)
+    await stopOwner(platform, folder, text => terminal.write(`${text}\n`))
+    const linux = await nodeLinux()
+    await removeCluster({
+      platform,
+      linux,
+      folder,
+      onProgress: text => terminal.write(`${text}\n`),
+    })
+    return 0
+  },
+}
+
+/** A slip of the fingers must not remove a home. */
+async function refuseStrangersFolder({ files }: Platform, folder: string): Promise<void> {
+  const marks = ['pki', 'admin.conf', 'network.json', 'lock.sock']
+  const found = await Promise.all(marks.map(name => files.stat(join(folder, name))))
+  if (found.some(each => each !== undefined)) return
+  if ((await files.list(folder)).length === 0) return
+  throw new Error(`${folder} is no folder of a cluster: remove it yourself if you mean it`)
+}
+
+async function stopOwner(
+  platform: Platform,
+  folder: string,
+  onProgress: (text: string) => void,
+): Promise<void> {
+  const owner = await folderOwner(platform, folder)
+  if (owner === undefined) return
+  onProgress(`stopping process ${owner.pid}`)
+  signalProcess(owner.pid, 'SIGTERM')
+  if (await hasEnded(platform, owner.pid, stopMs)) return
+  signalProcess(owner.pid, 'SIGKILL')
+  if (!(await hasEnded(platform, owner.pid, stopMs))) throw new Error(`process ${owner.pid} does not end`)
+}
+
+async function hasEnded({ clock }: Platform, pid: number, withinMs: number): Promise<boolean> {
+  const endMs = clock.monotonicMs() + withinMs
+  while (isProcessAlive(pid)) {
+    if (clock.monotonicMs() > endMs) return false
+    await clock.sleep(lookAgainMs)
+  }
+  return true
+}
+
+/** It ends within ten seconds by itself. */
+const stopMs = 12_000
+const lookAgainMs = 50

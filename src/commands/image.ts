@@ -1,0 +1,45 @@
+/** `k8ts image`: images of the node of a cluster on this machine. */
+import { resolve } from 'node:path'
+import { describeFlags, readFlags, UsageError } from '#/base/flags.ts'
+import { nodeFolders } from '#/cluster/node-folders.ts'
+import type { Command } from '#/command-line/command.ts'
+import { Containerd } from '#/cri/containerd.ts'
+import { loadImage } from '#/cri/load-image.ts'
+import { connectHttp, loadGrpc, nodeLinux, nodePlatform } from '#/platform/node.ts'
+import { dataFolder, dataFolderFlag } from './data-folder.ts'
+
+const help = `Usage: k8ts image load FILE... [--data-dir DIR]
+
+Brings images into the cluster without a registry: archives as docker save, podman save and buildah push oci-archive:
+write them, compressed or not. A pod with imagePullPolicy IfNotPresent (the default but for the tag latest) or Never
+then runs them.
+
+${describeFlags(dataFolderFlag)}
+Examples:
+  docker save shop:1.4 -o shop.tar && k8ts image load shop.tar
+  podman save --format oci-archive shop:1.4 -o shop.tar && k8ts image load shop.tar
+`
+
+export const command: Command = {
+  help,
+  async run(parameters, terminal) {
+    const firstFlag = parameters.findIndex(word => word.startsWith('-'))
+    const words = firstFlag === -1 ? parameters : parameters.slice(0, firstFlag)
+    const flags = readFlags(parameters.slice(words.length), dataFolderFlag)
+    const [verb, ...paths] = words
+    if (verb !== 'load' || paths.length === 0) throw new UsageError('what is meant: load FILE...')
+    const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
+    const folder = dataFolder(flags)
+    const socketPath = nodeFolders(folder).containerdSocket
+    if ((await platform.files.stat(socketPath)) === undefined) {
+      throw new Error(`the cluster of ${folder} runs no containers: start it with k8ts up, as root`)
+    }
+    const [linux, connectGrpc] = await Promise.all([nodeLinux(), loadGrpc()])
+    await using runtime = Containerd.connect({ platform, connectGrpc, connectHttp, socketPath })
+    const loader = { platform, linux, connectGrpc, socketPath, runtime }
+    for (const path of paths) {
+      for (const reference of await loadImage(loader, resolve(path))) terminal.write(`loaded ${reference}\n`)
+    }
+    return 0
+  },
+}

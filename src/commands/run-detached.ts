@@ -1,0 +1,43 @@
+/** Runs a cluster in a process of its own, and shows how that starts. */
+import { join } from 'node:path'
+import type { Terminal } from '#/command-line/command.ts'
+import { nodePlatform, startDetached } from '#/platform/node.ts'
+import { dataFolder } from './data-folder.ts'
+
+export interface RunDetachedOptions {
+  /** What this command was called with. */
+  readonly parameters: readonly string[]
+  readonly flags: { readonly 'data-dir'?: string }
+}
+
+/** Resolves when the cluster is ready, or with 1 when it ended before. */
+export async function runDetached(
+  terminal: Terminal,
+  { parameters, flags }: RunDetachedOptions,
+): Promise<number> {
+  const { files, clock } = nodePlatform({ log: { level: 'warn', format: 'text' } })
+  const folder = dataFolder(flags)
+  await files.makeFolder(folder, { mode: 0o700 })
+  const output = join(folder, 'k8ts.log')
+  let shown = (await files.stat(output))?.sizeBytes ?? 0
+  const rest = parameters.filter(word => !/^--detach(=|$)/.test(word))
+  const child = await startDetached(['up', ...rest], output)
+  let hasEnded = false
+  let said = ''
+  void child.exited.then(() => (hasEnded = true))
+  for (;;) {
+    const isLast = hasEnded
+    const news = Buffer.from(await files.read(output)).subarray(shown)
+    shown += news.length
+    said += news.toString()
+    terminal.write(news.toString())
+    if (/^ready in .*\n/m.test(said)) {
+      terminal.write(`it goes on as process ${child.pid}; its words are in ${output}\n`)
+      return 0
+    }
+    if (isLast) return 1
+    await clock.sleep(lookAgainMs)
+  }
+}
+
+const lookAgainMs = 50

@@ -1,0 +1,87 @@
+/** `k8ts status`: whether a cluster runs on this machine, and how it is. */
+import { resolve } from 'node:path'
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { describeFlags, readFlags } from '#/base/flags.ts'
+import { clientOf } from '#/client/client.ts'
+import { openConnection } from '#/client/connection.ts'
+import { loadKubeconfig, settingsOf } from '#/client/kubeconfig.ts'
+import { folderOwner, type FolderOwner } from '#/cluster/lock-folder.ts'
+import type { Command } from '#/command-line/command.ts'
+import { connectHttp, environmentVariables, nodePlatform } from '#/platform/node.ts'
+import { adminKubeconfig, dataFolder, dataFolderFlag } from './data-folder.ts'
+
+const help = `Usage: k8ts status [--data-dir DIR]
+
+Says whether the cluster of this folder runs, where its API is, and how its nodes and pods are. Ends with 0 when the
+cluster is ready, with 1 when it is not, or does not run.
+
+${describeFlags(dataFolderFlag)}
+Examples:
+  k8ts status
+  k8ts status --data-dir /tmp/other || k8ts up --detach --data-dir /tmp/other
+`
+
+export const command: Command = {
+  help,
+  async run(parameters, terminal) {
+    const folder = dataFolder(readFlags(parameters, dataFolderFlag))
+    const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
+    const owner = await folderOwner(platform, folder)
+    if (owner === undefined) {
+      terminal.write(`no cluster runs on ${folder}: start it with k8ts up\n`)
+      return 1
+    }
+    terminal.write(describeOwner(owner, platform.clock.now()))
+    if (!owner.isReady) return 1
+    const objects = await readObjects(folder)
+    terminal.write(describeNodes(objects.nodes))
+    terminal.write(describePods(objects.pods))
+    terminal.write(`export KUBECONFIG=${adminKubeconfig(folder)}\n`)
+    return objects.nodes.every(isReady) ? 0 : 1
+  },
+}
+
+async function readObjects(
+  folder: string,
+): Promise<{ readonly nodes: readonly Node[]; readonly pods: readonly Pod[] }> {
+  const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
+  const sources = { environment: environmentVariables(), workingFolder: resolve() }
+  const kubeconfig = await loadKubeconfig(platform, { ...sources, explicitPath: adminKubeconfig(folder) })
+  const settings = settingsOf(kubeconfig)
+  if (settings === undefined) throw new Error(`${adminKubeconfig(folder)} names no cluster`)
+  await using transport = await openConnection({ platform, connect: connectHttp, settings })
+  const client = clientOf({ platform, transport, userAgent: 'k8ts-status' })
+  const [allNodes, allPods] = await Promise.all([client.listAll(nodes), client.listAll(pods)])
+  return { nodes: allNodes.items, pods: allPods.items }
+}
+
+function describeOwner({ pid, url, isReady: ready, startedMs }: FolderOwner, nowMs: number): string {
+  const minutes = Math.floor((nowMs - startedMs) / 60_000)
+  const state = ready ? `ready at ${url}` : 'starting'
+  return `${state}, process ${pid}, for ${minutes < 1 ? 'less than a minute' : `${minutes} min`}\n`
+}
+
+function describeNodes(all: readonly Node[]): string {
+  if (all.length === 0) return 'no nodes\n'
+  const lines = all.map(node => {
+    const { metadata, status } = node
+    const runtime = status?.nodeInfo?.containerRuntimeVersion ?? ''
+    return `node ${metadata?.name}: ${isReady(node) ? 'Ready' : 'NotReady'}${runtime && `, ${runtime}`}\n`
+  })
+  const shown = lines.slice(0, nodesShownMax)
+  const rest = lines.length - shown.length
+  return [...shown, rest > 0 ? `and ${rest} nodes more\n` : ''].join('')
+}
+
+const nodesShownMax = 10
+
+function describePods(all: readonly Pod[]): string {
+  const counts = Map.groupBy(all, pod => pod.status?.phase ?? 'Pending')
+  const parts = [...counts].map(([phase, those]) => `${those.length} ${phase}`)
+  return `pods: ${parts.length === 0 ? 'none' : parts.join(', ')}\n`
+}
+
+function isReady({ status }: Node): boolean {
+  return status?.conditions?.some(each => each.type === 'Ready' && each.status === 'True') ?? false
+}

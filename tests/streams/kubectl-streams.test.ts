@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { hash, Kubectl, kubectlMissing as skip, talk, transports } from './kubectl-session.ts'
+import { startPodServer } from './pod-server.ts'
+
+for (const transport of transports) {
+  const { name } = transport
+
+  test(`kubectl exec and attach over ${name}`, { skip }, async t => {
+    const server = await startPodServer(t)
+    const kubectl = new Kubectl(server, transport)
+    const plain = await kubectl.run(['exec', 'web', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7'])
+    assert.equal(plain.stdout.toString(), 'out\n')
+    assert.match(plain.stderr, /^err\n.*command terminated with exit code 7/s)
+    assert.equal(plain.code, 7)
+    const input = randomBytes(8 * 1024 * 1024)
+    const large = await kubectl.run(['exec', '-i', 'web', '--', 'cat'], input)
+    assert.deepEqual([hash(large.stdout), large.stderr, large.code], [hash(input), '', 0])
+    const read = await kubectl.run(['exec', '-i', 'web', '--', 'wc', '-c'], input)
+    assert.equal(read.stdout.toString().trim(), String(input.length))
+    const missing = await kubectl.run(['exec', 'web', '--', '/no/such/program'])
+    assert.match(missing.stderr, /ENOENT/)
+    assert.notEqual(missing.code, 0)
+    const attached = await kubectl.run(['attach', '-i', 'web'], Buffer.from('typed\n'))
+    assert.equal(attached.stdout.toString(), 'typed\n')
+    assert.ok(
+      server.protocols.every(protocol => protocol.startsWith(name)),
+      String(server.protocols),
+    )
+  })
+
+  test(`kubectl that is killed takes its command along over ${name}`, { skip }, async t => {
+    const server = await startPodServer(t)
+    const script = 'echo begun; exec sleep 1000'
+    const child = new Kubectl(server, transport).start('exec', '-i', 'web', '--', 'sh', '-c', script)
+    await once(child.stdout, 'data')
+    child.kill('SIGKILL')
+    while (server.results.length === 0) await new Promise(resolve => setTimeout(resolve, 10))
+    assert.deepEqual(server.results, [{ type: 'failed', message: 'the client is gone' }])
+  })
+
+  test(`kubectl port-forward over ${name}`, { skip }, async t => {
+    const server = await startPodServer(t)
+    const target = createServer({ allowHalfOpen: true }, socket => void socket.pipe(socket))
+    target.listen(0, '127.0.0.1')
+    await once(target, 'listening')
+    t.after(() => target.close())
+    const { port } = target.address() as AddressInfo
+    const { local, child } = await new Kubectl(server, transport).forward(t, port)
+    const inputs = Array.from({ length: 5 }, () => randomBytes(1_000_000))
+    const echoed = await Promise.all(inputs.map(input => talk(local, input)))
+    assert.deepEqual(echoed.map(hash), inputs.map(hash))
+    target.close()
+    const complaint = once(child.stderr, 'data')
+    assert.equal((await talk(local, Buffer.from('anybody there?'))).length, 0)
+    assert.match(String(await complaint), new RegExp(`forwarding.*port ${port}: .*ECONNREFUSED`, 's'))
+  })
+}
