@@ -163,7 +163,8 @@ export class Cluster implements AsyncDisposable {
     this.#health.stop()
     this.#stopping.abort()
     // First those who ask, then what they ask of.
-    await Promise.all([this.#server, this.#nodeServer].map(server => server?.stop(requestGraceMs)))
+    const servers = [this.#server, this.#nodeServer].filter(server => server !== undefined)
+    await Promise.all(servers.map(server => server.stop(requestGraceMs)))
     await this.#started.disposeAsync()
   }
 

@@ -15,6 +15,7 @@ import {
   userOf,
 } from '#/kubeadm/identities.ts'
 import { ensureKubeconfigFile } from '#/kubeadm/kubeconfig-file.ts'
+import { ensureKubeletCertificates } from '#/kubeadm/kubelet-certificates.ts'
 import { renewCertificates } from '#/kubeadm/renew-certificates.ts'
 import { nodeCrypto, nodePlatform } from '#/platform/node.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -44,8 +45,10 @@ function openssl(...words: string[]): string {
 
 test('each authority vouches for its own certificates and for no others', async t => {
   const { path, ensure, ensureEtcd } = await certificateFolder(t)
-  await ensure()
+  const { authority } = await ensure()
   await ensureEtcd()
+  const made = { platform, crypto, folder: path('node'), authority, nodeName: 'n1', addresses: ['192.0.2.7'] }
+  assert.deepEqual(await ensureKubeletCertificates(made), await ensureKubeletCertificates(made))
   const authorities = ['ca', 'front-proxy-ca', 'etcd/ca']
   const check = (name: string, authority: string, subject: RegExp, ...purposes: string[]): void => {
     const file = path(`${name}.crt`)
@@ -64,11 +67,14 @@ test('each authority vouches for its own certificates and for no others', async 
   check('apiserver', 'ca', /=CN=kube-apiserver$/m, 'sslserver')
   check('apiserver-kubelet-client', 'ca', /=CN=kube-apiserver-kubelet-client$/m, 'sslclient')
   check('front-proxy-client', 'front-proxy-ca', /=CN=front-proxy-client$/m, 'sslclient')
+  check('node/kubelet', 'ca', /=CN=system:node:n1,O=system:nodes$/m, 'sslserver')
   check('etcd/server', 'etcd/ca', /=CN=n1$/m, 'sslserver', 'sslclient')
   check('etcd/peer', 'etcd/ca', /=CN=n1$/m, 'sslserver', 'sslclient')
   check('etcd/healthcheck-client', 'etcd/ca', /=CN=kube-etcd-healthcheck-client$/m, 'sslclient')
   check('apiserver-etcd-client', 'etcd/ca', /=CN=kube-apiserver-etcd-client$/m, 'sslclient')
   const names = openssl('x509', '-noout', '-ext', 'subjectAltName', '-in', path('etcd/peer.crt'))
+  const kubelet = openssl('x509', '-noout', '-ext', 'subjectAltName', '-in', path('node/kubelet.crt'))
+  assert.match(kubelet, /DNS:n1, IP Address:192\.0\.2\.7$/m)
   assert.match(names, /DNS:n1, DNS:localhost, IP Address:127\.0\.0\.1, .*IP Address:192\.0\.2\.7/)
 })
 

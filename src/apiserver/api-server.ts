@@ -39,6 +39,7 @@ import type { Registry } from './registry/registry.ts'
 import { prefixOf, storeRoot } from './registry/store-keys.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
 import { Router, type RouterOptions, type VerbHandlers } from './router.ts'
+import { KubeletSummaries } from './kubelet-summaries.ts'
 import { Kubelets, type KubeletAccess } from './kubelets.ts'
 import { RemoteClients } from './proxy/remote-clients.ts'
 import { subresources } from './subresources.ts'
@@ -49,6 +50,8 @@ import { proxies } from './subresources/proxy.ts'
 import { tokenRequest } from './subresources/token-request.ts'
 import { accessReviews } from './virtual/access-reviews.ts'
 import { componentStatuses } from './virtual/component-statuses.ts'
+import { nodeMetrics, podMetrics } from './virtual/metrics-resources.ts'
+import { resourceMetrics } from './virtual/resource-metrics.ts'
 import { tokenReview } from './virtual/token-review.ts'
 import { authenticate, authorize, limitTime, whenReady } from './stages.ts'
 
@@ -134,17 +137,19 @@ export class ApiServer {
     const { issuer } = this.authentication
     const keysUrl = `https://${address.includes(':') ? `[${address}]` : address}:${port}${keysPath}`
     this.#issuerMetadata = issuer && new IssuerMetadata({ issuer, keysUrl })
+    const connections = this.#connections(options)
     const router = new Router({
       registry,
       subresources: new Map<string, VerbHandlers>([
         ...subresources,
         ...(issuer ? [['serviceaccounts/token', tokenRequest(issuer)] as const] : []),
-        ...this.#connections(options),
+        ...connections.subresources,
       ]),
       virtual: new Map([
         ...accessReviews(authorizer),
         ...virtual,
         ['tokenreviews.authentication.k8s.io', tokenReview(this.authentication)],
+        ...connections.virtual,
       ]),
     })
     const stages = this.#stages(options)
@@ -235,17 +240,24 @@ export class ApiServer {
     }
   }
 
-  /** What is passed on to nodes and pods. */
-  #connections({ kubelets: access }: ApiServerOptions): Iterable<readonly [string, VerbHandlers]> {
-    if (access === undefined) return []
+  /** What is passed on to nodes and pods, and what is asked of nodes. */
+  #connections({
+    kubelets: access,
+    platform,
+  }: ApiServerOptions): Pick<RouterOptions, 'subresources' | 'virtual'> {
+    if (access === undefined) return { subresources: new Map(), virtual: new Map() }
     const { authorizer } = this
+    const { clock, log } = platform
     const kubelets = this.#remotes.use(new Kubelets(this.#registry, access))
     const others = this.#remotes.use(new RemoteClients(access.connectHttp))
-    return [
-      ['pods/log', podLog(kubelets)],
-      ...podStreams({ kubelets, authorizer }),
-      ...proxies({ kubelets, others, authorizer }),
-    ]
+    return {
+      subresources: new Map([
+        ['pods/log', podLog(kubelets)],
+        ...podStreams({ kubelets, authorizer }),
+        ...proxies({ kubelets, others, authorizer }),
+      ]),
+      virtual: resourceMetrics(new KubeletSummaries({ kubelets, clock, log })),
+    }
   }
 
   #route(router: Router, context: RequestContext): Promise<ApiResponse> {
@@ -270,9 +282,10 @@ const defaultServiceCidrs = ['10.96.0.0/16']
 const defaultRequestTimeoutMs = 60_000
 
 /** The kinds that every server has, and of events how long they last here. */
-function resourcesOf({ eventTtlMs: ttlMs }: ApiServerOptions): readonly Resource[] {
-  if (ttlMs === undefined) return defaultResources()
-  return defaultResources().map(resource =>
+function resourcesOf({ eventTtlMs: ttlMs, kubelets }: ApiServerOptions): readonly Resource[] {
+  const resources = [...defaultResources(), ...(kubelets ? [nodeMetrics, podMetrics] : [])]
+  if (ttlMs === undefined) return resources
+  return resources.map(resource =>
     resource.rules?.ttlMs === undefined ? resource : { ...resource, rules: { ...resource.rules, ttlMs } },
   )
 }

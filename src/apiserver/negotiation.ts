@@ -34,6 +34,17 @@ export function negotiate(
   return { format, transform, pretty: wantsPretty(query, userAgent) }
 }
 
+/** What is left of an `Accept` header for kinds that have no protobuf form. Throws ApiError 406 when nothing is. */
+export function withoutProtobuf(accept: string | undefined): string | undefined {
+  if (accept === undefined || !accept.includes('protobuf')) return accept
+  const kept = accept.split(',').filter(text => {
+    const { name, parameters } = parseRange(text)
+    return name !== mediaTypes.protobuf || parameters.has('as')
+  })
+  if (kept.length === 0) throw notAcceptable([mediaTypes.json, mediaTypes.yaml])
+  return kept.join(',')
+}
+
 /** The format of a request's body. Throws ApiError 415. */
 export function bodyFormat(contentType: string | undefined): Format {
   const name = mediaRangeName(contentType ?? 'application/json')

@@ -1,6 +1,6 @@
 /** From what a request is about to the handler of its verb. Built-in and custom kinds go the same way. */
 import { apiError, methodNotAllowed, type ApiError } from '#/api/errors.ts'
-import { apiVersionOf, type Resource } from '#/api/resource.ts'
+import { apiVersionOf, isCustomKind, type Resource } from '#/api/resource.ts'
 import { create } from './handlers/create.ts'
 import type { Call } from './handlers/call.ts'
 import { remove } from './handlers/delete.ts'
@@ -10,7 +10,7 @@ import { list } from './handlers/list.ts'
 import { patch } from './handlers/patch.ts'
 import { update } from './handlers/update.ts'
 import { watch } from './handlers/watch.ts'
-import { negotiate } from './negotiation.ts'
+import { negotiate, withoutProtobuf } from './negotiation.ts'
 import type { ObjectView } from './registry/object-cache.ts'
 import type { Registry } from './registry/registry.ts'
 import { rulesOf } from './registry/write.ts'
@@ -63,8 +63,7 @@ export class Router {
     if (deprecation !== undefined) {
       context.warnings.add(`${apiVersionOf(resource)} ${resource.kind} ${deprecation}`)
     }
-    // What a node or a pod answers is for the client to like or not.
-    const accept = isConnecting(info) ? undefined : request.headers['accept']
+    const accept = acceptFor(resource, info, request.headers['accept'])
     const negotiated = negotiate(accept, request.query, request.headers['user-agent'])
     const objects = objectsFor(registry, request.query)
     return handler({ registry, context, info, resource, objects, view: new View(resource, negotiated) })
@@ -97,6 +96,16 @@ export class Router {
     if (handler === undefined) throw notAllowed(resource, info)
     return part ? call => handler({ ...call, part }) : handler
   }
+}
+
+/** What a node or a pod answers is for the client to like or not. */
+function acceptFor(
+  resource: Resource,
+  info: ResourceRequestInfo,
+  accept: string | undefined,
+): string | undefined {
+  if (isConnecting(info)) return undefined
+  return isCustomKind(resource) ? withoutProtobuf(accept) : accept
 }
 
 /** What is not initialized yet only those see who ask for it. */

@@ -33,8 +33,18 @@ export async function removeCluster({
     await removeNetwork({ platform, linux, folder, claim })
     onProgress('the network is gone')
   }
-  await platform.files.remove(folder)
+  await removeFolder(platform, folder)
   onProgress(`${folder} is gone`)
+}
+
+/** One that is a disk of its own stays, empty. */
+async function removeFolder({ files }: Platform, folder: string): Promise<void> {
+  try {
+    await files.remove(folder)
+  } catch (error) {
+    const isMounted = (error as NodeJS.ErrnoException).code === 'EBUSY'
+    if (!isMounted || (await files.list(folder)).length > 0) throw error
+  }
 }
 
 interface Left extends Required<Omit<RemoveClusterOptions, 'onProgress'>> {

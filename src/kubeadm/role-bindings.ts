@@ -1,7 +1,12 @@
-/** Who has a role in a new cluster beside those who have one in all: the API server, where it goes to kubelets. */
+/**
+ * Roles of a new cluster beside those that all have: that of the API server where it goes to kubelets, and that of
+ * whoever may look at objects, for what they use.
+ */
 import { isApiError } from '#/api/errors.ts'
-import type { ClusterRoleBinding } from '#/api/generated/rbac/v1.ts'
-import { clusterRoleBindings } from '#/api/generated/rbac/v1-resources.ts'
+import type { ClusterRole, ClusterRoleBinding } from '#/api/generated/rbac/v1.ts'
+import { clusterRoleBindings, clusterRoles } from '#/api/generated/rbac/v1-resources.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
 import type { Log } from '#/platform/platform.ts'
 import { kubeletClient } from './identities.ts'
@@ -10,11 +15,27 @@ import { kubeletClient } from './identities.ts'
  * What is there already stays as its owner left it. A webhook that refuses it must not keep the cluster from starting.
  */
 export async function ensureRoleBindings(client: Client, log: Log): Promise<void> {
+  await ensure(client, log, { resource: clusterRoleBindings, object: kubeletClientBinding })
+  await ensure(client, log, { resource: clusterRoles, object: metricsReader })
+}
+
+interface Wanted<T extends KubernetesObject> {
+  readonly resource: Resource<T>
+  readonly object: T
+}
+
+async function ensure<T extends KubernetesObject>(
+  client: Client,
+  log: Log,
+  { resource, object }: Wanted<T>,
+): Promise<void> {
   try {
-    await client.create(clusterRoleBindings, kubeletClientBinding)
+    await client.create(resource, object)
   } catch (error) {
     if (!isApiError(error)) throw error
-    if (error.reason !== 'AlreadyExists') log.warn('the API server has no role with kubelets', { error })
+    const { kind } = resource
+    if (error.reason !== 'AlreadyExists')
+      log.warn('a role of the cluster cannot be made', { kind, name: object.metadata?.name, error })
   }
 }
 
@@ -22,4 +43,17 @@ const kubeletClientBinding: ClusterRoleBinding = {
   metadata: { name: 'kubeadm:apiserver-kubelet-client' },
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:kubelet-api-admin' },
   subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: kubeletClient.commonName }],
+}
+
+/** As a metrics server brings it along. */
+const metricsReader: ClusterRole = {
+  metadata: {
+    name: 'system:aggregated-metrics-reader',
+    labels: {
+      'rbac.authorization.k8s.io/aggregate-to-admin': 'true',
+      'rbac.authorization.k8s.io/aggregate-to-edit': 'true',
+      'rbac.authorization.k8s.io/aggregate-to-view': 'true',
+    },
+  },
+  rules: [{ apiGroups: ['metrics.k8s.io'], resources: ['pods', 'nodes'], verbs: ['get', 'list', 'watch'] }],
 }

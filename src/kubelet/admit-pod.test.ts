@@ -30,7 +30,8 @@ function listening(port: object, more: Partial<PodSpec> = {}): Pod {
 
 function check(name: string, input: Partial<AdmissionInput>, expected: string): void {
   test(`admitPod: ${name}`, () => {
-    const refused = admitPod({ pod: pod(), isStatic: false, node, allocatable, others: [], ...input })
+    const usual = { pressures: new Set<string>(), allowedUnsafeSysctls: [], others: [] }
+    const refused = admitPod({ pod: pod(), isStatic: false, node, allocatable, ...usual, ...input })
     assert.equal(refused === undefined ? 'taken' : `${refused.reason}: ${refused.message}`, expected)
   })
 }
@@ -128,4 +129,34 @@ check(
   'groups that the runtime cannot be strict about',
   { pod: pod({ securityContext: { supplementalGroupsPolicy: 'Strict' } }) },
   'SupplementalGroupsPolicyNotSupported: SupplementalGroupsPolicy=Strict is not supported in this node',
+)
+
+const full = { pressures: new Set(['DiskPressure']) }
+const tight = { pressures: new Set(['MemoryPressure']) }
+const memoryToleration = { key: 'node.kubernetes.io/memory-pressure', operator: 'Exists' }
+check('a full disk', full, 'Evicted: The node had condition: [DiskPressure]. ')
+check('a full disk, but the node needs the pod', { ...full, pod: pod({ priority: 2_000_000_000 }) }, 'taken')
+check('a full disk, but the pod is the node itself', { ...full, isStatic: true }, 'taken')
+check('little memory, and nothing asked for', tight, 'Evicted: The node had condition: [MemoryPressure]. ')
+check('little memory, and some asked for', { ...tight, pod: asking({ memory: '1Mi' }) }, 'taken')
+check(
+  'little memory, which the pod puts up with',
+  { ...tight, pod: pod({ tolerations: [...tolerations, memoryToleration] }) },
+  'taken',
+)
+check(
+  'little memory and a full disk',
+  { pressures: new Set(['MemoryPressure', 'DiskPressure']), pod: asking({ memory: '1Mi' }) },
+  'Evicted: The node had condition: [MemoryPressure DiskPressure]. ',
+)
+const sysctls = { securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1' }] } }
+check(
+  'a setting of the kernel that is not for pods',
+  { pod: pod(sysctls) },
+  'SysctlForbidden: forbidden sysctl: "kernel.msgmax" not allowlisted',
+)
+check(
+  'a setting of the kernel that the node allows',
+  { pod: pod(sysctls), allowedUnsafeSysctls: ['kernel.msg*'] },
+  'taken',
 )

@@ -6,10 +6,12 @@ import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { compileNodeSelector } from '#/api/node-selector.ts'
 import { podRequests } from '#/api/pod-resources.ts'
 import { quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
+import { qosClassOf } from '#/api/qos-class.ts'
 import { untolerated } from '#/api/taints.ts'
 import { isExtendedResource } from '#/api/pod-resources.ts'
 import { hostPortsOf } from './host-ports.ts'
 import type { PodFailure } from './pod-status.ts'
+import { refusedSysctl } from './pod-sysctls.ts'
 import { milliAmount, wholeAmount, type ResourceList } from './resource-amount.ts'
 
 export interface AdmissionInput {
@@ -18,6 +20,10 @@ export interface AdmissionInput {
   /** As the API has it; undefined when the node is not known there yet. */
   readonly node: Node | undefined
   readonly allocatable: ResourceList
+  /** `DiskPressure` and others: what the node runs short of. */
+  readonly pressures: ReadonlySet<string>
+  /** Of the node's settings. */
+  readonly allowedUnsafeSysctls: readonly string[]
   /** Pods that the node has and that have not ended. */
   readonly others: readonly Pod[]
 }
@@ -25,12 +31,34 @@ export interface AdmissionInput {
 /** Why the pod is refused; undefined when it is taken. */
 export function admitPod(input: AdmissionInput): PodFailure | undefined {
   return (
+    refusePressure(input) ??
+    refuseSysctl(input) ??
     refuseSystem(input) ??
     refuseAmount(input) ??
     refuseNode(input) ??
     refusePorts(input) ??
     refuseTaints(input)
   )
+}
+
+/** The node saves itself first, and what it needs itself; for want of memory it takes those that asked for theirs. */
+function refusePressure({ pod, isStatic, pressures }: AdmissionInput): PodFailure | undefined {
+  const isCritical = isStatic || (pod.spec?.priority ?? 0) >= criticalPriority
+  if (pressures.size === 0 || isCritical) return undefined
+  const isMemory = pressures.size === 1 && pressures.has('MemoryPressure')
+  const isTolerated = untolerated([memoryTaint], pod.spec?.tolerations, ['NoSchedule']) === undefined
+  if (isMemory && (qosClassOf(pod) !== 'BestEffort' || isTolerated)) return undefined
+  return { reason: 'Evicted', message: `The node had condition: [${[...pressures].join(' ')}]. ` }
+}
+
+/** The priority of `system-cluster-critical`, above which everything is critical. */
+const criticalPriority = 2_000_000_000
+
+const memoryTaint = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' }
+
+function refuseSysctl({ pod, allowedUnsafeSysctls }: AdmissionInput): PodFailure | undefined {
+  const message = refusedSysctl(pod, allowedUnsafeSysctls)
+  return message === undefined ? undefined : { reason: 'SysctlForbidden', message }
 }
 
 const systemLabel = 'kubernetes.io/os'

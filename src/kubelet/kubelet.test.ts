@@ -161,6 +161,30 @@ test('a hook that fails ends the container, and another that fails does not', as
   assert.ok((await node.events('q')).includes('FailedPreStopHook: PreStopHook failed'))
 })
 
+test('the end of one container may be a new beginning for all', async t => {
+  const scripts = { web: [{ exitAfterMs: 3_000, exitCode: 7 }, {}], init: { exitAfterMs: 100 } }
+  const node = await TestKubelet.start(t, { ...present, containers: scripts })
+  const rules = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [7] } }]
+  await node.create('p', {
+    restartPolicy: 'Never',
+    initContainers: [{ ...local, name: 'init' }],
+    containers: [
+      { ...local, restartPolicy: 'Never', restartPolicyRules: rules },
+      { ...local, name: 'b' },
+    ],
+  })
+  assert.equal(await node.see('p'), 'Running ready init=Completed:0 b=running web=running')
+  await node.advance(5)
+  assert.equal(await node.see('p'), 'Running ready init=Completed:0*1 b=running*1 web=running*1')
+  const { conditions = [], containerStatuses = [] } = (await node.find('p'))?.status ?? {}
+  assert.equal(conditions.find(({ type }) => type === 'AllContainersRestarting')?.status, 'False')
+  const last = containerStatuses.map(({ name, lastState }) => [name, lastState?.terminated?.exitCode])
+  assert.deepEqual(last, [
+    ['b', 143],
+    ['web', 7],
+  ])
+})
+
 test('a pod may be active for so long and no longer', async t => {
   const node = await TestKubelet.start(t, { ...present, containers: { web: { stopMs: 0 } } })
   await node.create('p', { activeDeadlineSeconds: 30, containers: [local] })
@@ -289,6 +313,36 @@ test('a sandbox that cannot be made is tried again', async t => {
   )
   await node.advance(16)
   assert.equal(await node.see('p'), 'Running ready web=running')
+})
+
+test('what cannot be killed is killed later, and people are told', async t => {
+  const node = await TestKubelet.start(t, { ...present, containers: { web: { stopMs: 0 } } })
+  await node.create('p', { containers: [local] })
+  node.runtime.faults.fail('stopContainer', new CriError('failed', 'it does not want to'), 2)
+  await node.delete('p')
+  await node.advance(1)
+  const told = await node.events('p')
+  assert.ok(
+    told.some(text => text.startsWith('FailedKillPod: error killing pod: it does not want to')),
+    told.join(),
+  )
+  await node.advance(10)
+  assert.equal(await node.see('p'), 'gone')
+  assert.equal(await node.runtimeState(), '0/0')
+})
+
+test('a pod that is deleted while it begins leaves nothing', async t => {
+  for (const method of ['runSandbox', 'createContainer', 'startContainer'] as const) {
+    const node = await TestKubelet.start(t, present)
+    node.runtime.faults.delay(method, 5_000)
+    await node.create('p', { containers: [local] })
+    await node.delete('p')
+    await node.advance(40)
+    assert.equal(await node.see('p'), 'gone', method)
+    assert.equal(await node.runtimeState(), '0/0', method)
+    assert.deepEqual(await node.plane.run(node.platform.files.list('/node/pods')), [], method)
+    await node.stop()
+  }
 })
 
 test('a runtime that is away for a while is no reason for anything', async t => {

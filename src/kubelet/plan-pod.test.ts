@@ -454,6 +454,11 @@ const endingCases: readonly Case[] = [
     expected: 'ending: ',
   },
   {
+    name: 'or comes to be',
+    world: { ending: removed, isMakingSandbox: true },
+    expected: 'ending: ',
+  },
+  {
     name: 'then sandboxes',
     seen: 's0 web#0 exited(0@0)',
     world: { ending: removed },
@@ -522,6 +527,7 @@ function worldOf({ spec, metadata, seen = '', now = 0, world, probes = {} }: Cas
     stoppedSandboxes: new Set(),
     isReleased: false,
     starting: new Set(),
+    isMakingSandbox: false,
     restarting: new Set(),
     condemned: new Map(),
     restarts: new Map(),

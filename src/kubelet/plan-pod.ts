@@ -24,6 +24,7 @@ export interface PodWorld {
   readonly isReleased: boolean
   /** Names of containers that are being started. */
   readonly starting: ReadonlySet<string>
+  readonly isMakingSandbox: boolean
   /** Ids of containers that were killed to be started again, whatever the restart policy says. */
   readonly restarting: ReadonlySet<string>
   /** Ids of containers that run and must not, and why. */

@@ -15,6 +15,7 @@ import type { NodeMachine } from './node-machine.ts'
 import type { NodeSettings } from './node-settings.ts'
 import type { PodObjects } from './pod-objects.ts'
 import type { Probes } from './probes.ts'
+import type { Slots } from './slots.ts'
 import type { StatusWriter } from './status-writer.ts'
 import type { PodVolumes } from './volumes.ts'
 
@@ -37,6 +38,8 @@ export interface PodParts {
   readonly services: Pick<Informer<Service>, 'list' | 'waitForSync'>
   readonly probes: Pick<Probes, 'follow' | 'results' | 'forget'>
   readonly hooks: LifecycleHooks
+  /** Sandboxes that are made at a time. */
+  readonly sandboxSlots: Slots
   readonly statuses: Pick<StatusWriter, 'set' | 'finish' | 'forget'>
   /** Of the pod's runtime class; undefined for the usual one. Throws when there is no such class. */
   readonly handlerOf: (pod: Pod) => Promise<RuntimeHandler | undefined>

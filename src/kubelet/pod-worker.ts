@@ -28,7 +28,7 @@ export interface PodWorkerOptions {
 
 /** How long what happens is collected before it is looked at, and how long while something is under way. */
 const quietMs = 10
-const busyQuietMs = 150
+const busyQuietMs = 500
 
 /** After a pass that failed, because the runtime does not answer. */
 const retryMs = 1_000
@@ -197,7 +197,7 @@ export class PodWorker {
       nowMs: parts.platform.clock.now(),
       ...(this.#ending && { ending: this.#ending }),
       probes: id => parts.probes.results(id),
-      ...this.#actions.world(),
+      ...this.#actions.remembered(),
     }
   }
 
@@ -251,7 +251,7 @@ export class PodWorker {
 
   #follow(): void {
     const { parts } = this.#options
-    const { starting } = this.#actions.world()
+    const { starting } = this.#actions.remembered()
     const { pod } = this.#sourced
     const address =
       (pod.spec?.hostNetwork ? undefined : usableSandbox(pod, this.#observed)?.addresses[0]) ?? ''

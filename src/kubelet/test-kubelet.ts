@@ -229,8 +229,8 @@ function unreliable(client: Client, isAway: () => boolean): Client {
   })
 }
 
-async function* failing(error: Error): AsyncGenerator<never> {
-  throw error
+function failing(reason: Error): AsyncIterable<never> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) }
 }
 
 interface Life {

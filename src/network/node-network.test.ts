@@ -4,7 +4,6 @@ import { planClusterNetwork } from './cluster-network.ts'
 import { cniConfiguration } from './node-network/cni-configuration.ts'
 import { planForwarding, planNoForwarding } from './node-network/forwarding.ts'
 import { masqueradeTable } from './node-network/masquerade.ts'
-import { planPortMappingCleanup } from './node-network/port-mappings.ts'
 
 const network = planClusterNetwork(2)
 
@@ -44,34 +43,6 @@ test('rules of iptables are added once and removed again, and those of others st
     )
   }
   assert.deepEqual(planNoForwarding(others, network), [])
-})
-
-test('chains for ports of the machine go with the last port', () => {
-  const idle = [
-    '-P PREROUTING ACCEPT',
-    '-N CNI-HOSTPORT-DNAT',
-    '-N CNI-HOSTPORT-MASQ',
-    '-N CNI-HOSTPORT-SETMARK',
-    '-A PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
-    '-A OUTPUT -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
-    '-A POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ',
-    '-A POSTROUTING -j OTHERS',
-    '-A CNI-HOSTPORT-MASQ -m mark --mark 0x2000/0x2000 -j MASQUERADE',
-    '-A CNI-HOSTPORT-SETMARK -m comment --comment "CNI portfwd masquerade mark" -j MARK --set-xmark 0x2000/0x2000',
-  ]
-  assert.deepEqual(words(planPortMappingCleanup(idle)), [
-    '-D PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
-    '-D OUTPUT -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
-    '-D POSTROUTING -m comment --comment CNI portfwd requiring masquerade -j CNI-HOSTPORT-MASQ',
-    '-F CNI-HOSTPORT-DNAT',
-    '-F CNI-HOSTPORT-MASQ',
-    '-F CNI-HOSTPORT-SETMARK',
-    '-X CNI-HOSTPORT-DNAT',
-    '-X CNI-HOSTPORT-MASQ',
-    '-X CNI-HOSTPORT-SETMARK',
-  ])
-  assert.deepEqual(planPortMappingCleanup([...idle, '-A CNI-HOSTPORT-DNAT -p tcp -j CNI-DN-1']), [])
-  assert.deepEqual(planPortMappingCleanup(['-P PREROUTING ACCEPT']), [])
 })
 
 test('what leaves the cluster gets the address of the machine, in each family that the cluster has', () => {

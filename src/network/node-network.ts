@@ -17,7 +17,7 @@ import { hasBridge, takeBridge, type NetworkSlot } from './network-slot.ts'
 import { cniConfiguration } from './node-network/cni-configuration.ts'
 import { planForwarding, planNoForwarding } from './node-network/forwarding.ts'
 import { masqueradeTable, noMasqueradeTable } from './node-network/masquerade.ts'
-import { planPortMappingCleanup } from './node-network/port-mappings.ts'
+import { planPortMappingCleanup, planPortMappingRemoval } from './node-network/port-mappings.ts'
 import { planResultCleanup } from './node-network/results.ts'
 
 export interface NodeNetworkOptions {
@@ -71,10 +71,7 @@ export class NodeNetwork {
     const { linux, files, network, claim, folders } = this.#options
     await linux.run(['nft', '-f', '-'], { stdin: noMasqueradeTable(network) })
     await this.#changeIptables(planNoForwarding)
-    for (const program of ['iptables', 'ip6tables']) {
-      // Whoever begins to use these chains at this moment keeps them.
-      await this.#changeIptables(planPortMappingCleanup, [program, '-w', '-t', 'nat']).catch(() => undefined)
-    }
+    for (const program of ['iptables', 'ip6tables']) await this.#removePortMappings(program)
     if (await hasBridge(linux, claim)) await linux.run(['ip', 'link', 'delete', 'dev', network.bridge])
     await files.remove(join(folders.configuration, configurationName))
     await files.remove(folders.addresses)
@@ -90,18 +87,34 @@ export class NodeNetwork {
 
   async #changeIptables(
     plan: (rules: readonly string[], network: ClusterNetwork) => readonly (readonly string[])[],
-    iptables: readonly string[] = ['iptables', '-w', '-t', 'filter'],
   ): Promise<void> {
     const { linux, network } = this.#options
-    let rules: string
+    const iptables = ['iptables', '-w', '-t', 'filter']
+    const rules = await this.#rules(iptables)
+    for (const change of plan(rules, network)) await linux.run([...iptables, ...change])
+  }
+
+  async #removePortMappings(program: string): Promise<void> {
+    const { linux, network } = this.#options
+    const change = async (plan: (rules: readonly string[]) => readonly string[]): Promise<void> => {
+      const changes = plan(await this.#rules([program, '-w', '-t', 'nat']))
+      if (changes.length === 0) return
+      const stdin = ['*nat', ...changes, 'COMMIT', ''].join('\n')
+      await linux.run([`${program}-restore`, '-w', '--noflush'], { stdin })
+    }
+    await change(rules => planPortMappingRemoval(rules, network.bridge))
+    // Whoever begins to use these chains at this moment keeps them.
+    await change(planPortMappingCleanup).catch(() => undefined)
+  }
+
+  async #rules(iptables: readonly string[]): Promise<readonly string[]> {
     try {
-      rules = await linux.run([...iptables, '-S'])
+      return (await this.#options.linux.run([...iptables, '-S'])).split('\n')
     } catch (error) {
       // Without iptables nobody has rules in it.
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
       throw error
     }
-    for (const change of plan(rules.split('\n'), network)) await linux.run([...iptables, ...change])
   }
 }
 

@@ -5,7 +5,7 @@
  * acknowledged.
  */
 import { join } from 'node:path'
-import type { Platform } from '#/platform/platform.ts'
+import type { Platform, Timer } from '#/platform/platform.ts'
 import { bumpRevision } from './embedded/log/bump-revision.ts'
 import { SqliteJournal } from './embedded/log/sqlite-journal.ts'
 import { History } from './local/history.ts'
@@ -24,6 +24,7 @@ export interface EmbeddedStoreOptions {
 
 export class EmbeddedStore extends LocalStore {
   readonly #journal: SqliteJournal
+  #reserveTimer: Timer | undefined
 
   private constructor(options: LocalStoreOptions, journal: SqliteJournal) {
     super(options)
@@ -41,7 +42,22 @@ export class EmbeddedStore extends LocalStore {
     const store = new EmbeddedStore({ platform, history, journal, garbage, cacheBytesMax }, journal)
     store.adoptExpiries(expiring)
     store.startTrimming()
+    store.#reserve(platform)
     return store
+  }
+
+  /** Once those who wait for the store to open have written what they have to. */
+  #reserve({ clock, log }: Platform): void {
+    this.#reserveTimer = clock.setTimer(reserveDelayMs, () => {
+      this.withJournal(() => this.#journal.reserve()).catch((error: unknown) => {
+        log.warn('the store has no room of its own on the disk', { error })
+      })
+    })
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    this.#reserveTimer?.cancel()
+    await super[Symbol.asyncDispose]()
   }
 
   /**
@@ -74,6 +90,8 @@ export class EmbeddedStore extends LocalStore {
 }
 
 const fileName = 'store.db'
+
+const reserveDelayMs = 1_000
 
 const defaultCacheBytesMax = 64 * 1024 * 1024
 

@@ -120,6 +120,8 @@ export type StoreErrorReason =
   | 'unavailable'
   /** The store was closed, or its disk failed: nothing is acknowledged any more. */
   | 'closed'
+  /** There is no room for what is to be written: nothing happened, and reading goes on. */
+  | 'full'
   /** A key or value is over the store's limits; nothing happened. */
   | 'too-large'
 

@@ -89,7 +89,10 @@ export class SpdyConnection {
     let failure = new Error('the connection ended without a goodbye')
     try {
       for await (const chunk of this.#wire.read()) {
-        for (const piece of parser.parse(chunk)) await this.#take(piece)
+        for (const piece of parser.parse(chunk)) {
+          await this.#take(piece)
+          if (this.#wire.signal.aborted) break
+        }
         await this.#unread.room(this.#wire.signal)
       }
     } catch (error) {
@@ -196,7 +199,7 @@ export class SpdyConnection {
     if (!this.#onStream(stream)) {
       this.#streams.delete(id)
       stream.channel.destroy()
-      return void this.#reset(id, resetStatus.cancel)
+      return this.#reset(id, resetStatus.cancel)
     }
     await this.#wire.write([controlBytes(kinds.reply, [id], this.#headerWriter.write(headerBlock({})))])
     stream.isOpened = true

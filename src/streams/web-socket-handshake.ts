@@ -1,6 +1,6 @@
 /** The handshake of a WebSocket over HTTP/1.1 (RFC 6455, 4), at both sides. */
 import { createHash } from 'node:crypto'
-import type { TakenConnection } from '#/platform/http.ts'
+import type { HttpHeaders, TakenConnection } from '#/platform/http.ts'
 import { refuse, type UpgradeExchange } from './upgrade-exchange.ts'
 
 export interface AcceptedWebSocket extends TakenConnection {
@@ -22,35 +22,63 @@ export function requestedProtocols(exchange: Pick<UpgradeExchange, 'headerValues
     .filter(protocol => protocol !== '')
 }
 
-/** Answers the request. Undefined when it is refused; an empty protocol among those supported stands for none. */
+/** What the answer to a handshake is; an empty protocol among those supported stands for none. */
+export function answerHandshake(
+  request: Pick<UpgradeExchange, 'method' | 'headers' | 'headerValues'>,
+  supported: readonly string[],
+): HandshakeAnswer {
+  const { method, headers } = request
+  if (method !== 'GET') return { type: 'refused', status: 405, message: 'bad method' }
+  const key = headers['sec-websocket-key'] ?? ''
+  if (headers['sec-websocket-version'] !== '13') {
+    const message = 'missing or bad WebSocket Version'
+    return { type: 'refused', status: 400, message, headers: { 'sec-websocket-version': '13' } }
+  }
+  if (!/^[A-Za-z0-9+/]{22}==$/.test(key))
+    return { type: 'refused', status: 400, message: 'mismatch challenge/response' }
+  const requested = requestedProtocols(request)
+  const protocol = (requested.length > 0 ? requested : ['']).find(each => supported.includes(each))
+  if (protocol === undefined) {
+    const message = `requested protocol(s) are not supported: [${requested.join(' ')}]; supports [${supported.join(' ')}]`
+    return { type: 'refused', status: 403, message }
+  }
+  return {
+    type: 'accepted',
+    protocol,
+    headers: {
+      'Upgrade': 'websocket',
+      'Connection': 'Upgrade',
+      'Sec-WebSocket-Accept': acceptanceOf(key),
+      ...(protocol !== '' && { 'Sec-WebSocket-Protocol': protocol }),
+    },
+  }
+}
+
+export type HandshakeAnswer =
+  | {
+      readonly type: 'accepted'
+      readonly protocol: string
+      readonly headers: Readonly<Record<string, string>>
+    }
+  | {
+      readonly type: 'refused'
+      readonly status: number
+      readonly message: string
+      readonly headers?: HttpHeaders
+    }
+
+/** Answers the request. Undefined when it is refused. */
 export function acceptWebSocket(
   exchange: UpgradeExchange,
   supported: readonly string[],
 ): AcceptedWebSocket | undefined {
-  const { method, headers, takeOver } = exchange
-  if (method !== 'GET') return refuse(exchange, 405, 'bad method')
-  const key = headers['sec-websocket-key'] ?? ''
-  if (headers['sec-websocket-version'] !== '13')
-    return refuse(exchange, 400, 'missing or bad WebSocket Version', { 'sec-websocket-version': '13' })
-  if (!/^[A-Za-z0-9+/]{22}==$/.test(key)) return refuse(exchange, 400, 'mismatch challenge/response')
-  const requested = requestedProtocols(exchange)
-  const protocol = (requested.length > 0 ? requested : ['']).find(each => supported.includes(each))
-  if (protocol === undefined) {
-    const text = `requested protocol(s) are not supported: [${requested.join(' ')}]; supports [${supported.join(' ')}]`
-    return refuse(exchange, 403, text)
-  }
-  if (takeOver === undefined) return refuse(exchange, 400, 'not websocket protocol')
-  const taken = takeOver()
-  taken.connection.write(
-    [
-      'HTTP/1.1 101 Switching Protocols',
-      'Upgrade: websocket',
-      'Connection: Upgrade',
-      `Sec-WebSocket-Accept: ${acceptanceOf(key)}`,
-      ...(protocol === '' ? [] : [`Sec-WebSocket-Protocol: ${protocol}`]),
-      '\r\n',
-    ].join('\r\n'),
-  )
+  const answer = answerHandshake(exchange, supported)
+  if (answer.type === 'refused') return refuse(exchange, answer.status, answer.message, answer.headers)
+  const { protocol, headers } = answer
+  if (exchange.takeOver === undefined) return refuse(exchange, 400, 'not websocket protocol')
+  const taken = exchange.takeOver()
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  taken.connection.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join('')}\r\n`)
   return { ...taken, protocol }
 }
 

@@ -61,7 +61,9 @@ function deployment(name: string, image: string): k8s.V1Deployment {
 }
 
 test('the classes of groups and of their versions find what is served, and 404 where nothing is', async () => {
-  const { groups } = await config.makeApiClient(k8s.ApisApi).getAPIVersions()
+  const all = await config.makeApiClient(k8s.ApisApi).getAPIVersions()
+  // The client has classes for the groups of Kubernetes itself.
+  const groups = all.groups.filter(({ name }) => name !== 'metrics.k8s.io')
   const versions = groups.flatMap(group => group.versions.map(version => version.groupVersion))
   const served: string[] = []
   for (const each of apiClasses(config, /V\d\w*Api$/)) {

@@ -1,6 +1,6 @@
 /** A kubelet with real containers: what a pod is made of, what happens to it, and that nothing of it is left. */
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -121,6 +121,18 @@ test('what dies comes back, and what lives is left alone', { skip }, async t => 
     )
   })
 
+  await t.test('so does a pod whose shim was killed', async () => {
+    const later = await node.get('later')
+    const [sandbox] = await node.containerd.runtime.listSandboxes({ podUid: later.metadata?.uid ?? '' })
+    const [shim] = await processesWith(`-id\0${sandbox?.id}`)
+    process.kill(shim ?? 0, 'SIGKILL')
+    await node.until('later', ({ status }) => {
+      const [container] = status?.containerStatuses ?? []
+      return (container?.restartCount ?? 0) > 0 && container?.ready === true
+    })
+    assert.equal((await node.get('other')).status?.containerStatuses?.[0]?.restartCount, 0)
+  })
+
   for (const name of ['web', 'other', 'later']) await node.delete(name)
   await nothingIsLeft(node, before)
 })
@@ -179,6 +191,23 @@ test('what cannot be had is said in the status', { skip }, async t => {
   await nothingIsLeft(node, before)
 })
 
+test('a pod of a manifest, on the network of the node', { skip }, async t => {
+  const node = await TestNode.start(t)
+  const before = await leftovers(node)
+  const manifests = join(node.settings.folder, 'manifests')
+  await mkdir(manifests, { recursive: true })
+  const spec = { hostNetwork: true, containers: [{ ...shell('it', patient), imagePullPolicy: 'Never' }] }
+  const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'fixed' }, spec }
+  await writeFile(join(manifests, 'fixed.json'), JSON.stringify(manifest))
+  await node.appears('fixed-node-0')
+  const mirror = await node.untilRunning('fixed-node-0')
+  assert.equal(mirror.status?.podIP, node.settings.addresses[0])
+  assert.notEqual(mirror.metadata?.annotations?.['kubernetes.io/config.mirror'], undefined)
+  await rm(join(manifests, 'fixed.json'))
+  await node.disappears('fixed-node-0')
+  await nothingIsLeft(node, before)
+})
+
 test('many pods at once run and go', { skip }, async t => {
   const node = await TestNode.start(t)
   const before = await leftovers(node)
@@ -195,8 +224,10 @@ async function logOf(node: TestNode, pod: Pod, container: string): Promise<strin
   const path = join(node.settings.logsFolder, `${namespace}_${name}_${uid}`, container, '0.log')
   const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')
   return lines
-    .map(line => /^\S+ \S+ ([FP]) (.*)$/.exec(line))
-    .map(([, tag, text] = []) => `${text}${tag === 'F' ? '\n' : ''}`)
+    .map(line => {
+      const [, tag, text] = /^\S+ \S+ ([FP]) (.*)$/.exec(line) ?? []
+      return `${text}${tag === 'F' ? '\n' : ''}`
+    })
     .join('')
 }
 

@@ -4,7 +4,6 @@
  */
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { isApiError } from '#/api/errors.ts'
 import type { Event, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { events, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
@@ -118,17 +117,25 @@ export class TestNode {
 
   async delete(name: string): Promise<void> {
     await this.client.delete(pods, { namespace: 'default', name })
+    await this.disappears(name)
+  }
+
+  async appears(name: string): Promise<void> {
+    await this.#untilThere(name, true)
+  }
+
+  async disappears(name: string): Promise<void> {
+    await this.#untilThere(name, false)
+  }
+
+  async #untilThere(name: string, isThere: boolean): Promise<void> {
     const giveUp = Date.now() + waitMsMax
     while (Date.now() < giveUp) {
-      try {
-        await this.get(name)
-      } catch (error) {
-        if (isApiError(error, 'NotFound')) return
-        throw error
-      }
+      const found = await this.client.find(pods, { namespace: 'default', name })
+      if ((found !== undefined) === isThere) return
       await new Promise(resolve => setTimeout(resolve, lookMs))
     }
-    throw new Error(`pod ${name} is never gone`)
+    throw new Error(`pod ${name} is ${isThere ? 'never there' : 'never gone'}`)
   }
 
   /** `Reason: message`, oldest first. */

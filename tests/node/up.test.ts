@@ -1,11 +1,11 @@
 /** The life of a cluster with containers: in the background, two side by side, static pods, and nothing left at the end. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { temporaryFolder } from '../temporary-folder.ts'
 import { loadImages, program } from './container-cluster.ts'
 
 const run = promisify(execFile)
@@ -17,7 +17,7 @@ interface Detached {
 }
 
 async function up(t: TestContext): Promise<Detached> {
-  const folder = join(await temporaryFolder(t), 'cluster')
+  const folder = await mkdtemp(join(tmpdir(), 'k8ts-up-'))
   const k8ts: Detached['k8ts'] = async (...words) => {
     return (await run(program, [...words, '--data-dir', folder])).stdout
   }

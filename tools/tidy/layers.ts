@@ -17,7 +17,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'cri': [...vocabulary, 'streams'],
   'network': vocabulary,
   'client': vocabulary,
-  'apiserver': [...vocabulary, 'store', 'cel'],
+  'apiserver': [...vocabulary, 'store', 'cel', 'streams'],
   'controllers': [...clients, 'cel'],
   'scheduler': [...clients, 'cel'],
   'kubelet': [...clients, 'streams', 'cri', 'network'],

@@ -8,6 +8,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Registry } from '../registry/registry.ts'
 import { prefixOf } from '../registry/store-keys.ts'
 import { encodeForStore } from '../registry/stored-object.ts'
+import { attempt } from '../registry/write.ts'
 
 export interface PortRange {
   readonly from: number
@@ -77,10 +78,12 @@ async function change(
       data: held.data,
     }
     const value = encodeForStore(changed)
-    const written = entry
-      ? await store.update(key, value, { expectedRevision: entry.revision })
-      : await store.create(key, value)
-    if (written.written) return result
+    const { written } = await attempt({ resource: services }, 'update', () =>
+      entry
+        ? store.update(key, value, { expectedRevision: entry.revision })
+        : store.create(key, value),
+    )
+    if (written) return result
   }
 }
 

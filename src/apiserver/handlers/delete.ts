@@ -10,7 +10,7 @@ import { formatTime } from '#/api/time.ts'
 import type { AdmissionRequest } from '../admission/admission.ts'
 import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
 import { removeObject } from '../registry/update-object.ts'
-import { latest, rulesOf } from '../registry/write.ts'
+import { attempt, latest, rulesOf } from '../registry/write.ts'
 import { annotate, type ApiResponse } from '../request.ts'
 import { valueBody } from '../view.ts'
 import { keyOfCall, subjectOf, type Call } from './call.ts'
@@ -69,7 +69,9 @@ async function tryDelete(call: Call, current: StoredObject, options: DeleteOptio
   if (options.dryRun)
     return { stored: new StoredObject(current.key, current.revision, bytes, marked), isGone: false }
   registry.cache.noteWrite(bytes, marked)
-  const result = await registry.store.update(current.key, bytes, { expectedRevision: current.revision })
+  const result = await attempt({ resource }, 'delete', () =>
+    registry.store.update(current.key, bytes, { expectedRevision: current.revision }),
+  )
   if (result.written)
     return { stored: new StoredObject(current.key, result.revision, bytes, marked), isGone: false }
   return {

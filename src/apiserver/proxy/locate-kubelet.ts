@@ -8,10 +8,8 @@ export interface KubeletLocation {
 /** In this order, as kubeadm has it. */
 const addressTypes = ['InternalIP', 'ExternalIP', 'Hostname']
 
-const kubeletPort = 10_250
-
-/** Where the kubelet of a node says that it is. Throws when it does not say it. */
-export function locateKubelet({ status = {} }: Node): KubeletLocation {
+/** Where the kubelet of a node says that it is. Throws when it does not say it, as simulated nodes do not. */
+export function locateKubelet({ metadata, status = {} }: Node): KubeletLocation {
   const { addresses = [], daemonEndpoints } = status
   const found = addressTypes.flatMap(type => addresses.filter(each => each.type === type))[0]
   if (found === undefined) {
@@ -19,7 +17,8 @@ export function locateKubelet({ status = {} }: Node): KubeletLocation {
     throw new Error(`no preferred addresses found; known addresses: [${known}]`)
   }
   const port = daemonEndpoints?.kubeletEndpoint?.Port ?? 0
-  return { host: found.address, port: port > 0 ? port : kubeletPort }
+  if (port <= 0) throw new Error(`node ${metadata?.name} does not say where its kubelet listens`)
+  return { host: found.address, port }
 }
 
 /** `https://10.0.0.1:10250`; an IPv6 address is put in brackets. */

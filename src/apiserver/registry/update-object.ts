@@ -47,6 +47,8 @@ export interface Update {
   readonly part?: KindPart
   /** What admission sees in the place of the object where the path speaks of another kind. */
   readonly shown?: Shown
+  /** What changes is not what somebody wants of the object: its generation stays. */
+  readonly keepsGeneration?: boolean
 }
 
 /** An object as another kind that has some of its fields: a deployment as a Scale. All in the stored version. */
@@ -117,7 +119,7 @@ async function tryUpdate(
   const admitted = await admit(registry, request, update, { owned, before })
   const settled =
     admitted === owned ? owned : settle(resource, subresource, update.part, { admitted, before, now })
-  const counted = withGeneration(settled, before, resource)
+  const counted = update.keepsGeneration ? settled : withGeneration(settled, before, resource)
   const validate =
     update.part?.validate ?? (subresource === 'status' ? rules.validateStatusUpdate : rules.validateUpdate)
   check(request, counted, [

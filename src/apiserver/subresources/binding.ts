@@ -39,6 +39,7 @@ async function create(call: Call): Promise<ApiResponse> {
   await updateObject({ ...registry, admission: everythingAdmitted }, target, {
     change: before => before,
     part: { merge: before => bind(before as Pod, admitted, now), validate: () => [] },
+    keepsGeneration: true,
   })
   return { status: 201, body: valueBody(success, call.view.negotiated) }
 }

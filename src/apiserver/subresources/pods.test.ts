@@ -17,6 +17,7 @@ test('a pod is bound to a node once', async t => {
   assert.equal((await bind('n1')).code, 201)
   const pod = (await request('GET', `${pods}/web`)).body
   assert.equal(String(pod['spec']!['nodeName']), 'n1')
+  assert.equal(Number(pod.metadata['generation']), 1, 'nobody wants anything else of it')
   assert.match(JSON.stringify(part(pod, 'status')['conditions']), /"type":"PodScheduled","status":"True"/u)
   const again = await bind('n2')
   assert.deepEqual([again.code, again.body.reason], [409, 'Conflict'])

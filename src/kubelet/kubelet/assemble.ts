@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { pods, services } from '#/api/generated/core/v1-resources.ts'
 import { runtimeClasses } from '#/api/generated/node/v1-resources.ts'
 import { keyOf } from '#/api/metadata.ts'
@@ -22,10 +22,15 @@ import { containerLogPath, podLogFolder } from '../pod-paths.ts'
 import { PodSources } from '../pod-sources.ts'
 import type { PodWorker } from '../pod-worker.ts'
 import { Probes } from '../probes.ts'
+import { Slots } from '../slots.ts'
 import { StatusWriter } from '../status-writer.ts'
 import { PodVolumes } from '../volumes.ts'
 import { ClassShares } from './class-shares.ts'
 import { PodWorkers } from './pod-workers.ts'
+
+/** Sandboxes that are made at a time: each keeps a processor busy for a while, and then waits for the kernel. */
+const sandboxesMin = 8
+const sandboxesPerProcessor = 4
 
 /** What is found out while the kubelet runs, and who hears of changes. */
 export interface Known {
@@ -39,7 +44,43 @@ export interface Known {
 export type Assembly = ReturnType<typeof assemble>
 
 export function assemble(options: KubeletOptions, known: Known) {
-  const { platform, linux, runtime, client, node, connectHttp } = options
+  const { platform, linux, runtime, client, node } = options
+  const shared = { platform, linux, client, node, runtime }
+  const base = makeParts(options, known, uid => workers.get(uid)?.wake())
+  const { informer, cgroups, volumes, statuses, registration } = base
+  const sources = new PodSources({ ...shared, informer })
+  const nodeObject = (): Node | undefined => registration.nodes.get(node.name)
+  const active = (): readonly Pod[] => workers.all().flatMap(({ isActive, pod }) => (isActive ? [pod] : []))
+  const classes = new ClassShares({ platform, cgroups, pods: active })
+  const workers: PodWorkers = new PodWorkers({
+    parts: base.parts,
+    sources,
+    node: nodeObject,
+    pressures: () => registration.pressures,
+    onChange: known.onChange,
+    onCome: () => classes.update(),
+    onGone: pod => {
+      classes.update()
+      statuses.forget(uidOf(pod))
+      mirrors.wake(keyOf(pod))
+    },
+  })
+  const isLeaving = (key: string): boolean => workers.all().some(({ pod }) => keyOf(pod) === key)
+  const mirrors = new MirrorPods({ platform, client, informer, sources, node: nodeObject, isLeaving })
+  const orphans = new Orphans({
+    ...shared,
+    volumes,
+    cgroups,
+    known: () => new Set([...sources.all(), ...workers.all()].map(({ pod }) => uidOf(pod))),
+  })
+  const running = (): readonly WrittenLog[] => workers.all().flatMap(logsOf(node))
+  const logs = new ContainerLogs({ ...shared, files: linux.files, running })
+  return { ...base, sources, workers, mirrors, orphans, classes, logs }
+}
+
+/** What workers share, and what that stands on. */
+function makeParts(options: KubeletOptions, known: Known, wake: (uid: string) => void) {
+  const { platform, linux, runtime, client, node, connectHttp, keptImages = [] } = options
   const shared = { platform, linux, client, node, runtime }
   const { machine } = known
   const recorder = new EventRecorder({ client, platform, component: 'kubelet', host: node.name })
@@ -48,15 +89,11 @@ export function assemble(options: KubeletOptions, known: Known) {
   const informer = informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
   const objects = new PodObjects(shared)
   const volumes = new PodVolumes({ ...shared, objects, allocatable: () => machine().allocatable })
-  const { keptImages = [] } = options
   const images = new Images({ ...shared, objects, recorder: ofPods, keptImages })
   const cgroups = new PodCgroups({ ...shared, hugePageSizes: machine().hugePageSizes })
-  const sources = new PodSources({ ...shared, informer })
   const statuses = new StatusWriter({ ...shared, informer })
-  const hooks = new LifecycleHooks({ ...shared, connectHttp })
-  const probes = new Probes({ ...options, recorder: ofPods, onChange: uid => workers.get(uid)?.wake() })
+  const probes = new Probes({ ...options, recorder: ofPods, onChange: wake })
   const registration = new NodeRegistration({ ...shared, images, recorder, version: options.version })
-  const nodeObject = (): ReturnType<typeof registration.nodes.get> => registration.nodes.get(node.name)
   const parts: PodParts = {
     ...shared,
     ...known,
@@ -67,52 +104,28 @@ export function assemble(options: KubeletOptions, known: Known) {
     objects,
     services: informers.of(services),
     probes,
-    hooks,
+    hooks: new LifecycleHooks({ ...shared, connectHttp }),
     statuses,
+    sandboxSlots: new Slots(Math.max(sandboxesMin, sandboxesPerProcessor * linux.machine.processors)),
     handlerOf: pod => findHandler(options, known, pod),
   }
-  const active = (): readonly Pod[] => workers.all().flatMap(({ isActive, pod }) => (isActive ? [pod] : []))
-  const classes = new ClassShares({ platform, cgroups, pods: active })
-  const workers: PodWorkers = new PodWorkers({
-    parts,
-    sources,
-    node: nodeObject,
-    onChange: known.onChange,
-    onCome: () => classes.update(),
-    onGone: pod => {
-      classes.update()
-      statuses.forget(pod.metadata?.uid ?? '')
-      mirrors.wake(keyOf(pod))
-    },
-  })
-  const isLeaving = (key: string): boolean => workers.all().some(({ pod }) => keyOf(pod) === key)
-  const mirrors = new MirrorPods({ platform, client, informer, sources, node: nodeObject, isLeaving })
-  const uidsOf = (list: readonly Pod[]): readonly string[] => list.map(({ metadata }) => metadata?.uid ?? '')
-  const orphans = new Orphans({
-    ...shared,
-    volumes,
-    cgroups,
-    known: () =>
-      new Set(uidsOf([...sources.all().map(({ pod }) => pod), ...workers.all().map(({ pod }) => pod)])),
-  })
-  const logs = new ContainerLogs({ ...shared, files: linux.files, running: () => workers.all().flatMap(logsOf(node)) })
   return {
+    parts,
     recorder,
     informers,
+    informer,
     objects,
     volumes,
     images,
     cgroups,
-    sources,
     statuses,
     probes,
     registration,
-    workers,
-    mirrors,
-    orphans,
-    classes,
-    logs,
   }
+}
+
+function uidOf({ metadata }: Pod): string {
+  return metadata?.uid ?? ''
 }
 
 function logsOf(node: NodeSettings): (worker: PodWorker) => readonly WrittenLog[] {
@@ -120,7 +133,10 @@ function logsOf(node: NodeSettings): (worker: PodWorker) => readonly WrittenLog[
     const folder = podLogFolder(node, pod)
     return observed.containers
       .filter(({ state }) => state === 'running')
-      .map(({ id, name, attempt }) => ({ containerId: id, path: join(folder, containerLogPath(name, attempt)) }))
+      .map(({ id, name, attempt }) => ({
+        containerId: id,
+        path: join(folder, containerLogPath(name, attempt)),
+      }))
   }
 }
 

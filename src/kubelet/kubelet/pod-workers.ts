@@ -11,6 +11,8 @@ export interface PodWorkersOptions {
   readonly sources: PodSources
   /** As the API has it. */
   readonly node: () => Node | undefined
+  /** What the node runs short of. */
+  readonly pressures: () => ReadonlySet<string>
   /** Something about this pod is different. */
   readonly onChange: (uid: string) => void
   /** A pod came. */
@@ -95,13 +97,21 @@ export class PodWorkers {
 
   /** What was taken once stays, whatever has become of the node meanwhile. */
   #refusal({ pod, isStatic }: SourcedPod): ReturnType<typeof admitPod> {
-    const { parts, node } = this.#options
+    const { parts, node, pressures } = this.#options
     const { startTime, phase } = pod.status ?? {}
     if (startTime !== undefined || isTerminal(phase) || isBeingDeleted(pod)) return undefined
     const others = this.all()
       .filter(({ isActive }) => isActive)
       .map(worker => worker.pod)
-    return admitPod({ pod, isStatic, node: node(), allocatable: parts.machine().allocatable, others })
+    return admitPod({
+      pod,
+      isStatic,
+      node: node(),
+      allocatable: parts.machine().allocatable,
+      pressures: pressures(),
+      allowedUnsafeSysctls: parts.node.allowedUnsafeSysctls,
+      others,
+    })
   }
 }
 

@@ -29,7 +29,6 @@ export function readyNode(node: Node, shape: NodeShape, nowMs: number): Node {
         { type: 'Hostname', address: shape.name },
       ],
       conditions: conditions.map(condition => conditionNow(node, condition, nowMs)),
-      daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
       nodeInfo: {
         architecture: 'amd64',
         bootID: node.metadata?.uid ?? '',

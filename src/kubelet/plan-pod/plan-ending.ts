@@ -8,7 +8,7 @@ export function planEnding(world: PodWorld): PodPlan {
   const alive = observed.containers.filter(isAlive)
   const grace = ending?.graceSeconds
   const reason = grace === undefined ? {} : { graceSeconds: grace }
-  if (alive.length > 0 || world.starting.size > 0) {
+  if (alive.length > 0 || world.starting.size > 0 || world.isMakingSandbox) {
     return { actions: killContainers(pod, alive, reason), waiting: new Map(), stage: 'ending' }
   }
   const toStop = observed.sandboxes.filter(({ id, isReady }) => isReady || !world.stoppedSandboxes.has(id))

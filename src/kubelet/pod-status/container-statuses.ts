@@ -63,7 +63,7 @@ function shownStatus(input: StatusInput, told: Told): ContainerStatus {
   const { container, old } = told
   const own = observed.containers.filter(({ name }) => name === container.name)
   const [latest, earlier] = own
-  // A container runs, for everybody else, when its hook after the start has run. One that never came to run is not there.
+  // For everybody else a container runs when its hook after the start has run. One that never ran is not there.
   const isBegun = latest !== undefined && latest.state !== 'created' && !isStarting(input, latest)
   if (!isBegun) return absentStatus(input, told, latest === undefined ? undefined : earlier)
   const lastState =

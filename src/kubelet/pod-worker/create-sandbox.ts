@@ -4,9 +4,17 @@ import type { SandboxContext } from '../container-input.ts'
 import type { PodParts } from '../pod-parts.ts'
 import { podLogFolder } from '../pod-paths.ts'
 
+export interface SandboxOrder {
+  readonly pod: Pod
+  readonly attempt: number
+  /** Ends waiting for others, but not what has begun. */
+  readonly signal: AbortSignal
+}
+
 /** Resolves with the id of a sandbox that runs. */
-export async function createSandbox(parts: PodParts, pod: Pod, attempt: number): Promise<string> {
-  const { platform, runtime, cgroups, recorder, node } = parts
+export async function createSandbox(parts: PodParts, order: SandboxOrder): Promise<string> {
+  const { pod, attempt, signal } = order
+  const { platform, runtime, cgroups, recorder, node, sandboxSlots } = parts
   const [context] = await Promise.all([
     sandboxContext(parts, pod, attempt),
     cgroups.ensure(pod),
@@ -14,7 +22,10 @@ export async function createSandbox(parts: PodParts, pod: Pod, attempt: number):
   ])
   const { config, warnings } = sandboxConfigOf(pod, context)
   for (const { reason, message } of warnings) recorder.record(pod, { type: 'Warning', reason, message })
-  return runtime.runSandbox(config)
+  return sandboxSlots.use(() => {
+    signal.throwIfAborted()
+    return runtime.runSandbox(config)
+  })
 }
 
 /** What is known of the node decides how sandboxes are made; containers are told it again. */

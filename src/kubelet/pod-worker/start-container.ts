@@ -25,8 +25,8 @@ export interface StartOrder {
   readonly addresses: readonly string[]
   readonly volumes: ReadonlyMap<string, PreparedVolume>
   readonly image: Promise<Image>
-  /** Of the container that one for debugging looks at. */
-  readonly targetContainerId?: string
+  /** The container that one for debugging looks at; without an id when there is none. */
+  readonly debugged?: { readonly name: string; readonly id: string | undefined }
   /** Ends waiting, but no call to the runtime: what has begun there is easier to undo when it is done. */
   readonly signal: AbortSignal
 }
@@ -76,7 +76,11 @@ async function runHook(parts: PodParts, order: StartOrder, containerId: string):
 
 async function configure(parts: PodParts, order: StartOrder, image: Image): Promise<ContainerConfig> {
   const { node, services } = parts
-  const { pod, target, attempt, addresses, targetContainerId } = order
+  const { pod, target, attempt, addresses, debugged } = order
+  const targetContainerId = debugged?.id
+  if (debugged && targetContainerId === undefined) {
+    throw new Error(`unable to find target container ${debugged.name}`)
+  }
   const { container } = target
   const [handler, volumes] = await Promise.all([
     parts.handlerOf(pod),

@@ -34,11 +34,14 @@ export class Tasks {
     await Promise.all(keys.map(key => this.#running.get(key) ?? Promise.resolve()))
   }
 
-  /** Nothing happens when it is under way, or has just failed. */
+  /** Neither under way, nor failed just now. */
+  mayBegin(key: string): boolean {
+    return !this.#running.has(key) && (this.#failures.get(key)?.againAtMs ?? 0) <= this.#options.nowMs()
+  }
+
+  /** Nothing happens when it may not begin. */
   begin(key: string, work: () => Promise<void>): void {
-    const failed = this.#failures.get(key)
-    if (this.#running.has(key) || (failed !== undefined && failed.againAtMs > this.#options.nowMs())) return
-    this.#running.set(key, this.#run(key, work))
+    if (this.mayBegin(key)) this.#running.set(key, this.#run(key, work))
   }
 
   /** When the first of those that failed may be begun again. */

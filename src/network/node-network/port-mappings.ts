@@ -1,55 +1,37 @@
-import type { ClusterNetwork } from '../cluster-network.ts'
+/**
+ * Ports of the machine that lead to pods of a network: pods that were killed leave theirs. `rules` are the lines of
+ * `iptables -t nat -S`; what comes back are lines for `iptables-restore`, which does all of them or none.
+ */
+export function planPortMappingRemoval(rules: readonly string[], network: string): readonly string[] {
+  const mark = String.raw` --comment "dnat name: \"${network}\" id: `
+  const own = rules.filter(rule => rule.startsWith('-A CNI-HOSTPORT-DNAT ') && rule.includes(mark))
+  const chains = [...new Set(own.flatMap(rule => / -j (CNI-DN-\S+)$/.exec(rule)?.[1] ?? []))]
+  return [
+    ...own.map(deletionOf),
+    ...chains.map(chain => `-F ${chain}`),
+    ...chains.map(chain => `-X ${chain}`),
+  ]
+}
 
 /**
- * The plugin for ports of the machine leaves its chains behind when the last port is gone, and pods that were killed
- * leave their ports. Chains that are everybody's go only when nobody has a port any more; the plugin makes them anew
- * when it needs them. `rules` are the lines of `iptables -t nat -S`; what comes back are parameters of one call each.
+ * The plugin for these ports leaves its own chains behind when the last port is gone. They are everybody's who uses
+ * it, so they go only when nobody has a port any more; the plugin makes them anew when it needs them. The chain with
+ * the ports is not emptied: where a port comes at this very moment all is left as it is.
  */
-export function planPortMappingCleanup(
-  rules: readonly string[],
-  { bridge }: Pick<ClusterNetwork, 'bridge'>,
-): readonly (readonly string[])[] {
-  const words = rules.map(wordsOf)
-  const own = words.filter(([, , ...rest]) => rest.some(word => word.startsWith(`dnat name: "${bridge}" `)))
-  const ownChains = [...new Set(own.flatMap(rule => targetOf(rule) ?? []))]
-  const isUsed = words.some(rule => {
-    const [command, chain = ''] = rule
-    return (
-      (command === '-A' && chain === 'CNI-HOSTPORT-DNAT' && !own.includes(rule)) ||
-      (command === '-N' && chain.startsWith('CNI-DN-') && !ownChains.includes(chain))
-    )
-  })
-  return [...own.map(deletionOf), ...removalOf(ownChains), ...(isUsed ? [] : planSharedCleanup(words))]
+export function planPortMappingCleanup(rules: readonly string[]): readonly string[] {
+  const chains = rules.filter(rule => rule.startsWith('-N CNI-HOSTPORT-')).map(rule => rule.slice(3))
+  const isUsed = rules.some(rule => rule.startsWith(`-A ${ports} `) || rule.startsWith('-N CNI-DN-'))
+  if (isUsed) return []
+  const jumps = rules.filter(rule => / -j CNI-HOSTPORT-/.test(rule) && !rule.startsWith('-A CNI-'))
+  return [
+    ...jumps.map(deletionOf),
+    ...chains.filter(chain => chain !== ports).map(chain => `-F ${chain}`),
+    ...chains.map(chain => `-X ${chain}`),
+  ]
 }
 
-type Rule = readonly string[]
+const ports = 'CNI-HOSTPORT-DNAT'
 
-function planSharedCleanup(words: readonly Rule[]): readonly Rule[] {
-  const chains = words
-    .filter(([command, chain]) => command === '-N' && chain?.startsWith('CNI-HOSTPORT-'))
-    .map(([, chain]) => chain!)
-  const jumps = words.filter(rule => {
-    const [command, chain] = rule
-    return command === '-A' && !chain?.startsWith('CNI-') && targetOf(rule)?.startsWith('CNI-HOSTPORT-')
-  })
-  return [...jumps.map(deletionOf), ...removalOf(chains)]
-}
-
-function deletionOf([, ...rest]: Rule): Rule {
-  return ['-D', ...rest]
-}
-
-function removalOf(chains: readonly string[]): readonly Rule[] {
-  return [...chains.map(chain => ['-F', chain]), ...chains.map(chain => ['-X', chain])]
-}
-
-function targetOf(rule: Rule): string | undefined {
-  const at = rule.indexOf('-j')
-  return at < 0 ? undefined : rule[at + 1]
-}
-
-/** Words as a shell would cut them; quotes stand around whole words only. */
-function wordsOf(rule: string): Rule {
-  const words = rule.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? []
-  return words.map(word => (word.startsWith('"') ? word.slice(1, -1).replaceAll(/\\(.)/g, '$1') : word))
+function deletionOf(rule: string): string {
+  return rule.replace(/^-A /, '-D ')
 }

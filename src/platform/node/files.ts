@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { AppendFile, Files, FileStatus } from '../platform.ts'
+import { withPath } from './with-path.ts'
 
 export function nodeFiles(): Files {
   return {
@@ -28,8 +29,8 @@ async function write(path: string, content: Uint8Array | string, options: ModeOp
     try {
       // The mode given to `open` is cut by the umask; the one asked for is meant as it is.
       if (options.mode !== undefined) await file.chmod(options.mode)
-      await file.writeFile(content)
-      await file.sync()
+      await withPath(path, file.writeFile(content))
+      await withPath(path, file.sync())
     } finally {
       await file.close()
     }

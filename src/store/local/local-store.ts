@@ -21,7 +21,7 @@ import {
   type WriteResult,
 } from '../store.ts'
 import type { History } from './history.ts'
-import type { Journal } from './journal.ts'
+import { JournalFullError, type Journal } from './journal.ts'
 import { isDeletion, toEntry, type ReadValue, type Version } from './version.ts'
 import { WatchHub } from './watch-hub.ts'
 
@@ -60,6 +60,9 @@ export class LocalStore implements Store {
   #expiryTimer: Timer | undefined
   /** What `#expiryTimer` waits for. */
   #expiringNext: Version | undefined
+  /** Keys whose time has run out that could not be removed. */
+  readonly #overdue: Version[] = []
+  #overdueTimer: Timer | undefined
   /** Committed versions whose values are still in memory, oldest first, and the size of those values. */
   readonly #cached = new Deque<Version>()
   #cachedBytes = 0
@@ -137,19 +140,21 @@ export class LocalStore implements Store {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#expiryTimer?.cancel()
+    this.#overdueTimer?.cancel()
     await this.#committing
     this.#failure ??= new StoreError('closed', 'the store was closed')
     this.#hub.close()
-    await this.#trimming
+    await this.#trimming?.catch(() => undefined)
     await this.#journalFree
     await this.#journal?.close()
   }
 
-  /** Forgets what is compacted in the background, a little at a time. */
+  /** Forgets what is compacted in the background, a little at a time. What could not be done is left to the next. */
   protected startTrimming(): void {
     this.#trimming ??= this.#trim().finally(() => {
       this.#trimming = undefined
     })
+    this.#trimming.catch(() => undefined)
   }
 
   /** Runs something on the journal between two commits. */
@@ -211,6 +216,10 @@ export class LocalStore implements Store {
       try {
         if (this.#journal) await this.withJournal(() => this.#journal!.append(versions))
       } catch (cause) {
+        if (cause instanceof JournalFullError) {
+          this.#refuse(writes, cause)
+          continue
+        }
         this.#fail(writes, cause)
         break
       }
@@ -229,6 +238,16 @@ export class LocalStore implements Store {
     this.#hub.publish(versions)
     this.#armExpiry()
     if (this.#journal) this.#cache(versions)
+  }
+
+  /** Nothing was written and nobody has seen it, so it never was; nor was what came since, which may build on it. */
+  #refuse(writes: readonly PendingWrite[], cause: JournalFullError): void {
+    const refused = [...writes, ...this.#batch]
+    this.#batch = []
+    this.#pending.clear()
+    this.#lastRevision = this.#history.revision
+    const error = fullError(cause)
+    for (const { reject } of refused) reject(error)
   }
 
   /**
@@ -262,9 +281,19 @@ export class LocalStore implements Store {
         this.#garbage.length > 0 ? this.#garbage.slice(0, trimEventsMax) : this.#history.trim(trimEventsMax)
       if (garbage === undefined) return
       this.#garbage = this.#garbage.slice(trimEventsMax)
-      const { compacted } = this.#history
+      await this.#forget(garbage)
+    }
+  }
+
+  async #forget(garbage: readonly number[]): Promise<void> {
+    const { compacted } = this.#history
+    try {
       if (this.#journal) await this.withJournal(() => this.#journal!.forget(compacted, garbage))
       else await this.#clock.turn()
+    } catch (error) {
+      if (!(error instanceof JournalFullError)) throw error
+      this.#garbage = [...garbage, ...this.#garbage]
+      throw fullError(error)
     }
   }
 
@@ -289,9 +318,19 @@ export class LocalStore implements Store {
       this.#expiries.pop()
       // A key that was written again since has a later entry of its own, or stays.
       if (this.#history.newest(due.key) !== due) continue
-      this.delete(due.key, { expectedRevision: due.revision }).catch(() => undefined)
+      this.delete(due.key, { expectedRevision: due.revision }).catch(() => this.#expireLater(due))
     }
     this.#armExpiry()
+  }
+
+  /** There was no room to write it down. */
+  #expireLater(due: Version): void {
+    if (this.#failure) return
+    this.#overdue.push(due)
+    this.#overdueTimer ??= this.#clock.setTimer(expiryRetryMs, () => {
+      this.#overdueTimer = undefined
+      this.adoptExpiries(this.#overdue.splice(0))
+    })
   }
 
   #assertOpen(): void {
@@ -310,8 +349,15 @@ const valueBytesMax = 4 * 1024 * 1024
 
 const keyBytesMax = 4_096
 
+/** There may be room again. */
+const expiryRetryMs = 2_000
+
 /** The longest time a timer can be set for. */
 const expiryDelayMsMax = 2 ** 31 - 1
+
+function fullError(cause: JournalFullError): StoreError {
+  return new StoreError('full', 'there is no room left on the disk of the store', { cause })
+}
 
 interface Write {
   readonly key: string

@@ -47,7 +47,8 @@ export function acceptWebSocketCommand({
   for (const channel of [error, used.stdout, used.stderr]) channel?.resume()
   void channels.run().finally(() => gone.abort(new Error('the client is gone')))
   // Clients of the newest protocol complain of what comes before they have made their streams.
-  if (!protocol.hasHalfClose) void channels.greet(options.stdout ? numbers.stdout : options.stderr ? numbers.stderr : numbers.error)
+  if (!protocol.hasHalfClose)
+    void channels.greet(options.stdout ? numbers.stdout : options.stderr ? numbers.stderr : numbers.error)
   return new StreamedClient({
     options,
     channels: used,

@@ -24,6 +24,8 @@ export class Wire {
   readonly #idleTimeoutMs: number | undefined
   readonly #gone = new AbortController()
   readonly #closed = Promise.withResolvers<void>()
+  /** Those who wait until there is room. */
+  readonly #writing = new Set<() => void>()
   #activeMs: number
   #idleTimer: Timer | undefined
 
@@ -66,13 +68,18 @@ export class Wire {
     if (!connection.writable) return Promise.resolve()
     this.#activeMs = this.#clock.monotonicMs()
     return new Promise(resolve => {
+      const done = (): void => {
+        this.#writing.delete(done)
+        resolve()
+      }
+      this.#writing.add(done)
       let hasRoom = true
       connection.cork()
       for (const [index, piece] of pieces.entries()) {
-        hasRoom = connection.write(piece, index === pieces.length - 1 ? () => resolve() : () => undefined)
+        hasRoom = connection.write(piece, index === pieces.length - 1 ? done : () => undefined)
       }
       connection.uncork()
-      if (hasRoom) resolve()
+      if (hasRoom) done()
     })
   }
 
@@ -96,6 +103,8 @@ export class Wire {
   #onClose(): void {
     this.#idleTimer?.cancel()
     this.#closed.resolve()
+    // Not every stream tells them.
+    for (const done of this.#writing) done()
     this.#gone.abort(new Error('the connection is closed'))
   }
 

@@ -15,6 +15,7 @@ import {
 } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { FilesystemSpace, LinuxFiles, LinuxFileStatus } from '../../linux.ts'
+import { withPath } from '../with-path.ts'
 import { chmodHeld, makeFoldersBeneath, openBeneath, visitBeneath } from './beneath.ts'
 import { statusOf } from './file-status.ts'
 import { linuxMounts } from './mounts.ts'
@@ -61,7 +62,7 @@ async function status(path: string, look: typeof stat): Promise<LinuxFileStatus 
 async function writeInPlace(path: string, content: string): Promise<void> {
   const file = await open(path, constants.O_WRONLY)
   try {
-    await file.write(content)
+    await withPath(path, file.write(content))
   } finally {
     await file.close()
   }
@@ -72,7 +73,7 @@ async function writePlain(path: string, content: Uint8Array | string, mode: numb
   try {
     // The mode given to `open` is cut by the umask, and is nothing to a file that was there.
     await file.chmod(mode)
-    await file.writeFile(content)
+    await withPath(path, file.writeFile(content))
   } finally {
     await file.close()
   }

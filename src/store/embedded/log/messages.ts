@@ -2,6 +2,7 @@
 export type Command =
   | { readonly type: 'append'; readonly batch: ArrayBuffer }
   | { readonly type: 'forget'; readonly compacted: number; readonly revisions: readonly number[] }
+  | { readonly type: 'reserve' }
   | { readonly type: 'close' }
 
 export interface Request {
@@ -13,6 +14,8 @@ export interface Reply {
   readonly id: number
   /** Why the command failed; undefined when it succeeded. */
   readonly error: string | undefined
+  /** It failed for want of room, and left no trace. */
+  readonly isFull: boolean
 }
 
 export interface WorkerOptions {

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { assert } from '#/base/assert.ts'
-import type { Journal } from '../../local/journal.ts'
+import { JournalFullError, type Journal } from '../../local/journal.ts'
 import type { Version } from '../../local/version.ts'
 import { packVersions } from './batch.ts'
 import type { CopyOptions } from './copy-worker.ts'
@@ -68,6 +68,11 @@ export class SqliteJournal implements Journal {
     return this.#writer.perform({ type: 'forget', compacted, revisions })
   }
 
+  /** Sees to it that something can be written when the disk is full. */
+  reserve(): Promise<void> {
+    return this.#writer.perform({ type: 'reserve' })
+  }
+
   /** Writes a copy of the database, as it is at some moment of the call, to a file that does not exist. */
   async copyTo(path: string): Promise<void> {
     const workerData: CopyOptions = { from: this.#path, to: path }
@@ -114,11 +119,11 @@ class Writer {
     return waiting.promise
   }
 
-  #settle({ id, error }: Reply): void {
+  #settle({ id, error, isFull }: Reply): void {
     const waiting = this.#waiting.get(id)
     this.#waiting.delete(id)
     if (error === undefined) waiting?.resolve()
-    else waiting?.reject(new Error(error))
+    else waiting?.reject(isFull ? new JournalFullError(error) : new Error(error))
   }
 
   #fail(error: Error): void {

@@ -4,6 +4,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { unpackVersions } from './batch.ts'
 import { openForWriting } from './database.ts'
 import { openedId, type Command, type Reply, type Request, type WorkerOptions } from './messages.ts'
+import { reservePages, reserveRoom } from './reserve.ts'
 
 class LogWriter {
   readonly #options: WorkerOptions
@@ -33,6 +34,9 @@ class LogWriter {
         break
       case 'forget':
         this.#forget(command.compacted, command.revisions)
+        break
+      case 'reserve':
+        reserveRoom(this.#database)
         break
       case 'close':
         this.#database.close()
@@ -66,7 +70,7 @@ class LogWriter {
    * used again.
    */
   #shrink(): void {
-    const free = this.#pragma('freelist_count')
+    const free = this.#pragma('freelist_count') - reservePages
     if (free > this.#pragma('page_count') * freeShareKept)
       this.#database.exec(`PRAGMA incremental_vacuum(${vacuumPages})`)
   }
@@ -110,8 +114,15 @@ const neverWoken = new Int32Array(new SharedArrayBuffer(4))
 
 function reply(id: number, error?: unknown): void {
   const text = error === undefined ? undefined : error instanceof Error ? error.message : 'unknown'
-  parentPort!.postMessage({ id, error: text } satisfies Reply)
+  parentPort!.postMessage({ id, error: text, isFull: isFull(error) } satisfies Reply)
 }
+
+/** SQLite gave up before anything was committed. A disk that fails to sync says something else. */
+function isFull(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === sqliteFull
+}
+
+const sqliteFull = 13
 
 function start(): void {
   const port = parentPort!

@@ -1,0 +1,97 @@
+/**
+ * What nodes say that they and their pods use. A kubelet is asked when somebody wants to know, and what it says is good
+ * for some seconds; while nobody asks nothing is asked.
+ */
+import { LruMap } from '#/base/lru-map.ts'
+import type { Clock, Log } from '#/platform/platform.ts'
+import { readSummary, type KubeletSummary } from './kubelet-summaries/read-summary.ts'
+import type { Kubelets } from './kubelets.ts'
+
+export type { ResourceUse } from './kubelet-summaries/read-summary.ts'
+
+export interface KubeletSummariesOptions {
+  readonly kubelets: Kubelets
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** As long as that nobody who looks twice sees the same. */
+const freshMs = 5_000
+
+/** A node that does not answer in time is left out. */
+const timeoutMs = 10_000
+
+const summaryBytesMax = 16 * 1024 * 1024
+
+/** Nodes that are asked at once. */
+const askedMax = 32
+
+/** Nodes whose answers are kept; the one goes that was not asked for longest. */
+const keptMax = 5_000
+
+const path = '/stats/summary?only_cpu_and_memory=true'
+
+export class KubeletSummaries {
+  readonly #options: KubeletSummariesOptions
+  readonly #kept = new LruMap<string, { readonly atMs: number; readonly answer: Promise<Answer> }>(keptMax)
+
+  constructor(options: KubeletSummariesOptions) {
+    this.#options = options
+  }
+
+  /** By the names of nodes; those that do not answer are missing. */
+  async of(nodeNames: readonly string[]): Promise<ReadonlyMap<string, KubeletSummary>> {
+    const found = new Map<string, KubeletSummary>()
+    const waiting = [...nodeNames]
+    const ask = async (): Promise<void> => {
+      for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+        const answer = await this.#answerOf(name)
+        if (answer !== undefined) found.set(name, answer)
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(askedMax, waiting.length) }, ask))
+    return found
+  }
+
+  #answerOf(nodeName: string): Promise<Answer> {
+    const { clock } = this.#options
+    const nowMs = clock.monotonicMs()
+    const kept = this.#kept.get(nodeName)
+    if (kept !== undefined && nowMs - kept.atMs < freshMs) return kept.answer
+    const answer = this.#ask(nodeName)
+    this.#kept.set(nodeName, { atMs: nowMs, answer })
+    return answer
+  }
+
+  /** Never rejects. */
+  async #ask(nodeName: string): Promise<Answer> {
+    const { kubelets, clock, log } = this.#options
+    const late = new AbortController()
+    const timer = clock.setTimer(timeoutMs, () => late.abort(new Error(`no answer within ${timeoutMs} ms`)))
+    try {
+      const { client } = await kubelets.of(nodeName)
+      const { status, body } = await client.request({ method: 'GET', path, signal: late.signal })
+      const bytes = await readAll(body)
+      if (status !== 200) throw new Error(`the kubelet answered with the status ${status}`)
+      return readSummary(JSON.parse(bytes.toString()))
+    } catch (error) {
+      log.info('a node does not tell what it uses', { node: nodeName, error })
+      return undefined
+    } finally {
+      timer.cancel()
+    }
+  }
+}
+
+type Answer = KubeletSummary | undefined
+
+async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  let sizeBytes = 0
+  for await (const piece of body) {
+    sizeBytes += piece.length
+    if (sizeBytes > summaryBytesMax) throw new Error(`the answer is larger than ${summaryBytesMax} bytes`)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}

@@ -1,0 +1,58 @@
+import { isTime } from '#/api/time.ts'
+
+/** What a node says that it and its pods use, as far as it makes sense. */
+export interface KubeletSummary {
+  readonly node?: ResourceUse
+  /** By uid; the containers by name. */
+  readonly pods: ReadonlyMap<string, ReadonlyMap<string, ResourceUse>>
+}
+
+export interface ResourceUse {
+  /** When it was so, if that is said. */
+  readonly time?: string
+  readonly nanoCores: number
+  readonly memoryBytes: number
+}
+
+/** Of a kubelet's summary. A node may say what it likes: what is no summary says nothing. */
+export function readSummary(value: unknown): KubeletSummary {
+  const { node, pods } = fieldsOf(value)
+  const found = new Map<string, ReadonlyMap<string, ResourceUse>>()
+  for (const pod of Array.isArray(pods) ? pods : []) {
+    const { podRef, containers } = fieldsOf(pod)
+    const { uid } = fieldsOf(podRef)
+    const uses = readContainers(containers)
+    if (typeof uid === 'string' && uses !== undefined) found.set(uid, uses)
+  }
+  const own = readUse(node)
+  return { ...(own && { node: own }), pods: found }
+}
+
+/** Of a pod without one of its containers nothing is known. */
+function readContainers(containers: unknown): ReadonlyMap<string, ResourceUse> | undefined {
+  if (!Array.isArray(containers) || containers.length === 0) return undefined
+  const uses = new Map<string, ResourceUse>()
+  for (const container of containers) {
+    const { name } = fieldsOf(container)
+    const use = readUse(container)
+    if (typeof name !== 'string' || use === undefined) return undefined
+    uses.set(name, use)
+  }
+  return uses
+}
+
+function readUse(value: unknown): ResourceUse | undefined {
+  const { cpu, memory } = fieldsOf(value)
+  const { usageNanoCores: nanoCores, time } = fieldsOf(cpu)
+  const { workingSetBytes: memoryBytes } = fieldsOf(memory)
+  if (!isAmount(nanoCores) || !isAmount(memoryBytes)) return undefined
+  return { nanoCores, memoryBytes, ...(typeof time === 'string' && isTime(time) && { time }) }
+}
+
+function isAmount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
+}

@@ -1,0 +1,72 @@
+import type { KillContainer } from '../plan-pod.ts'
+import { killContainer } from './kill-container.ts'
+import type { PodMatters } from './pod-matters.ts'
+import type { Tasks } from './tasks.ts'
+
+export interface ContainerKillsOptions {
+  readonly matters: PodMatters
+  readonly tasks: Tasks
+}
+
+/** Somebody is in a hurry: it may be killed almost at once. */
+const hurrySecondsMin = 1
+
+/** Ends containers of a pod, and remembers with which it has begun. All is by the ids of containers. */
+export class ContainerKills {
+  /** Those whose place another one is to take, whatever the restart policy says. */
+  readonly restarting = new Set<string>()
+  readonly #options: ContainerKillsOptions
+  readonly #begun = new Map<string, { readonly graceSeconds: number; readonly hurry: AbortController }>()
+
+  constructor(options: ContainerKillsOptions) {
+    this.#options = options
+  }
+
+  begin(action: KillContainer): void {
+    const { matters, tasks } = this.#options
+    const key = killKey(action.id)
+    const known = this.#begun.get(action.id)
+    if (known !== undefined && tasks.isRunning(key)) {
+      if (action.graceSeconds < known.graceSeconds) this.#hurry(action, known.hurry)
+      return
+    }
+    if (!tasks.mayBegin(key)) return
+    if (action.isRestarted) this.restarting.add(action.id)
+    const hurry = new AbortController()
+    this.#begun.set(action.id, { graceSeconds: action.graceSeconds, hurry })
+    tasks.begin(key, () => {
+      return killContainer(matters.parts, {
+        pod: matters.pod(),
+        action,
+        addresses: this.#addresses(),
+        isRepeated: known !== undefined,
+        othersGone: () => tasks.ended(action.after.map(killKey)),
+        signal: hurry.signal,
+      })
+    })
+  }
+
+  forget(id: string): void {
+    this.#begun.delete(id)
+    this.restarting.delete(id)
+  }
+
+  /** Less time is left than there was: hooks and others are not waited for, and the runtime is told so too. */
+  #hurry(action: KillContainer, hurry: AbortController): void {
+    const { matters, tasks } = this.#options
+    const { id, graceSeconds } = action
+    this.#begun.set(id, { graceSeconds, hurry })
+    hurry.abort(new Error('the grace period became shorter'))
+    const leftSeconds = Math.max(graceSeconds, hurrySecondsMin)
+    tasks.begin(`hurry ${id} ${graceSeconds}`, () => matters.parts.runtime.stopContainer(id, leftSeconds))
+  }
+
+  #addresses(): readonly string[] {
+    const { parts, pod, observed } = this.#options.matters
+    return pod().spec?.hostNetwork ? parts.node.addresses : (observed().sandboxes[0]?.addresses ?? [])
+  }
+}
+
+export function killKey(containerId: string): string {
+  return `kill ${containerId}`
+}

@@ -1,0 +1,130 @@
+import type { Image } from '#/cri/cri.ts'
+import { latestInSandbox, usableSandbox } from '../observed-pod.ts'
+import type { PodAction, Waiting } from '../plan-pod.ts'
+import { describePod, fieldPathOf, findContainer } from '../pod-containers.ts'
+import type { Restart } from '../restart-backoff.ts'
+import type { PodMatters } from './pod-matters.ts'
+import { startContainer } from './start-container.ts'
+import { StartError } from './start-error.ts'
+import type { Tasks } from './tasks.ts'
+import type { VolumeState } from './volume-state.ts'
+
+export interface ContainerStartsOptions {
+  readonly matters: PodMatters
+  readonly tasks: Tasks
+  readonly volumes: VolumeState
+  /** Nothing is begun any more when aborted. */
+  readonly signal: AbortSignal
+}
+
+type StartAction = PodAction & { readonly type: 'start-container' }
+
+/** After a pull that failed: images have a backoff of their own, and that it has begun should soon be told. */
+const pullRetryMs = 1_000
+
+/** Starts the containers of a pod, and remembers how that went. All is by the names of containers. */
+export class ContainerStarts {
+  readonly starting = new Set<string>()
+  /** Why those could not be started that could not. */
+  readonly failures = new Map<string, Waiting>()
+  readonly retryAtMs = new Map<string, number>()
+  readonly restarts = new Map<string, Restart>()
+  /** By id: those that run and must not, and why. */
+  readonly condemned = new Map<string, string>()
+  readonly #options: ContainerStartsOptions
+  readonly #images = new Map<string, Promise<Image>>()
+  /** Those whose waiting people were told of already, by the end that each follows. */
+  readonly #told = new Map<string, string>()
+
+  constructor(options: ContainerStartsOptions) {
+    this.#options = options
+  }
+
+  begin(key: string, action: StartAction): void {
+    const { tasks } = this.#options
+    if (!tasks.mayBegin(key)) return
+    this.starting.add(action.name)
+    tasks.begin(key, async () => {
+      try {
+        await this.#start(action)
+      } finally {
+        this.starting.delete(action.name)
+      }
+    })
+  }
+
+  /** Asked for at most once until it is used. */
+  image(name: string): Promise<Image> {
+    const { matters, signal } = this.#options
+    const known = this.#images.get(name)
+    if (known !== undefined) return known
+    const pod = matters.pod()
+    const target = findContainer(pod, name)
+    const image = target
+      ? matters.parts.images.ensure(pod, target.container, signal)
+      : Promise.reject(new Error(`no container ${name}`))
+    // Whoever starts the container sees what went wrong.
+    image.catch(() => undefined)
+    this.#images.set(name, image)
+    return image
+  }
+
+  /** Of containers that may not run again yet, once for each end of one. */
+  tellWaiting(waiting: ReadonlyMap<string, Waiting>): void {
+    const { parts, pod: podOf, observed } = this.#options.matters
+    const pod = podOf()
+    for (const name of waiting.keys()) {
+      const target = findContainer(pod, name)
+      const ended = observed().containers.find(container => container.name === name)
+      if (target === undefined || ended === undefined || this.#told.get(name) === ended.id) continue
+      this.#told.set(name, ended.id)
+      const message = `Back-off restarting failed container ${name} in pod ${describePod(pod)}`
+      const fieldPath = fieldPathOf(target)
+      parts.recorder.record(pod, { type: 'Warning', reason: 'BackOff', message, fieldPath })
+    }
+  }
+
+  async #start(action: StartAction): Promise<void> {
+    const { matters, signal } = this.#options
+    const { name, attempt, restart } = action
+    if (restart) this.restarts.set(name, restart)
+    try {
+      await this.#perform(action)
+      this.failures.delete(name)
+      this.retryAtMs.delete(name)
+    } catch (error) {
+      if (signal.aborted) return
+      if (!(error instanceof StartError)) throw error
+      const { reason, message, containerId } = error
+      this.failures.set(name, { reason, message })
+      const pullRetryAtMs = matters.parts.platform.clock.now() + pullRetryMs
+      this.retryAtMs.set(name, reason === 'ErrImagePull' ? pullRetryAtMs : matters.retryTimeMs())
+      if (containerId !== undefined) this.condemned.set(containerId, 'FailedPostStartHook')
+      matters.log('container could not be started', { container: name, attempt, reason, message })
+    }
+  }
+
+  async #perform({ name, attempt }: StartAction): Promise<void> {
+    const { matters, volumes: state, signal } = this.#options
+    const { parts } = matters
+    const [pod, observed, volumes] = [matters.pod(), matters.observed(), state.ready]
+    const target = findContainer(pod, name)
+    const sandbox = usableSandbox(pod, observed)
+    // The world has changed since this was planned: it is planned anew.
+    if (target === undefined || sandbox === undefined || volumes === undefined) return
+    const image = this.image(name)
+    this.#images.delete(name)
+    const debugged = pod.spec?.ephemeralContainers?.find(each => each.name === name)?.targetContainerName
+    await startContainer(parts, {
+      pod,
+      target,
+      attempt,
+      sandbox,
+      addresses: pod.spec?.hostNetwork ? parts.node.addresses : sandbox.addresses,
+      volumes,
+      image,
+      ...(debugged && { debugged: { name: debugged, id: latestInSandbox(observed, debugged)?.id } }),
+      signal,
+    })
+  }
+}

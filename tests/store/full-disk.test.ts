@@ -1,0 +1,103 @@
+/** A disk without room: what is not written is refused, what is there is there, and with room all goes on. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, rm, rmdir, stat, statfs, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { nodePlatform } from '#/platform/node.ts'
+import { EmbeddedStore } from '#/store/embedded.ts'
+import type { Store } from '#/store/store.ts'
+
+const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
+
+const skip = process.getuid?.() !== 0 && 'a disk of its own needs root'
+
+const diskBytes = 24 * 1024 * 1024
+
+test('a store whose disk is full refuses writes, and takes them when there is room', { skip }, async t => {
+  const disk = await smallDisk(t)
+  const folder = join(disk, 'store')
+  const store = await EmbeddedStore.open({ platform, folder })
+  const first = await written(store.create('/registry/a', Buffer.from('1')))
+  await fill(disk)
+  const revision = await untilFull(store)
+  await assert.rejects(store.update('/registry/a', large, { expectedRevision: first }), { reason: 'full' })
+  // Of several that are refused together the later build on the earlier.
+  const together = [store.create('/registry/x', large), store.create('/registry/y', large)]
+  for (const each of together) await assert.rejects(each, { reason: 'full' })
+
+  assert.equal(await store.revision(), revision)
+  assert.equal((await store.get('/registry/a'))?.value.toString(), '1')
+  await rm(join(disk, 'filler'))
+  assert.equal(await written(store.update('/registry/a', large, { expectedRevision: first })), revision + 1)
+  assert.equal(await written(store.create('/registry/x', Buffer.from('2'))), revision + 2)
+  await store[Symbol.asyncDispose]()
+
+  await using again = await EmbeddedStore.open({ platform, folder })
+  assert.equal(await again.revision(), revision + 2)
+  assert.equal((await again.get('/registry/a'))?.value.length, large.length)
+})
+
+test('keys whose time runs out on a full disk go when there is room', { skip }, async t => {
+  const disk = await smallDisk(t)
+  await using store = await EmbeddedStore.open({ platform, folder: join(disk, 'store') })
+  const afterRevision = await store.revision()
+  await store.create('/registry/short', Buffer.from('x'), { ttlMs: 200 })
+  await fill(disk)
+  await untilFull(store)
+  await platform.clock.sleep(300)
+  await rm(join(disk, 'filler'))
+  for await (const { events } of store.watch({ prefix: '/registry/short', afterRevision })) {
+    if (events.some(({ type }) => type === 'delete')) break
+  }
+  assert.equal(await store.get('/registry/short'), undefined)
+})
+
+test('a store has room for what makes room', { skip }, async t => {
+  const disk = await smallDisk(t)
+  const folder = join(disk, 'store')
+  await using store = await EmbeddedStore.open({ platform, folder })
+  while ((await stat(join(folder, 'store.db-wal'))).size < large.length) await platform.clock.sleep(10)
+  await fill(disk)
+  let revision = await written(store.create('/registry/a', Buffer.from('1')))
+  for (let number = 0; number < 500; number++) {
+    revision = await written(store.update('/registry/a', small, { expectedRevision: revision }))
+  }
+})
+
+const small = Buffer.alloc(2 * 1024, 'x')
+const large = Buffer.alloc(1024 * 1024, 'x')
+
+async function written(result: ReturnType<Store['create']>): Promise<number> {
+  const answer = await result
+  assert.ok(answer.written)
+  return answer.revision
+}
+
+/** What the store has of room in its own files is used up; resolves with the last revision that was written. */
+async function untilFull(store: Store): Promise<number> {
+  for (let number = 0; ; number++) {
+    try {
+      await store.create(`/registry/filler/${number}`, large)
+    } catch (error) {
+      assert.equal((error as { reason?: string }).reason, 'full')
+      return store.revision()
+    }
+  }
+}
+
+async function smallDisk(t: TestContext): Promise<string> {
+  const disk = await mkdtemp(join(tmpdir(), 'k8ts-disk-'))
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskBytes}`, 'k8ts-test', disk])
+  t.after(async () => {
+    execFileSync('umount', ['--lazy', disk])
+    await rmdir(disk)
+  })
+  return disk
+}
+
+async function fill(disk: string): Promise<void> {
+  const { bavail, bsize } = await statfs(disk)
+  await writeFile(join(disk, 'filler'), Buffer.alloc(bavail * bsize))
+}

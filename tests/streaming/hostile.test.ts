@@ -1,0 +1,190 @@
+/** Clients that mean harm, or that things happen to, and servers that go away: nothing is left of them. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { appendFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
+import { after, describe, test } from 'node:test'
+import { ask, certificateOf, webSocket, type RawAnswer } from './raw-upgrade.ts'
+import { StreamingCluster } from './streaming-cluster.ts'
+
+/** What a client is stopped at that sends without reading: every buffer on the way, and much more. */
+const heldBytesMax = 64 * 1024 * 1024
+
+describe('hostile', async () => {
+  const cluster = await StreamingCluster.start({ after }, { limits: { stallTimeoutMs: 400 } })
+  const { node, folder } = cluster
+  const identity = await certificateOf(cluster, 'kubernetes-admin', ['system:masters'])
+  const api = cluster.server.address.port
+  const kubelet = cluster.kubelet.address.port
+  const pod = await node.run('web', [{ name: 'main', command: ['sh', '-c', 'echo hello; sleep infinity'] }])
+  const path = '/api/v1/namespaces/default/pods/web'
+  const exec = `GET ${path}/exec?command=cat&stdin=1&stdout=1`
+  const open = async (line: string): Promise<TLSSocket> => {
+    const { status, socket, head } = await ask(cluster, { port: api, line, headers: webSocket, identity })
+    assert.equal(status, 101, head)
+    return socket
+  }
+  const isQuiet = (): boolean => cluster.server.connectionCount === 0 && cluster.kubelet.connectionCount === 0
+
+  test('who sends without reading is stopped, and costs no more than some buffers', async () => {
+    const socket = await open(exec)
+    socket.pause()
+    const frame = clientFrame(Buffer.concat([Buffer.of(0), Buffer.alloc(64 * 1024, 'x')]))
+    let sent = 0
+    while (sent < 2 * heldBytesMax) {
+      if (!socket.write(frame)) {
+        const drained = await Promise.race([once(socket, 'drain'), pause(1_500)])
+        if (drained === undefined) break
+      }
+      sent += frame.length
+    }
+    assert.ok(sent < heldBytesMax, `${sent} bytes were taken`)
+    socket.destroy()
+    await until(isQuiet)
+  })
+
+  test('who follows a log without reading holds none of it, and is not cut off', async () => {
+    const { socket } = await ask(cluster, { port: api, line: `GET ${path}/log?follow=true`, identity })
+    socket.pause()
+    const { uid } = pod.metadata!
+    const file = join(folder, 'node/logs/pods', `default_web_${uid}`, 'main', '0.log')
+    const line = `2024-01-01T00:00:00.5Z stdout F ${'x'.repeat(9_999)}\n`
+    const before = held()
+    for (let count = 0; count < 100; count++) await appendFile(file, line.repeat(100))
+    await pause(1_500)
+    assert.ok(held() - before < heldBytesMax, `${held() - before} bytes more`)
+    assert.ok(!socket.destroyed, 'the reader may take its time')
+    socket.destroy()
+    await until(() => node.listenerCount === 0 && isQuiet())
+  })
+
+  test('frames and bytes that are none of the protocol end the connection, not the server', async () => {
+    const garbage = [
+      Buffer.from('GET / HTTP/1.1\r\n\r\n'),
+      Buffer.alloc(100_000, 0xff),
+      Buffer.from([0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]),
+      clientFrame(Buffer.of(77, 1, 2, 3)),
+      clientFrame(Buffer.concat([Buffer.of(4), Buffer.from('{"Width":"x"')])),
+      clientFrame(Buffer.alloc(0)),
+    ]
+    for (const bytes of garbage) {
+      const socket = await open(exec)
+      socket.write(bytes)
+      await pause(30)
+      socket.destroy()
+    }
+    const spdy = {
+      'connection': 'Upgrade',
+      'upgrade': 'SPDY/3.1',
+      'x-stream-protocol-version': 'v4.channel.k8s.io',
+    }
+    for (const bytes of [Buffer.alloc(100_000, 0xff), Buffer.alloc(100_000), Buffer.from([0x80, 3, 0, 1])]) {
+      const line = exec.replace('GET', 'POST')
+      const { status, socket } = await ask(cluster, { port: api, line, headers: spdy, identity })
+      assert.equal(status, 101)
+      socket.write(bytes)
+      await pause(30)
+      socket.destroy()
+    }
+    await until(isQuiet)
+    const socket = await open(exec)
+    socket.destroy()
+  })
+
+  test('a kubelet refuses what is too large, and goes on', async () => {
+    const get = async (line: string, headers = {}): Promise<RawAnswer> => {
+      const answer = await ask(cluster, { port: kubelet, line, headers, identity })
+      answer.socket.destroy()
+      return answer
+    }
+    const { status } = await get('GET /healthz', { 'x-large': 'x'.repeat(200_000) })
+    assert.ok(status === 431 || status === 0)
+    assert.equal((await get(`GET /containerLogs/default/web/${'x'.repeat(50_000)}`)).status, 404)
+    for (const line of [
+      'GET /%',
+      'GET /pods/../../x',
+      'GET //pods',
+      'GET /exec/a/b/c/d/e/f',
+      'TRACE /pods',
+    ]) {
+      const answer = await get(line)
+      assert.ok(answer.status >= 400 && answer.status < 500, `${line} ${answer.status}`)
+    }
+    assert.equal((await get('GET /healthz')).body, 'ok')
+  })
+
+  test('many that come and go at every moment leave nothing open', async () => {
+    const before = (await readdir('/proc/self/fd')).length
+    const come = async (number: number): Promise<void> => {
+      const asking = ask(cluster, { port: api, line: exec, headers: webSocket, identity })
+      if (number % 3 === 0) await pause(number % 7)
+      const { socket } = await asking
+      if (number % 2 === 0) socket.write(clientFrame(Buffer.of(0, 1, 2, 3)))
+      socket.destroy()
+    }
+    for (let round = 0; round < 4; round++) {
+      await Promise.all(Array.from({ length: 25 }, (_, number) => come(number)))
+    }
+    await until(isQuiet)
+    const isBack = async (): Promise<boolean> => (await readdir('/proc/self/fd')).length <= before + 5
+    for (let waits = 0; waits < 200 && !(await isBack()); waits++) await pause(25)
+    assert.ok(await isBack())
+  })
+
+  test('when the kubelet goes away its clients hear of it, and new ones are told', async () => {
+    const own = await StreamingCluster.start({ after })
+    await own.node.run('web', [{ name: 'main', command: ['sh', '-c', 'echo hello; sleep infinity'] }])
+    const identity = await certificateOf(own, 'kubernetes-admin', ['system:masters'])
+    const { port } = own.server.address
+    const command = await ask(own, { port, line: exec, headers: webSocket, identity })
+    const log = await ask(own, { port, line: `GET ${path}/log?follow=true`, identity })
+    const ended = [command, log].map(({ socket }) => new Promise(resolve => socket.once('close', resolve)))
+    await own.kubelet.stop(0)
+    log.socket.resume()
+    command.socket.resume()
+    await Promise.race([Promise.all(ended), pause(500).then(() => log.socket.end())])
+    await Promise.all(ended)
+    const refused = await ask(own, { port, line: exec, headers: webSocket, identity })
+    assert.deepEqual([refused.status, /error dialing backend/.test(refused.body)], [500, true])
+    const silent = await ask(own, { port, line: `GET ${path}/log`, identity })
+    assert.deepEqual([silent.status, /ECONNREFUSED/.test(silent.body)], [500, true])
+  })
+
+  test('a server that stops ends what lasts', async () => {
+    const own = await StreamingCluster.start({ after })
+    await own.node.run('web', [{ name: 'main', command: ['sh', '-c', 'echo hello; sleep infinity'] }])
+    const identity = await certificateOf(own, 'kubernetes-admin', ['system:masters'])
+    const { port } = own.server.address
+    await ask(own, { port, line: exec, headers: webSocket, identity })
+    await ask(own, { port, line: `GET ${path}/log?follow=true`, identity })
+    assert.equal(own.server.connectionCount, 2)
+    await own.server.stop(60_000)
+    await until(() => own.server.connectionCount === 0)
+    await until(() => own.kubelet.connectionCount === 0 && own.node.listenerCount === 0)
+  })
+})
+
+/** A binary frame of WebSocket from a client: masked, with nothing. */
+function clientFrame(payload: Uint8Array): Buffer {
+  const { length } = payload
+  const size = Buffer.alloc(length < 126 ? 1 : length < 65_536 ? 3 : 9)
+  size[0] = 0x80 | (length < 126 ? length : length < 65_536 ? 126 : 127)
+  if (size.length === 3) size.writeUInt16BE(length, 1)
+  if (size.length === 9) size.writeBigUInt64BE(BigInt(length), 1)
+  return Buffer.concat([Buffer.of(0x82), size, Buffer.alloc(4), payload])
+}
+
+function held(): number {
+  const { external, arrayBuffers, heapUsed } = process.memoryUsage()
+  return external + arrayBuffers + heapUsed
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, milliseconds))
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let waits = 0; waits < 400 && !isSo(); waits++) await pause(25)
+  assert.ok(isSo())
+}
