@@ -1,5 +1,5 @@
 /**
- * Tells people what a component did and saw, as Event objects. Recording never waits and never fails: events
+ * Tells people what a component did and saw, as Event objects and in the log. Recording never waits and never fails: events
  * go into a bounded queue, from which one worker writes them, correlated as clients of Kubernetes do. What
  * does not fit is dropped, since no event matters more than the work it tells of.
  */
@@ -61,13 +61,16 @@ export class EventRecorder {
 
   /** Something about an object, which may be just what is known of it: kind, version, name and uid. */
   record(about: KubernetesObject, content: EventContent): void {
+    const { platform, component } = this.#options
+    const { type, reason, message } = content
+    platform.log.info('event', { component, about: describe(about), type, reason, message })
     if (this.#queue.length >= queueMax) {
       this.#dropped++
       return
     }
     this.#queue.push({
       event: this.#eventOf(about, content),
-      atMs: this.#options.platform.clock.monotonicMs(),
+      atMs: platform.clock.monotonicMs(),
     })
     this.#wake?.()
   }
@@ -195,4 +198,9 @@ function referenceTo(
     ...(resourceVersion && { resourceVersion }),
     ...(fieldPath && { fieldPath }),
   }
+}
+
+/** `Pod default/web-0`. */
+function describe({ kind, metadata }: KubernetesObject): string {
+  return `${kind} ${metadata?.namespace ? `${metadata.namespace}/` : ''}${metadata?.name}`
 }

@@ -39,11 +39,11 @@ export async function removeCluster({
 
 /** One that is a disk of its own stays, empty. */
 async function removeFolder({ files }: Platform, folder: string): Promise<void> {
+  for (const name of await files.list(folder)) await files.remove(join(folder, name))
   try {
     await files.remove(folder)
   } catch (error) {
-    const isMounted = (error as NodeJS.ErrnoException).code === 'EBUSY'
-    if (!isMounted || (await files.list(folder)).length > 0) throw error
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
   }
 }
 

@@ -19,7 +19,10 @@ export interface ContainerRuntime extends AsyncDisposable {
   /** Removes its containers too. */
   removeSandbox(id: string, options?: CallOptions): Promise<void>
   sandboxStatus(id: string, options?: CallOptions): Promise<SandboxStatus>
-  listSandboxes(filter?: { readonly podUid?: string }, options?: CallOptions): Promise<readonly SandboxSummary[]>
+  listSandboxes(
+    filter?: { readonly podUid?: string },
+    options?: CallOptions,
+  ): Promise<readonly SandboxSummary[]>
 
   createContainer(request: CreateContainer, options?: CallOptions): Promise<string>
   startContainer(id: string, options?: CallOptions): Promise<void>
@@ -27,21 +30,37 @@ export interface ContainerRuntime extends AsyncDisposable {
   stopContainer(id: string, graceSeconds: number, options?: CallOptions): Promise<void>
   removeContainer(id: string, options?: CallOptions): Promise<void>
   containerStatus(id: string, options?: CallOptions): Promise<ContainerStatus>
-  listContainers(filter?: { readonly podUid?: string }, options?: CallOptions): Promise<readonly ContainerSummary[]>
+  listContainers(
+    filter?: { readonly podUid?: string },
+    options?: CallOptions,
+  ): Promise<readonly ContainerSummary[]>
   updateResources(id: string, resources: LinuxResources, options?: CallOptions): Promise<void>
   /** The log file was moved away: writes go to a new one from now on. */
   reopenLog(id: string, options?: CallOptions): Promise<void>
 
   /** Runs a command to its end. A command that cannot be started, or takes too long, is CriError. */
-  execSync(id: string, command: readonly string[], timeoutMs: number, options?: CallOptions): Promise<ExecResult>
-  exec(id: string, command: readonly string[], streams: CommandOptions, options?: CallOptions): Promise<CommandProcess>
+  execSync(
+    id: string,
+    command: readonly string[],
+    timeoutMs: number,
+    options?: CallOptions,
+  ): Promise<ExecResult>
+  exec(
+    id: string,
+    command: readonly string[],
+    streams: CommandOptions,
+    options?: CallOptions,
+  ): Promise<CommandProcess>
   /** Its result is that of the main process, where the runtime tells it. */
   attach(id: string, streams: CommandOptions, options?: CallOptions): Promise<CommandProcess>
   /** A connection to a port inside the sandbox's network. */
   connectPort(sandboxId: string, port: number, options?: CallOptions): Promise<Duplex>
 
   /** What containers use now; without a pod's uid, all of them. */
-  containerStats(filter?: { readonly podUid?: string }, options?: CallOptions): Promise<readonly ContainerStats[]>
+  containerStats(
+    filter?: { readonly podUid?: string },
+    options?: CallOptions,
+  ): Promise<readonly ContainerStats[]>
 
   listImages(options?: CallOptions): Promise<readonly Image[]>
   /** Undefined when there is no such image. `reference` is a name, with tag or digest, or an id. */
@@ -321,7 +340,11 @@ export interface ContainerStatus extends Omit<ContainerSummary, 'sandboxId'> {
   readonly logPath: string
   readonly mounts: readonly Mount[]
   readonly resources?: LinuxResources
-  readonly user?: { readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[] }
+  readonly user?: {
+    readonly uid: number
+    readonly gid: number
+    readonly supplementalGroups: readonly number[]
+  }
 }
 
 export interface ExecResult {

@@ -1,5 +1,5 @@
 /** A sandbox and a container with nothing special about them, for tests of runtimes. */
-import type { ContainerConfig, SandboxConfig } from './cri.ts'
+import type { ContainerConfig, SandboxConfig, SandboxMetadata } from './cri.ts'
 
 export function sandboxConfig(uid: string, more: Partial<SandboxConfig> = {}): SandboxConfig {
   return {
@@ -7,7 +7,7 @@ export function sandboxConfig(uid: string, more: Partial<SandboxConfig> = {}): S
     hostname: `pod-${uid}`,
     logFolder: `/var/log/pods/default_pod-${uid}_${uid}`,
     portMappings: [],
-    labels: {},
+    labels: podLabels({ name: `pod-${uid}`, namespace: 'default', uid, ...more.metadata }),
     annotations: {},
     cgroupParent: '',
     sysctls: {},
@@ -17,10 +17,23 @@ export function sandboxConfig(uid: string, more: Partial<SandboxConfig> = {}): S
       supplementalGroups: [],
       supplementalGroupsPolicy: 'Merge',
       privileged: false,
-      seccomp: { type: 'Unconfined' },
+      seccomp: { type: 'RuntimeDefault' },
     },
     runtimeHandler: '',
     ...more,
+  }
+}
+
+/** By which a pod's containers are found again. */
+function podLabels({
+  name,
+  namespace,
+  uid,
+}: Omit<SandboxMetadata, 'attempt'>): Readonly<Record<string, string>> {
+  return {
+    'io.kubernetes.pod.uid': uid,
+    'io.kubernetes.pod.name': name,
+    'io.kubernetes.pod.namespace': namespace,
   }
 }
 
@@ -55,7 +68,7 @@ export function containerConfig(name: string, more: Partial<ContainerConfig> = {
       noNewPrivileges: false,
       maskedPaths: [],
       readonlyPaths: [],
-      seccomp: { type: 'Unconfined' },
+      seccomp: { type: 'RuntimeDefault' },
     },
     ...more,
   }

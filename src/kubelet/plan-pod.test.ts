@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Container, Pod, PodSpec, PodStatus } from '#/api/generated/core/v1.ts'
+import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '#/api/generated/core/v1.ts'
 import { containerHash } from './container-labels.ts'
 import type { ObservedContainer, ObservedPod } from './observed-pod.ts'
 import {
@@ -47,6 +47,44 @@ const cases: readonly Case[] = [
   },
   { name: 'then it starts', seen: 's0', expected: 'start web#0' },
   { name: 'and runs', seen: 's0 web#0 running', expected: '' },
+  {
+    name: 'it is given what it asks for by now',
+    spec: { containers: [{ ...sleepy, resources: { requests: { cpu: '2' } } }] },
+    seen: 's0 web#0 running',
+    world: { given: new Map([['web#0', { requests: { cpu: '1' } }]]) },
+    expected: 'resize',
+  },
+  {
+    name: 'once',
+    spec: { containers: [{ ...sleepy, resources: { requests: { cpu: '2' } } }] },
+    seen: 's0 web#0 running',
+    world: { given: new Map([['web#0', { requests: { cpu: '2' } }]]) },
+    expected: '',
+  },
+  {
+    name: 'what another kubelet has given it stands in its status',
+    spec: { containers: [{ ...sleepy, resources: { limits: { memory: '2' } } }] },
+    seen: 's0 web#0 running',
+    world: {
+      status: { containerStatuses: [{ ...ran('web#0'), resources: { limits: { memory: '1' } } }] },
+    },
+    expected: 'resize',
+  },
+  {
+    name: 'one that says so is started again for it',
+    spec: {
+      containers: [
+        {
+          ...sleepy,
+          resources: { limits: { memory: '2' } },
+          resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }],
+        },
+      ],
+    },
+    seen: 's0 web#0 running',
+    world: { given: new Map([['web#0', { limits: { memory: '1' } }]]) },
+    expected: 'kill web "Container web resize requires restart" 30s',
+  },
   {
     name: 'a container is started once',
     seen: 's0 web#0 created',
@@ -527,6 +565,7 @@ function worldOf({ spec, metadata, seen = '', now = 0, world, probes = {} }: Cas
     stoppedSandboxes: new Set(),
     isReleased: false,
     starting: new Set(),
+    given: new Map(),
     isMakingSandbox: false,
     restarting: new Set(),
     condemned: new Map(),
@@ -575,6 +614,17 @@ function restarts(name: string, atSeconds: number, delaySeconds: number): Readon
   ])
 }
 
+function ran(id: string): ContainerStatus {
+  return {
+    name: 'web',
+    image: '',
+    imageID: '',
+    ready: true,
+    restartCount: 0,
+    containerID: `containerd://${id}`,
+  }
+}
+
 function said(name: string, restartCount: number): PodStatus {
   return {
     containerStatuses: [
@@ -613,6 +663,8 @@ function showAction(action: PodAction): string {
       const after = action.after.length === 0 ? '' : ` after ${action.after.join(' ')}`
       return `kill ${action.name} "${action.message}" ${action.graceSeconds}s${after}`
     }
+    case 'resize-containers':
+      return 'resize'
     case 'remove-container':
       return `remove ${action.name}#${action.attempt}`
     case 'stop-sandbox':

@@ -4,6 +4,7 @@
  * happened, and says the same as long as nothing has. Whoever performs the actions leaves out those under way already.
  */
 import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
+import type { GivenResources } from './container-resize.ts'
 import type { ObservedPod } from './observed-pod.ts'
 import { planEnding } from './plan-pod/plan-ending.ts'
 import { planRunning } from './plan-pod/plan-running.ts'
@@ -29,6 +30,7 @@ export interface PodWorld {
   readonly restarting: ReadonlySet<string>
   /** Ids of containers that run and must not, and why. */
   readonly condemned: ReadonlyMap<string, string>
+  readonly given: GivenResources
   readonly probes: (containerId: string) => ProbeResults
   /** By name of the container. */
   readonly restarts: ReadonlyMap<string, Restart>
@@ -82,6 +84,8 @@ export type PodAction =
       readonly restart?: Restart
     }
   | KillContainer
+  /** Those that are to have other resources than they were given. */
+  | { readonly type: 'resize-containers' }
   | {
       readonly type: 'remove-container'
       readonly id: string

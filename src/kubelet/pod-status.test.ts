@@ -422,6 +422,7 @@ function inputOf({ spec, metadata, containers = [], observed, input }: Case): St
     observed: observed ?? { sandboxes: [sandbox], containers: containers.map(containerOf) },
     waiting: new Map(),
     starting: new Set(),
+    given: new Map(),
     probes: () => ({}),
     stage: 'running',
     areVolumesReady: true,

@@ -7,6 +7,7 @@ import type { Pod, PodStatus, ResourceRequirements } from '#/api/generated/core/
 import { podAmounts, podRequests } from '#/api/pod-resources.ts'
 import { formatQuantity, type Quantity } from '#/api/quantity.ts'
 import { formatTime } from '#/api/time.ts'
+import type { GivenResources } from './container-resize.ts'
 import { usableSandbox, type ObservedPod } from './observed-pod.ts'
 import type { ProbeResults, Waiting } from './plan-pod.ts'
 import { ownConditions, podConditions } from './pod-status/conditions.ts'
@@ -23,6 +24,7 @@ export interface StatusInput {
   /** Containers that could not be started, or may not be yet. */
   readonly waiting: ReadonlyMap<string, Waiting>
   readonly starting: ReadonlySet<string>
+  readonly given: GivenResources
   readonly probes: (containerId: string) => ProbeResults
   readonly stage: 'running' | 'ending' | 'ended'
   /** Why the pod failed, when that is not for its containers. */

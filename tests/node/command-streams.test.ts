@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test, type TestContext } from 'node:test'
-import type { ContainerConfig, SandboxConfig } from '#/cri/cri.ts'
+import { containerConfig, sandboxConfig } from '#/cri/test-configs.ts'
 import { hash, Kubectl, kubectlMissing, talk, transports } from '../streams/kubectl-session.ts'
 import { startPodServer, type PodServer } from '../streams/pod-server.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
@@ -82,7 +82,7 @@ async function runContainer(
 ): Promise<{ readonly id: string; readonly sandboxId: string }> {
   const { runtime, platform, folder, cgroupParent } = node!
   const uid = platform.random.uuid('pod')
-  const sandbox = sandboxConfig({ uid, folder, cgroupParent })
+  const sandbox = sandboxConfig(uid, { logFolder: `${folder}/logs/${uid}`, cgroupParent })
   const sandboxId = await runtime.runSandbox(sandbox)
   t.after(async () => {
     await runtime.stopSandbox(sandboxId)
@@ -90,70 +90,15 @@ async function runContainer(
   })
   const image = await runtime.imageStatus(busyboxReference)
   assert.ok(image)
-  const config = containerConfig(sandbox, command, image.id)
+  const config = containerConfig('main', {
+    image: image.id,
+    userImage: busyboxReference,
+    command,
+    labels: sandbox.labels,
+    stdin: command[0] === 'cat',
+    stdinOnce: command[0] === 'cat',
+  })
   const id = await runtime.createContainer({ sandboxId, sandbox, config })
   await runtime.startContainer(id)
   return { id, sandboxId }
-}
-
-const namespaces = { network: 'pod', pid: 'container', ipc: 'pod' } as const
-const groups = { supplementalGroups: [], supplementalGroupsPolicy: 'Merge' } as const
-
-function sandboxConfig({
-  uid,
-  folder,
-  cgroupParent,
-}: Record<'uid' | 'folder' | 'cgroupParent', string>): SandboxConfig {
-  return {
-    metadata: { name: 'web', namespace: 'default', uid, attempt: 0 },
-    hostname: 'web',
-    logFolder: `${folder}/logs/${uid}`,
-    portMappings: [],
-    labels: { 'io.kubernetes.pod.uid': uid },
-    annotations: {},
-    cgroupParent,
-    sysctls: {},
-    security: {
-      namespaces,
-      ...groups,
-      readonlyRootfs: false,
-      privileged: false,
-      seccomp: { type: 'RuntimeDefault' },
-    },
-    runtimeHandler: '',
-  }
-}
-
-function containerConfig(sandbox: SandboxConfig, command: readonly string[], image: string): ContainerConfig {
-  return {
-    name: 'main',
-    attempt: 0,
-    image,
-    userImage: busyboxReference,
-    command,
-    args: [],
-    workingDir: '',
-    environment: [],
-    mounts: [],
-    devices: [],
-    labels: { ...sandbox.labels, 'io.kubernetes.container.name': 'main' },
-    annotations: {},
-    logPath: 'main/0.log',
-    stdin: command[0] === 'cat',
-    stdinOnce: command[0] === 'cat',
-    tty: false,
-    resources: {},
-    security: {
-      namespaces,
-      ...groups,
-      privileged: false,
-      addCapabilities: [],
-      dropCapabilities: [],
-      readonlyRootfs: false,
-      noNewPrivileges: false,
-      maskedPaths: [],
-      readonlyPaths: [],
-      seccomp: { type: 'RuntimeDefault' },
-    },
-  }
 }

@@ -6,11 +6,10 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { isDeepStrictEqual } from 'node:util'
 import type { Pod, PodSpec, Service } from '#/api/generated/core/v1.ts'
 import { configMaps, pods, services } from '#/api/generated/core/v1-resources.ts'
 import { isReady, LastingCluster } from './lasting-cluster.ts'
-import { commandOf, MachineTraces, type Traces } from './machine-traces.ts'
+import { commandOf, MachineTraces } from './machine-traces.ts'
 import { containersMissing } from './test-containerd.ts'
 
 const namespace = 'default'
@@ -94,7 +93,7 @@ test('a node with fifty pods', { skip: containersMissing }, async t => {
   await t.test('pods that are deleted leave nothing', async () => {
     await cluster.client.deleteCollection(pods, { namespace })
     await cluster.until(all => all.length === 0)
-    await becomes(traces, before)
+    await traces.become(before)
   })
 
   await t.test('a cluster that is removed leaves nothing, whatever ran', async () => {
@@ -246,13 +245,4 @@ async function shimOf(cluster: LastingCluster, pod: Pod): Promise<{ pid: number;
     if (program.includes('containerd-shim') && words.includes(sandbox)) return { pid, socket }
   }
   throw new Error(`sandbox ${sandbox} has no shim`)
-}
-
-/** The API lets pods go before the node has taken everything away. */
-async function becomes(traces: MachineTraces, expected: Traces): Promise<void> {
-  const giveUp = Date.now() + 30_000
-  while (!isDeepStrictEqual(await traces.now(), expected) && Date.now() < giveUp) {
-    await new Promise(resolve => setTimeout(resolve, 100))
-  }
-  assert.deepEqual(await traces.now(), expected)
 }

@@ -2,10 +2,11 @@
  * What a cluster has on this machine, as names that can be compared: before its pods and after them, and when it is
  * gone. Others may run beside it, so only what is certainly its own is counted.
  */
+import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { promisify } from 'node:util'
+import { isDeepStrictEqual, promisify } from 'node:util'
 import { nodeCgroup, nodeFolders, type NodeFolders } from '#/cluster/node-folders.ts'
 import { planClusterNetwork, type ClusterNetwork } from '#/network/cluster-network.ts'
 import { nodeProcesses } from '#/cluster/node-processes.ts'
@@ -13,6 +14,10 @@ import { nodeLinux, nodePlatform } from '#/platform/node.ts'
 
 /** What there is of each, and never how much of it only. */
 export type Traces = Readonly<Record<string, readonly string[]>>
+
+/** How long it may take until what was deleted is gone: machines are slow. */
+const waitMsMax = 30_000
+const lookMs = 100
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
 
@@ -72,6 +77,15 @@ export class MachineTraces {
       results: await this.#known('/var/lib/cni/results'),
       folder: await namesIn(this.#folder),
     }
+  }
+
+  /** The API lets pods go before the node has taken everything away. Fails with what is different. */
+  async become(expected: Traces): Promise<void> {
+    const giveUp = Date.now() + waitMsMax
+    while (!isDeepStrictEqual(await this.now(), expected) && Date.now() < giveUp) {
+      await new Promise(resolve => setTimeout(resolve, lookMs))
+    }
+    assert.deepEqual(await this.now(), expected)
   }
 
   /** An address of a pod, and not the range of all. */

@@ -59,8 +59,8 @@ test('a store has room for what makes room', { skip }, async t => {
   const folder = join(disk, 'store')
   await using store = await EmbeddedStore.open({ platform, folder })
   while ((await stat(join(folder, 'store.db-wal'))).size < large.length) await platform.clock.sleep(10)
-  await fill(disk)
   let revision = await written(store.create('/registry/a', Buffer.from('1')))
+  await fill(disk)
   for (let number = 0; number < 500; number++) {
     revision = await written(store.update('/registry/a', small, { expectedRevision: revision }))
   }

@@ -23,6 +23,8 @@ describe('commands', { skip }, async () => {
   runtime.setScript('server', {
     ports: { 8080: 'echo', 9090: connection => connection.end('bye\n') },
   })
+  await node.run('over', [{ name: 'main', command: ['true'] }])
+  runtime.setScript('main', { execs: { absent: { error: 'no such program' } } })
   await node.run('web', [{ name: 'main', command: ['sleep', 'infinity'] }])
   await node.run('server', [{ name: 'server', command: ['sleep', 'infinity'] }], [8080])
 
@@ -64,6 +66,11 @@ describe('commands', { skip }, async () => {
       assert.notEqual(code, 0)
       assert.match(stderr, /container other is not valid for pod web/)
       assert.match((await run(['exec', 'nobody', '--', 'true'])).stderr, /pods "nobody" not found/)
+      const over = await run(['exec', 'over', '--', 'true'])
+      assert.match(over.stderr, /container not found \("main"\)/)
+      const absent = await run(['exec', 'web', '--', 'absent'])
+      assert.notEqual(absent.code, 0)
+      assert.match(absent.stderr, /no such program/)
     })
 
     test(`over ${name} attach to the main process`, async () => {

@@ -30,8 +30,8 @@ export async function splice({ clock, client, backend, backendHead }: SpliceOpti
   const gone = await Promise.race([closed(connection), closed(backend)])
   const left = gone === connection ? backend : connection
   const timer = clock.setTimer(lingerMs, cut)
-  // Who did not end in order has nobody to hear the rest. What the side that is left still says is for nobody, and has to
-  // be read all the same: otherwise its end is never seen.
+  // Who did not end in order has nobody to hear the rest. What the side that is left still says is for nobody, and has
+  // to be read all the same: otherwise its end is never seen.
   if (gone.readableEnded) left.resume().end()
   else left.destroy()
   await closed(left)

@@ -1,3 +1,5 @@
+import { fitPath } from './fit-url.ts'
+
 /** A path on the API server that leads somewhere else, as it was sent. */
 export interface ProxyPath {
   /** Up to the word `proxy`, without a slash at its end. */
@@ -13,7 +15,7 @@ export function splitProxyPath(path: string, segments: number): ProxyPath {
     while (path[end] === '/') end++
     while (end < path.length && path[end] !== '/') end++
   }
-  return { prefix: path.slice(0, end), rest: withoutDots(fit(path.slice(end))) }
+  return { prefix: path.slice(0, end), rest: withoutDots(fitPath(path.slice(end))) }
 }
 
 const dot = /^(?:\.|%2e)$/i
@@ -34,13 +36,4 @@ function withoutDots(path: string): string {
   }
   const joined = kept.join('/')
   return joined.startsWith('/') ? joined : `/${joined}`
-}
-
-/** Bytes that are none of a path are encoded, whatever let them through. */
-function fit(path: string): string {
-  return path.replaceAll(/[^\x21\x22\x24-\x3e\x40-\x7e]/g, character =>
-    [...Buffer.from(character, character > '\xff' ? 'utf8' : 'latin1')]
-      .map(byte => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`)
-      .join(''),
-  )
 }

@@ -2,16 +2,14 @@
 import { apiError, badRequest, internalError, isApiError, type ApiError } from '#/api/errors.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { HttpClientResponse } from '#/platform/http-client.ts'
-import { answerHandshake, isWebSocketRequest, type HandshakeAnswer } from '#/streams/web-socket-handshake.ts'
-import { readingProtocols, sendReading } from '#/streams/web-socket-reading.ts'
 import type { Call } from '../handlers/call.ts'
 import type { Kubelets } from '../kubelets.ts'
+import { beginReading } from '../proxy/begin-reading.ts'
 import { chooseContainer } from '../proxy/choose-container.ts'
 import { findObject } from '../proxy/find-object.ts'
 import { kubeletLogQuery, readLogOptions } from '../proxy/log-options.ts'
-import { answerOf } from '../proxy/pass-on.ts'
 import { messageOf, remoteFailure } from '../proxy/remote-failure.ts'
-import type { ApiRequest, ApiResponse } from '../request.ts'
+import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
 
 export function podLog(kubelets: Kubelets): VerbHandlers {
@@ -31,43 +29,15 @@ async function get(call: Call, kubelets: Kubelets): Promise<ApiResponse> {
     ? kubelets.ofUnverified(nodeName)
     : kubelets.of(nodeName))
   const path = `/containerLogs/${info.namespace}/${info.name}/${container}?${kubeletLogQuery(options)}`
-  const handshake = request.isUpgrade ? webSocketAnswer(request) : undefined
-  const gone = new AbortController()
+  const reading = beginReading(request, registry.platform.clock)
   let response: HttpClientResponse
   try {
-    const signal = handshake ? AbortSignal.any([request.signal, gone.signal]) : request.signal
-    response = await client.request({ method: 'GET', path, signal })
+    response = await client.request({ method: 'GET', path, signal: reading.signal })
   } catch (error) {
     throw remoteFailure(`Get "https://${host}:${port}${path}": ${messageOf(error)}`, error)
   }
   if (response.status < 200 || response.status > 206) throw await refusalOf(response, info.name)
-  if (handshake === undefined)
-    return { status: 200, body: { ...answerOf(response).body, mediaType: 'text/plain' } }
-  const { protocol, headers } = handshake
-  const { clock } = registry.platform
-  const onGone = (): void => gone.abort(new Error('the client is gone'))
-  return {
-    status: 101,
-    headers,
-    body: {
-      type: 'upgrade',
-      mediaType: '',
-      serve: taken => {
-        taken.signal.addEventListener('abort', onGone, { once: true })
-        return sendReading({ ...taken, clock, protocol, pieces: response.body, onGone })
-      },
-      discard: onGone,
-    },
-  }
-}
-
-function webSocketAnswer(request: ApiRequest): Extract<HandshakeAnswer, { type: 'accepted' }> | undefined {
-  const { headers } = request
-  if (!isWebSocketRequest(request)) return undefined
-  const headerValues = request.headerValues?.bind(request) ?? (name => [headers[name] ?? ''])
-  const answer = answerHandshake({ method: request.method, headers, headerValues }, readingProtocols)
-  if (answer.type === 'accepted') return answer
-  throw answer.status === 403 ? apiError('Forbidden', answer.message) : badRequest(answer.message)
+  return reading.answer(response)
 }
 
 /** Of what a kubelet says in place of a log. */

@@ -8,6 +8,7 @@ import type { Authorizer } from '../authz/authorizer.ts'
 import type { Call } from '../handlers/call.ts'
 import { admitConnection } from '../proxy/admit-connection.ts'
 import { ensureMayCreate } from '../proxy/ensure-may-create.ts'
+import { fitQuery } from '../proxy/fit-url.ts'
 import { passOn } from '../proxy/pass-on.ts'
 import { passUpgrade } from '../proxy/pass-upgrade.ts'
 import {
@@ -67,7 +68,7 @@ async function pass(call: Call, { kind, locate, options }: Proxy): Promise<ApiRe
   const runsSomething = info.resource === 'nodes' && running.test(sent.path ?? '')
   if (runsSomething) await ensureMayCreate(call, options.authorizer)
   const search = request.search ?? request.query.toString()
-  const query = search === '' ? '' : `?${search}`
+  const query = search === '' ? '' : `?${fitQuery(search)}`
   const path = admitted.path === sent.path ? rest : encodeURI(admitted.path ?? '')
   const { host, client } = await locate(call, options)
   const target = { request, client, path: `${path || '/'}${query}`, uri: request.path }

@@ -8,6 +8,7 @@ import {
   type CriErrorReason,
   type SandboxConfig,
 } from '../cri.ts'
+import { containerConfig, sandboxConfig } from '../test-configs.ts'
 
 /** A runtime under test, and what the suite must know to use it. */
 export interface RuntimeSubject {
@@ -74,29 +75,13 @@ export class Scene implements AsyncDisposable {
     const { platform, folder, cgroupParent } = this.subject
     const uid = platform.random.uuid('conformance')
     const name = `pod-${uid.slice(0, 8)}`
-    return {
+    return sandboxConfig(uid, {
       metadata: { name, namespace: 'conformance', uid, attempt: 0 },
       hostname: name,
       logFolder: `${folder}/logs/${uid}`,
-      portMappings: [],
-      labels: {
-        'io.kubernetes.pod.uid': uid,
-        'io.kubernetes.pod.name': name,
-        'io.kubernetes.pod.namespace': 'conformance',
-      },
       annotations: { 'example.com/note': 'kept' },
       cgroupParent,
-      sysctls: {},
-      security: {
-        namespaces: { network: 'pod', pid: 'container', ipc: 'pod' },
-        readonlyRootfs: false,
-        supplementalGroups: [],
-        supplementalGroupsPolicy: 'Merge',
-        privileged: false,
-        seccomp: { type: 'RuntimeDefault' },
-      },
-      runtimeHandler: '',
-    }
+    })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -122,7 +107,14 @@ export async function create(
   const { runtime, subject } = pod.scene
   const image = await runtime.imageStatus(subject.image)
   assert.ok(image, `the image ${subject.image} is there`)
-  const config = { ...containerConfig(pod, name), image: image.id, userImage: subject.image, ...more }
+  const config = containerConfig(name, {
+    image: image.id,
+    userImage: subject.image,
+    command: programs[name],
+    labels: { ...pod.sandbox.labels, 'io.kubernetes.container.name': name },
+    annotations: { 'example.com/hash': '4711' },
+    ...more,
+  })
   return runtime.createContainer({ sandboxId: pod.sandboxId, sandbox: pod.sandbox, config })
 }
 
@@ -135,39 +127,6 @@ export async function start(
   const id = await create(pod, name, more)
   await pod.scene.runtime.startContainer(id)
   return id
-}
-
-function containerConfig(pod: ScenePod, name: ProgramName): Omit<ContainerConfig, 'image' | 'userImage'> {
-  return {
-    name,
-    attempt: 0,
-    command: programs[name],
-    args: [],
-    workingDir: '',
-    environment: [],
-    mounts: [],
-    devices: [],
-    labels: { ...pod.sandbox.labels, 'io.kubernetes.container.name': name },
-    annotations: { 'example.com/hash': '4711' },
-    logPath: `${name}/0.log`,
-    stdin: false,
-    stdinOnce: false,
-    tty: false,
-    resources: {},
-    security: {
-      namespaces: { network: 'pod', pid: 'container', ipc: 'pod' },
-      privileged: false,
-      addCapabilities: [],
-      dropCapabilities: [],
-      readonlyRootfs: false,
-      supplementalGroups: [],
-      supplementalGroupsPolicy: 'Merge',
-      noNewPrivileges: false,
-      maskedPaths: [],
-      readonlyPaths: [],
-      seccomp: { type: 'RuntimeDefault' },
-    },
-  }
 }
 
 /** Its status once it has ended. */

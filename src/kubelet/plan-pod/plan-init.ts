@@ -1,5 +1,6 @@
 import type { Container } from '#/api/generated/core/v1.ts'
 import { containerHash } from '../container-labels.ts'
+import { resizeOf } from '../container-resize.ts'
 import { latestInSandbox, type ObservedContainer } from '../observed-pod.ts'
 import type { PodWorld } from '../plan-pod.ts'
 import { isSidecar, restartsOnFailure, shouldRestart } from '../pod-containers.ts'
@@ -87,6 +88,8 @@ function keepSidecar(world: PodWorld, plan: ContainerPlan, container: Container)
   else if (world.condemned.has(latest.id)) killCondemned(world, plan, latest)
   else if (latest.hash !== containerHash(container)) {
     plan.kill(latest, { message: `Init container ${name} definition changed` })
+  } else if (resizeOf(world, container, latest) === 'restart') {
+    plan.kill(latest, { message: `Container ${name} resize requires restart` })
   } else if (world.probes(latest.id).startup === 'failure') {
     plan.kill(latest, { message: `Init container ${name} failed startup probe`, cause: 'startup' })
   } else if (world.probes(latest.id).liveness === 'failure') {

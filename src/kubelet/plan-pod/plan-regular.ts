@@ -1,5 +1,6 @@
 import type { Container } from '#/api/generated/core/v1.ts'
 import { containerHash } from '../container-labels.ts'
+import { resizeOf } from '../container-resize.ts'
 import { latestOf, type ObservedContainer } from '../observed-pod.ts'
 import type { PodWorld } from '../plan-pod.ts'
 import { restartsOnFailure, shouldRestart } from '../pod-containers.ts'
@@ -37,6 +38,10 @@ function keepContainer(
   const verdict = world.condemned.get(latest.id)
   if (verdict !== undefined) plan.kill(latest, { message: verdict })
   const fault = verdict === undefined ? faultOf(world, container, latest) : undefined
+  const mustResize = verdict === undefined && resizeOf(world, container, latest) === 'restart'
+  if (fault === undefined && mustResize) {
+    plan.kill(latest, { message: `Container ${container.name} resize requires restart`, isRestarted: true })
+  }
   if (fault === undefined) return true
   const { message, cause } = fault
   // What is asked for has changed: that it may not run twice was said of something else.

@@ -1,4 +1,5 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
+import { resizedContainers } from '../container-resize.ts'
 import { latestInSandbox, latestOf, usableSandbox, type ObservedPod } from '../observed-pod.ts'
 import type { PodAction, PodPlan, PodWorld } from '../plan-pod.ts'
 import { restartsAll, shouldRestart } from '../pod-containers.ts'
@@ -24,6 +25,7 @@ export function planRunning(world: PodWorld): PodPlan {
   const progress = planInit(world, plan)
   if (progress === 'failed') return planEnding(world)
   if (progress === 'initialized' && planRegular(world, plan) === 'done') return planEnding(world)
+  if (resizedContainers(world).length > 0) plan.add({ type: 'resize-containers' })
   plan.add(...planPrune(world))
   return plan.result()
 }

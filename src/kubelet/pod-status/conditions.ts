@@ -1,6 +1,7 @@
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/quote.ts'
 import { formatTime } from '#/api/time.ts'
+import { isResizing } from '../container-resize.ts'
 import { latestInSandbox, type ObservedPod } from '../observed-pod.ts'
 import { isSidecar, restartsAll } from '../pod-containers.ts'
 
@@ -24,6 +25,7 @@ export const ownConditions: ReadonlySet<string> = new Set([
   'ContainersReady',
   'PodScheduled',
   'AllContainersRestarting',
+  'PodResizeInProgress',
 ])
 
 /** Those of others first, as they are; a condition changes its time with its status only. */
@@ -38,6 +40,7 @@ export function podConditions(input: ConditionsInput): readonly PodCondition[] {
     ['ContainersReady', containersReady],
     ['PodScheduled', { status: 'True' }],
     ...sayRestarting(input),
+    ...sayResizing(input),
   ]
   const { generation } = pod.metadata ?? {}
   const own = said.map(([type, condition]): PodCondition => {
@@ -118,4 +121,9 @@ function sayRestarting({ pod, observed, status }: ConditionsInput): readonly (re
   if (!isUnderWay) return [[type, { status: 'False' }]]
   const message = 'container exited with restart policy rule'
   return [[type, { status: 'True', reason: 'RestartAllContainersStarted', message }]]
+}
+
+/** Only as long as it is under way. */
+function sayResizing(input: ConditionsInput): readonly (readonly [string, Said])[] {
+  return isResizing(input) ? [['PodResizeInProgress', { status: 'True' }]] : []
 }

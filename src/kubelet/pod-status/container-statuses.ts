@@ -6,6 +6,7 @@ import type {
   VolumeMountStatus,
 } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
+import { saidResources } from '../container-resize.ts'
 import { latestOf, type ObservedContainer, type ObservedPod } from '../observed-pod.ts'
 import { containersOf, isSidecar, shouldRestart, type ContainerKind } from '../pod-containers.ts'
 import type { StatusInput } from '../pod-status.ts'
@@ -82,7 +83,7 @@ function shownStatus(input: StatusInput, told: Told): ContainerStatus {
     state: stateOf(input, latest, old),
     ...(lastState && { lastState }),
     ...volumeMounts(container),
-    ...resources(container),
+    ...resources(input, container, latest),
     ...(latest.user && { user: { linux: latest.user } }),
   }
 }
@@ -251,7 +252,13 @@ function volumeMounts({ volumeMounts: mounts = [] }: Container): Pick<ContainerS
   return { volumeMounts: shown }
 }
 
-function resources(container: Container): Pick<ContainerStatus, 'resources' | 'allocatedResources'> {
+/** What it has, and what the node has promised it. */
+function resources(
+  { given, previous }: StatusInput,
+  container: Container,
+  { id }: ObservedContainer,
+): Pick<ContainerStatus, 'resources' | 'allocatedResources'> {
   const { requests } = container.resources ?? {}
-  return { resources: container.resources ?? {}, ...(requests && { allocatedResources: requests }) }
+  const has = given.get(id) ?? saidResources(previous, id) ?? container.resources ?? {}
+  return { resources: has, ...(requests && { allocatedResources: requests }) }
 }

@@ -1,3 +1,4 @@
+import type { ResourceRequirements } from '#/api/generated/core/v1.ts'
 import type { Image } from '#/cri/cri.ts'
 import { latestInSandbox, usableSandbox } from '../observed-pod.ts'
 import type { PodAction, Waiting } from '../plan-pod.ts'
@@ -31,6 +32,8 @@ export class ContainerStarts {
   readonly restarts = new Map<string, Restart>()
   /** By id: those that run and must not, and why. */
   readonly condemned = new Map<string, string>()
+  /** By id: what containers were made with, or have been given since. */
+  readonly given = new Map<string, ResourceRequirements>()
   readonly #options: ContainerStartsOptions
   readonly #images = new Map<string, Promise<Image>>()
   /** Those whose waiting people were told of already, by the end that each follows. */
@@ -123,6 +126,7 @@ export class ContainerStarts {
       addresses: pod.spec?.hostNetwork ? parts.node.addresses : sandbox.addresses,
       volumes,
       image,
+      onCreated: id => void this.given.set(id, target.container.resources ?? {}),
       ...(debugged && { debugged: { name: debugged, id: latestInSandbox(observed, debugged)?.id } }),
       signal,
     })

@@ -5,6 +5,7 @@ import { ContainerKills, killKey } from './container-kills.ts'
 import { ContainerStarts } from './container-starts.ts'
 import { createSandbox } from './create-sandbox.ts'
 import { PodMatters, type PodMattersOptions } from './pod-matters.ts'
+import { resizeContainers } from './resize-containers.ts'
 import { Tasks } from './tasks.ts'
 import { VolumeState } from './volume-state.ts'
 
@@ -67,10 +68,11 @@ export class PodActions {
   }
 
   remembered(): Remembered {
-    const { starting, condemned, restarts, retryAtMs } = this.#starts
+    const { starting, condemned, given, restarts, retryAtMs } = this.#starts
     return {
       starting,
       condemned,
+      given,
       restarts,
       retryAtMs,
       restarting: this.#kills.restarting,
@@ -132,6 +134,8 @@ export class PodActions {
         return this.#starts.begin(key, action)
       case 'kill-container':
         return this.#kills.begin(action)
+      case 'resize-containers':
+        return this.#tasks.begin(key, () => this.#resize())
       case 'remove-container':
         return this.#tasks.begin(key, () => this.#removeContainer(action))
       case 'stop-sandbox':
@@ -183,12 +187,21 @@ export class PodActions {
     const { runtime, node, platform } = this.#matters.parts
     await runtime.removeContainer(id)
     this.#starts.condemned.delete(id)
+    this.#starts.given.delete(id)
     this.#kills.forget(id)
     const folder = join(podLogFolder(node, this.#matters.pod()), name)
     const files = await platform.files.list(folder).catch(() => [])
     for (const file of files) {
       if (file.startsWith(`${attempt}.log`)) await platform.files.remove(join(folder, file))
     }
+  }
+
+  async #resize(): Promise<void> {
+    const { parts, pod: podOf, observed, status } = this.#matters
+    const { given } = this.#starts
+    const resized = { pod: podOf(), status: status(), observed: observed(), given }
+    await resizeContainers(parts, resized, (id, resources) => given.set(id, resources))
+    this.#matters.log('containers have other resources')
   }
 
   async #release(): Promise<void> {
@@ -225,6 +238,7 @@ function keyOf(action: PodAction): string {
       return `${action.type} ${action.id}`
     case 'prepare-volumes':
     case 'create-sandbox':
+    case 'resize-containers':
     case 'release':
     case 'finish':
       return action.type

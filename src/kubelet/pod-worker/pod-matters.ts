@@ -1,4 +1,4 @@
-import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
 import type { LogFields } from '#/platform/platform.ts'
 import type { ObservedPod } from '../observed-pod.ts'
 import type { PodParts } from '../pod-parts.ts'
@@ -11,6 +11,8 @@ export interface PodMattersOptions {
   readonly parts: PodParts
   readonly pod: () => Pod
   readonly observed: () => ObservedPod
+  /** As it was said last. */
+  readonly status: () => PodStatus
 }
 
 /** What everybody asks who does something for one pod: the pod as it is now, and what it is called in logs. */
@@ -18,11 +20,13 @@ export class PodMatters {
   readonly parts: PodParts
   readonly pod: () => Pod
   readonly observed: () => ObservedPod
+  readonly status: () => PodStatus
 
-  constructor({ parts, pod, observed }: PodMattersOptions) {
+  constructor({ parts, pod, observed, status }: PodMattersOptions) {
     this.parts = parts
     this.pod = pod
     this.observed = observed
+    this.status = status
   }
 
   log(message: string, fields: LogFields = {}): void {

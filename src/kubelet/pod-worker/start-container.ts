@@ -25,6 +25,8 @@ export interface StartOrder {
   readonly addresses: readonly string[]
   readonly volumes: ReadonlyMap<string, PreparedVolume>
   readonly image: Promise<Image>
+  /** It has the resources that the order's pod asks for. */
+  readonly onCreated: (id: string) => void
   /** The container that one for debugging looks at; without an id when there is none. */
   readonly debugged?: { readonly name: string; readonly id: string | undefined }
   /** Ends waiting, but no call to the runtime: what has begun there is easier to undo when it is done. */
@@ -43,6 +45,7 @@ export async function startContainer(parts: PodParts, order: StartOrder): Promis
   const request = { sandboxId: sandbox.id, sandbox: sandboxConfigOf(pod, context).config, config }
   order.signal.throwIfAborted()
   const id = await step(parts, order, 'CreateContainerError', runtime.createContainer(request))
+  order.onCreated(id)
   tell(parts, order, { type: 'Normal', reason: 'Created', message: 'Container created' })
   await step(parts, order, 'RunContainerError', runtime.startContainer(id))
   tell(parts, order, { type: 'Normal', reason: 'Started', message: 'Container started' })
@@ -51,6 +54,7 @@ export async function startContainer(parts: PodParts, order: StartOrder): Promis
     namespace,
     pod: name,
     uid,
+    addresses: order.addresses.join(),
     container: container.name,
     attempt,
     id,

@@ -1,0 +1,55 @@
+/** What another server says is passed on as it comes: as an answer, or to a client that asks so, over a WebSocket. */
+import { apiError, badRequest } from '#/api/errors.ts'
+import type { HttpClientResponse } from '#/platform/http-client.ts'
+import type { Clock } from '#/platform/platform.ts'
+import { answerHandshake, isWebSocketRequest } from '#/streams/web-socket-handshake.ts'
+import { readingProtocols, sendReading } from '#/streams/web-socket-reading.ts'
+import type { ApiRequest, ApiResponse } from '../request.ts'
+import { answerOf } from './pass-on.ts'
+
+export interface Reading {
+  /** Aborted when the client is gone. */
+  readonly signal: AbortSignal
+  readonly answer: (response: HttpClientResponse) => ApiResponse
+}
+
+export function beginReading(request: ApiRequest, clock: Clock): Reading {
+  if (request.isUpgrade && isWebSocketRequest(request)) return beginWebSocket(request, clock)
+  return {
+    signal: request.signal,
+    answer: response => ({ status: 200, body: { ...answerOf(response).body, mediaType: 'text/plain' } }),
+  }
+}
+
+function beginWebSocket(request: ApiRequest, clock: Clock): Reading {
+  const { method, headers, signal } = request
+  const headerValues = (name: string): readonly string[] => request.headerValues?.(name) ?? []
+  const handshake = answerHandshake({ method, headers, headerValues }, readingProtocols)
+  if (handshake.type === 'refused') {
+    const { status, message } = handshake
+    throw status === 403 ? apiError('Forbidden', message) : badRequest(message)
+  }
+  const gone = new AbortController()
+  const onGone = (): void => gone.abort(new Error('the client is gone'))
+  signal.addEventListener('abort', onGone, { once: true })
+  return {
+    signal: gone.signal,
+    answer: ({ body: pieces }) => {
+      // A connection that is taken over is the end of the request, but not of what it asks for.
+      signal.removeEventListener('abort', onGone)
+      return {
+        status: 101,
+        headers: handshake.headers,
+        body: {
+          type: 'upgrade',
+          mediaType: '',
+          serve: taken => {
+            taken.signal.addEventListener('abort', onGone, { once: true })
+            return sendReading({ ...taken, clock, protocol: handshake.protocol, pieces, onGone })
+          },
+          discard: onGone,
+        },
+      }
+    },
+  }
+}

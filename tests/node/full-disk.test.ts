@@ -1,0 +1,139 @@
+/**
+ * A pod fills the disk that everything of the cluster is on: what cannot be done says why, what runs goes on, and all is
+ * well again when the pod is deleted.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, rmdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import type { Pod, PodSpec } from '#/api/generated/core/v1.ts'
+import { configMaps, nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { LastingCluster } from './lasting-cluster.ts'
+import { MachineTraces } from './machine-traces.ts'
+import { containersMissing } from './test-containerd.ts'
+
+const namespace = 'default'
+
+const diskBytes = 96 * 1024 * 1024
+
+test('a full disk', { skip: containersMissing }, async t => {
+  const cluster = await clusterOnSmallDisk(t)
+  const { client } = cluster
+  const traces = await MachineTraces.of(cluster.folder)
+  const before = await traces.now()
+  await client.create(configMaps, { metadata: { namespace, name: 'settings' }, data: { color: 'blue' } })
+  await client.create(pods, podOf('early', 'sleep 1000000 & wait'))
+  await cluster.untilReady(['early'])
+  await client.create(
+    pods,
+    podOf('filler', 'while :; do cat /dev/zero >> /data/zeros; sleep 0.1; done', data),
+  )
+  const name = await untilUnderPressure(cluster)
+
+  await t.test('pods are kept away, and told so', async () => {
+    await client.create(pods, podOf('given', 'true', { nodeName: name }))
+    await client.create(pods, podOf('late', 'true'))
+    const [given] = await until(cluster, 'given', ({ status }) => status?.phase === 'Failed')
+    assert.equal(given?.status?.reason, 'Evicted')
+    assert.match(given?.status?.message ?? '', /The node had condition: \[DiskPressure\]/)
+    const [late] = await until(cluster, 'late', ({ status }) => status?.conditions?.[0]?.status === 'False')
+    assert.equal(late?.status?.conditions?.[0]?.reason, 'Unschedulable')
+  })
+
+  await t.test('what has to run anyway waits and says why', async () => {
+    await client.create(pods, podOf('needed', 'sleep 1000000 & wait', { ...critical, ...settings }))
+    const said = await untilTold(cluster, 'needed', ['FailedMount', 'FailedCreatePodSandBox'])
+    for (const message of said) assert.match(message, /no space left on device/)
+    const reasonOf = ({ status }: Pod) => status?.containerStatuses?.[0]?.state?.waiting?.reason
+    await until(cluster, 'needed', pod => reasonOf(pod) === 'ContainerCreating')
+  })
+
+  await t.test('what runs goes on, and all is well when there is room', async () => {
+    await client.delete(pods, { namespace, name: 'filler' })
+    await until(cluster, 'needed', ({ status }) => status?.phase === 'Running')
+    const { status } = await cluster.pod('early')
+    assert.equal(status?.containerStatuses?.[0]?.restartCount, 0)
+    assert.equal(status?.containerStatuses?.[0]?.ready, true)
+  })
+
+  await t.test('nothing is left of it', async () => {
+    await client.deleteCollection(pods, { namespace })
+    await cluster.until(all => all.length === 0)
+    await traces.become(before)
+  })
+})
+
+const trap = 'trap "exit 0" TERM'
+const critical: Partial<PodSpec> = {
+  priorityClassName: 'system-node-critical',
+  tolerations: [{ operator: 'Exists' }],
+}
+const data: Partial<PodSpec> = { volumes: [{ name: 'data', emptyDir: {} }] }
+const settings: Partial<PodSpec> = { volumes: [{ name: 'data', configMap: { name: 'settings' } }] }
+
+function podOf(name: string, script: string, more: Partial<PodSpec> = {}): Pod {
+  const command = ['sh', '-c', `${trap}; ${script}`]
+  const volumeMounts = more.volumes?.map(volume => ({ name: volume.name, mountPath: '/data' })) ?? []
+  const container = { name: 'main', image: 'busybox', imagePullPolicy: 'IfNotPresent', command, volumeMounts }
+  return {
+    metadata: { namespace, name },
+    spec: { terminationGracePeriodSeconds: 2, ...more, containers: [container] },
+  }
+}
+
+async function clusterOnSmallDisk(t: TestContext): Promise<LastingCluster> {
+  const folder = await mkdtemp(join(tmpdir(), 'k8ts-disk-'))
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskBytes}`, 'k8ts-test', folder])
+  try {
+    return await LastingCluster.start(t, { folder })
+  } finally {
+    // After the cluster is gone.
+    t.after(async () => {
+      execFileSync('umount', [folder])
+      await rmdir(folder)
+    })
+  }
+}
+
+/** Resolves with the name of the node. */
+async function untilUnderPressure({ client }: LastingCluster): Promise<string> {
+  for await (const event of client.watch(nodes, {
+    sendInitialEvents: true,
+    resourceVersionMatch: 'NotOlderThan',
+    allowWatchBookmarks: true,
+  })) {
+    if (event.type === 'BOOKMARK') continue
+    const { metadata, status } = event.object
+    if (status?.conditions?.some(each => each.type === 'DiskPressure' && each.status === 'True')) {
+      return metadata?.name ?? ''
+    }
+  }
+  throw new Error('the watch has ended')
+}
+
+async function until(
+  cluster: LastingCluster,
+  name: string,
+  fits: (pod: Pod) => boolean,
+): Promise<readonly Pod[]> {
+  const found = (all: readonly Pod[]): readonly Pod[] => {
+    return all.filter(pod => pod.metadata?.name === name && fits(pod))
+  }
+  return found(await cluster.until(all => found(all).length > 0))
+}
+
+/** One message of each of these reasons. */
+async function untilTold(
+  cluster: LastingCluster,
+  name: string,
+  reasons: readonly string[],
+): Promise<readonly string[]> {
+  for (;;) {
+    const told = await cluster.events(name)
+    const messages = reasons.map(reason => told.find(text => text.startsWith(`${reason}: `)))
+    if (messages.every(message => message !== undefined)) return messages
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+}
