@@ -4,8 +4,6 @@
  * is one, or there are none.
  */
 import { join } from 'node:path'
-import { nthAddress, parseCidr } from '#/api/cidr.ts'
-import { formatIp, parseIp } from '#/api/ip.ts'
 import { ApiServer, type ApiServerOptions } from '#/apiserver/api-server.ts'
 import { openAudit, type Audit } from '#/apiserver/audit.ts'
 import {
@@ -49,6 +47,7 @@ import { ContainerNode } from '#/cluster/container-node.ts'
 import { lockFolder, type FolderOwner } from '#/cluster/lock-folder.ts'
 import { nodesAreReady } from '#/cluster/nodes-are-ready.ts'
 import { readScheduler, type SchedulerFiles } from '#/cluster/read-scheduler.ts'
+import { isWildcard, reachableHost, serverNames } from '#/cluster/server-names.ts'
 import { startServer } from '#/cluster/start-server.ts'
 import { describeStore, openStore, type StoreChoice } from '#/cluster/store-choice.ts'
 import {
@@ -155,7 +154,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Where the API server is reached from this machine. */
   get url(): string {
-    return `https://${inUrl(this.#reachableHost)}:${this.#server!.address.port}`
+    return `https://${inUrl(reachableHost(this.#options.host))}:${this.#server!.address.port}`
   }
 
   /** Ends watches, lets requests finish, closes the store. The state stays in the folder. */
@@ -342,7 +341,7 @@ export class Cluster implements AsyncDisposable {
       store,
       build,
       advertise: {
-        address: node?.network.nodeAddress ?? this.#reachableHost,
+        address: node?.network.nodeAddress ?? reachableHost(this.#options.host),
         port: this.#server!.address.port,
       },
       authentication: { ...authenticationOf(certificates, settings), connectHttp },
@@ -408,22 +407,15 @@ export class Cluster implements AsyncDisposable {
     { serviceCidrs = [] }: ApiServerSettings,
     node: ContainerNode | undefined,
   ): Promise<ClusterCertificates> {
-    const {
+    const { platform, folder, host, machine } = this.#options
+    const { crypto, names: machineNames } = machine
+    const nodeAddress = node?.network.nodeAddress
+    return ensureClusterCertificates({
       platform,
-      folder,
-      host,
-      machine: { crypto, names },
-    } = this.#options
-    const hostNames = names.filter(name => parseIp(name) === undefined)
-    // By the first address of its range pods reach the server.
-    const serviceAddresses = serviceCidrs.map(cidr => formatIp(nthAddress(parseCidr(cidr)!, 1)!))
-    const nodeAddresses = node ? [node.network.nodeAddress] : []
-    const serverNames = [
-      ...(isWildcard(host) ? names : [host, ...hostNames]),
-      ...nodeAddresses,
-      ...serviceAddresses,
-    ]
-    return ensureClusterCertificates({ platform, crypto, folder: join(folder, 'pki'), serverNames })
+      crypto,
+      folder: join(folder, 'pki'),
+      serverNames: serverNames({ host, machineNames, nodeAddress, serviceCidrs }),
+    })
   }
 
   async #writeKubeconfig({ authority }: ClusterCertificates): Promise<void> {
@@ -457,11 +449,6 @@ export class Cluster implements AsyncDisposable {
       },
       this.#stopping.signal,
     )
-  }
-
-  get #reachableHost(): string {
-    const { host } = this.#options
-    return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   }
 }
 
@@ -501,10 +488,6 @@ function noKeyService(): never {
 
 /** Requests that are running when the cluster stops have so long to finish. */
 const requestGraceMs = 5_000
-
-function isWildcard(host: string): boolean {
-  return host === '0.0.0.0' || host === '::'
-}
 
 function inUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host

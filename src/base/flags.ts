@@ -1,7 +1,8 @@
 /**
  * Flags of a command line as values: what each takes, what it says of itself, and how it is read. A table of them gives
  * typed values and the help. They are written as those of Kubernetes' programs are: `--name value` or `--name=value`, a
- * switch alone or with `=true` and `=false`, a list with commas or by saying the flag again. One letter may have one dash.
+ * switch alone or with `=true` and `=false`, a list with commas or by saying the flag again. A name of one letter may
+ * have one dash.
  */
 export interface Flag<T> {
   /** What the help calls the value; absent for a switch, which is on when nothing is said. */

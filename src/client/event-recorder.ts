@@ -1,7 +1,7 @@
 /**
- * Tells people what a component did and saw, as Event objects and in the log. Recording never waits and never fails: events
- * go into a bounded queue, from which one worker writes them, correlated as clients of Kubernetes do. What
- * does not fit is dropped, since no event matters more than the work it tells of.
+ * Tells people what a component did and saw, as Event objects and in the log. Recording never waits and never fails:
+ * events go into a bounded queue, from which one worker writes them, correlated as clients of Kubernetes do. What does
+ * not fit is dropped, since no event matters more than the work it tells of.
  */
 import { Deque } from '#/base/deque.ts'
 import { ApiError, isApiError } from '#/api/errors.ts'

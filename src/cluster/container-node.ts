@@ -1,6 +1,7 @@
 /**
- * This machine as a node of the cluster: its network, a container runtime, the kubelet with its server, the service proxy
- * and the cluster's DNS. Each has an identity of its own and no more rights than it would have as a separate program.
+ * This machine as a node of the cluster: its network, a container runtime, the kubelet with its server, the service
+ * proxy and the cluster's DNS. Each has an identity of its own and no more rights than it would have as a separate
+ * program.
  */
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
@@ -11,7 +12,8 @@ import { PrivateContainerd } from '#/cri/private-containerd.ts'
 import type { ClusterCertificates } from '#/kubeadm/certificates.ts'
 import { ClusterDns } from '#/dns/dns.ts'
 import { dnsAccount, ensureDnsRights, ensureDnsService } from '#/dns/ensure-dns.ts'
-import { ensureKubeletCertificates } from '#/kubeadm/kubelet-certificates.ts'
+import { ensureKubeletCertificates, type KubeletCertificates } from '#/kubeadm/kubelet-certificates.ts'
+import { renewCertificates } from '#/kubeadm/renew-certificates.ts'
 import { Kubelet } from '#/kubelet/kubelet.ts'
 import { nodeSettings, type NodeSettings } from '#/kubelet/node-settings.ts'
 import { KubeletServer } from '#/kubelet/server.ts'
@@ -24,14 +26,14 @@ import {
 import { claimNetworkSlot, type NetworkSlot } from '#/network/network-slot.ts'
 import { NodeNetwork } from '#/network/node-network.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
-import type { ServeHttp } from '#/platform/http.ts'
+import type { HttpTls, ServeHttp } from '#/platform/http.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import { removeNftablesRules, type ProxyNetwork } from '#/proxy/nftables.ts'
 import { ServiceProxy } from '#/proxy/proxy.ts'
-import type { ControlPlane } from '../control-plane.ts'
+import type { ControlPlane } from '#/control-plane.ts'
 import { nodeCgroup, nodeFolders, type NodeFolders } from './node-folders.ts'
 import { endNodeProcesses } from './node-processes.ts'
 import { nodesAreReady } from './nodes-are-ready.ts'
@@ -217,15 +219,18 @@ export class ContainerNode implements AsyncDisposable {
       connectHttp: machine.connectHttp,
       connectGrpc: machine.loadGrpc,
     })
-    const { server } = await ensureKubeletCertificates({
-      platform,
-      crypto: machine.crypto,
-      folder: this.folders.certificates,
-      authority,
-      nodeName: name,
-      addresses,
-    })
-    this.#server = await KubeletServer.start({
+    const ensure = (): Promise<KubeletCertificates> =>
+      ensureKubeletCertificates({
+        platform,
+        crypto: machine.crypto,
+        folder: this.folders.certificates,
+        authority,
+        nodeName: name,
+        addresses,
+      })
+    const tlsOf = ({ server }: KubeletCertificates): HttpTls => ({ ...server, clientCa: authority.cert })
+    const current = await ensure()
+    const server = await KubeletServer.start({
       platform,
       linux,
       serveHttp: machine.serveHttp,
@@ -233,9 +238,12 @@ export class ContainerNode implements AsyncDisposable {
       runtime,
       node: settings,
       view: kubelet,
-      tls: { ...server, clientCa: authority.cert },
+      tls: tlsOf(current),
       usage: machine.usage,
     })
+    this.#server = server
+    const onRenewed = (next: KubeletCertificates): void => server.setTls(tlsOf(next))
+    this.#run(renewCertificates({ platform, current, ensure, onRenewed }, this.#stopping.signal))
     this.#run(kubelet.run(this.#stopping.signal))
   }
 

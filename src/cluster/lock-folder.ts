@@ -38,10 +38,20 @@ export async function lockFolder(
 }
 
 /** Undefined when nobody works on the folder. */
-export async function folderOwner(
-  { network, clock }: Platform,
-  folder: string,
-): Promise<FolderOwner | undefined> {
+export async function folderOwner(platform: Platform, folder: string): Promise<FolderOwner | undefined> {
+  const { clock } = platform
+  const endMs = clock.monotonicMs() + answerTimeoutMs
+  for (;;) {
+    const answer = await askOwner(platform, folder)
+    if (answer === undefined) return undefined
+    if (answer !== '') return JSON.parse(answer) as FolderOwner
+    // Who is about to end hangs up without a word, and is gone in a moment.
+    if (clock.monotonicMs() > endMs) throw new Error(`the k8ts that runs on ${folder} does not answer`)
+    await clock.sleep(askAgainMs)
+  }
+}
+
+async function askOwner({ network, clock }: Platform, folder: string): Promise<string | undefined> {
   const pieces: Uint8Array[] = []
   try {
     const connection = await network.connect({ path: socketPath(folder) })
@@ -52,10 +62,12 @@ export async function folderOwner(
       timer.cancel()
     }
   } catch (cause) {
-    if (['ENOENT', 'ECONNREFUSED'].includes((cause as NodeJS.ErrnoException).code ?? '')) return undefined
+    const { code = '' } = cause as NodeJS.ErrnoException
+    if (['ENOENT', 'ECONNREFUSED'].includes(code)) return undefined
+    if (code === 'ECONNRESET') return ''
     throw new Error(`the k8ts that runs on ${folder} does not answer`, { cause })
   }
-  return JSON.parse(Buffer.concat(pieces).toString()) as FolderOwner
+  return Buffer.concat(pieces).toString()
 }
 
 function socketPath(folder: string): string {
@@ -70,3 +82,4 @@ const socketPathBytesMax = 100
 
 /** It is one line, said at once. */
 const answerTimeoutMs = 5_000
+const askAgainMs = 50

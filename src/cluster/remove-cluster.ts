@@ -94,7 +94,7 @@ async function removeNetwork({ platform, linux, folder, claim }: Left): Promise<
 
 /** In whatever hierarchies the machine has, the deepest ones first. */
 async function removeCgroups(linux: Linux, root: string): Promise<void> {
-  const script =
-    'for d in /sys/fs/cgroup"$1" /sys/fs/cgroup/*"$1"; do [ -d "$d" ] && find "$d" -depth -type d -exec rmdir {} +; done; true'
+  const each = '[ -d "$group" ] && find "$group" -depth -type d -exec rmdir {} +'
+  const script = `for group in /sys/fs/cgroup"$1" /sys/fs/cgroup/*"$1"; do ${each}; done; true`
   await linux.run(['sh', '-c', script, 'sh', root])
 }

@@ -26,9 +26,14 @@ export async function connectForwardedPort(options: ConnectForwardedPortOptions)
     error.end()
     const { channel: data } = await spdy.open({ ...headers, streamtype: 'data' })
     data.once('close', () => spdy.destroy())
-    // What went wrong is said before the stream ends, and must not look like a good end.
-    data.holdEnd(() => error.hasArrivedAny)
-    void watchErrors(error, data)
+    // Whether this is a good end shows in the other stream, which some servers write to only after this one has ended.
+    let isJudged = false
+    data.holdEnd(() => !isJudged)
+    void readText(error).then(text => {
+      isJudged = true
+      if (text !== '') data.destroy(new Error(text))
+      else if (data.hasArrivedAll) data.arriveEnd()
+    })
     return data
   })
 }
@@ -36,7 +41,8 @@ export async function connectForwardedPort(options: ConnectForwardedPortOptions)
 /** Nobody needs more to know what went wrong. */
 const errorBytesMax = 64 * 1024
 
-async function watchErrors(error: Channel, data: Channel): Promise<void> {
+/** Never rejects: that the connection broke the other stream learns by itself. */
+async function readText(error: Channel): Promise<string> {
   const pieces: Uint8Array[] = []
   let sizeBytes = 0
   try {
@@ -45,8 +51,7 @@ async function watchErrors(error: Channel, data: Channel): Promise<void> {
       if (sizeBytes <= errorBytesMax) pieces.push(piece)
     }
   } catch {
-    // The connection broke, which the other stream learns by itself.
+    // What came before is all there is.
   }
-  const text = Buffer.concat(pieces).toString()
-  if (text !== '') data.destroy(new Error(text))
+  return Buffer.concat(pieces).toString()
 }

@@ -39,7 +39,8 @@ export function answerHandshake(
   const requested = requestedProtocols(request)
   const protocol = (requested.length > 0 ? requested : ['']).find(each => supported.includes(each))
   if (protocol === undefined) {
-    const message = `requested protocol(s) are not supported: [${requested.join(' ')}]; supports [${supported.join(' ')}]`
+    const lists = [requested, supported].map(names => `[${names.join(' ')}]`)
+    const message = `requested protocol(s) are not supported: ${lists.join('; supports ')}`
     return { type: 'refused', status: 403, message }
   }
   return {

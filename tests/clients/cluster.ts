@@ -53,7 +53,6 @@ export class ChildCluster implements AsyncDisposable {
   readonly #ownsFolder: boolean
   readonly #hasContainers: boolean
   readonly #child: ChildProcess
-  /** What it has printed so far. */
   #output = ''
 
   private constructor(folder: string, options: ChildClusterOptions) {
@@ -86,6 +85,11 @@ export class ChildCluster implements AsyncDisposable {
 
   get processId(): number {
     return this.#child.pid!
+  }
+
+  /** What it has printed so far. */
+  get output(): string {
+    return this.#output
   }
 
   /** Where it listens. */

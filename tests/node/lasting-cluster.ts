@@ -64,6 +64,11 @@ export class LastingCluster {
     return this.#child!.processId
   }
 
+  /** What k8ts has printed since its last start. */
+  get output(): string {
+    return this.#child!.output
+  }
+
   /** Resolves when it is ready. It listens where it did before. */
   async start(): Promise<void> {
     const { folder, flags } = this

@@ -1,4 +1,4 @@
-/** The life of a cluster with containers: in the background, two side by side, static pods, and nothing left at the end. */
+/** A cluster with containers: in the background, two side by side, static pods, and nothing left at the end. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'

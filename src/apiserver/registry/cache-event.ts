@@ -55,7 +55,7 @@ export class CacheEvent {
     return made
   }
 
-  /** Lets go of all that can be made again. What came is kept whole: as long as nothing follows it, it is what is there. */
+  /** Lets go of all that can be made again, but for what came: as long as nothing follows it, it is what is there. */
   slim(): void {
     this.#frames = undefined
     this.#gone = undefined

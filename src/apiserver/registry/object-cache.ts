@@ -174,8 +174,8 @@ export class ObjectCache {
   }
 
   /**
-   * The subscriber hears of everything below the prefix, which ends with `/` or is one key, after `revision`; of objects
-   * that have another value in the field, and had it before, only perhaps.
+   * The subscriber hears of everything below the prefix, which ends with `/` or is one key, after `revision`; of
+   * objects that have another value in the field, and had it before, only perhaps.
    */
   subscribe(prefix: string, subscriber: Subscriber, among?: FieldValue): void {
     const subscribers = this.#subscribers.get(prefix) ?? new Subscribers()

@@ -11,8 +11,14 @@ export interface SandboxOrder {
   readonly signal: AbortSignal
 }
 
-/** Resolves with the id of a sandbox that runs. */
-export async function createSandbox(parts: PodParts, order: SandboxOrder): Promise<string> {
+export interface MadeSandbox {
+  readonly id: string
+  /** How long the runtime alone was at it. */
+  readonly tookMs: number
+}
+
+/** Resolves when the sandbox runs. */
+export async function createSandbox(parts: PodParts, order: SandboxOrder): Promise<MadeSandbox> {
   const { pod, attempt, signal } = order
   const { platform, runtime, cgroups, recorder, node, sandboxSlots } = parts
   const [context] = await Promise.all([
@@ -22,9 +28,12 @@ export async function createSandbox(parts: PodParts, order: SandboxOrder): Promi
   ])
   const { config, warnings } = sandboxConfigOf(pod, context)
   for (const { reason, message } of warnings) recorder.record(pod, { type: 'Warning', reason, message })
-  return sandboxSlots.use(() => {
+  return sandboxSlots.use(async () => {
     signal.throwIfAborted()
-    return runtime.runSandbox(config)
+    const { clock } = platform
+    const beganMs = clock.monotonicMs()
+    const id = await runtime.runSandbox(config)
+    return { id, tookMs: Math.round(clock.monotonicMs() - beganMs) }
   })
 }
 

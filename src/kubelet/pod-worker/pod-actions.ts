@@ -158,9 +158,9 @@ export class PodActions {
       parts.recorder.record(pod, { type: 'Normal', reason: 'SandboxChanged', message })
     }
     try {
-      const sandbox = await createSandbox(parts, { pod, attempt, signal })
+      const { id: sandbox, tookMs } = await createSandbox(parts, { pod, attempt, signal })
       this.#sandboxRetryAtMs = parts.platform.clock.now() + sandboxPauseMs
-      this.#matters.log('sandbox made', { sandbox, attempt })
+      this.#matters.log('sandbox made', { sandbox, attempt, tookMs })
     } catch (error) {
       if (signal.aborted) return
       this.#sandboxRetryAtMs = this.#matters.retryTimeMs()

@@ -44,10 +44,12 @@ export async function startContainer(parts: PodParts, order: StartOrder): Promis
   const context = await sandboxContext(parts, pod, sandbox.attempt)
   const request = { sandboxId: sandbox.id, sandbox: sandboxConfigOf(pod, context).config, config }
   order.signal.throwIfAborted()
+  const beganMs = platform.clock.monotonicMs()
   const id = await step(parts, order, 'CreateContainerError', runtime.createContainer(request))
   order.onCreated(id)
   tell(parts, order, { type: 'Normal', reason: 'Created', message: 'Container created' })
   await step(parts, order, 'RunContainerError', runtime.startContainer(id))
+  const tookMs = Math.round(platform.clock.monotonicMs() - beganMs)
   tell(parts, order, { type: 'Normal', reason: 'Started', message: 'Container started' })
   const { namespace, name, uid } = pod.metadata ?? {}
   platform.log.info('container started', {
@@ -58,6 +60,7 @@ export async function startContainer(parts: PodParts, order: StartOrder): Promis
     container: container.name,
     attempt,
     id,
+    tookMs,
   })
   await runHook(parts, order, id)
 }

@@ -27,7 +27,8 @@ function portOf(network: string, chain: string): readonly string[] {
 test('ports of the machine go with the network they lead to', () => {
   const others = [...portOf('podman', 'CNI-DN-2'), ...portOf('k8ts11', 'CNI-DN-3')]
   assert.deepEqual(planPortMappingRemoval([...shared, ...portOf('k8ts1', 'CNI-DN-1'), ...others], 'k8ts1'), [
-    String.raw`-D CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"k8ts1\" id: \"abc\"" -m multiport --dports 80 -j CNI-DN-1`,
+    String.raw`-D CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"k8ts1\" id: \"abc\"" ` +
+      '-m multiport --dports 80 -j CNI-DN-1',
     '-F CNI-DN-1',
     '-X CNI-DN-1',
   ])

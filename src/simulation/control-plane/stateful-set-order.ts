@@ -10,8 +10,8 @@ import { staleMs } from './staleness.ts'
 import { nameOf, type Changed, type World } from './world.ts'
 
 /**
- * A pod of a StatefulSet that is ordered comes only when all before it are there, or were a moment ago: that others have
- * deleted one the controller may not know yet.
+ * A pod of a StatefulSet that is ordered comes only when all before it are there, or were a moment ago: that others
+ * have deleted one the controller may not know yet.
  */
 export class MemberOrder {
   readonly #world: World
