@@ -388,6 +388,23 @@ test('podStatus: addresses, resources and identity', () => {
   })
 })
 
+test('podStatus: a container has what it was given, whatever it is to have', () => {
+  const [before, after] = [{ requests: { cpu: '1' } }, { requests: { cpu: '2' } }]
+  const check = (input: Case['input'], shown: typeof before, isResizing: boolean): void => {
+    const spec = { containers: [{ ...web, resources: after }] }
+    const status = podStatus(inputOf({ name: '', expected: '', spec, containers: [{}], input: input! }))
+    const [own] = status.containerStatuses!
+    assert.deepEqual([own!.resources, own!.allocatedResources], [shown, after.requests])
+    const types = status.conditions!.map(({ type }) => type)
+    assert.equal(types.includes('PodResizeInProgress'), isResizing)
+  }
+  const first = podStatus(inputOf({ name: '', expected: '', containers: [{}] })).containerStatuses![0]!
+  check({ given: new Map([['id', before]]) }, before, true)
+  check({ given: new Map([['id', after]]) }, after, false)
+  check({ previous: { containerStatuses: [{ ...first, resources: before }] } }, before, true)
+  check({}, after, false)
+})
+
 test('podStatus: on the network of the node the pod has its addresses', () => {
   const observed = { sandboxes: [{ id: 's', attempt: 0, isReady: true, addresses: [] }], containers: [] }
   const { podIP } = podStatus(inputOf({ name: '', expected: '', spec: { hostNetwork: true }, observed }))

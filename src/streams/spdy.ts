@@ -68,6 +68,8 @@ export class SpdyConnection {
   /** The peer has said goodbye: its end is in order. */
   #hasPeerLeft = false
   #isClosing = false
+  /** Nobody here wants more of it. */
+  #isCut = false
   #isEnded = false
 
   constructor({ wire, clock, side, onStream = () => false }: SpdyOptions) {
@@ -91,7 +93,8 @@ export class SpdyConnection {
       for await (const chunk of this.#wire.read()) {
         for (const piece of parser.parse(chunk)) {
           await this.#take(piece)
-          if (this.#wire.signal.aborted) break
+          // A peer that has hung up has still said all of this.
+          if (this.#isCut) break
         }
         await this.#unread.room(this.#wire.signal)
       }
@@ -137,6 +140,7 @@ export class SpdyConnection {
   }
 
   destroy(): void {
+    this.#isCut = true
     this.#wire.destroy()
   }
 

@@ -20,6 +20,7 @@ const protocolError = 1002
 export class WebSocket {
   readonly #wire: Wire
   readonly #maskingKey: (() => Uint8Array) | undefined
+  readonly #heard = Promise.withResolvers<void>()
   #isCloseSent = false
 
   constructor({ wire, maskingKey }: WebSocketOptions) {
@@ -30,6 +31,11 @@ export class WebSocket {
   /** Aborted when the connection is closed. */
   get signal(): AbortSignal {
     return this.#wire.signal
+  }
+
+  /** Resolves when the peer has sent something, if only the answer to a ping: it reads what is sent to it. */
+  get heard(): Promise<void> {
+    return this.#heard.promise
   }
 
   /**
@@ -57,6 +63,11 @@ export class WebSocket {
     if (!this.#isCloseSent) await this.#write(isText ? opcodes.text : opcodes.binary, pieces)
   }
 
+  /** The peer answers as soon as it reads. */
+  async ping(): Promise<void> {
+    if (!this.#isCloseSent) await this.#write(opcodes.ping, [])
+  }
+
   /**
    * Says goodbye and hangs up; resolves when the connection is closed. Who does not read meanwhile waits until the peer
    * is cut off.
@@ -75,6 +86,7 @@ export class WebSocket {
     const parser = new FrameParser({ isMasked: this.#maskingKey === undefined })
     for await (const chunk of this.#wire.read()) {
       for (const event of parser.parse(chunk)) {
+        this.#heard.resolve()
         if (event.type === 'message') yield event
         else if (event.type === 'ping') await this.#write(opcodes.pong, [event.bytes])
         else if (event.type === 'close') return event.bytes

@@ -6,7 +6,8 @@ import assert from 'node:assert/strict'
 import type { Container, ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
-import type { ContainerConfig, ContainerRuntime, SandboxConfig } from '#/cri/cri.ts'
+import type { ContainerRuntime, SandboxConfig } from '#/cri/cri.ts'
+import { containerConfig, sandboxConfig } from '#/cri/test-configs.ts'
 import type { KubeletView } from '#/kubelet/kubelet-view.ts'
 
 export interface RuntimeNodeOptions {
@@ -126,12 +127,17 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
     const image = await runtime.imageStatus(reference)
     assert.ok(image, `${reference} is there`)
     const attempts = containers.get(container.name) ?? []
-    const config = containerConfig(sandbox, container, attempts.length)
-    const id = await runtime.createContainer({
-      sandboxId,
-      sandbox,
-      config: { ...config, image: image.id, userImage: reference },
+    const { name, command = [], tty = false, stdin = false } = container
+    const config = containerConfig(name, {
+      attempt: attempts.length,
+      image: image.id,
+      userImage: reference,
+      command,
+      labels: { ...sandbox.labels, 'io.kubernetes.container.name': name },
+      stdin,
+      tty,
     })
+    const id = await runtime.createContainer({ sandboxId, sandbox, config })
     containers.set(container.name, [...attempts, id])
     await runtime.startContainer(id)
   }
@@ -177,65 +183,11 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
   #sandboxConfig({ metadata }: Pod): SandboxConfig {
     const { logsFolder, cgroupParent } = this.#options
     const { name = '', namespace = '', uid = '' } = metadata ?? {}
-    return {
+    return sandboxConfig(uid, {
       metadata: { name, namespace, uid, attempt: 0 },
       hostname: name,
       logFolder: `${logsFolder}/${namespace}_${name}_${uid}`,
-      portMappings: [],
-      labels: {
-        'io.kubernetes.pod.uid': uid,
-        'io.kubernetes.pod.name': name,
-        'io.kubernetes.pod.namespace': namespace,
-      },
-      annotations: {},
       cgroupParent,
-      sysctls: {},
-      security: {
-        namespaces: { network: 'pod', pid: 'container', ipc: 'pod' },
-        readonlyRootfs: false,
-        supplementalGroups: [],
-        supplementalGroupsPolicy: 'Merge',
-        privileged: false,
-        seccomp: { type: 'RuntimeDefault' },
-      },
-      runtimeHandler: '',
-    }
-  }
-}
-
-function containerConfig(
-  sandbox: SandboxConfig,
-  { name, command = [], tty = false, stdin = false }: Container,
-  attempt: number,
-): Omit<ContainerConfig, 'image' | 'userImage'> {
-  return {
-    name,
-    attempt,
-    command,
-    args: [],
-    workingDir: '',
-    environment: [],
-    mounts: [],
-    devices: [],
-    labels: { ...sandbox.labels, 'io.kubernetes.container.name': name },
-    annotations: {},
-    logPath: `${name}/${attempt}.log`,
-    stdin,
-    stdinOnce: false,
-    tty,
-    resources: {},
-    security: {
-      namespaces: { network: 'pod', pid: 'container', ipc: 'pod' },
-      privileged: false,
-      addCapabilities: [],
-      dropCapabilities: [],
-      readonlyRootfs: false,
-      supplementalGroups: [],
-      supplementalGroupsPolicy: 'Merge',
-      noNewPrivileges: false,
-      maskedPaths: [],
-      readonlyPaths: [],
-      seccomp: { type: 'RuntimeDefault' },
-    },
+    })
   }
 }

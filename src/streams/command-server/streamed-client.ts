@@ -17,6 +17,8 @@ export interface StreamedClientOptions {
   readonly options: CommandOptions
   readonly channels: CommandChannels
   readonly protocol: CommandProtocol
+  /** Resolves when the client is known to read: nothing is sent before. At once when absent. */
+  readonly listening?: Promise<void>
   /** Aborted when the client is gone. */
   readonly signal: AbortSignal
   /** Says goodbye. */
@@ -31,30 +33,35 @@ export class StreamedClient implements CommandClient {
   readonly sizes: AsyncIterable<TerminalSize>
   readonly #channels: CommandChannels
   readonly #protocol: CommandProtocol
+  readonly #listening: Promise<void>
   readonly #close: () => Promise<void>
   #isFinished = false
 
-  constructor({ options, channels, protocol, signal, close }: StreamedClientOptions) {
+  constructor({ options, channels, protocol, listening, signal, close }: StreamedClientOptions) {
     this.options = options
     this.signal = signal
     this.stdin = channels.stdin?.bytes() ?? nothing()
     this.sizes = channels.resize === undefined ? nothing() : readTerminalSizes(channels.resize.bytes())
     this.#channels = channels
     this.#protocol = protocol
+    this.#listening = listening ?? Promise.resolve()
     this.#close = close
   }
 
   async writeStdout(bytes: Uint8Array): Promise<void> {
+    await this.#listening
     await this.#channels.stdout?.send(bytes)
   }
 
   async writeStderr(bytes: Uint8Array): Promise<void> {
+    await this.#listening
     await this.#channels.stderr?.send(bytes)
   }
 
   async finish(result: CommandResult): Promise<void> {
     if (this.#isFinished) return
     this.#isFinished = true
+    await this.#listening
     const { error, stdout, stderr } = this.#channels
     const text = this.#protocol.end === 'status' ? endStatus(result) : endText(result)
     if (text !== '') await error.send(Buffer.from(text))

@@ -1,3 +1,4 @@
+import type { Clock } from '#/platform/platform.ts'
 import { Wire } from '../connection/wire.ts'
 import { webSocketProtocols } from '../command/protocols.ts'
 import type { AcceptCommandOptions } from '../command-server.ts'
@@ -46,13 +47,16 @@ export function acceptWebSocketCommand({
   // Whatever a client sends where nothing is to be read is thrown away.
   for (const channel of [error, used.stdout, used.stderr]) channel?.resume()
   void channels.run().finally(() => gone.abort(new Error('the client is gone')))
-  // Clients of the newest protocol complain of what comes before they have made their streams.
+  // Clients of the newest protocol throw away what comes before they have made their streams, which they begin with
+  // when they begin to read. The others are to be greeted.
+  const listening = protocol.hasHalfClose ? untilHeard(socket, clock) : Promise.resolve()
   if (!protocol.hasHalfClose)
     void channels.greet(options.stdout ? numbers.stdout : options.stderr ? numbers.stderr : numbers.error)
   return new StreamedClient({
     options,
     channels: used,
     protocol,
+    listening,
     signal: gone.signal,
     close: async () => {
       used.stdin?.destroy()
@@ -60,4 +64,19 @@ export function acceptWebSocketCommand({
       await socket.close()
     },
   })
+}
+
+/** How long a client that does not answer pings is waited for. */
+const listeningMs = 1_000
+
+async function untilHeard(socket: WebSocket, clock: Clock): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = clock.setTimer(listeningMs, resolve)
+  const gone = (): void => resolve()
+  if (socket.signal.aborted) gone()
+  socket.signal.addEventListener('abort', gone, { once: true })
+  void socket.ping()
+  await Promise.race([socket.heard, promise])
+  timer.cancel()
+  socket.signal.removeEventListener('abort', gone)
 }

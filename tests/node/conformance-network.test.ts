@@ -1,0 +1,8 @@
+/** What the conformance tests ask of services, names, proxies, streams and tokens: `testdata/conformance-network`. */
+import { performTranscripts } from '../scenarios/perform-scenarios.ts'
+import { containerCluster } from './container-cluster.ts'
+
+performTranscripts(new URL('testdata/conformance-network/', import.meta.url), {
+  concurrency: 3,
+  start: containerCluster,
+})
