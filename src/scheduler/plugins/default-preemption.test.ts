@@ -60,7 +60,7 @@ test('a victim is told to go, and the pod comes when it is gone', async t => {
       'True',
       'PreemptionByScheduler',
       'default-scheduler: preempting to accommodate a higher priority pod',
-      2,
+      1,
     ],
   )
   const pod = await cluster.getPod('high')
