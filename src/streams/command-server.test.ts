@@ -12,6 +12,8 @@ import { SpdyConnection } from './spdy.ts'
 import type { CommandClient, CommandOptions, CommandProcess, CommandResult } from './streams.ts'
 import { echoProcess, TestProcess } from './testdata/test-process.ts'
 import { upgradeInMemory } from './testdata/upgrade-in-memory.ts'
+import { frameBytes } from './web-socket/frame-bytes.ts'
+import { opcodes } from './web-socket/frame-parser.ts'
 import { WebSocket } from './web-socket.ts'
 
 const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
@@ -154,6 +156,29 @@ test('the fifth version ends stdin by itself, and sizes of the terminal get thro
     { columns: 80, rows: 24 },
     { columns: 1, rows: 2 },
   ])
+})
+
+test('the fifth version is told nothing before it is known to read', async () => {
+  const process = new TestProcess()
+  const { connectHttp } = serve(() => process)
+  const upgraded = await upgradeTo(connectHttp, {
+    'upgrade': 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': key,
+    'sec-websocket-protocol': 'v5.channel.k8s.io',
+  })
+  assert.ok('connection' in upgraded)
+  const { connection, head } = upgraded
+  process.stdout.push(Buffer.from('out'))
+  process.exit({ type: 'exited', code: 0 })
+  let came = Buffer.from(head)
+  connection.on('data', (bytes: Uint8Array) => (came = Buffer.concat([came, bytes])))
+  for (let turn = 0; turn < 100; turn++) await clock.turn()
+  assert.equal(came.toString('hex'), '8900')
+  connection.write(Buffer.concat(frameBytes(opcodes.pong, [], Uint8Array.of(1, 2, 3, 4))))
+  while (!came.includes('Success')) await clock.turn()
+  assert.ok(came.toString('latin1').startsWith('\x89\x00\x82\x04\x01out'))
+  connection.destroy()
 })
 
 test('a command over SPDY: every protocol', async () => {

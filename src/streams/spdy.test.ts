@@ -243,6 +243,27 @@ test('when the connection breaks, readers fail; after a goodbye they are at the 
   await assert.rejects(parted.client.open({}), /closed/)
 })
 
+test('what a peer has said before it hung up is heard, however late', async () => {
+  const [near, far] = duplexPair()
+  const client = new SpdyConnection({ wire: new Wire({ connection: far, clock }), clock, side: 'client' })
+  const running = client.run()
+  const opening = client.open({})
+  await new Promise(resolve => near.once('data', resolve))
+  const writer = new HeaderWriter()
+  const reply = (): Uint8Array => controlBytes(kinds.reply, [1], writer.write(headerBlock({ a: 'b' })))
+  const replies = Array.from({ length: 500 }, reply)
+  near.end(Buffer.concat([...replies, dataHead(1, 4, { isEnd: true }), Buffer.from('said')]))
+  // As a socket does when its peer has hung up and all is read: long before all is understood.
+  while (!far.readableEnded) {
+    far.read(0)
+    await clock.turn()
+  }
+  far.destroy()
+  const { channel } = await opening
+  assert.equal((await whole(channel)).toString(), 'said')
+  await running
+})
+
 test('a stream that nobody reads stops the sender, and goes on when somebody does', async () => {
   const { client, streams } = connect()
   const { channel } = await client.open({})
