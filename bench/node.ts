@@ -1,7 +1,7 @@
 /**
- * This machine as a node: how long pods take to run, one at a time and as many as a node takes at once, beside the same
- * pods straight from the container runtime; and what k8ts and containerd cost before, with all of them, and when nothing
- * happens.
+ * This machine as a node: how long pods take to run, one at a time and as many as a node takes at once, beside the
+ * same pods straight from the container runtime; and what k8ts and containerd cost before, with all of them, and when
+ * nothing happens.
  */
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -85,13 +85,12 @@ async function measureBurst(cluster: LastingCluster): Promise<void> {
   )
   const after = cpuOf(cluster)
   const [k8ts, containerd] = after.map((each, index) => (each - before[index]!).toFixed(1))
-  console.log(
-    `${podCount} pods Running after ${seconds(startedMs)} s, ${(podCount / Number(seconds(startedMs))).toFixed(1)} a second (k8ts ${k8ts} s of a core, containerd ${containerd} s)`,
-  )
+  const rate = (podCount / Number(seconds(startedMs))).toFixed(1)
+  console.log(`${podCount} pods Running after ${seconds(startedMs)} s, ${rate} a second`)
+  console.log(`  k8ts used ${k8ts} s of a core, containerd ${containerd} s`)
   console.log(`  the runtime's part of each: ${spread(starts.map(({ runtimeMs }) => runtimeMs))}`)
-  console.log(
-    `  above it, waiting for others' turns included: ${spread(starts.map(({ wholeMs, runtimeMs }) => wholeMs - runtimeMs))}`,
-  )
+  const above = spread(starts.map(({ wholeMs, runtimeMs }) => wholeMs - runtimeMs))
+  console.log(`  above it, waiting for others' turns included: ${above}`)
   console.log(`${podCount} pods: ${memoryOf(cluster)}`)
 }
 

@@ -1,6 +1,6 @@
 /**
- * A pod fills the disk that everything of the cluster is on: what cannot be done says why, what runs goes on, and all is
- * well again when the pod is deleted.
+ * A pod fills the disk that everything of the cluster is on: what cannot be done says why, what runs goes on, and all
+ * is well again when the pod is deleted.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

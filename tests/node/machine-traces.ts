@@ -152,7 +152,8 @@ async function portsOf(bridge: string, nodeAddress: string): Promise<readonly st
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {
-  return (await readdir(folder).catch(() => [])).toSorted()
+  const names: string[] = await readdir(folder).catch(() => [])
+  return names.toSorted()
 }
 
 async function run(program: string, ...parameters: readonly string[]): Promise<readonly string[]> {

@@ -79,9 +79,7 @@ async function change(
     }
     const value = encodeForStore(changed)
     const { written } = await attempt({ resource: services }, 'update', () =>
-      entry
-        ? store.update(key, value, { expectedRevision: entry.revision })
-        : store.create(key, value),
+      entry ? store.update(key, value, { expectedRevision: entry.revision }) : store.create(key, value),
     )
     if (written) return result
   }
