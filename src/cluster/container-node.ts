@@ -37,6 +37,7 @@ import type { ControlPlane } from '#/control-plane.ts'
 import { nodeCgroup, nodeFolders, type NodeFolders } from './node-folders.ts'
 import { endNodeProcesses } from './node-processes.ts'
 import { nodesAreReady } from './nodes-are-ready.ts'
+import { removeShimSockets } from './shim-sockets.ts'
 
 export interface ContainerNodeOptions {
   readonly platform: Platform
@@ -152,6 +153,7 @@ export class ContainerNode implements AsyncDisposable {
     await endNodeProcesses({ platform, linux, cgroupRoot, containerdSocket }, containerGraceMs)
     const containerd = await this.#containerd.catch(() => undefined)
     await containerd?.[Symbol.asyncDispose]()
+    await removeShimSockets(platform, this.folders)
     await removeNftablesRules(linux, this.network.tables.proxy)
   }
 

@@ -11,6 +11,7 @@ import type { Platform } from '#/platform/platform.ts'
 import { removeNftablesRules } from '#/proxy/nftables.ts'
 import { nodeCgroup, nodeFolders } from './node-folders.ts'
 import { endNodeProcesses } from './node-processes.ts'
+import { removeShimSockets } from './shim-sockets.ts'
 
 export interface RemoveClusterOptions {
   readonly platform: Platform
@@ -58,24 +59,11 @@ async function removeContainers({ platform, linux, folder, claim }: Left): Promi
   const cgroupRoot = nodeCgroup(claim.slot)
   const { containerdSocket } = nodeFolders(folder)
   await endNodeProcesses({ platform, linux, cgroupRoot, containerdSocket }, graceMs)
-  await removeShimSockets(platform, folder)
+  await removeShimSockets(platform, nodeFolders(folder))
   // What is mounted last is mounted on top.
   const mounts = (await linux.mounts.list()).filter(({ path }) => path.startsWith(join(folder, '/')))
   for (const { path } of mounts.toReversed()) await linux.mounts.unmount(path)
   await removeCgroups(linux, cgroupRoot)
-}
-
-/** Those of all shims of a machine are in one place; whoever is killed leaves its own. */
-async function removeShimSockets({ files }: Platform, folder: string): Promise<void> {
-  const tasks = join(nodeFolders(folder).containerd, 'state/io.containerd.runtime.v2.task/k8s.io')
-  for (const id of await files.list(tasks).catch(() => [])) {
-    // The file was another one before containerd 2.0.
-    for (const name of ['address', 'bootstrap.json']) {
-      const bytes = await files.read(join(tasks, id, name)).catch(() => '')
-      const [, path] = /unix:\/\/(\/run\/containerd\/s\/[0-9a-f]+)/.exec(Buffer.from(bytes).toString()) ?? []
-      if (path !== undefined) await files.remove(path)
-    }
-  }
 }
 
 async function removeNetwork({ platform, linux, folder, claim }: Left): Promise<void> {

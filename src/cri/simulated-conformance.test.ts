@@ -15,7 +15,7 @@ criConformance('simulated', async () => {
     usual: { execs: { '/no/such/program': { error: missing } } },
     containers: {
       deaf: { stopMs: Infinity },
-      obedient: { stopExitCode: 5 },
+      obedient: { stopExitCode: 5, logs: [{ text: 'listening' }] },
       absent: { startError: missing },
       hungry: { exitAfterMs: 100, isOutOfMemory: true },
       server: { ports: { 8080: 'echo' } },

@@ -79,8 +79,10 @@ test('a node with fifty pods', { skip: containersMissing }, async t => {
 
   await t.test('k8ts is stopped: nothing runs any more, and all comes back with it', async () => {
     const lives = livesOf(await cluster.pods())
+    await traces.remember()
     await cluster.stop()
-    assert.deepEqual((await traces.now())['processes'], [])
+    const { processes, sockets } = await traces.now()
+    assert.deepEqual({ processes, sockets }, { processes: [], sockets: [] })
     await cluster.start()
     await cluster.until(all => {
       const isNew = [...livesOf(all)].every(([name, life]) => life !== lives.get(name))

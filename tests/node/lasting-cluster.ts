@@ -20,7 +20,7 @@ import { loadImages, program } from './container-cluster.ts'
 
 /** How long something may take that a test waits for: machines are slow. */
 const waitMsMax = 120_000
-const lookMs = 100
+const lookMs = 200
 
 const namespace = 'default'
 

@@ -86,6 +86,11 @@ export function containersConformance(check: Check): void {
     const { runtime } = scene
     const pod = await scene.pod()
     const obedient = await start(pod, 'obedient')
+    const { logPath } = await runtime.containerStatus(obedient)
+    await until(scene, 'it listens', async () => {
+      const lines: readonly string[] = await logLines(scene, logPath).catch(() => [])
+      return lines.includes('stdout F listening') || undefined
+    })
     await runtime.stopContainer(obedient, 60)
     const told = await runtime.containerStatus(obedient)
     assert.deepEqual([told.state, told.exitCode, told.reason], ['exited', 5, 'Error'])

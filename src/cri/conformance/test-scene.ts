@@ -36,8 +36,8 @@ export interface RuntimeSubject {
 export const programs = {
   /** Runs for ever, and does not listen to SIGTERM, as no first process of a container does by itself. */
   deaf: ['sleep', '100000'],
-  /** Ends with 5 when it is told to. */
-  obedient: ['sh', '-c', "trap 'exit 5' TERM; while :; do sleep 0.05; done"],
+  /** Ends with 5 when it is told to, once it has said that it listens. */
+  obedient: ['sh', '-c', "trap 'exit 5' TERM; echo listening; while :; do sleep 0.05; done"],
   talker: ['sh', '-c', 'echo one; echo two >&2; exit 3'],
   quick: ['true'],
   /** There is no such program: it cannot be started. */

@@ -43,7 +43,9 @@ function criErrorOf(error: unknown, method: string): unknown {
   if (error instanceof ProtobufError)
     return new CriError('failed', `the container runtime answers ${method} with garbage`, { cause: error })
   if (!(error instanceof GrpcError)) return error
-  const reason = reasons[error.code] ?? 'failed'
+  // A runtime that our deadline caught in the middle of something may tell of it as of an error of its own.
+  const isLate = error.details.includes('context deadline exceeded')
+  const reason = reasons[error.code] ?? (isLate ? 'timeout' : 'failed')
   return new CriError(reason, textOf(error, method), { cause: error })
 }
 

@@ -20,11 +20,11 @@ export interface MadeSandbox {
 /** Resolves when the sandbox runs. */
 export async function createSandbox(parts: PodParts, order: SandboxOrder): Promise<MadeSandbox> {
   const { pod, attempt, signal } = order
-  const { platform, runtime, cgroups, recorder, node, sandboxSlots } = parts
+  const { platform, linux, runtime, cgroups, recorder, node, sandboxSlots } = parts
   const [context] = await Promise.all([
     sandboxContext(parts, pod, attempt),
     cgroups.ensure(pod),
-    platform.files.makeFolder(podLogFolder(node, pod), { mode: 0o755 }),
+    linux.files.makeFolderPlain(podLogFolder(node, pod), 0o755),
   ])
   const { config, warnings } = sandboxConfigOf(pod, context)
   for (const { reason, message } of warnings) recorder.record(pod, { type: 'Warning', reason, message })
