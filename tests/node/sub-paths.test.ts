@@ -248,7 +248,8 @@ test('what is given up halfway leaves nothing behind', { skip: needsRoot }, asyn
     for (let turn = 0; turn < turns; turn += 1) await setImmediate()
     stopping.abort(new Error('enough'))
     const releasing = volumes.release(uidOf(pod), signal)
-    await assert.rejects(preparing, /enough/)
+    // On a slow machine it may be done before it is given up.
+    await preparing.catch((error: unknown) => assert.match(String(error), /enough/))
     await releasing
     assert.deepEqual([await setup.mounts(), await volumes.known()], [[], []])
   }

@@ -176,11 +176,16 @@ test('the file stays small when the same keys are written again and again', asyn
   }
   // One virtual millisecond saw one update: ten seconds of history are ten thousand versions.
   const keptBytes = 10_500 * 550
+  // For a disk that gets full, in the database and in its log.
+  const reservedBytes = 2 * 4 * 1024 * 1024
   const files = await Promise.all(
     ['store.db', 'store.db-wal'].map(name => platform.files.stat(join(folder, name))),
   )
   const fileBytes = files.reduce((sum, file) => sum + (file?.sizeBytes ?? 0), 0)
-  assert.ok(fileBytes < 3 * keptBytes, `${fileBytes} bytes in files for ${keptBytes} bytes kept`)
+  assert.ok(
+    fileBytes < 3 * keptBytes + reservedBytes,
+    `${fileBytes} bytes in files for ${keptBytes} bytes kept`,
+  )
   assert.ok((await store.revision()) - (await store.compactedRevision()) < 11_500)
 })
 
