@@ -38,6 +38,7 @@ import { nodeCgroup, nodeFolders, type NodeFolders } from './node-folders.ts'
 import { endNodeProcesses } from './node-processes.ts'
 import { nodesAreReady } from './nodes-are-ready.ts'
 import { removeShimSockets } from './shim-sockets.ts'
+import { cniPluginFolder } from './why-no-containers.ts'
 
 export interface ContainerNodeOptions {
   readonly platform: Platform
@@ -186,7 +187,7 @@ export class ContainerNode implements AsyncDisposable {
       connectGrpc: await machine.loadGrpc(),
       connectHttp: machine.connectHttp,
       folder: this.folders.containerd,
-      cni: { binFolder: '/usr/lib/cni', configFolder: this.folders.cni },
+      cni: { binFolder: await cniPluginFolder(platform), configFolder: this.folders.cni },
     })
   }
 

@@ -4,9 +4,10 @@ import type { Platform } from '#/platform/platform.ts'
 
 export async function whyNoContainers(
   { files }: Platform,
-  { machine }: Pick<Linux, 'machine'>,
+  linux: Pick<Linux, 'machine'> | undefined,
 ): Promise<string | undefined> {
-  if (!machine.isRoot) return 'that needs root (sudo k8ts up)'
+  if (linux === undefined) return 'that needs Linux'
+  if (!linux.machine.isRoot) return 'that needs root (sudo k8ts up)'
   const missing: string[] = []
   for (const { package: name, paths } of needed) {
     const found = await Promise.all(paths.map(path => files.stat(path)))
@@ -16,11 +17,20 @@ export async function whyNoContainers(
   return `missing ${missing.join(', ')} (apt-get install ${missing.join(' ')}; npm start does it on Debian)`
 }
 
+/** Debian's, and that of the plugins' own releases. */
+const pluginFolders = ['/usr/lib/cni', '/opt/cni/bin']
+
+/** Where the plugins are that give pods their network. */
+export async function cniPluginFolder({ files }: Pick<Platform, 'files'>): Promise<string> {
+  for (const folder of pluginFolders) if (await files.stat(`${folder}/ptp`)) return folder
+  throw new Error(`the network plugin ptp is neither in ${pluginFolders.join(' nor in ')}`)
+}
+
 /** Debian's packages, and where others put the same. */
 const needed: readonly { readonly package: string; readonly paths: readonly string[] }[] = [
   { package: 'containerd', paths: programs('containerd') },
   { package: 'runc', paths: programs('runc') },
-  { package: 'containernetworking-plugins', paths: ['/usr/lib/cni/ptp', '/opt/cni/bin/ptp'] },
+  { package: 'containernetworking-plugins', paths: pluginFolders.map(folder => `${folder}/ptp`) },
   { package: 'nftables', paths: programs('nft') },
   { package: 'iproute2', paths: programs('ip') },
 ]

@@ -4,7 +4,14 @@ import { describeFlags, readFlags } from '#/base/flags.ts'
 import { folderOwner } from '#/cluster/lock-folder.ts'
 import { removeCluster } from '#/cluster/remove-cluster.ts'
 import type { Command } from '#/command-line/command.ts'
-import { isProcessAlive, nodeLinux, nodePlatform, signalProcess, type Platform } from '#/platform/node.ts'
+import {
+  isLinux,
+  isProcessAlive,
+  nodeLinux,
+  nodePlatform,
+  signalProcess,
+  type Platform,
+} from '#/platform/node.ts'
 import { dataFolder, dataFolderFlag } from './data-folder.ts'
 
 const help = `Usage: k8ts down [--data-dir DIR]
@@ -29,10 +36,9 @@ export const command: Command = {
     }
     await refuseStrangersFolder(platform, folder)
     await stopOwner(platform, folder, text => terminal.write(`${text}\n`))
-    const linux = await nodeLinux()
     await removeCluster({
       platform,
-      linux,
+      ...(isLinux() && { linux: await nodeLinux() }),
       folder,
       onProgress: text => terminal.write(`${text}\n`),
     })

@@ -19,7 +19,9 @@ export async function runDetached(
   const folder = dataFolder(flags)
   await files.makeFolder(folder, { mode: 0o700 })
   const output = join(folder, 'k8ts.log')
-  let shown = (await files.stat(output))?.sizeBytes ?? 0
+  // What the last one said is kept; what is read again and again while this one starts stays small.
+  if (await files.stat(output)) await files.rename(output, `${output}.old`)
+  let shown = 0
   const rest = parameters.filter(word => !/^--detach(=|$)/.test(word))
   const child = await startDetached(['up', ...rest], output)
   let hasEnded = false

@@ -7,7 +7,7 @@ import type { FlagValues } from '#/base/flags.ts'
 import type { NodesChoice } from '#/cluster.ts'
 import { whyNoContainers } from '#/cluster/why-no-containers.ts'
 import type { Command, Terminal } from '#/command-line/command.ts'
-import { nodeLinux, nodePlatform } from '#/platform/node.ts'
+import { isLinux, nodeLinux, nodePlatform } from '#/platform/node.ts'
 import { runDetached } from './run-detached.ts'
 import { clusterFlags, runCluster } from './run-cluster.ts'
 
@@ -69,8 +69,8 @@ export const command: Command = {
   async run(parameters, terminal) {
     const flags = readFlags(parameters, { ...upFlags, ...apiServerFlags })
     refuseContradictions(flags)
-    const nodes = await chooseNodes(flags, terminal)
     if (flags.detach) return runDetached(terminal, { parameters, flags })
+    const nodes = await chooseNodes(flags, terminal)
     const { 'scheduler-config': schedulerConfig, 'policy-config-file': policyConfigFile } = flags
     const controlPlane = {
       nodes,
@@ -107,10 +107,11 @@ async function chooseNodes(flags: UpFlags, terminal: Terminal): Promise<NodesCho
   if (flags['no-node']) return { type: 'none' }
   if (flags['simulated-nodes']) return { type: 'simulated', count: flags['simulated-nodes'] }
   if (runtime === 'simulated' || (runtime === 'auto' && count > 1)) return { type: 'simulated', count }
-  const linux = await nodeLinux()
+  const linux = isLinux() ? await nodeLinux() : undefined
   const why = await whyNoContainers(nodePlatform({ log: { level: 'error', format: 'text' } }), linux)
   const podCidrs = flags['pod-cidr']
-  if (why === undefined) return { type: 'containers', linux, ...(podCidrs && { podCidrs }) }
+  if (linux !== undefined && why === undefined)
+    return { type: 'containers', linux, ...(podCidrs && { podCidrs }) }
   if (runtime === 'containerd') throw new Error(`cannot run containers: ${why}`)
   terminal.write(`no containers, the node is simulated: ${why}\n`)
   return { type: 'simulated', count }

@@ -54,11 +54,6 @@ export async function readNetworkSlot(files: Files, folder: string): Promise<Net
   }
 }
 
-/** The cluster no longer has a slot. Its bridge is removed with the node's network. */
-export async function forgetNetworkSlot(files: Files, folder: string): Promise<void> {
-  await files.remove(join(folder, fileName))
-}
-
 /** Makes the bridge of the slot unless it is there. False when the one that is there is somebody else's. */
 export async function takeBridge(linux: Pick<Linux, 'run'>, claim: NetworkSlot): Promise<boolean> {
   const name = bridgeOf(claim.slot)

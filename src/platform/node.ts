@@ -21,6 +21,7 @@ export {
   environmentVariables,
   homeFolder,
   importModule,
+  isLinux,
   machineNames,
   makeTemporaryFolder,
   processId,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { planClusterNetwork, type ClusterNetwork } from '#/network/cluster-network.ts'
 import { NodeNetwork } from '#/network/node-network.ts'
-import { claimNetworkSlot, forgetNetworkSlot } from '#/network/network-slot.ts'
+import { claimNetworkSlot } from '#/network/network-slot.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { TestNetwork, type TestNamespace } from './test-network.ts'
@@ -113,7 +113,7 @@ test('pods of a node reach each other, outsiders and ports of the node; removing
     await nodeNetwork.remove()
     assert.deepEqual(await stateOf(node), before)
   }
-  await forgetNetworkSlot(files, folder)
+  await files.remove(join(folder, 'network.json'))
   assert.deepEqual(await readdir(folder), ['cni.d'])
   assert.deepEqual(await readdir(join(folder, 'cni.d')), [])
 })
@@ -146,7 +146,7 @@ test('clusters side by side take slots of their own and find them again', async 
   const again = await claimNetworkSlot({ linux: node.linux, files, folder: first.folder })
   assert.equal(again.slot, 0)
   // A process that was killed before it wrote its slot down finds its bridge.
-  await forgetNetworkSlot(files, second.folder)
+  await files.remove(join(second.folder, 'network.json'))
   assert.equal((await claimNetworkSlot({ linux: node.linux, files, folder: second.folder })).slot, 1)
   await node.linux.run(['ip', 'link', 'delete', 'dev', 'k8ts0'])
   const third = await nodeNetworkOf(t, node)

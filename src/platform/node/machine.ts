@@ -29,6 +29,11 @@ export function environmentVariables(): Readonly<Record<string, string | undefin
   return process.env
 }
 
+/** Whether the machine can be a node at all. */
+export function isLinux(): boolean {
+  return process.platform === 'linux'
+}
+
 /** The number of this process. */
 export function processId(): number {
   return process.pid

@@ -3,7 +3,7 @@
  * cannot be removed is tried again, since others may be at it, and told in the end.
  */
 import type { Platform } from '#/platform/platform.ts'
-import type { ContainerRuntime } from './cri.ts'
+import type { ContainerRuntime } from '#/cri/cri.ts'
 
 type PodRuntime = Pick<ContainerRuntime, 'listSandboxes' | 'stopSandbox' | 'removeSandbox'>
 
