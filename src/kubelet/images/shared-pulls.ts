@@ -1,4 +1,5 @@
 import type { Clock } from '#/platform/platform.ts'
+import { Slots } from '../slots.ts'
 
 interface Pull<T> {
   readonly result: Promise<T>
@@ -12,14 +13,12 @@ interface Pull<T> {
  */
 export class SharedPulls<T> {
   readonly #clock: Clock
-  readonly #pullsMax: number
+  readonly #slots: Slots
   readonly #pulls = new Map<string, Pull<T>>()
-  readonly #queue: (() => void)[] = []
-  #running = 0
 
   constructor(clock: Clock, pullsMax: number) {
     this.#clock = clock
-    this.#pullsMax = pullsMax
+    this.#slots = new Slots(pullsMax)
   }
 
   async pull(
@@ -57,29 +56,10 @@ export class SharedPulls<T> {
     pull.abort.abort()
   }
 
-  async #run(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
-    if (this.#running >= this.#pullsMax) await this.#turn(signal)
-    this.#running++
-    try {
+  #run(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    return this.#slots.use(async () => {
       signal.throwIfAborted()
-      return await work(signal)
-    } finally {
-      this.#running--
-      this.#queue.shift()?.()
-    }
-  }
-
-  async #turn(signal: AbortSignal): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const leave = (): void => {
-      const index = this.#queue.indexOf(resolve)
-      if (index < 0) return
-      this.#queue.splice(index, 1)
-      reject(signal.reason)
-    }
-    this.#queue.push(resolve)
-    signal.addEventListener('abort', leave, { once: true })
-    await promise
-    signal.removeEventListener('abort', leave)
+      return work(signal)
+    })
   }
 }
