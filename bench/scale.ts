@@ -7,7 +7,7 @@ import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
 import { readAdmission } from '#/apiserver/admission.ts'
 import { ApiServer } from '#/apiserver/api-server.ts'
 import { controllersOf } from '#/controllers/controllers.ts'
-import { nodePlatform } from '#/platform/node.ts'
+import { collectWhenQuiet, nodePlatform } from '#/platform/node.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { ControlPlane } from '#/control-plane.ts'
 import { simulatedNode } from '#/simulated-nodes.ts'
@@ -19,6 +19,7 @@ const tidyMs = 90_000
 const idleMs = 60_000
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
+collectWhenQuiet(platform.clock)
 const store = await MemoryStore.open({ platform })
 const admission = await readAdmission(platform.files, {
   enable: ['NodeRestriction'],

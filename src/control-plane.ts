@@ -98,7 +98,7 @@ export class ControlPlane {
     const client = this.clientAs(`system:node:${node.name}`, ['system:nodes'])
     const kubelet = new PlainKubelet({ platform, client, node })
     const stopping = new AbortController()
-    const running = kubelet.run(AbortSignal.any([this.#stopping.signal, stopping.signal]))
+    const running = kubelet.run(stopping.signal)
     this.#nodes.set(node.name, { kubelet, stopping, running })
   }
 
@@ -112,7 +112,7 @@ export class ControlPlane {
 
   async stop(): Promise<void> {
     this.#stopping.abort()
-    await Promise.all([...this.#running, ...[...this.#nodes.values()].map(({ running }) => running)])
+    await Promise.all([...this.#running, ...[...this.#nodes.keys()].map(name => this.stopNode(name))])
   }
 }
 

@@ -389,7 +389,7 @@ test('structs that are always there are not owned by who creates an object', () 
 test('a client that does not know managed fields cannot delete them, one that resets them can', () => {
   const history = new History(configMaps).apply('a', { metadata, data: { key: '1' } })
   const before = managedFieldsOf(history.object)
-  assert.equal(managedFieldsOf(history.update('b', { metadata }).object), before)
+  assert.deepEqual(managedFieldsOf(history.update('b', { metadata }).object), before)
   const senseless = { metadata: { ...metadata, managedFields: [{ manager: 'x' }] } }
   assert.deepEqual(history.update('b', senseless).owners, { a: '.data.key' })
   const reset = { metadata: { ...metadata, managedFields: [{}] } }

@@ -121,6 +121,9 @@ export function trackUpdate(options: UpdateOptions): JsonObject {
  */
 export function discardTimeChange(live: JsonObject, updated: JsonObject): JsonObject {
   if (live === updated) return live
+  for (const key of Object.keys(updated)) {
+    if (key !== 'metadata' && !equalJson(live[key], updated[key])) return updated
+  }
   const before = asList(managedFieldsOf(live)) ?? []
   const after = asList(managedFieldsOf(updated)) ?? []
   if (before.length !== after.length) return updated
@@ -232,8 +235,7 @@ function decodeOrNone(object: JsonObject | undefined): ManagedEntries {
 
 function track(options: UpdateOptions, entries: ManagedEntries): ManagedEntries {
   const { live, updated, schema, now } = options
-  const before = live === undefined ? emptyObject(schema) : withManagedFields(live, undefined)
-  const change = compareObjects(options, before, withManagedFields(updated, undefined))
+  const change = compareObjects(options, ...withoutOwners(live ?? emptyObject(schema), updated))
   if (isSame(change.comparison)) return entries
   const self = identityOf(options, 'Update')
   const identity = identify(self)
@@ -247,6 +249,12 @@ function track(options: UpdateOptions, entries: ManagedEntries): ManagedEntries 
       ? withFields(previous, fields)
       : { ...self, fields, time }
   return capUpdateEntries(replace(settled, identity, isEmpty(fields) ? undefined : entry))
+}
+
+/** Both without their managed fields, which nobody owns; what is the same in both need not go. */
+function withoutOwners(before: JsonObject, after: JsonObject): [JsonObject, JsonObject] {
+  if (managedFieldsOf(before) === managedFieldsOf(after)) return [before, after]
+  return [withManagedFields(before, undefined), withManagedFields(after, undefined)]
 }
 
 function identityOf(options: WriteOptions, operation: ManagerIdentity['operation']): ManagerIdentity {

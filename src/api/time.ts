@@ -96,8 +96,15 @@ function isPrintable(milliseconds: number): boolean {
   return milliseconds >= yearZeroMs && milliseconds < yearTenThousandMs
 }
 
-function formatSecond(seconds: number): string {
-  const milliseconds = seconds * 1000
+/** Most moments that are written are now: the second that was written last, and its text. */
+const lastWritten = { second: 0, text: '1970-01-01T00:00:00' }
+
+function formatSecond(second: number): string {
+  if (second === lastWritten.second) return lastWritten.text
+  const milliseconds = second * 1000
   if (!isPrintable(milliseconds)) throw new RangeError(`no time to write for ${milliseconds} ms since 1970`)
-  return new Date(milliseconds).toISOString().slice(0, 19)
+  const text = new Date(milliseconds).toISOString().slice(0, 19)
+  lastWritten.second = second
+  lastWritten.text = text
+  return text
 }

@@ -58,11 +58,12 @@ export function validateMetadataUpdate(
     errors.push(invalid(`${field}.generation`, metadata.generation ?? 0, 'must not be decremented'))
   }
   for (const [name, empty] of immutableFields) {
+    if (metadata[name] === before[name]) continue
     errors.push(...validateImmutable(metadata[name] ?? empty, before[name] ?? empty, `${field}.${name}`))
   }
   return [
     ...errors,
-    ...validateCommon(metadata, field),
+    ...validateCommon(metadata, field, before),
     ...validateManagedFields(metadata.managedFields ?? [], `${field}.managedFields`),
   ]
 }
@@ -95,6 +96,7 @@ export function validateAnnotations(
 
 /** Who changes an object: up to 128 bytes that can be printed. */
 export function validateFieldManager(manager: string, field: string): FieldError[] {
+  if (usualManager.test(manager)) return []
   const errors: FieldError[] = []
   if (Buffer.byteLength(manager) > fieldManagerBytesMax) errors.push(tooLong(field, fieldManagerBytesMax))
   let position = 0
@@ -108,6 +110,9 @@ export function validateFieldManager(manager: string, field: string): FieldError
   }
   return errors
 }
+
+/** As nearly all are. */
+const usualManager = /^[\x20-\x7e]{0,128}$/
 
 /** Bytes of all annotations together, keys and values. */
 const annotationsBytesMax = 256 * 1024
@@ -145,13 +150,18 @@ function validateGeneration(generation: Int64 | undefined, field: string): Field
   return isNegative ? [invalid(field, generation, 'must be greater than or equal to 0')] : []
 }
 
-/** What is checked of every object, new or changed. */
-function validateCommon(metadata: ObjectMeta, field: string): FieldError[] {
-  return [
-    ...validateLabels(`${field}.labels`, metadata.labels),
-    ...validateAnnotations(metadata.annotations ?? {}, `${field}.annotations`),
-    ...validateOwnerReferences(metadata.ownerReferences ?? [], `${field}.ownerReferences`),
-  ]
+/** What is checked of every object, new or changed. What is the very value that was there has been checked. */
+function validateCommon(metadata: ObjectMeta, field: string, before?: ObjectMeta): FieldError[] {
+  const { labels, annotations, ownerReferences } = metadata
+  const errors: FieldError[] = []
+  if (labels !== before?.labels) errors.push(...validateLabels(`${field}.labels`, labels))
+  if (annotations !== before?.annotations) {
+    errors.push(...validateAnnotations(annotations ?? {}, `${field}.annotations`))
+  }
+  if (ownerReferences !== before?.ownerReferences) {
+    errors.push(...validateOwnerReferences(ownerReferences ?? [], `${field}.ownerReferences`))
+  }
+  return errors
 }
 
 function validateOwnerReferences(references: readonly OwnerReference[], field: string): FieldError[] {

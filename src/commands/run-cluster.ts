@@ -7,6 +7,7 @@ import type { Cluster, ControlPlaneChoice, StoreChoice } from '#/cluster.ts'
 import type { Terminal } from '#/command-line/command.ts'
 import {
   collectGarbage,
+  collectWhenQuiet,
   connectHttp,
   importModule,
   loadGrpc,
@@ -50,6 +51,7 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
   const { flags, controlPlane } = options
   const platform = nodePlatform({ log: { level: logLevel(flags.v ?? 0), format: 'text' } })
   const { clock } = platform
+  using _ = collectWhenQuiet(clock)
   const startedMs = clock.monotonicMs()
   const ended = terminationSignal({ deadlineMs: stopDeadlineMs })
   let cluster: Cluster

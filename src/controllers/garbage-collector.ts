@@ -154,6 +154,7 @@ function concerned(graph: OwnerGraph, { before, after }: Change<KubernetesObject
 function hasNews(before: KubernetesObject, after: KubernetesObject): boolean {
   if (before.metadata?.deletionTimestamp !== after.metadata?.deletionTimestamp) return true
   if (after.metadata?.deletionTimestamp !== undefined) return true
+  if (before.metadata?.ownerReferences === after.metadata?.ownerReferences) return false
   const owners = (object: KubernetesObject): string => {
     return ownersOf(object)
       .map(owner => `${owner.uid} ${owner.blockOwnerDeletion}`)

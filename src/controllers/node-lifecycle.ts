@@ -69,13 +69,14 @@ class NodeLifecycle {
     this.#podsByNode = podsByNode(informer(pods))
     this.#nodes.onChange((name, { before, after }) => {
       if (after === undefined) this.#forget(name)
-      else this.#observe(name, after)
+      else this.#observe(name, after, this.#leases.get(`kube-node-lease/${name}`))
       if (after === undefined || before === undefined || mattersHere(before, after)) enqueue(name)
     })
     this.#leases.onChange((key, { after }) => {
       const name = key.slice(key.indexOf('/') + 1)
-      if (after !== undefined) this.#observe(name, this.#nodes.get(name))
-      if (isSilent(this.#nodes.get(name))) enqueue(name)
+      const node = this.#nodes.get(name)
+      if (after !== undefined) this.#observe(name, node, after)
+      if (isSilent(node)) enqueue(name)
     })
   }
 
@@ -122,8 +123,8 @@ class NodeLifecycle {
     this.#context.recorder.record(node, { type: 'Normal', reason, message })
   }
 
-  #observe(name: string, node: Node | undefined): void {
-    const heartbeat = heartbeatOf(node, this.#leases.get(`kube-node-lease/${name}`))
+  #observe(name: string, node: Node | undefined, lease: Lease | undefined): void {
+    const heartbeat = heartbeatOf(node, lease)
     if (this.#observations.get(name)?.heartbeat === heartbeat) return
     this.#observations.set(name, { heartbeat, atMs: this.#context.platform.clock.monotonicMs() })
   }

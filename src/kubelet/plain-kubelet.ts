@@ -6,7 +6,7 @@
 import { isApiError } from '#/api/errors.ts'
 import type { Lease } from '#/api/generated/coordination/v1.ts'
 import { leases } from '#/api/generated/coordination/v1-resources.ts'
-import type { Node, Pod, Taint } from '#/api/generated/core/v1.ts'
+import type { Node, NodeCondition, Pod, Taint } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { isBeingDeleted, parseKey } from '#/api/metadata.ts'
@@ -57,10 +57,11 @@ export class PlainKubelet {
   readonly #options: PlainKubeletOptions
   readonly #queue: WorkQueue
   readonly #pods: Informer<Pod>
-  readonly #nodes: Informer<Node>
   readonly #addresses: PodAddresses
   #lease: Lease | undefined
   #node: Node | undefined
+  /** Whether others have said of the node that it is not well, while nobody heard of it. */
+  #isGivenUp = false
 
   constructor(options: PlainKubeletOptions) {
     const { platform, client, node } = options
@@ -70,10 +71,12 @@ export class PlainKubelet {
     this.#queue = new WorkQueue({ platform, name: `kubelet ${node.name}` })
     this.informers = new Informers({ platform, client })
     this.#pods = this.informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
-    this.#nodes = this.informers.of(nodes, { fieldSelector: `metadata.name=${node.name}` })
     this.#pods.onChange((key, { before, after }) => {
       if (after === undefined) this.#addresses.free(before.metadata?.uid ?? '')
       this.#queue.add(key)
+    })
+    this.informers.of(nodes, { fieldSelector: `metadata.name=${node.name}` }).onChange((_, { after }) => {
+      this.#isGivenUp = !(after?.status?.conditions ?? []).every(isWell)
     })
   }
 
@@ -104,7 +107,7 @@ export class PlainKubelet {
     let reportedMs = -Infinity
     while (!signal.aborted) {
       try {
-        if (clock.monotonicMs() - reportedMs >= statusMs || this.#isGivenUp()) {
+        if (clock.monotonicMs() - reportedMs >= statusMs || this.#isGivenUp) {
           await this.#reportNode(signal)
           reportedMs = clock.monotonicMs()
         }
@@ -117,12 +120,6 @@ export class PlainKubelet {
       const waitMs = this.#lease === undefined ? retryMs : heartbeatMs
       await clock.sleep(waitMs, signal).catch(() => undefined)
     }
-  }
-
-  /** Whether others have said of the node that it is not well, while nobody heard of it. */
-  #isGivenUp(): boolean {
-    const { conditions = [] } = this.#nodes.get(this.name)?.status ?? {}
-    return conditions.some(({ type, status }) => type === 'Ready' && status !== 'True')
   }
 
   async #reportNode(signal: AbortSignal): Promise<void> {
@@ -198,4 +195,8 @@ export class PlainKubelet {
     if (!equalJson(status, pod.status)) await client.updateStatus(pods, { ...pod, status }, { signal })
     return againAfterMs === undefined ? undefined : { againAfterMs }
   }
+}
+
+function isWell({ type, status }: NodeCondition): boolean {
+  return type !== 'Ready' || status === 'True'
 }

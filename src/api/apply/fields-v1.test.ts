@@ -63,11 +63,19 @@ test('hostile names of fields are names like others', () => {
   assert.equal(({} as { constructor: unknown }).constructor, Object)
 })
 
-test('what was read or written once is not read or written again', () => {
-  const fields = { 'f:a': {} }
-  assert.equal(parseFields(fields), parseFields(fields))
-  const written = printFields(fieldSet([['f:a'], ['f:b', 'f:c']]))
+test('what was written once is not written again, and read once', () => {
+  const set = fieldSet([['f:a'], ['f:b', 'f:c']])
+  const written = printFields(set)
+  assert.equal(printFields(set), written)
+  assert.equal(parseFields(written), parseFields(written))
   assert.equal(printFields(parseFields(written)), written)
+})
+
+test('equal sets are written as one object, and so are equal parts of others', () => {
+  const status = [['f:status'], ['f:status', 'f:phase']]
+  const written = printFields(fieldSet(status))
+  assert.equal(printFields(fieldSet(status.toReversed())), written)
+  assert.equal(printFields(fieldSet([['f:spec'], ...status]))['f:status'], written['f:status'])
 })
 
 test('every set is read as it was written, and written as it was read', () => {

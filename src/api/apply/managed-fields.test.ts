@@ -45,10 +45,9 @@ test('managed fields are read, and written in the order of Kubernetes', () => {
     { ...plain, manager: 'a', apiVersion: 'v2', time: '2026-01-01T00:00:01Z' },
     { ...plain, manager: 'a', apiVersion: 'v2', time: '2026-01-01T00:00:01Z', subresource: 'status' },
   ])
-  assert.equal(encodeManagedFields(decodeManagedFields(list)), list)
+  assert.deepEqual(encodeManagedFields(decodeManagedFields(list)), list)
   const shuffled = deepFreeze(list.toReversed())
   assert.deepEqual(encodeManagedFields(decodeManagedFields(shuffled)), list)
-  assert.equal(decodeManagedFields(list), decodeManagedFields(list))
 })
 
 test('an entry is written with its fields in the order of Kubernetes', () => {

@@ -1,7 +1,6 @@
 /**
  * `metadata.managedFields`: who owns which fields of an object. One entry stands for one manager with one
- * operation, one subresource and, unless it applies, one version. Entries that did not change are kept as
- * they are, to the very object.
+ * operation, one subresource and, unless it applies, one version.
  */
 import type { JsonValue } from '../json-value.ts'
 import { quote } from '../quote.ts'
@@ -29,10 +28,6 @@ export type ManagedEntries = ReadonlyMap<string, ManagedEntry>
 
 export const noEntries: ManagedEntries = new Map()
 
-const decoded = new WeakMap<object, ManagedEntries>()
-const lists = new WeakMap<ManagedEntries, JsonValue[]>()
-const encoded = new WeakMap<ManagedEntry, JsonObject>()
-
 /**
  * One text for one entry of an object. Those who apply keep their entry when they go over to another version.
  */
@@ -48,15 +43,11 @@ export function identify({ manager, operation, apiVersion, subresource }: Manage
 export function decodeManagedFields(managedFields: JsonValue | undefined): ManagedEntries {
   const list = asList(managedFields)
   if (list === undefined || list.length === 0) return noEntries
-  const known = decoded.get(list)
-  if (known !== undefined) return known
   const entries = new Map<string, ManagedEntry>()
   for (const [index, item] of list.entries()) {
     const entry = decodeEntry(asMap(item) ?? {}, index)
     entries.set(identify(entry), entry)
   }
-  decoded.set(list, entries)
-  if (isInOrder([...entries.values()]) && entries.size === list.length) lists.set(entries, list)
   return entries
 }
 
@@ -65,13 +56,7 @@ export function decodeManagedFields(managedFields: JsonValue | undefined): Manag
  */
 export function encodeManagedFields(entries: ManagedEntries): JsonValue[] | undefined {
   if (entries.size === 0) return undefined
-  const known = lists.get(entries)
-  if (known !== undefined) return known
-  const ordered = new Map([...entries].sort(([, a], [, b]) => compareEntries(a, b)))
-  const list = Array.from(ordered.values(), encodeEntry)
-  decoded.set(list, ordered)
-  lists.set(ordered, list)
-  return list
+  return [...entries.values()].sort(compareEntries).map(encodeEntry)
 }
 
 export function managedFieldsOf(object: JsonObject | undefined): JsonValue | undefined {
@@ -148,13 +133,6 @@ function compareEntries(a: ManagedEntry, b: ManagedEntry): number {
   )
 }
 
-function isInOrder(entries: readonly ManagedEntry[]): boolean {
-  return entries.every((entry, index) => {
-    const before = entries[index - 1]
-    return before === undefined || compareEntries(before, entry) < 0
-  })
-}
-
 function seconds(time: string | undefined): number {
   const milliseconds = time === undefined ? 0 : Date.parse(time)
   return Number.isNaN(milliseconds) ? 0 : Math.floor(milliseconds / 1_000)
@@ -176,7 +154,7 @@ function decodeEntry(item: JsonObject, index: number): ManagedEntry {
   if (fieldsType !== 'FieldsV1') {
     throw new FieldPathError(`invalid fieldsType ${quote(fieldsType)} in managed fields entry ${index}`)
   }
-  const entry: ManagedEntry = {
+  return {
     manager: text(item, 'manager'),
     operation,
     apiVersion,
@@ -184,8 +162,6 @@ function decodeEntry(item: JsonObject, index: number): ManagedEntry {
     time: text(item, 'time') || undefined,
     fields: parseFields(valueAt(item, 'fieldsV1') ?? {}),
   }
-  encoded.set(entry, item)
-  return entry
 }
 
 function text(item: JsonObject, name: string): string {
@@ -195,9 +171,7 @@ function text(item: JsonObject, name: string): string {
 }
 
 function encodeEntry(entry: ManagedEntry): JsonObject {
-  const known = encoded.get(entry)
-  if (known !== undefined) return known
-  const item: JsonObject = {
+  return {
     ...(entry.manager !== '' && { manager: entry.manager }),
     operation: entry.operation,
     apiVersion: entry.apiVersion,
@@ -206,6 +180,4 @@ function encodeEntry(entry: ManagedEntry): JsonObject {
     fieldsV1: printFields(entry.fields),
     ...(entry.subresource !== '' && { subresource: entry.subresource }),
   }
-  encoded.set(entry, item)
-  return item
 }

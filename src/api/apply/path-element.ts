@@ -115,6 +115,7 @@ export function compareText(a: string, b: string): number {
 
 /** Kubernetes escapes in JSON what could end a script element, so two encodings of one value never differ. */
 export function encodeText(text: string): string {
+  if (plainText.test(text)) return `"${text}"`
   const encoded = JSON.stringify(text)
   if (!scriptCharacter.test(encoded)) return encoded
   return encoded.replaceAll(scriptCharacters, each => {
@@ -122,6 +123,8 @@ export function encodeText(text: string): string {
   })
 }
 
+/** What is the same in JSON: most names are such. */
+const plainText = /^[\w ./:-]*$/
 const scriptCharacter = /[<>&\u2028\u2029]/
 const scriptCharacters = /[<>&\u2028\u2029]/g
 

@@ -46,6 +46,9 @@ export class ObjectCache {
   #recentSince = 0
   /** Of the objects that `#recent` holds. */
   #recentBytes = 0
+  /** The latest of them, which are kept as watchers see them, and how long; of the others there are only bytes. */
+  readonly #wholeBatches = new Deque<{ readonly count: number; readonly untilMs: number }>()
+  #wholeEvents = 0
   #revision = 0
   /** When what is below each prefix, up to a slash, has last changed since the cache was loaded. */
   readonly #lastChanges = new Map<string, number>()
@@ -265,7 +268,6 @@ export class ObjectCache {
       const event = this.#apply(storeEvent)
       this.#recent.push(event)
       this.#recentBytes += event.sizeBytes
-      this.#recent.at(this.#recent.length - 1 - wholeEventsMax)?.slim()
       this.#forSubscribers(event, subscriber => {
         const seen = this.#hiding?.seeing.has(subscriber) ? event : event.visible
         if (seen === undefined) return
@@ -278,6 +280,22 @@ export class ObjectCache {
     // The revision first: a subscriber that reads the cache when it hears of a change sees the change.
     this.#advance(revision)
     for (const [subscriber, events] of bySubscriber) subscriber.onEvents(events)
+    this.#slimOld(storeEvents.length)
+  }
+
+  /** Watchers have had their time to read: who comes later makes what he needs from the bytes. */
+  #slimOld(newEvents: number): void {
+    const nowMs = this.#options.platform.clock.monotonicMs()
+    this.#wholeBatches.push({ count: newEvents, untilMs: nowMs + wholeMs })
+    this.#wholeEvents += newEvents
+    for (let oldest = this.#wholeBatches.at(0); oldest && oldest.untilMs <= nowMs;) {
+      for (let index = 0; index < oldest.count; index++) {
+        this.#recent.at(this.#recent.length - this.#wholeEvents)?.slim()
+        this.#wholeEvents--
+      }
+      this.#wholeBatches.take(1)
+      oldest = this.#wholeBatches.at(0)
+    }
   }
 
   #forgetOldest(): void {
@@ -386,8 +404,8 @@ const pageKeys = 1_000
 /** Events kept for watches that resume; longer ago than these the store is asked. */
 const recentEventsMax = 20_000
 
-/** Of these the latest are kept as watchers see them; of those before them only the bytes in the store. */
-const wholeEventsMax = 500
+/** How long events are kept as watchers see them. */
+const wholeMs = 1_000
 
 /** Each byte costs several: the object, its JSON and what watchers were sent may be kept with it. */
 const recentBytesMax = 32 * 1024 * 1024

@@ -36,6 +36,7 @@ export class OwnerGraph {
     const next = ownersOf(after)
     if (after === undefined) this.#nodes.delete(uid)
     else this.#nodes.set(uid, { resource, object: after })
+    if (left === next) return
     for (const owner of left) if (!next.some(each => each.uid === owner.uid)) this.#unlink(owner.uid, uid)
     for (const owner of next) this.#link(owner.uid, uid)
   }
@@ -53,6 +54,8 @@ export class OwnerGraph {
   }
 }
 
+const nobody: readonly OwnerReference[] = []
+
 export function ownersOf(object: KubernetesObject | undefined): readonly OwnerReference[] {
-  return object?.metadata?.ownerReferences ?? []
+  return object?.metadata?.ownerReferences ?? nobody
 }
