@@ -71,6 +71,8 @@ export interface ApiServerOptions {
   readonly remote?: RemoteAccess
   /** How kubelets, pods and services are reached. Without it there are no logs, commands and proxies. */
   readonly kubelets?: KubeletAccess
+  /** Whether what nodes and pods use is served although there is no way to kubelets, since nodes are simulated. */
+  readonly servesMetrics?: boolean
   /** Writes down what happens. Belongs to the caller, who runs it for longer than the server. */
   readonly audit?: Audit
   /** How many requests are served at once; any number when absent. */
@@ -245,7 +247,7 @@ export class ApiServer {
     kubelets: access,
     platform,
   }: ApiServerOptions): Pick<RouterOptions, 'subresources' | 'virtual'> {
-    if (access === undefined) return { subresources: new Map(), virtual: new Map() }
+    if (access === undefined) return { subresources: new Map(), virtual: resourceMetrics(undefined) }
     const { authorizer } = this
     const { clock, log } = platform
     const kubelets = this.#remotes.use(new Kubelets(this.#registry, access))
@@ -282,8 +284,9 @@ const defaultServiceCidrs = ['10.96.0.0/16']
 const defaultRequestTimeoutMs = 60_000
 
 /** The kinds that every server has, and of events how long they last here. */
-function resourcesOf({ eventTtlMs: ttlMs, kubelets }: ApiServerOptions): readonly Resource[] {
-  const resources = [...defaultResources(), ...(kubelets ? [nodeMetrics, podMetrics] : [])]
+function resourcesOf(options: ApiServerOptions): readonly Resource[] {
+  const { eventTtlMs: ttlMs, kubelets, servesMetrics = kubelets !== undefined } = options
+  const resources = [...defaultResources(), ...(servesMetrics ? [nodeMetrics, podMetrics] : [])]
   if (ttlMs === undefined) return resources
   return resources.map(resource =>
     resource.rules?.ttlMs === undefined ? resource : { ...resource, rules: { ...resource.rules, ttlMs } },

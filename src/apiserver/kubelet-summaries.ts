@@ -7,7 +7,8 @@ import type { Clock, Log } from '#/platform/platform.ts'
 import { readSummary, type KubeletSummary } from './kubelet-summaries/read-summary.ts'
 import type { Kubelets } from './kubelets.ts'
 
-export type { ResourceUse } from './kubelet-summaries/read-summary.ts'
+export type { KubeletSummary, ResourceUse } from './kubelet-summaries/read-summary.ts'
+export { statedSummary } from './kubelet-summaries/stated-summary.ts'
 
 export interface KubeletSummariesOptions {
   readonly kubelets: Kubelets

@@ -6,6 +6,7 @@ import {
   list,
   oneValue,
   readFlags,
+  readWordsAndFlags,
   text,
   texts,
   toggle,
@@ -86,4 +87,11 @@ test('the help has a line for each flag, and two for long ones', () => {
       '',
     ].join('\n'),
   )
+})
+
+test('other words are taken by those who ask for them, wherever they stand', () => {
+  const given = ['load', '--name', 'a', 'one', '-', '--fast', 'two']
+  const { words, values } = readWordsAndFlags(given, flags)
+  assert.deepEqual([words, values], [['load', 'one', '-', 'two'], { name: 'a', fast: true }])
+  assert.throws(() => readWordsAndFlags(['one', '--slow'], flags), UsageError)
 })

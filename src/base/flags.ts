@@ -30,8 +30,22 @@ export class UsageError extends Error {
 }
 
 /** Throws UsageError that names the flag. */
-export function readFlags<F extends Flags>(words: readonly string[], flags: F): FlagValues<F> {
-  const entries = [...collect(words, flags)].map(([name, texts]) => {
+export function readFlags<F extends Flags>(given: readonly string[], flags: F): FlagValues<F> {
+  const { values, words } = readWordsAndFlags(given, flags)
+  const [word] = words
+  if (word !== undefined) {
+    throw new UsageError(`${word}: flags begin with two dashes, and there is nothing else`)
+  }
+  return values
+}
+
+/** The same for a command that takes other words too, wherever they stand. */
+export function readWordsAndFlags<F extends Flags>(
+  given: readonly string[],
+  flags: F,
+): { readonly words: readonly string[]; readonly values: FlagValues<F> } {
+  const { words, texts: textsByName } = collect(given, flags)
+  const entries = [...textsByName].map(([name, texts]) => {
     try {
       return [name, flags[name]!.read(texts)]
     } catch (error) {
@@ -39,22 +53,31 @@ export function readFlags<F extends Flags>(words: readonly string[], flags: F): 
       throw new UsageError(`--${name} ${texts.join(',')}: ${error.message}`, { cause: error })
     }
   })
-  return Object.fromEntries(entries) as FlagValues<F>
+  return { words, values: Object.fromEntries(entries) as FlagValues<F> }
 }
 
-function collect(words: readonly string[], flags: Flags): ReadonlyMap<string, readonly string[]> {
-  const given = new Map<string, string[]>()
-  for (let index = 0; index < words.length; index++) {
-    const word = words[index]!
+interface Collected {
+  readonly words: readonly string[]
+  readonly texts: ReadonlyMap<string, readonly string[]>
+}
+
+function collect(given: readonly string[], flags: Flags): Collected {
+  const words: string[] = []
+  const texts = new Map<string, string[]>()
+  for (let index = 0; index < given.length; index++) {
+    const word = given[index]!
     const [, name = '', ownText] = /^(?:--|-(?=\w(?:=|$)))([^=]+)(?:=([^]*))?$/.exec(word) ?? []
-    if (name === '') throw new UsageError(`${word}: flags begin with two dashes, and there is nothing else`)
+    if (name === '') {
+      words.push(word)
+      continue
+    }
     const flag = Object.hasOwn(flags, name) ? flags[name] : undefined
     if (flag === undefined) throw new UsageError(`there is no flag --${name}`)
-    const text = ownText ?? (flag.value === undefined ? 'true' : words[++index])
+    const text = ownText ?? (flag.value === undefined ? 'true' : given[++index])
     if (text === undefined) throw new UsageError(`--${name} needs a value: ${flag.value}`)
-    given.set(name, [...(given.get(name) ?? []), text])
+    texts.set(name, [...(texts.get(name) ?? []), text])
   }
-  return given
+  return { words, texts }
 }
 
 /** A line for each, or two where the first has no room for both. */

@@ -4,7 +4,6 @@ import { keyIdOf } from '#/base/json-web-key.ts'
 import { signToken } from '#/base/json-web-token.ts'
 import type { Resource } from '#/api/resource.ts'
 import { checkPolicyTypes } from '#/cel/check-policy-types.ts'
-import { annotatedUsage } from '#/controllers/annotated-usage.ts'
 import type { Controller } from '#/controllers/controller.ts'
 import { controllersOf } from '#/controllers/controllers.ts'
 import { hostPathProvisioner } from '#/controllers/host-path-provisioner.ts'
@@ -32,7 +31,7 @@ export interface ControlledNode {
   readonly folders: { readonly volumes: string }
 }
 
-/** Where nodes are simulated their volumes are nowhere, and what pods use is what they say that they use. */
+/** Where nodes are simulated their volumes are nowhere. */
 export function clusterControllers(options: ClusterControllersOptions): readonly Controller[] {
   const { platform, crypto, certificates, serviceCidrs, node, resources } = options
   const loadBalancerAddresses =
@@ -60,6 +59,5 @@ export function clusterControllers(options: ClusterControllersOptions): readonly
           })
         : hostPathProvisioner({ removeFolder: () => Promise.resolve() }),
     ],
-    metrics: annotatedUsage,
   })
 }

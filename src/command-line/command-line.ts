@@ -45,7 +45,8 @@ export async function runCommandLine(
   }
 }
 
-function isHelp(word: string | undefined): boolean {
+/** Whether a word asks for help. */
+export function isHelp(word: string | undefined): boolean {
   return word === '--help' || word === '-h'
 }
 

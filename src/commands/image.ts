@@ -1,8 +1,9 @@
 /** `k8ts image`: images of the node of a cluster on this machine. */
 import { resolve } from 'node:path'
-import { describeFlags, readFlags, UsageError } from '#/base/flags.ts'
+import { describeFlags, readWordsAndFlags, UsageError } from '#/base/flags.ts'
 import { nodeFolders } from '#/cluster/node-folders.ts'
 import type { Command } from '#/command-line/command.ts'
+import { isHelp } from '#/command-line/command-line.ts'
 import { Containerd } from '#/cri/containerd.ts'
 import { loadImage } from '#/cri/load-image.ts'
 import { connectHttp, loadGrpc, nodeLinux, nodePlatform } from '#/platform/node.ts'
@@ -23,13 +24,15 @@ Examples:
 export const command: Command = {
   help,
   async run(parameters, terminal) {
-    const firstFlag = parameters.findIndex(word => word.startsWith('-'))
-    const words = firstFlag === -1 ? parameters : parameters.slice(0, firstFlag)
-    const flags = readFlags(parameters.slice(words.length), dataFolderFlag)
+    if (parameters[0] === 'load' && isHelp(parameters[1])) {
+      terminal.write(help)
+      return 0
+    }
+    const { words, values } = readWordsAndFlags(parameters, dataFolderFlag)
     const [verb, ...paths] = words
     if (verb !== 'load' || paths.length === 0) throw new UsageError('what is meant: load FILE...')
     const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
-    const folder = dataFolder(flags)
+    const folder = dataFolder(values)
     const socketPath = nodeFolders(folder).containerdSocket
     if ((await platform.files.stat(socketPath)) === undefined) {
       throw new Error(`the cluster of ${folder} runs no containers: start it with k8ts up, as root`)

@@ -17,7 +17,7 @@ import { endpointSliceMirroringController } from './endpoint-slice-mirroring.ts'
 import { endpointsController } from './endpoints.ts'
 import { ephemeralVolumeController } from './ephemeral-volume.ts'
 import { garbageCollectorController } from './garbage-collector.ts'
-import { horizontalPodAutoscalerController, type AutoscalingSettings } from './horizontal-pod-autoscaler.ts'
+import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler.ts'
 import { jobController } from './job.ts'
 import { legacyTokenCleanerController } from './legacy-token-cleaner.ts'
 import { namespaceController } from './namespace.ts'
@@ -67,12 +67,10 @@ export interface ControllersSettings {
   readonly loadBalancerAddresses?: readonly string[]
   /** Who makes volumes in this process. */
   readonly provisioners?: readonly Provisioner[]
-  /** What autoscalers go by; what the API says when absent. */
-  readonly metrics?: AutoscalingSettings['metrics']
 }
 
 export function controllersOf(settings: ControllersSettings = {}): readonly Controller[] {
-  const { provisioners = [], metrics } = settings
+  const { provisioners = [] } = settings
   return [
     attachDetachController,
     bootstrapSignerController,
@@ -89,7 +87,7 @@ export function controllersOf(settings: ControllersSettings = {}): readonly Cont
     endpointsController(),
     ephemeralVolumeController,
     garbageCollectorController,
-    horizontalPodAutoscalerController(metrics && { metrics }),
+    horizontalPodAutoscalerController(),
     jobController,
     legacyTokenCleanerController(),
     namespaceController,

@@ -7,7 +7,6 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { events, pods } from '#/api/generated/core/v1-resources.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
-import { annotatedUsage } from './annotated-usage.ts'
 import type { ControllerContext } from './controller.ts'
 import { deploymentController } from './deployment.ts'
 import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler.ts'
@@ -376,23 +375,6 @@ test('who writes meanwhile is written over, but for what is not ours', async t =
   assert.deepEqual((await autoscaler())?.metadata?.annotations, { by: 'another' })
   assert.equal((await autoscaler())?.status?.desiredReplicas, 4)
   assert.equal((await plane.list(deployments))[0]?.metadata?.annotations?.['by'], 'another')
-})
-
-test('what pods of simulated nodes use is in their annotations', async t => {
-  const plane = await startTestControlPlane(t, [
-    deploymentController,
-    replicaSetController,
-    horizontalPodAutoscalerController({ metrics: annotatedUsage }),
-  ])
-  const { pass, replicas, autoscaler } = await scene(plane, 2)
-  await plane.create(horizontalPodAutoscalers, autoscalerOf())
-  assert.equal((await autoscaler())?.status?.currentMetrics?.[0]?.resource?.current.averageUtilization, 0)
-  for (const pod of await plane.list(pods)) {
-    const annotations = { 'simulated.k8ts.io/cpu': '1' }
-    await plane.change(pods, keyOf(pod), each => ({ ...each, metadata: { ...each.metadata, annotations } }))
-  }
-  await pass(15_000)
-  assert.equal(await replicas(), 4)
 })
 
 test('anything that has a scale can be a target', async t => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deployments, replicaSets } from '#/api/generated/apps/v1-resources.ts'
+import { horizontalPodAutoscalers } from '#/api/generated/autoscaling/v2-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { configMaps, namespaces, nodes, pods, secrets } from '#/api/generated/core/v1-resources.ts'
 import { Informers } from '#/client/informers.ts'
@@ -76,6 +77,36 @@ test('a Deployment survives the failure of a node for more than five minutes', a
   cluster.startNode({ name: node })
   await cluster.settle()
   assert.equal((await cluster.client.list(pods)).items.length, 3, 'what was left on the node is gone')
+})
+
+test('an autoscaler goes by what pods say that they use', async () => {
+  await using cluster = await Cluster.start({ nodes: 1 })
+  const { client } = cluster
+  const containers = [{ name: 'web', image: 'web', resources: { requests: { cpu: '100m' } } }]
+  const metadata = { labels: { app: 'web' }, annotations: { 'simulated.k8ts.io/cpu': '200m' } }
+  const template = { metadata, spec: { containers } }
+  await client.create(deployments, { ...web, spec: { ...web.spec, replicas: 1, template } })
+  const target = { type: 'Utilization', averageUtilization: 50 }
+  await client.create(horizontalPodAutoscalers, {
+    metadata: web.metadata,
+    spec: {
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' },
+      minReplicas: 1,
+      maxReplicas: 3,
+      metrics: [{ type: 'Resource', resource: { name: 'cpu', target } }],
+    },
+  })
+  const replicas = async (): Promise<number | undefined> => {
+    return (await client.get(deployments, web.metadata)).status?.readyReplicas
+  }
+  await cluster.clock.advance('1m')
+  assert.equal(await replicas(), 3)
+  for (const { metadata: { name = '' } = {} } of (await client.list(pods)).items) {
+    const patch = { metadata: { annotations: { 'simulated.k8ts.io/cpu': '10m' } } }
+    await client.patch(pods, { namespace: 'default', name }, { type: 'merge', patch })
+  }
+  await cluster.clock.advance('6m')
+  assert.equal(await replicas(), 1)
 })
 
 test('20 clusters at once know nothing of each other and go as each would alone', async () => {

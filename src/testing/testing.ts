@@ -219,7 +219,7 @@ async function startServer(platform: Platform, store: Store): Promise<ApiServer>
     enable: ['NodeRestriction'],
     disable: ['ServiceAccount'],
   })
-  return ApiServer.start({ platform, store, admission, build: { version: '0.0.0' } })
+  return ApiServer.start({ platform, store, admission, build: { version: '0.0.0' }, servesMetrics: true })
 }
 
 /** Who writes JavaScript is told by nobody else. */

@@ -1,6 +1,7 @@
 /**
  * What nodes and pods use now: what `kubectl top` shows and autoscalers decide by. It is read from the kubelets when
- * somebody asks, and stored nowhere; there is no separate metrics server.
+ * somebody asks, and stored nowhere; there is no separate metrics server. Simulated nodes have no kubelet to ask: their
+ * pods say themselves what they use.
  */
 import { notFound } from '#/api/errors.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
@@ -10,7 +11,12 @@ import { apiVersionOf } from '#/api/resource.ts'
 import { formatTime } from '#/api/time.ts'
 import { subjectOf, type Call } from '../handlers/call.ts'
 import { readSelection } from '../handlers/selection.ts'
-import type { KubeletSummaries, ResourceUse } from '../kubelet-summaries.ts'
+import {
+  statedSummary,
+  type KubeletSummaries,
+  type KubeletSummary,
+  type ResourceUse,
+} from '../kubelet-summaries.ts'
 import { listBody } from '../list-body.ts'
 import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
@@ -25,8 +31,8 @@ import {
   type Usage,
 } from './metrics-resources.ts'
 
-/** By name. */
-export function resourceMetrics(summaries: KubeletSummaries): ReadonlyMap<string, VerbHandlers> {
+/** By name. Without a way to kubelets there are simulated nodes only. */
+export function resourceMetrics(summaries: KubeletSummaries | undefined): ReadonlyMap<string, VerbHandlers> {
   return new Map([
     ['nodes.metrics.k8s.io', handlersFor(call => nodesOf(call, summaries))],
     ['pods.metrics.k8s.io', handlersFor(call => podsOf(call, summaries))],
@@ -57,35 +63,53 @@ function handlersFor(find: (call: Call) => Promise<readonly KubernetesObject[]>)
   }
 }
 
-async function nodesOf(call: Call, summaries: KubeletSummaries): Promise<readonly NodeMetrics[]> {
-  const found = selected(call, keyOf(nodes, '', call.info.name), prefixOf(nodes, '')) as readonly Node[]
-  const asked = found.filter(hasKubelet)
-  const answers = await summaries.of(asked.map(({ metadata }) => metadata?.name ?? ''))
+async function nodesOf(call: Call, kubelets: Kubelets): Promise<readonly NodeMetrics[]> {
+  const asked = selected(call, keyOf(nodes, '', call.info.name), prefixOf(nodes, '')) as readonly Node[]
+  const summaries = await summariesOf(call, asked, kubelets)
   return asked.flatMap(({ metadata }): NodeMetrics[] => {
-    const use = answers.get(metadata?.name ?? '')?.node
+    const use = summaries.get(metadata?.name ?? '')?.node
     if (use === undefined) return []
     return [{ ...headOf(call, nodeMetrics, metadata), ...spanOf(call, use), usage: usageOf(use) }]
   })
 }
 
-async function podsOf(call: Call, summaries: KubeletSummaries): Promise<readonly PodMetrics[]> {
+async function podsOf(call: Call, kubelets: Kubelets): Promise<readonly PodMetrics[]> {
   const { objects, info } = call
   const key = keyOf(pods, info.namespace, info.name)
   const found = (selected(call, key, prefixOf(pods, info.namespace)) as readonly Pod[]).filter(isRunning)
   const names = [...new Set(found.map(({ spec }) => spec?.nodeName ?? ''))]
-  const asked = names.filter(name => {
-    const node = objects.get(keyOf(nodes, '', name))?.object as Node | undefined
-    return node !== undefined && hasKubelet(node)
-  })
-  const answers = await summaries.of(asked)
+  const asked = names.flatMap(name => (objects.get(keyOf(nodes, '', name))?.object as Node | undefined) ?? [])
+  const summaries = await summariesOf(call, asked, kubelets)
   return found.flatMap(({ metadata, spec }): PodMetrics[] => {
     // A node is only believed what it says of its own pods.
-    const uses = answers.get(spec?.nodeName ?? '')?.pods.get(metadata?.uid ?? '')
+    const uses = summaries.get(spec?.nodeName ?? '')?.pods.get(metadata?.uid ?? '')
     if (uses === undefined) return []
     const containers = [...uses].map(([name, use]) => ({ name, usage: usageOf(use) }))
     const [first] = uses.values()
     return [{ ...headOf(call, podMetrics, metadata), ...spanOf(call, first!), containers }]
   })
+}
+
+type Kubelets = KubeletSummaries | undefined
+
+/** By the names of nodes; those that do not answer are missing. */
+async function summariesOf(
+  { objects }: Call,
+  asked: readonly Node[],
+  kubelets: Kubelets,
+): Promise<ReadonlyMap<string, KubeletSummary>> {
+  const named = (which: (node: Node) => boolean): readonly string[] => {
+    return asked.filter(which).map(({ metadata }) => metadata?.name ?? '')
+  }
+  const answers = (await kubelets?.of(named(hasKubelet))) ?? new Map<string, KubeletSummary>()
+  const simulated = named(isSimulated)
+  if (simulated.length === 0) return answers
+  const all = Array.from(objects.list(prefixOf(pods, '')), ({ object }) => object as Pod)
+  const running = Map.groupBy(all.filter(isRunning), ({ spec }) => spec?.nodeName ?? '')
+  return new Map([
+    ...answers,
+    ...simulated.map(name => [name, statedSummary(running.get(name) ?? [])] as const),
+  ])
 }
 
 /** The objects themselves of what is asked for: their names and labels are those of what they use. */
@@ -99,9 +123,14 @@ function selected(call: Call, key: string, prefix: string): readonly KubernetesO
   return [...objects.list(prefix)].filter(stored => selection.matches(stored)).map(({ object }) => object)
 }
 
-/** Simulated nodes have none, and nobody is at their addresses. */
 function hasKubelet({ status }: Node): boolean {
   return (status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0) > 0
+}
+
+/** Nobody is at its addresses. */
+function isSimulated(node: Node): boolean {
+  const { containerRuntimeVersion = '' } = node.status?.nodeInfo ?? {}
+  return !hasKubelet(node) && containerRuntimeVersion.startsWith('simulated://')
 }
 
 function isRunning({ spec, status }: Pod): boolean {
