@@ -107,6 +107,7 @@ describe('commands', { skip }, async () => {
       for (let waits = 0; !said.includes('error forwarding port 7 to pod') && waits < 200; waits++)
         await pause(25)
       assert.match(said, /error forwarding port 7 to pod [0-9a-f]+, uid /)
+      assert.doesNotMatch(said, /error forwarding port.*error forwarding port/)
       child.kill('SIGTERM')
       if (child.exitCode === null) await once(child, 'exit')
     })

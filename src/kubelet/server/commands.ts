@@ -92,10 +92,15 @@ export async function forwardPorts(request: ServerRequest): Promise<void> {
   await runPortForward({
     client,
     connect: port => runtime.connectPort(id, port),
-    describeFailure: (port, error) =>
-      `error forwarding port ${port} to pod ${id}, uid ${uid}: ${error.message}`,
+    describeFailure: (port, { message }) => {
+      // A runtime that forwards ports by itself says so already.
+      if (message.startsWith(forwardingFailed)) return message
+      return `${forwardingFailed} ${port} to pod ${id}, uid ${uid}: ${message}`
+    },
   })
 }
+
+const forwardingFailed = 'error forwarding port'
 
 /** A command whose output is the answer. */
 export async function run(request: ServerRequest): Promise<void> {

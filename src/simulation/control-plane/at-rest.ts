@@ -1,6 +1,6 @@
-import type { Deployment, ReplicaSet, StatefulSet } from '#/api/generated/apps/v1.ts'
+import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
-import type { Pod, ResourceQuota } from '#/api/generated/core/v1.ts'
+import type { Pod, PodSpec, ResourceQuota } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted, isControlledBy, type KubernetesObject } from '#/api/metadata.ts'
 import { isPodFinished } from '#/controllers/pods.ts'
 import type { Store } from '#/store/store.ts'
@@ -22,6 +22,7 @@ export async function checkAtRest({ store, doubts }: Resting): Promise<readonly 
     ...world.of('replicasets').flatMap(set => checkReplicas(set, world)),
     ...world.of('deployments').flatMap(deployment => checkDeployment(deployment, world)),
     ...world.of('statefulsets').flatMap(set => checkReplicas(set, world)),
+    ...[...world.of('statefulsets'), ...world.of('daemonsets')].flatMap(set => checkTemplate(set, world)),
     ...world.of('daemonsets').flatMap(set => {
       const want = world.of('minions').length
       const running = world.podsOf(set).filter(isRunning).length
@@ -49,6 +50,20 @@ function checkReplicas(set: ReplicaSet | StatefulSet, world: World): readonly st
     ...differ(`${what}, counted by the set`, set.status?.replicas ?? 0, want),
     ...differ(`${what} that are ready, counted by the set`, set.status?.readyReplicas ?? 0, want),
   ]
+}
+
+/** Pods that are replaced one after the other have all been. */
+function checkTemplate(set: StatefulSet | DaemonSet, world: World): readonly string[] {
+  if (hasQuota(set, world)) return []
+  const want = imagesOf(set.spec?.template.spec)
+  return world
+    .podsOf(set)
+    .filter(isRunning)
+    .flatMap(pod => differ(`image of ${nameOf(pod)} of ${set.kind} ${nameOf(set)}`, imagesOf(pod.spec), want))
+}
+
+function imagesOf(spec: PodSpec | undefined): string {
+  return (spec?.containers ?? []).map(({ image }) => image).join()
 }
 
 function checkDeployment(deployment: Deployment, world: World): readonly string[] {
@@ -131,6 +146,6 @@ function isRunning(pod: Pod): boolean {
   return pod.status?.phase === 'Running' && !isBeingDeleted(pod)
 }
 
-function differ(what: string, is: number, want: number): readonly string[] {
+function differ<T extends number | string>(what: string, is: T, want: T): readonly string[] {
   return is === want ? [] : [`${what}: ${is} instead of ${want}`]
 }

@@ -43,6 +43,10 @@ test('a StatefulSet controller that does not care for the order breaks it, up an
   await check('statefulset-controller', { informer, from: 50 }, /removes .* before/)
 })
 
+test('a StatefulSet controller that removes no pod leaves old ones', async () => {
+  await check('statefulset-controller', { work: without('delete') }, /^image of .* instead of/)
+})
+
 test('a garbage collector that deletes nothing leaves orphans', async () => {
   const work = without('delete')
   await check('garbage-collector-controller', { work }, /which is gone/)
