@@ -17,6 +17,7 @@ import { followAllKinds } from './all-kinds.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { OwnerGraph, ownersOf, type GraphNode } from './garbage-collector/owner-graph.ts'
 import {
+  dependsOnOthers,
   isWaiting,
   planDependent,
   planOwner,
@@ -122,8 +123,9 @@ class Collector {
         for (const dependent of plan.dependents) this.#context.enqueue(dependent)
         return
       case 'orphan':
+        // Informers tell when they are free, or gone; until then there is nothing to look at.
         await Promise.all(plan.dependents.map(dependent => disown(client, dependent, uid)))
-        return this.#context.enqueue(uid)
+        return
       case 'remove-finalizer': {
         const { finalizers = [] } = withoutFinalizer(object, plan.finalizer).metadata ?? {}
         return patchMetadata(client, node, { finalizers })
@@ -166,7 +168,7 @@ function hasNews(before: KubernetesObject, after: KubernetesObject): boolean {
 function waitingOwners(graph: OwnerGraph, object: KubernetesObject): readonly string[] {
   return ownersOf(object)
     .map(({ uid }) => uid)
-    .filter(uid => isWaiting(graph.get(uid)?.object ?? {}))
+    .filter(uid => dependsOnOthers(graph.get(uid)?.object ?? {}))
 }
 
 /** What is in a namespace may be owned by what is there too, or by what is in none. */

@@ -67,7 +67,12 @@ export function planDependent(
   return { action: 'delete', policy: hasFinalizer(object, foregroundFinalizer) ? 'Foreground' : 'Background' }
 }
 
-/** Whether the object is being deleted and waits for what it owns. */
+/** Whether the object is being deleted and waits for what it owns to be gone, or free. */
+export function dependsOnOthers(object: KubernetesObject): boolean {
+  return isWaiting(object) || (isBeingDeleted(object) && hasFinalizer(object, orphanFinalizer))
+}
+
+/** Whether the object is being deleted and waits for what it owns to be gone. */
 export function isWaiting(object: KubernetesObject): boolean {
   return isBeingDeleted(object) && hasFinalizer(object, foregroundFinalizer)
 }

@@ -51,7 +51,7 @@ export interface PartsOptions {
 export class Parts {
   readonly doubts: Doubts
   readonly #options: PartsOptions
-  readonly #wires = new Wires(() => this.#server?.handle)
+  readonly #wires: Wires
   readonly #stopping = new AbortController()
   readonly #behaviours = new Set<Misbehaviour>()
   /** In some clusters writes may fail, but whether they did is always known: there checkers allow no slack at all. */
@@ -64,9 +64,11 @@ export class Parts {
   #isCalm = false
 
   constructor(options: PartsOptions) {
-    const { simulation } = options
+    const { simulation, onWrong } = options
     this.#options = options
-    this.doubts = new Doubts(() => simulation.nowMs)
+    const nowMs = (): number => simulation.nowMs
+    this.#wires = new Wires({ server: () => this.#server?.handle, nowMs, onWrong })
+    this.doubts = new Doubts(nowMs)
     this.#isEveryWriteCertain = simulation.random.integer('every write is certain', 2) === 0
   }
 

@@ -7,13 +7,24 @@ export type Handle = (request: ApiRequest) => Promise<ApiResponse>
 /** What a host that is cut off sees of it: connections that are refused, or requests that nobody answers. */
 export type Cut = 'refused' | 'silent'
 
+export interface WiresOptions {
+  readonly server: () => Handle | undefined
+  readonly nowMs: () => number
+  readonly onWrong: (violation: string) => void
+}
+
+/** Requests that hosts send while no time passes. Who goes on then does so for ever: it is told, and not answered. */
+const requestsAtOnceMax = 20_000
+
 /** The ways between hosts and the API server, which break when either end crashes and when somebody cuts them. */
 export class Wires {
-  readonly #server: () => Handle | undefined
+  readonly #options: WiresOptions
   readonly #links = new Map<string, Link>()
+  #nowMs = 0
+  #requestsNow = 0
 
-  constructor(server: () => Handle | undefined) {
-    this.#server = server
+  constructor(options: WiresOptions) {
+    this.#options = options
   }
 
   /** For the present life of a host: when it has crashed it sends nothing more, and hears nothing. */
@@ -44,6 +55,16 @@ export class Wires {
     }
   }
 
+  #isTooMuch(hostName: string, { method, path }: ApiRequest): boolean {
+    const nowMs = this.#options.nowMs()
+    this.#requestsNow = nowMs === this.#nowMs ? this.#requestsNow + 1 : 1
+    this.#nowMs = nowMs
+    if (this.#requestsNow === requestsAtOnceMax) {
+      this.#options.onWrong(`${hostName} sends ${method} ${path} again and again while no time passes`)
+    }
+    return this.#requestsNow >= requestsAtOnceMax
+  }
+
   #break(hostName: string, reason: unknown): void {
     this.#links.get(hostName)?.broken.abort(reason)
   }
@@ -51,8 +72,8 @@ export class Wires {
   async #carry(hostName: string, request: ApiRequest): Promise<ApiResponse> {
     const link = this.#links.get(hostName) ?? newLink(undefined)
     this.#links.set(hostName, link)
-    if (link.cut === 'silent') return never()
-    const handle = this.#server()
+    if (link.cut === 'silent' || this.#isTooMuch(hostName, request)) return never()
+    const handle = this.#options.server()
     if (handle === undefined || link.cut === 'refused') {
       throw new TransportError('unreachable', 'nobody listens', { sent: false })
     }
