@@ -207,6 +207,14 @@ export function isApiError(error: unknown, reason?: StatusReason): error is ApiE
   return error instanceof ApiError && (reason === undefined || error.reason === reason)
 }
 
+/** Whether something was refused because its namespace is being deleted. */
+export function isNamespaceGoing(error: unknown): boolean {
+  return (
+    isApiError(error, 'Forbidden') &&
+    (error.status.details?.causes ?? []).some(cause => cause.reason === 'NamespaceTerminating')
+  )
+}
+
 /** `pods`, `deployments.apps`; the same for kinds. */
 export function qualifiedName(subject: ErrorSubject): string {
   return subject.group === '' ? subject.kind : `${subject.kind}.${subject.group}`

@@ -53,6 +53,10 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
   readonly isHeld?: (object: T) => boolean
   /** What else the server sets in an object when its deletion begins. */
   readonly beginDeletion?: (object: T) => KubernetesObject
+  /** Whether a deletion that says nothing of dependents leaves them alone: only of old kinds. */
+  readonly orphansDependents?: boolean
+  /** What a client hears whose deletion leaves dependents alone although it did not say so. */
+  readonly orphaningWarning?: string
   /** Whether deleting answers with the object although it is gone, instead of with a status. */
   readonly returnsDeleted?: boolean
   /** How long an object lives after its last write; for ever when absent. */
@@ -69,7 +73,7 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
 /** A part of an object that is written through a path of its own. */
 export interface KindPart<T extends KubernetesObject = KubernetesObject> {
   /** The stored object with the part as it was sent. */
-  readonly merge: (before: T, sent: T) => KubernetesObject
+  readonly merge: (before: T, sent: T, now: string) => KubernetesObject
   /** In the place of the kind's rule for updates. */
   readonly validate?: (object: T, before: T) => readonly FieldError[]
 }

@@ -1,6 +1,6 @@
 /**
- * The objects that every cluster has from its first moment. What is there already stays as its owner left it; what
- * somebody deleted comes back with the next start.
+ * The objects that every cluster has from its first moment. What is there already stays as its owner left it, but for
+ * the address of the server itself; what somebody deleted comes back with the next start.
  */
 import { isApiError } from '#/api/errors.ts'
 import { groupVersionKindOf } from '#/api/group-version.ts'
@@ -8,15 +8,17 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { writeBySystem } from './registry/write-by-system.ts'
 import { flowControlObjects } from './bootstrap/flow-control.ts'
-import { kubernetesService, type ServiceOptions } from './bootstrap/kubernetes-service.ts'
+import { kubernetesService, withOwnAddress, type ServiceOptions } from './bootstrap/kubernetes-service.ts'
 import type { Registry } from './registry/registry.ts'
 import { createObject } from './registry/create-object.ts'
+import { updateObject } from './registry/update-object.ts'
 
 export type BootstrapOptions = ServiceOptions
 
 export async function bootstrap(registry: Registry, options: BootstrapOptions): Promise<void> {
   const today = new Date(registry.platform.clock.now()).toISOString().slice(0, 10)
   for (const object of [...objects(options), tokenTracking(today)]) await ensure(registry, object)
+  for (const object of kubernetesService(options)) await renew(registry, object)
 }
 
 function objects(options: BootstrapOptions): readonly KubernetesObject[] {
@@ -43,6 +45,15 @@ async function ensure(registry: Registry, object: KubernetesObject): Promise<voi
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error
   }
+}
+
+/** Pods that outlive a server find the next one, wherever that listens. */
+async function renew(registry: Registry, object: KubernetesObject): Promise<void> {
+  const { name = '', namespace = '' } = object.metadata ?? {}
+  const resource = resourceOf(registry, object)
+  if (resource === undefined) return
+  const change = (stored: KubernetesObject) => withOwnAddress(stored, object)
+  await updateObject(registry, writeBySystem(resource, name, namespace), { change })
 }
 
 function resourceOf({ scheme }: Registry, object: KubernetesObject): Resource | undefined {

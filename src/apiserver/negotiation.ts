@@ -37,11 +37,23 @@ export function negotiate(
 /** What is left of an `Accept` header for kinds that have no protobuf form. Throws ApiError 406 when nothing is. */
 export function withoutProtobuf(accept: string | undefined): string | undefined {
   if (accept === undefined || !accept.includes('protobuf')) return accept
-  const kept = accept.split(',').filter(text => {
-    const { name, parameters } = parseRange(text)
-    return name !== mediaTypes.protobuf || parameters.has('as')
-  })
-  if (kept.length === 0) throw notAcceptable([mediaTypes.json, mediaTypes.yaml])
+  const isKept = ({ name, parameters }: MediaRange) => name !== mediaTypes.protobuf || parameters.has('as')
+  return keepRanges(accept, isKept, [mediaTypes.json, mediaTypes.yaml])
+}
+
+/** What is left of an `Accept` header for answers that have no rows. Throws ApiError 406 when nothing is. */
+export function withoutTables(accept: string | undefined): string | undefined {
+  if (accept === undefined || !accept.includes('Table')) return accept
+  return keepRanges(accept, ({ parameters }) => parameters.get('as') !== 'Table', Object.values(mediaTypes))
+}
+
+function keepRanges(
+  accept: string,
+  isKept: (range: MediaRange) => boolean,
+  offered: readonly string[],
+): string {
+  const kept = accept.split(',').filter(text => isKept(parseRange(text)))
+  if (kept.length === 0) throw notAcceptable(offered)
   return kept.join(',')
 }
 

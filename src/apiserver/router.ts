@@ -10,7 +10,7 @@ import { list } from './handlers/list.ts'
 import { patch } from './handlers/patch.ts'
 import { update } from './handlers/update.ts'
 import { watch } from './handlers/watch.ts'
-import { negotiate, withoutProtobuf } from './negotiation.ts'
+import { negotiate, withoutProtobuf, withoutTables } from './negotiation.ts'
 import type { ObjectView } from './registry/object-cache.ts'
 import type { Registry } from './registry/registry.ts'
 import { rulesOf } from './registry/write.ts'
@@ -105,7 +105,14 @@ function acceptFor(
   accept: string | undefined,
 ): string | undefined {
   if (isConnecting(info)) return undefined
-  return isCustomKind(resource) ? withoutProtobuf(accept) : accept
+  const shown = isOnlyCreated(resource, info) ? withoutTables(accept) : accept
+  return isCustomKind(resource) ? withoutProtobuf(shown) : shown
+}
+
+/** Reviews, bindings, evictions and the like are answered and can never be looked at. */
+function isOnlyCreated(resource: Resource, { subresource }: ResourceRequestInfo): boolean {
+  const { verbs } = resource.subresources.get(subresource) ?? resource
+  return verbs.every(verb => verb === 'create')
 }
 
 /** What is not initialized yet only those see who ask for it. */

@@ -1,5 +1,14 @@
 /** The stages that every server has. Who the client is and what it may do are decided here, once. */
-import { apiError, forbidden, internalError, timeout, unauthorized, type ApiError } from '#/api/errors.ts'
+import { DurationError, parseDuration } from '#/api/duration.ts'
+import {
+  apiError,
+  badRequest,
+  forbidden,
+  internalError,
+  timeout,
+  unauthorized,
+  type ApiError,
+} from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { RequestAuthentication } from './authn.ts'
 import { isAuthenticated, type Outcome } from './authn/authenticator.ts'
@@ -82,19 +91,26 @@ export function refusal({ user: { username }, ...info }: Attributes, reason: str
   return forbidden(subject, `User "${username}" ${text}`)
 }
 
-/** A request that is not meant to last is answered in time, if only to say that it was not done in time. */
+/**
+ * A request that is not meant to last is answered in time, if only to say that it was not done in time. A client may
+ * want to wait less long than the server would let it.
+ */
 export function limitTime({ clock }: Platform, requestMsMax: number): Stage {
   const deadlines = new Deadlines(clock, requestMsMax)
   return (context, next) => {
     if (isLong(context.info)) return next(context)
+    const patienceMs = readPatience(context.request.query)
     return new Promise((resolve, reject) => {
       let isOver = false
-      const deadline = deadlines.add(() => {
+      const expire = (): void => {
         isOver = true
         reject(timeout('request did not complete within the allotted timeout', 0))
-      })
+      }
+      const timer = patienceMs < requestMsMax ? clock.setTimer(patienceMs, expire) : undefined
+      const deadline = timer ? undefined : deadlines.add(expire)
       const finish = (): void => {
-        if (!isOver) deadlines.delete(deadline)
+        timer?.cancel()
+        if (deadline && !isOver) deadlines.delete(deadline)
       }
       const succeed = (response: ApiResponse): void => {
         finish()
@@ -110,6 +126,19 @@ export function limitTime({ clock }: Platform, requestMsMax: number): Stage {
         fail(error)
       }
     })
+  }
+}
+
+/** How long the client says that it waits: for ever when it does not say, or says no time. Throws ApiError 400. */
+function readPatience(query: URLSearchParams): number {
+  const text = query.get('timeout')
+  if (!text) return Infinity
+  try {
+    const nanoseconds = parseDuration(text)
+    return nanoseconds > 0n ? Number(nanoseconds) / 1e6 : Infinity
+  } catch (error) {
+    if (!(error instanceof DurationError)) throw error
+    throw badRequest(`invalid timeout specified in the request URL - ${error.message}`)
   }
 }
 

@@ -55,6 +55,12 @@ export function tableBody(
   }
 }
 
+/** One object in the form that the view asks for. */
+export function objectBody(view: View, stored: StoredObject, request: TableRequest): ValueBody {
+  if (view.negotiated.transform?.kind !== 'Table') return view.body(stored)
+  return tableBody(view, [stored], { resourceVersion: String(stored.revision) }, request)
+}
+
 /** One object as a table of one row, for a watch. Columns are sent once. */
 export function tableOfOne(
   view: View,

@@ -54,7 +54,10 @@ const administrator: UserInfo = {
 
 /** Of the options of a server those that a test may choose; without admission plugins there are none. */
 export type TestServerOptions = Partial<
-  Pick<ApiServerOptions, 'admission' | 'audit' | 'eventTtlMs' | 'metrics' | 'nodePorts' | 'remote' | 'store'>
+  Pick<
+    ApiServerOptions,
+    'admission' | 'advertise' | 'audit' | 'eventTtlMs' | 'metrics' | 'nodePorts' | 'remote' | 'store'
+  >
 >
 
 export async function startTestServer(

@@ -4,7 +4,7 @@
  * not fit is dropped, since no event matters more than the work it tells of.
  */
 import { Deque } from '#/base/deque.ts'
-import { ApiError, isApiError } from '#/api/errors.ts'
+import { ApiError, isApiError, isNamespaceGoing } from '#/api/errors.ts'
 import type { Event, ObjectReference } from '#/api/generated/core/v1.ts'
 import { events } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -112,8 +112,10 @@ export class EventRecorder {
         if (signal.aborted) return
         // What the server refuses, it refuses again.
         if (error instanceof ApiError && error.code < 500 && error.code !== 429) {
+          // That a namespace goes with what is said of it surprises nobody.
+          const isExpected = isNamespaceGoing(error) || isApiError(error, 'NotFound')
           if (!isApiError(error, 'AlreadyExists')) {
-            log.warn('an event was refused', { reason: event.reason, error })
+            log[isExpected ? 'debug' : 'warn']('an event was refused', { reason: event.reason, error })
           }
           return
         }

@@ -8,7 +8,7 @@
  * Work on a key reads the world from informers, asks a pure `planX` what to do, and does it. It may be cut off between
  * any two writes: the next pass, here or in another process, must complete what is left.
  */
-import { isApiError } from '#/api/errors.ts'
+import { isNamespaceGoing } from '#/api/errors.ts'
 import { parseKey, type KubernetesObject, type NamespacedName } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
@@ -163,12 +163,4 @@ export class ControllerLoop {
 function nameIn(key: string): NamespacedName {
   const parts = key.split('/')
   return parts.length === 2 ? parseKey(key) : { namespace: '', name: key }
-}
-
-/** Whether something was refused because its namespace is being deleted. */
-export function isNamespaceGoing(error: unknown): boolean {
-  return (
-    isApiError(error, 'Forbidden') &&
-    (error.status.details?.causes ?? []).some(cause => cause.reason === 'NamespaceTerminating')
-  )
 }

@@ -3,7 +3,7 @@
  * is meant for; which nodes those are is decided here, by the same rules.
  * https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
  */
-import { isApiError } from '#/api/errors.ts'
+import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
 import type { ControllerRevision, DaemonSet } from '#/api/generated/apps/v1.ts'
 import { daemonSets } from '#/api/generated/apps/v1-resources.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
@@ -15,7 +15,7 @@ import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { Informer } from '#/client/informer.ts'
 import { claim } from './claim.ts'
-import { isNamespaceGoing, type Controller, type ControllerContext, type Reconcile } from './controller.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { daemonPod, hashLabel } from './daemon-set/daemon-pod.ts'
 import { eligibilityOf } from './daemon-set/eligibility.ts'
 import { FailedPods } from './daemon-set/failed-pods.ts'

@@ -4,13 +4,13 @@
  * them.
  * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/
  */
-import { isApiError } from '#/api/errors.ts'
+import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
 import type { Service } from '#/api/generated/core/v1.ts'
 import { nodes, pods, services } from '#/api/generated/core/v1-resources.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
-import { isNamespaceGoing, type Controller, type ControllerContext, type Reconcile } from './controller.ts'
+import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { managedBy, planSlices, wantsZoneHints } from './endpoint-slice/plan.ts'
 import { isSameShare, zoneOf, zoneShares, type ZoneShares } from './endpoint-slice/zone-shares.ts'
 import { messageOf } from './message-of.ts'

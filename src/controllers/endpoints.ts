@@ -3,17 +3,11 @@
  * service's name, for clients that do not read endpoint slices.
  * https://kubernetes.io/docs/concepts/services-networking/service/#endpoints
  */
-import { isApiError } from '#/api/errors.ts'
+import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
 import { endpoints, pods, services } from '#/api/generated/core/v1-resources.ts'
 import type { Endpoints } from '#/api/generated/core/v1.ts'
 import { keyOf, type NamespacedName } from '#/api/metadata.ts'
-import {
-  isNamespaceGoing,
-  type Controller,
-  type ControllerContext,
-  type Reconcile,
-  type Work,
-} from './controller.ts'
+import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { planEndpoints } from './endpoints/plan.ts'
 import { messageOf } from './message-of.ts'
 import { hasMembers, ServiceMembers } from './service-endpoints/members.ts'

@@ -198,9 +198,8 @@ test('Job should manage the lifecycle of a job', async t => {
   assert.equal(updated.metadata?.annotations?.['updated'], 'true')
   const listed = await plane.run(plane.client.list(jobs, { labelSelector: 'e2e-work=patched' }))
   assert.equal(listed.items.length, 1)
-  await plane.run(
-    plane.client.deleteCollection(jobs, { namespace: 'default', labelSelector: 'e2e-work=patched' }),
-  )
+  const selected = { namespace: 'default', labelSelector: 'e2e-work=patched' }
+  await plane.run(plane.client.deleteCollection(jobs, { ...selected, propagationPolicy: 'Background' }))
   await plane.settle()
   assert.deepEqual(await plane.list(jobs), [])
 })

@@ -7,6 +7,7 @@ import type { Scale } from '#/api/generated/autoscaling/v1.ts'
 import type { Pod, ReplicationController } from '#/api/generated/core/v1.ts'
 import { pods, replicationControllers, resourceQuotas } from '#/api/generated/core/v1-resources.ts'
 import { controllerOf, keyOf } from '#/api/metadata.ts'
+import { garbageCollectorController } from './garbage-collector.ts'
 import { replicaSetController, replicationControllerController } from './replicas.ts'
 import { usualAdmission } from './test-admission.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
@@ -26,7 +27,11 @@ function controllerOfPods(replicas: number): ReplicationController {
 }
 
 function start(t: Parameters<typeof startTestControlPlane>[0]): Promise<TestControlPlane> {
-  return startTestControlPlane(t, [replicaSetController, replicationControllerController])
+  return startTestControlPlane(t, [
+    replicaSetController,
+    replicationControllerController,
+    garbageCollectorController,
+  ])
 }
 
 async function orphanOwner(plane: TestControlPlane): Promise<string | undefined> {
@@ -196,5 +201,11 @@ test('a ReplicationController runs through its life', async t => {
     [[2, 2]],
   )
   await plane.run(plane.client.deleteCollection(replicationControllers, selected))
+  await plane.settle()
   assert.equal((await plane.list(replicationControllers)).length, 0)
+  // Who does not say what becomes of the pods keeps them.
+  assert.deepEqual(
+    (await plane.list(pods)).map(pod => pod.metadata?.ownerReferences ?? []),
+    [[], []],
+  )
 })

@@ -43,7 +43,9 @@ async function used(plane: TestControlPlane, names: readonly string[], name = 'q
 }
 
 async function remove(plane: TestControlPlane, resource: Resource, name: string): Promise<void> {
-  await plane.run(plane.client.delete(resource, at(name), { gracePeriodSeconds: 0 }))
+  // Without the policy a replication controller would stay until the garbage collector has let its pods go.
+  const options = { gracePeriodSeconds: 0, propagationPolicy: 'Background' } as const
+  await plane.run(plane.client.delete(resource, at(name), options))
   await plane.settle()
 }
 

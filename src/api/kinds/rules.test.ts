@@ -54,14 +54,13 @@ function applyRules(
   formatFieldErrors(known.validate?.(created) ?? [])
   const updated = deepFreeze(known.prepareForUpdate?.(object, before) ?? object)
   formatFieldErrors(known.validateUpdate?.(updated, before) ?? [])
-  const reported = deepFreeze(
-    known.prepareForStatusUpdate?.(object, before, '2026-01-01T00:00:00Z') ?? object,
-  )
+  const now = '2026-01-01T00:00:00Z'
+  const reported = deepFreeze(known.prepareForStatusUpdate?.(object, before, now) ?? object)
   formatFieldErrors(known.validateStatusUpdate?.(reported, before) ?? [])
   known.warnings?.(created, undefined)
   known.warnings?.(updated, before)
   for (const part of Object.values(known.parts ?? {})) {
-    formatFieldErrors(part.validate?.(deepFreeze(part.merge(before, object)), before) ?? [])
+    formatFieldErrors(part.validate?.(deepFreeze(part.merge(before, object, now)), before) ?? [])
   }
   for (const valueOf of Object.values(known.selectableFields ?? {}))
     assert.equal(typeof valueOf(object), 'string')

@@ -1,7 +1,9 @@
 /** The service through which pods reach the API server, and the addresses behind it. */
 import { formatIp } from '#/api/ip.ts'
 import { nthAddress, parseCidr } from '#/api/cidr.ts'
+import type { JsonValue } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
+import { applyPatch } from '#/api/patch.ts'
 
 export interface ServiceOptions {
   /** The ranges that services get their addresses from, one of each family, the preferred first. */
@@ -55,6 +57,22 @@ export function kubernetesService({
   }
   // Endpoints must not be loopback addresses: pods could not reach them anyway.
   return isLoopback(advertiseAddress) ? [service] : [service, endpoints, slice]
+}
+
+/**
+ * The object as it is stored, with what this server says of where it can be reached: that may have changed since the
+ * last start. All else is left as its owner wants it; the family of a slice's addresses never changes.
+ */
+export function withOwnAddress(stored: KubernetesObject, own: KubernetesObject): KubernetesObject {
+  const { kind: _kind, apiVersion: _apiVersion, metadata: _metadata, spec, addressType, ...rest } = own as Own
+  if (addressType !== undefined && addressType !== (stored as Own).addressType) return stored
+  const said = { ...rest, ...(spec && { spec: { ports: spec.ports } }) }
+  return applyPatch('merge', stored as JsonValue, said) as KubernetesObject
+}
+
+interface Own extends KubernetesObject {
+  readonly spec?: { readonly ports: JsonValue }
+  readonly addressType?: string
 }
 
 function isLoopback(address: string): boolean {

@@ -1,5 +1,6 @@
 import { createObject } from '../registry/create-object.ts'
 import type { ApiResponse } from '../request.ts'
+import { objectBody } from '../table.ts'
 import type { Call } from './call.ts'
 import { decodeBody } from './decode-body.ts'
 import { whenInitialized } from './when-initialized.ts'
@@ -16,5 +17,5 @@ export async function create(call: Call): Promise<ApiResponse> {
   })
   const request = writeRequest(call, options)
   const stored = await createObject(registry, request, object)
-  return { status: 201, body: view.body(await whenInitialized(call, request, stored)) }
+  return { status: 201, body: objectBody(view, await whenInitialized(call, request, stored), call) }
 }

@@ -4,6 +4,7 @@
  * collection/
  */
 import { conflict, notFound, objectModified } from '#/api/errors.ts'
+import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
 import { foregroundFinalizer, orphanFinalizer } from '#/api/names.ts'
 import { formatTime } from '#/api/time.ts'
@@ -12,6 +13,7 @@ import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
 import { removeObject } from '../registry/update-object.ts'
 import { attempt, latest, rulesOf } from '../registry/write.ts'
 import { annotate, type ApiResponse } from '../request.ts'
+import { objectBody } from '../table.ts'
 import { valueBody } from '../view.ts'
 import { keyOfCall, subjectOf, type Call } from './call.ts'
 import { readDeleteOptions, type DeleteOptions } from './delete-options.ts'
@@ -21,7 +23,7 @@ export async function remove(call: Call): Promise<ApiResponse> {
   const outcome = await deleteObject(call, key, await readDeleteOptions(call))
   if (outcome.isGone && !returnsObject(call))
     return { status: 200, body: valueBody(goneStatus(call, outcome.stored), call.view.negotiated) }
-  return { status: 200, body: call.view.body(outcome.stored) }
+  return { status: 200, body: objectBody(call.view, outcome.stored, call) }
 }
 
 export interface Deletion {
@@ -31,7 +33,10 @@ export interface Deletion {
 }
 
 export async function deleteObject(call: Call, key: string, options: DeleteOptions): Promise<Deletion> {
-  const { registry } = call
+  const { registry, context } = call
+  const { orphaningWarning } = rulesOf(call.resource)
+  if (orphaningWarning !== undefined && options.propagationPolicy === undefined)
+    context.warnings.add(orphaningWarning)
   let current = await latest(registry, key)
   for (let attempts = 1; ; attempts++) {
     if (current === undefined) throw notFound(nameSubject(call, key))
@@ -54,8 +59,8 @@ type Outcome = Deletion | { readonly current: StoredObject | undefined }
 async function tryDelete(call: Call, current: StoredObject, options: DeleteOptions): Promise<Outcome> {
   const { registry, resource } = call
   const graceSeconds = graceOf(call, current.object, options)
-  const finalizers = finalizersOf(current.object, options)
   const rules = rulesOf(resource)
+  const finalizers = finalizersOf(current.object, options, rules)
   const isPending = graceSeconds > 0 || finalizers.length > 0 || (rules.isHeld?.(current.object) ?? false)
   if (!isPending) {
     if (options.dryRun) return { stored: current, isGone: true }
@@ -93,12 +98,16 @@ function graceOf({ resource }: Call, object: KubernetesObject, options: DeleteOp
 function finalizersOf(
   { metadata = {} }: KubernetesObject,
   { propagationPolicy }: DeleteOptions,
+  { orphansDependents = false }: KindRules,
 ): readonly string[] {
   const before = metadata.finalizers ?? []
-  if (propagationPolicy === undefined) return before
   const others = before.filter(each => each !== orphanFinalizer && each !== foregroundFinalizer)
-  if (propagationPolicy === 'Orphan') return [...others, orphanFinalizer]
-  if (propagationPolicy === 'Foreground') return [...others, foregroundFinalizer]
+  // An object that has such a finalizer already decides for itself, before its kind does.
+  const isUndecided = propagationPolicy === undefined && others.length === before.length
+  const policy = isUndecided && orphansDependents ? 'Orphan' : propagationPolicy
+  if (policy === undefined) return before
+  if (policy === 'Orphan') return [...others, orphanFinalizer]
+  if (policy === 'Foreground') return [...others, foregroundFinalizer]
   return others
 }
 

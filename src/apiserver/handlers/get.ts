@@ -1,7 +1,7 @@
 /** One object, from the cache. */
 import { notFound } from '#/api/errors.ts'
 import type { ApiResponse } from '../request.ts'
-import { tableBody } from '../table.ts'
+import { objectBody } from '../table.ts'
 import { keyOfCall, subjectOf, type Call } from './call.ts'
 import { freshen } from './list.ts'
 import { parseResourceVersion } from './list-options.ts'
@@ -12,11 +12,5 @@ export async function get(call: Call): Promise<ApiResponse> {
   await freshen(call, parseResourceVersion(context.request.query.get('resourceVersion') ?? ''))
   const stored = objects.get(key)
   if (stored === undefined) throw notFound(subjectOf(call))
-  if (view.negotiated.transform?.kind === 'Table') {
-    return {
-      status: 200,
-      body: tableBody(view, [stored], { resourceVersion: String(stored.revision) }, call),
-    }
-  }
-  return { status: 200, body: view.body(stored) }
+  return { status: 200, body: objectBody(view, stored, call) }
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { startTestServer, type Answer, type TestServer } from '../test-server.ts'
+import { nodePlatform } from '#/platform/node.ts'
+import { MemoryStore } from '#/store/memory.ts'
+import { startTestServer, type Answer, type TestServer, type TestServerOptions } from '../test-server.ts'
 
 const maps = '/api/v1/namespaces/default/configmaps'
 
@@ -21,6 +23,30 @@ test('a page that ends with the list has no continue token', async t => {
   const { request } = await serverWith(t, 4)
   assert.equal(meta(await request('GET', `${maps}?limit=4`))['continue'], undefined)
   assert.notEqual(meta(await request('GET', `${maps}?limit=3`))['continue'], undefined)
+})
+
+test('a token of a state that is compacted expires, changed or not, and goes on with the latest state', async t => {
+  const store = await MemoryStore.open({
+    platform: nodePlatform({ log: { level: 'error', format: 'text' } }),
+  })
+  const { request } = await serverWith(t, 5, { store })
+  const first = await request('GET', `${maps}?limit=2`)
+  const token = String(meta(first)['continue'])
+  assert.deepEqual(names(await request('GET', `${maps}?limit=2&continue=${token}`)), ['m2', 'm3'])
+  await request('POST', '/api/v1/namespaces', {
+    kind: 'Namespace',
+    apiVersion: 'v1',
+    metadata: { name: 'other' },
+  })
+  await store.compact(await store.revision())
+  const refused = await request('GET', `${maps}?limit=2&continue=${token}`)
+  assert.deepEqual([refused.code, refused.body.reason], [410, 'Expired'])
+  const second = await request('GET', `${maps}?limit=2&continue=${String(meta(refused)['continue'])}`)
+  assert.deepEqual([names(second), meta(second)['remainingItemCount']], [['m2', 'm3'], 1])
+  assert.notEqual(meta(second)['resourceVersion'], meta(first)['resourceVersion'])
+  const third = await request('GET', `${maps}?limit=2&continue=${String(meta(second)['continue'])}`)
+  assert.deepEqual(names(third), ['m4'])
+  assert.equal(meta(third)['resourceVersion'], meta(second)['resourceVersion'])
 })
 
 test('selectors choose by labels and by fields', async t => {
@@ -81,8 +107,8 @@ test('a list is also a table, bare metadata, YAML and protobuf', async t => {
   assert.equal(Buffer.from(protobuf.body.bytes()[0]!).subarray(0, 4).toString(), 'k8s\0')
 })
 
-async function serverWith(t: TestContext, count: number): Promise<TestServer> {
-  const server = await startTestServer(t)
+async function serverWith(t: TestContext, count: number, options?: TestServerOptions): Promise<TestServer> {
+  const server = await startTestServer(t, undefined, options)
   for (let index = 0; index < count; index++) {
     const labels = { parity: index % 2 === 0 ? 'even' : 'odd', number: String(index) }
     const created = await server.request('POST', maps, configMap(`m${index}`, labels))

@@ -159,11 +159,13 @@ async function pageAt(
 ): Promise<ListPage> {
   const { prefix, revision } = position
   await freshen(call, revision)
-  if (call.objects.eventsAfter(prefix, revision)?.length === 0) {
-    const page = cachedPage(call, options, position)
-    return { objects: page.objects, meta: withRevision(page.meta, revision, prefix, page.objects.at(-1)) }
-  }
   try {
+    // A state that is compacted is gone, also for those whose objects have not changed since.
+    await call.registry.store.get(prefix, { revision })
+    if (call.objects.eventsAfter(prefix, revision)?.length === 0) {
+      const page = cachedPage(call, options, position)
+      return { objects: page.objects, meta: withRevision(page.meta, revision, prefix, page.objects.at(-1)) }
+    }
     return await storedPage(call, options, position)
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== 'compacted') throw error

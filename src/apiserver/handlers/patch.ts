@@ -20,6 +20,7 @@ import { updateObject } from '../registry/update-object.ts'
 import { conversionIn } from '../registry/write.ts'
 import { isTrue } from '../request-info.ts'
 import type { ApiResponse } from '../request.ts'
+import { objectBody } from '../table.ts'
 import { keyOfCall, type Call } from './call.ts'
 import { bodyBytes } from './decode-body.ts'
 import { decodePatched, patchKindOf, readPatch } from './read-patch.ts'
@@ -41,7 +42,7 @@ async function change(call: Call, options: WriteOptions): Promise<ApiResponse> {
     change: before => checkObject(call, applyTo(before as unknown as JsonValue)),
     ...(call.part && { part: call.part }),
   })
-  return { status: 200, body: view.body(stored) }
+  return { status: 200, body: objectBody(view, stored, call) }
 }
 
 /** A patch may not make another object of the one it is applied to. */
@@ -81,8 +82,9 @@ async function apply(call: Call, options: WriteOptions): Promise<ApiResponse> {
     ownership: 'given',
     ...(call.part && { part: call.part }),
   })
-  if (created) return { status: 201, body: view.body(await whenInitialized(call, request, stored)) }
-  return { status: 200, body: view.body(stored) }
+  if (created)
+    return { status: 201, body: objectBody(view, await whenInitialized(call, request, stored), call) }
+  return { status: 200, body: objectBody(view, stored, call) }
 }
 
 export interface Applying extends Pick<ApplyOptions, 'schema' | 'apiVersion' | 'convert' | 'resetFields'> {

@@ -4,6 +4,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import { updateObject } from '../registry/update-object.ts'
 import { rulesOf } from '../registry/write.ts'
 import type { ApiResponse } from '../request.ts'
+import { objectBody } from '../table.ts'
 import { keyOfCall, type Call } from './call.ts'
 import { decodeBody } from './decode-body.ts'
 import { whenInitialized } from './when-initialized.ts'
@@ -27,8 +28,9 @@ export async function update(call: Call): Promise<ApiResponse> {
     ...(call.part && { part: call.part }),
     ...(mayCreate && { create: async () => sent }),
   })
-  if (created) return { status: 201, body: view.body(await whenInitialized(call, request, stored)) }
-  return { status: 200, body: view.body(stored) }
+  if (created)
+    return { status: 201, body: objectBody(view, await whenInitialized(call, request, stored), call) }
+  return { status: 200, body: objectBody(view, stored, call) }
 }
 
 /** The body must be about the object that the path names. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startTestServer, type TestServer } from '../test-server.ts'
+import { startTestServer, type AnyObject, type TestServer } from '../test-server.ts'
 
 const maps = '/api/v1/namespaces/default/configmaps'
 
@@ -157,6 +157,49 @@ test('a deletion asks for its preconditions and leaves dependants as it is told'
   assert.ok(body['metadata']['uid'])
 })
 
+test('who says nothing of dependants leaves them alone where the kind is old', async t => {
+  const { request } = await startTestServer(t)
+  const labels = { app: 'a' }
+  const spec = { template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } } }
+  const jobSpec = { template: { ...spec.template, spec: { ...spec.template.spec, restartPolicy: 'Never' } } }
+  const jobs = '/apis/batch/v1/namespaces/default/jobs'
+  const controllers = '/api/v1/namespaces/default/replicationcontrollers'
+  const warning =
+    '299 - "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to' +
+    ' remove them or set propagationPolicy=Orphan to suppress this warning"'
+  const cases = [
+    [controllers, '', [], ['orphan'], undefined],
+    [controllers, '?propagationPolicy=Background', [], undefined, undefined],
+    [controllers, '', ['foregroundDeletion'], ['foregroundDeletion'], undefined],
+    [jobs, '', [], ['orphan'], [warning]],
+    [jobs, '?propagationPolicy=Orphan', [], ['orphan'], undefined],
+    [jobs, '?orphanDependents=false', [], undefined, undefined],
+  ] as const
+  for (const [index, [path, query, finalizers, expected, warnings]] of cases.entries()) {
+    const metadata = { name: `a${index}`, finalizers }
+    await request('POST', path, { metadata, spec: path === jobs ? jobSpec : spec })
+    const { code, body, headers } = await request('DELETE', `${path}/a${index}${query}`)
+    assert.deepEqual(
+      [code, body['metadata']['finalizers'], headers?.['warning']],
+      [200, expected, warnings],
+      `${path} ${query}`,
+    )
+  }
+})
+
+test('maps and lists of metadata that hold nothing are left out', async t => {
+  const server = await startTestServer(t)
+  const empty = { labels: {}, annotations: {}, finalizers: [], ownerReferences: [] }
+  const fields = ({ body }: { readonly body: AnyObject }): readonly string[] =>
+    Object.keys(body['metadata']).filter(name => name in empty)
+  const created = await server.request('POST', maps, { metadata: { name: 'a', ...empty } })
+  assert.deepEqual([created.code, fields(created)], [201, []])
+  const labels = { a: 'b' }
+  assert.deepEqual(fields(await patch(server, `${maps}/a`, 'merge', { metadata: { labels } })), ['labels'])
+  const bare = await patch(server, `${maps}/a`, 'merge', { metadata: { ...empty, labels: { a: null } } })
+  assert.deepEqual([bare.code, fields(bare)], [200, []])
+})
+
 test('deleting a collection deletes what the selector matches', async t => {
   const { request } = await startTestServer(t)
   for (const name of ['a', 'b', 'c'])
@@ -234,6 +277,21 @@ test('what does not exist, is not allowed or is not understood gets the answer o
   await check('GET', `${maps}?fieldSelector=spec.nonsense%3Dx`, 400, 'BadRequest')
   await check('GET', `${maps}?resourceVersionMatch=Exact`, 422, 'Invalid')
   await check('GET', `${maps}?limit=2&continue=nonsense`, 400, 'BadRequest')
+})
+
+test('what is answered and never kept has no rows: a table of it is not acceptable', async t => {
+  const { request } = await startTestServer(t)
+  const table = 'application/json;as=Table;g=meta.k8s.io;v=v1'
+  const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
+  const review = { spec: { nonResourceAttributes: { path: '/', verb: 'get' } } }
+  const ask = async (accept: string) => {
+    const { code, body } = await request('POST', reviews, review, { accept })
+    return [code, body['kind']]
+  }
+  assert.deepEqual(await ask(table), [406, 'Status'])
+  assert.deepEqual(await ask(`${table},application/json`), [201, 'SelfSubjectAccessReview'])
+  const map = await request('POST', maps, configMap('a', {}), { accept: table })
+  assert.deepEqual([map.code, map.body['kind']], [201, 'Table'])
 })
 
 type PatchKind = 'json' | 'merge' | 'strategic' | 'apply'

@@ -20,7 +20,23 @@ export function withoutSystemMetadata(object: KubernetesObject): KubernetesObjec
     generation: _generation,
     ...metadata
   } = object.metadata ?? {}
-  return { ...object, metadata }
+  return { ...object, metadata: withoutEmpty(metadata) }
+}
+
+/** Maps and lists that hold nothing are as good as absent, and are left out. */
+function withoutEmpty(metadata: ObjectMeta): ObjectMeta {
+  if (!collections.some(name => isEmpty(metadata[name]))) return metadata
+  const kept = { ...metadata }
+  for (const name of collections) if (isEmpty(kept[name])) delete kept[name]
+  return kept
+}
+
+const collections = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const
+
+function isEmpty(collection: object | undefined): boolean {
+  if (collection === undefined) return false
+  for (const _ in collection) return false
+  return true
 }
 
 /** A new object has an identity and a time of birth, and is not being deleted. */
@@ -89,7 +105,7 @@ export function withIdentityOf(
     ...kept
   } = sent
   const metadata: ObjectMeta = {
-    ...kept,
+    ...withoutEmpty(kept),
     ...pick(is, [
       'name',
       'namespace',

@@ -184,7 +184,7 @@ function prepareParts(
   part: KindPart | undefined,
   { defaulted, before, now }: Prepared,
 ): KubernetesObject {
-  if (part) return part.merge(before, defaulted)
+  if (part) return part.merge(before, defaulted, now)
   const rules = rulesOf(resource)
   const parted = withPartsOf(defaulted, before, resource, subresource)
   if (subresource === 'status') return rules.prepareForStatusUpdate?.(parted, before, now) ?? parted

@@ -5,7 +5,7 @@
  */
 import { structDefinition } from '#/api/definitions.ts'
 import { apiError, badRequest, isApiError, notFound, tooManyRequests, type ApiError } from '#/api/errors.ts'
-import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import type { Eviction, PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
 import { formatTime } from '#/api/time.ts'
@@ -13,7 +13,7 @@ import { everythingAdmitted } from '../admission/admission.ts'
 import { keyOfCall, subjectOf, type Call } from '../handlers/call.ts'
 import { decodeBody } from '../handlers/decode-body.ts'
 import { deleteObject } from '../handlers/delete.ts'
-import { deleteOptionsOf } from '../handlers/delete-options.ts'
+import { deleteOptionsOf, type DeleteOptions } from '../handlers/delete-options.ts'
 import { readWriteOptions } from '../handlers/write-options.ts'
 import { writeRequest } from '../handlers/write-request.ts'
 import { updateObject } from '../registry/update-object.ts'
@@ -47,7 +47,7 @@ async function create(call: Call): Promise<ApiResponse> {
   // What is admitted is the eviction; what it comes to is not looked at again.
   const admitted: Call = { ...call, registry: { ...registry, admission: everythingAdmitted } }
   if (!mayAlwaysGo(pod)) await chargeBudget(admitted, pod, deletion.dryRun)
-  await deleteObject(admitted, key, deletion)
+  await deleteObject(admitted, key, deletion.dryRun ? deletion : await announce(admitted, deletion))
   return { status: 201, body: valueBody(success, call.view.negotiated) }
 }
 
@@ -64,6 +64,49 @@ function mayAlwaysGo({ status, metadata }: Pod): boolean {
   )
 }
 
+/** The pod says why it goes before it does: jobs forgive such failures. Gives back how to delete what it is then. */
+async function announce(call: Call, deletion: DeleteOptions): Promise<DeleteOptions> {
+  const { registry } = call
+  const { preconditions } = deletion
+  const now = formatTime(registry.platform.clock.now())
+  const { stored } = await updateObject(
+    registry,
+    { ...writeRequest(call, ownWrite), subresource: 'status' },
+    {
+      change: before => {
+        const { metadata, status } = before as Pod
+        const conditions = withTarget(status?.conditions ?? [], now)
+        return {
+          ...before,
+          metadata: { ...metadata, ...preconditions },
+          status: { ...status, conditions },
+        } as Pod
+      },
+    },
+  )
+  if (!preconditions.resourceVersion) return deletion
+  return { ...deletion, preconditions: { ...preconditions, resourceVersion: String(stored.revision) } }
+}
+
+function withTarget(conditions: readonly PodCondition[], now: string): readonly PodCondition[] {
+  const before = conditions.find(condition => condition.type === 'DisruptionTarget')
+  const target = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'EvictionByEvictionAPI',
+    message: 'Eviction API: evicting',
+    lastTransitionTime: before?.status === 'True' ? (before.lastTransitionTime ?? now) : now,
+  }
+  return [...conditions.filter(condition => condition !== before), target]
+}
+
+const ownWrite = {
+  dryRun: false,
+  fieldManager: 'k8ts-apiserver',
+  fieldValidation: 'Ignore',
+  sent: {},
+} as const
+
 async function chargeBudget(call: Call, pod: Pod, dryRun: boolean): Promise<void> {
   const budgets = budgetsOf(call, pod)
   const [budget] = budgets
@@ -78,7 +121,7 @@ async function chargeBudget(call: Call, pod: Pod, dryRun: boolean): Promise<void
   const { registry } = call
   const resource = registry.scheme.byKind({ group: 'policy', version: 'v1', kind: 'PodDisruptionBudget' })!
   const name = budget.metadata?.name ?? ''
-  const options = { dryRun, fieldManager: 'k8ts-apiserver', fieldValidation: 'Ignore', sent: {} } as const
+  const options = { ...ownWrite, dryRun }
   const now = formatTime(registry.platform.clock.now())
   try {
     await updateObject(

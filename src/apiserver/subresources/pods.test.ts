@@ -82,6 +82,36 @@ test('an eviction is refused while the budget has nothing left, and charges it o
   assert.ok((await request('GET', `${pods}/web`)).body.metadata['deletionTimestamp'])
 })
 
+test('an evicted pod says that it was, unless it is another pod or nothing is to happen', async t => {
+  const { request } = await serverWithPod(t)
+  await bindTo(request, 'n1')
+  await request('PATCH', `${pods}/web/status`, { status: { phase: 'Running', conditions: [ready] } }, merge)
+  const evict = (deleteOptions: object) =>
+    request('POST', `${pods}/web/eviction`, {
+      kind: 'Eviction',
+      apiVersion: 'policy/v1',
+      metadata: { name: 'web' },
+      deleteOptions,
+    })
+  const target = async () => {
+    const { body } = await request('GET', `${pods}/web`)
+    const text = JSON.stringify(part(body, 'status')['conditions'])
+    return [
+      /"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI"/u.test(text),
+      body.metadata,
+    ] as const
+  }
+  assert.equal((await evict({ dryRun: ['All'] })).code, 201)
+  assert.equal((await evict({ preconditions: { uid: 'other' } })).code, 409)
+  assert.equal((await evict({ preconditions: { resourceVersion: '1' } })).code, 409)
+  const [saidEarly, { resourceVersion }] = await target()
+  assert.equal(saidEarly, false)
+  const evicted = await evict({ preconditions: { resourceVersion } })
+  assert.equal(evicted.code, 201, evicted.text)
+  const [said, metadata] = await target()
+  assert.ok(said && metadata['deletionTimestamp'])
+})
+
 test('ephemeral containers are added through their own path and no other', async t => {
   const { request } = await serverWithPod(t)
   const debug = { spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] } }

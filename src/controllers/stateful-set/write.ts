@@ -1,11 +1,10 @@
 /** What is done to the pods and claims of a set, and how it is told. */
-import { isApiError } from '#/api/errors.ts'
+import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
-import { isNamespaceGoing } from '../controller.ts'
 import type { ClaimsPlan } from './claims.ts'
 import { messageOf } from '../message-of.ts'
 

@@ -10,7 +10,7 @@ import { withGeneratedSelector } from './job-selector.ts'
 import { validateJobStatusUpdate } from './job-status-validation.ts'
 import { validateJobUpdate } from './job-update-validation.ts'
 import { validateJob } from './job-validation.ts'
-import { warnAboutJobSpec } from './job-warnings.ts'
+import { orphaningWarning, warnAboutJobSpec } from './job-warnings.ts'
 
 export const jobRules: KindRules<Job> = {
   tracksGeneration: true,
@@ -28,6 +28,8 @@ export const jobRules: KindRules<Job> = {
     const ofName = before === undefined ? warnAboutName(job.metadata?.name, namesOfPods) : []
     return [...ofName, ...warnAboutJobSpec('spec', job.spec ?? {})]
   },
+  orphansDependents: true,
+  orphaningWarning,
   selectableFields: { 'status.successful': job => String(job.status?.succeeded ?? 0) },
 }
 

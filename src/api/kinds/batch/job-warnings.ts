@@ -10,3 +10,7 @@ export function warnAboutJobSpec(field: string, spec: Partial<JobSpec>): string[
     'Kubernetes might not be able to track completedIndexes when a big number of indexes fail'
   return [...(isHuge ? [`${field}: ${message}`] : []), ...warnAboutTemplate(`${field}.template`, template)]
 }
+
+export const orphaningWarning =
+  'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them' +
+  ' or set propagationPolicy=Orphan to suppress this warning'

@@ -38,7 +38,7 @@ export const certificateSigningRequestRules: KindRules<CertificateSigningRequest
     ...validateIssued(request, before),
   ],
   /** The only way in which a request is approved or denied. */
-  parts: { approval: { merge: withConditionsOf, validate: validateChange } },
+  parts: { approval: { merge: withApprovalOf, validate: validateChange } },
   selectableFields: {
     'spec.signerName': request => request.spec?.signerName ?? '',
   },
@@ -210,12 +210,15 @@ function withTimes(
   return { ...request, status: { ...request.status, conditions: timed } }
 }
 
-/** An approval changes nothing but the conditions. */
-function withConditionsOf(
+/** An approval changes nothing but the conditions and the metadata. */
+function withApprovalOf(
   before: CertificateSigningRequest,
   sent: CertificateSigningRequest,
+  now: string,
 ): CertificateSigningRequest {
-  return { ...before, status: { ...before.status, conditions: sent.status?.conditions ?? [] } }
+  const { metadata = {} } = sent
+  const conditions = sent.status?.conditions ?? []
+  return withTimes({ ...before, metadata, status: { ...before.status, conditions } }, before, now)
 }
 
 function conditionsOf({ status }: Request, type: string): readonly Condition[] {

@@ -106,7 +106,13 @@ test('only an approval approves or denies', () => {
   ])
   const stored = request({}, { certificate: 'x' })
   const sent = request({ usages: ['any'] }, { certificate: 'y', conditions: [approved] })
-  assert.deepEqual(approval?.merge(stored, sent), request({}, { certificate: 'x', conditions: [approved] }))
+  const now = '2026-01-01T00:00:00Z'
+  const timed = { ...approved, lastUpdateTime: now, lastTransitionTime: now }
+  const metadata = { annotations: { by: 'hand' } }
+  assert.deepEqual(approval?.merge(stored, { ...sent, metadata }, now), {
+    ...request({}, { certificate: 'x', conditions: [timed] }),
+    metadata,
+  })
 })
 
 test('conditions say since when they hold', () => {

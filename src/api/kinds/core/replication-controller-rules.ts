@@ -30,6 +30,7 @@ export const replicationControllerRules: KindRules<ReplicationController> = {
     const ofName = before === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
     return [...ofName, ...warnAboutTemplate('spec.template', object.spec?.template)]
   },
+  orphansDependents: true,
   selectableFields: { 'status.replicas': object => String(object.status?.replicas ?? 0) },
 }
 
