@@ -23,15 +23,16 @@ export function withoutSystemMetadata(object: KubernetesObject): KubernetesObjec
   return { ...object, metadata: withoutEmpty(metadata) }
 }
 
-/** Maps and lists that hold nothing are as good as absent, and are left out. */
+/** Maps and lists that hold nothing are as good as absent, and are left out. Few writes have any. */
 function withoutEmpty(metadata: ObjectMeta): ObjectMeta {
-  if (!collections.some(name => isEmpty(metadata[name]))) return metadata
-  const kept = { ...metadata }
-  for (const name of collections) if (isEmpty(kept[name])) delete kept[name]
-  return kept
+  const { labels, annotations, finalizers, ownerReferences } = metadata
+  const hasItems = finalizers?.length !== 0 && ownerReferences?.length !== 0
+  if (hasItems && !isEmpty(labels) && !isEmpty(annotations)) return metadata
+  const kept = Object.entries(metadata).filter(([name, value]) => !(collections.has(name) && isEmpty(value)))
+  return Object.fromEntries(kept)
 }
 
-const collections = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const
+const collections: ReadonlySet<string> = new Set(['labels', 'annotations', 'finalizers', 'ownerReferences'])
 
 function isEmpty(collection: object | undefined): boolean {
   if (collection === undefined) return false
