@@ -55,10 +55,10 @@ export function tableBody(
   }
 }
 
-/** One object in the form that the view asks for. */
+/** One object in the form that the view asks for. What is not in the store has no version. */
 export function objectBody(view: View, stored: StoredObject, request: TableRequest): ValueBody {
   if (view.negotiated.transform?.kind !== 'Table') return view.body(stored)
-  return tableBody(view, [stored], { resourceVersion: String(stored.revision) }, request)
+  return tableBody(view, [stored], { resourceVersion: String(stored.revision || '') }, request)
 }
 
 /** One object as a table of one row, for a watch. Columns are sent once. */

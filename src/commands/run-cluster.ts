@@ -6,7 +6,6 @@ import { oneValue, wholeNumber, type FlagValues } from '#/base/flags.ts'
 import type { Cluster, ControlPlaneChoice, StoreChoice } from '#/cluster.ts'
 import type { Terminal } from '#/command-line/command.ts'
 import {
-  collectGarbage,
   collectWhenQuiet,
   connectHttp,
   importModule,
@@ -86,9 +85,7 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
   }
   const seconds = ((clock.monotonicMs() - startedMs) / 1_000).toFixed(2)
   terminal.write(`ready in ${seconds} s: export KUBECONFIG=${cluster.kubeconfig}\n`)
-  const tidying = clock.setTimer(tidyMs, collectGarbage)
   if (!ended.aborted) await once(ended, 'abort')
-  tidying.cancel()
   terminal.write('stopping\n')
   await cluster.stop()
   return 0
@@ -97,9 +94,6 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
 function logLevel(verbosity: number): 'debug' | 'info' | 'warn' {
   return verbosity >= 4 ? 'debug' : verbosity >= 1 ? 'info' : 'warn'
 }
-
-/** What a start leaves behind is more than half of the memory. Those who waited for it come first. */
-const tidyMs = 3_000
 
 /** SIGTERM ends everything within ten seconds, come what may. */
 const stopDeadlineMs = 9_000

@@ -22,7 +22,7 @@ import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
-import { tableBody } from '../table.ts'
+import { objectBody } from '../table.ts'
 import {
   nodeMetrics,
   podMetrics,
@@ -50,11 +50,7 @@ function handlersFor(find: (call: Call) => Promise<readonly KubernetesObject[]>)
     get: async call => {
       const [object] = await stored(call)
       if (object === undefined) throw notFound(subjectOf(call))
-      const isTable = call.view.negotiated.transform?.kind === 'Table'
-      const body = isTable
-        ? tableBody(call.view, [object], { resourceVersion: '' }, call)
-        : call.view.body(object)
-      return { status: 200, body }
+      return { status: 200, body: objectBody(call.view, object, call) }
     },
     list: async (call): Promise<ApiResponse> => ({
       status: 200,
@@ -65,7 +61,9 @@ function handlersFor(find: (call: Call) => Promise<readonly KubernetesObject[]>)
 
 async function nodesOf(call: Call, kubelets: Kubelets): Promise<readonly NodeMetrics[]> {
   const asked = selected(call, keyOf(nodes, '', call.info.name), prefixOf(nodes, '')) as readonly Node[]
-  const summaries = await summariesOf(call, asked, kubelets)
+  const all = (): readonly Pod[] =>
+    Array.from(call.objects.list(prefixOf(pods, '')), ({ object }) => object as Pod)
+  const summaries = await summariesOf(asked, kubelets, () => all().filter(isRunning))
   return asked.flatMap(({ metadata }): NodeMetrics[] => {
     const use = summaries.get(metadata?.name ?? '')?.node
     if (use === undefined) return []
@@ -79,7 +77,7 @@ async function podsOf(call: Call, kubelets: Kubelets): Promise<readonly PodMetri
   const found = (selected(call, key, prefixOf(pods, info.namespace)) as readonly Pod[]).filter(isRunning)
   const names = [...new Set(found.map(({ spec }) => spec?.nodeName ?? ''))]
   const asked = names.flatMap(name => (objects.get(keyOf(nodes, '', name))?.object as Node | undefined) ?? [])
-  const summaries = await summariesOf(call, asked, kubelets)
+  const summaries = await summariesOf(asked, kubelets, () => found)
   return found.flatMap(({ metadata, spec }): PodMetrics[] => {
     // A node is only believed what it says of its own pods.
     const uses = summaries.get(spec?.nodeName ?? '')?.pods.get(metadata?.uid ?? '')
@@ -92,11 +90,11 @@ async function podsOf(call: Call, kubelets: Kubelets): Promise<readonly PodMetri
 
 type Kubelets = KubeletSummaries | undefined
 
-/** By the names of nodes; those that do not answer are missing. */
+/** By the names of nodes; those that do not answer are missing. Pods that run are looked for where they are needed. */
 async function summariesOf(
-  { objects }: Call,
   asked: readonly Node[],
   kubelets: Kubelets,
+  running: () => readonly Pod[],
 ): Promise<ReadonlyMap<string, KubeletSummary>> {
   const named = (which: (node: Node) => boolean): readonly string[] => {
     return asked.filter(which).map(({ metadata }) => metadata?.name ?? '')
@@ -104,11 +102,10 @@ async function summariesOf(
   const answers = (await kubelets?.of(named(hasKubelet))) ?? new Map<string, KubeletSummary>()
   const simulated = named(isSimulated)
   if (simulated.length === 0) return answers
-  const all = Array.from(objects.list(prefixOf(pods, '')), ({ object }) => object as Pod)
-  const running = Map.groupBy(all.filter(isRunning), ({ spec }) => spec?.nodeName ?? '')
+  const byNode = Map.groupBy(running(), ({ spec }) => spec?.nodeName ?? '')
   return new Map([
     ...answers,
-    ...simulated.map(name => [name, statedSummary(running.get(name) ?? [])] as const),
+    ...simulated.map(name => [name, statedSummary(byNode.get(name) ?? [])] as const),
   ])
 }
 
