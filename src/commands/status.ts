@@ -1,5 +1,6 @@
 /** `k8ts status`: whether a cluster runs on this machine, and how it is. */
 import { resolve } from 'node:path'
+import { isTrue } from '#/api/conditions.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { describeFlags, readFlags } from '#/base/flags.ts'
@@ -83,5 +84,5 @@ function describePods(all: readonly Pod[]): string {
 }
 
 function isReady({ status }: Node): boolean {
-  return status?.conditions?.some(each => each.type === 'Ready' && each.status === 'True') ?? false
+  return isTrue(status?.conditions, 'Ready')
 }

@@ -1,4 +1,5 @@
 /** What a pod uses of the resources of which quotas are kept. */
+import { conditionOf } from '../conditions.ts'
 import type { Container, ContainerStatus, Pod, PodSpec } from '../generated/core/v1.ts'
 import { aggregateContainers, amountsOf, type ResourceList } from '../kinds/core/pod/resource-amounts.ts'
 import { isExtended, isHugePages, isPodLevel } from '../kinds/core/pod/resource-names.ts'
@@ -80,7 +81,7 @@ function withPodLevel(amounts: Amounts, list: ResourceList | undefined): Amounts
 
 /** A new size that the node cannot provide takes nothing. */
 function isResizeInfeasible({ status }: Pod): boolean {
-  const pending = status?.conditions?.find(condition => condition.type === 'PodResizePending')
+  const pending = conditionOf(status?.conditions, 'PodResizePending')
   return pending?.reason === 'Infeasible'
 }
 

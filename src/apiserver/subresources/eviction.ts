@@ -1,11 +1,12 @@
 /**
- * Asks for a pod to go, if its disruption budget allows it. The budget is charged before the pod is deleted,
- * so that two
- * evictions at once never take it twice. See https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
+ * Asks for a pod to go, if its disruption budget allows it. The budget is charged before the pod is deleted, so that
+ * two evictions at once never take it twice. A pod that may go for nothing goes as it was then: one that has become
+ * ready meanwhile is looked at again. See https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
  */
+import { isTrue, withCondition } from '#/api/conditions.ts'
 import { structDefinition } from '#/api/definitions.ts'
 import { apiError, badRequest, isApiError, notFound, tooManyRequests, type ApiError } from '#/api/errors.ts'
-import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Eviction, PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
 import { formatTime } from '#/api/time.ts'
@@ -39,16 +40,35 @@ async function create(call: Call): Promise<ApiResponse> {
   })) as Eviction
   if (sent.metadata?.name && sent.metadata.name !== info.name)
     throw badRequest('name in URL does not match name in Eviction object')
-  const stored = await latest(registry, key)
-  if (stored === undefined) throw notFound(subjectOf(call))
-  const pod = stored.object as Pod
+  if ((await latest(registry, key)) === undefined) throw notFound(subjectOf(call))
   const { deleteOptions = {} } = (await admitPosted(registry, writeRequest(call, options), sent)) as Eviction
   const deletion = deleteOptionsOf(deleteOptions, options.dryRun)
   // What is admitted is the eviction; what it comes to is not looked at again.
   const admitted: Call = { ...call, registry: { ...registry, admission: everythingAdmitted } }
-  if (!mayAlwaysGo(pod)) await chargeBudget(admitted, pod, deletion.dryRun)
-  await deleteObject(admitted, key, deletion.dryRun ? deletion : await announce(admitted, deletion))
+  while (!(await evict(admitted, deletion)));
   return { status: 201, body: valueBody(success, call.view.negotiated) }
+}
+
+/** False when the pod has changed since it was found to need no budget. */
+async function evict(call: Call, deletion: DeleteOptions): Promise<boolean> {
+  const key = keyOfCall(call)
+  const stored = await latest(call.registry, key)
+  if (stored === undefined) throw notFound(subjectOf(call))
+  const pod = stored.object as Pod
+  const { preconditions, dryRun } = deletion
+  const isFree = mayAlwaysGo(pod) || !(await chargeBudget(call, pod, dryRun))
+  const isBound = isFree && !preconditions.resourceVersion
+  const bound = isBound
+    ? { ...deletion, preconditions: { ...preconditions, resourceVersion: String(stored.revision) } }
+    : deletion
+  try {
+    await deleteObject(call, key, dryRun ? bound : await announce(call, bound))
+  } catch (error) {
+    const hasChanged = isBound && (await latest(call.registry, key))?.revision !== stored.revision
+    if (!hasChanged || !isApiError(error, 'Conflict')) throw error
+    return false
+  }
+  return true
 }
 
 const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
@@ -75,7 +95,7 @@ async function announce(call: Call, deletion: DeleteOptions): Promise<DeleteOpti
     {
       change: before => {
         const { metadata, status } = before as Pod
-        const conditions = withTarget(status?.conditions ?? [], now)
+        const conditions = withCondition(status?.conditions, { ...target, lastTransitionTime: now })
         return {
           ...before,
           metadata: { ...metadata, ...preconditions },
@@ -88,16 +108,11 @@ async function announce(call: Call, deletion: DeleteOptions): Promise<DeleteOpti
   return { ...deletion, preconditions: { ...preconditions, resourceVersion: String(stored.revision) } }
 }
 
-function withTarget(conditions: readonly PodCondition[], now: string): readonly PodCondition[] {
-  const before = conditions.find(condition => condition.type === 'DisruptionTarget')
-  const target = {
-    type: 'DisruptionTarget',
-    status: 'True',
-    reason: 'EvictionByEvictionAPI',
-    message: 'Eviction API: evicting',
-    lastTransitionTime: before?.status === 'True' ? (before.lastTransitionTime ?? now) : now,
-  }
-  return [...conditions.filter(condition => condition !== before), target]
+const target = {
+  type: 'DisruptionTarget',
+  status: 'True',
+  reason: 'EvictionByEvictionAPI',
+  message: 'Eviction API: evicting',
 }
 
 const ownWrite = {
@@ -107,17 +122,18 @@ const ownWrite = {
   sent: {},
 } as const
 
-async function chargeBudget(call: Call, pod: Pod, dryRun: boolean): Promise<void> {
+/** False when no budget holds the pod as it is. */
+async function chargeBudget(call: Call, pod: Pod, dryRun: boolean): Promise<boolean> {
   const budgets = budgetsOf(call, pod)
   const [budget] = budgets
-  if (budget === undefined) return
+  if (budget === undefined) return false
   if (budgets.length > 1) {
     throw apiError(
       'InternalError',
       'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
     )
   }
-  if (isUnhealthy(pod) && mayEvictUnhealthy(budget)) return
+  if (!isTrue(pod.status?.conditions, 'Ready') && mayEvictUnhealthy(budget)) return false
   const { registry } = call
   const resource = registry.scheme.byKind({ group: 'policy', version: 'v1', kind: 'PodDisruptionBudget' })!
   const name = budget.metadata?.name ?? ''
@@ -135,6 +151,7 @@ async function chargeBudget(call: Call, pod: Pod, dryRun: boolean): Promise<void
     // The budget went while it was looked at: nothing holds the pod any more.
     if (!isApiError(error, 'NotFound')) throw error
   }
+  return true
 }
 
 function charge(budget: PodDisruptionBudget, podName: string, now: string): PodDisruptionBudget {
@@ -179,10 +196,6 @@ function budgetsOf({ registry, info }: Call, pod: Pod): readonly PodDisruptionBu
   return [...registry.cache.list(prefixOf(resource, info.namespace))]
     .map(stored => stored.object as PodDisruptionBudget)
     .filter(budget => compileLabelSelector(budget.spec?.selector).matches(pod.metadata?.labels))
-}
-
-function isUnhealthy({ status }: Pod): boolean {
-  return !status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True')
 }
 
 /** A pod that is not ready counts for nothing while enough others are, or always if the budget says so. */

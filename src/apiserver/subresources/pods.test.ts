@@ -5,6 +5,15 @@ import { part, startTestServer, type TestServer } from '../test-server.ts'
 const pods = '/api/v1/namespaces/default/pods'
 const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
 
+const pod = {
+  kind: 'Pod',
+  apiVersion: 'v1',
+  metadata: { name: 'web', labels: { app: 'web' } },
+  spec: { containers: [{ name: 'web', image: 'web' }] },
+}
+
+const eviction = { kind: 'Eviction', apiVersion: 'policy/v1', metadata: { name: 'web' } }
+
 test('a pod is bound to a node once', async t => {
   const { request } = await serverWithPod(t)
   const bind = (node: string): ReturnType<typeof request> =>
@@ -43,34 +52,9 @@ test('an eviction is refused while the budget has nothing left, and charges it o
   const { request } = await serverWithPod(t)
   await bindTo(request, 'n1')
   await request('PATCH', `${pods}/web/status`, { status: { phase: 'Running', conditions: [ready] } }, merge)
-  await request('POST', budgets, {
-    kind: 'PodDisruptionBudget',
-    apiVersion: 'policy/v1',
-    metadata: { name: 'b' },
-    spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
-  })
-  const status = (disruptionsAllowed: number) =>
-    request(
-      'PATCH',
-      `${budgets}/b/status`,
-      {
-        status: {
-          disruptionsAllowed,
-          currentHealthy: 1,
-          desiredHealthy: 1,
-          expectedPods: 1,
-          observedGeneration: 1,
-        },
-      },
-      merge,
-    )
+  const status = await addBudget(request)
   await status(0)
-  const evict = () =>
-    request('POST', `${pods}/web/eviction`, {
-      kind: 'Eviction',
-      apiVersion: 'policy/v1',
-      metadata: { name: 'web' },
-    })
+  const evict = () => request('POST', `${pods}/web/eviction`, eviction)
   const refused = await evict()
   assert.deepEqual([refused.code, refused.body.reason], [429, 'TooManyRequests'])
   assert.equal(refused.body.details?.causes?.[0]?.reason, 'DisruptionBudget')
@@ -87,12 +71,7 @@ test('an evicted pod says that it was, unless it is another pod or nothing is to
   await bindTo(request, 'n1')
   await request('PATCH', `${pods}/web/status`, { status: { phase: 'Running', conditions: [ready] } }, merge)
   const evict = (deleteOptions: object) =>
-    request('POST', `${pods}/web/eviction`, {
-      kind: 'Eviction',
-      apiVersion: 'policy/v1',
-      metadata: { name: 'web' },
-      deleteOptions,
-    })
+    request('POST', `${pods}/web/eviction`, { ...eviction, deleteOptions })
   const target = async () => {
     const { body } = await request('GET', `${pods}/web`)
     const text = JSON.stringify(part(body, 'status')['conditions'])
@@ -110,6 +89,27 @@ test('an evicted pod says that it was, unless it is another pod or nothing is to
   assert.equal(evicted.code, 201, evicted.text)
   const [said, metadata] = await target()
   assert.ok(said && metadata['deletionTimestamp'])
+})
+
+test('a pod that becomes ready while it is evicted for nothing is asked of its budget', async t => {
+  const { request } = await serverWithPod(t)
+  await bindTo(request, 'n1')
+  const setStatus = await addBudget(request)
+  await setStatus(0)
+  const outcomes = new Set<string>()
+  for (let delay = 0; delay < 60; delay++) {
+    await request('DELETE', `${pods}/web?gracePeriodSeconds=0`)
+    await request('POST', pods, { ...pod, spec: { ...pod.spec, nodeName: 'n1' } })
+    await request('PATCH', `${pods}/web/status`, { status: { phase: 'Running' } }, merge)
+    const evicting = request('POST', `${pods}/web/eviction`, eviction)
+    for (let left = delay; left > 0; left--) await Promise.resolve()
+    const changed = await request('PATCH', `${pods}/web/status`, { status: { conditions: [ready] } }, merge)
+    const isFirst = changed.body.metadata['deletionTimestamp'] === undefined
+    const { code } = await evicting
+    assert.equal(code, isFirst ? 429 : 201, `after ${delay} steps`)
+    outcomes.add(String(isFirst))
+  }
+  assert.equal(outcomes.size, 2, 'both come first at times')
 })
 
 test('ephemeral containers are added through their own path and no other', async t => {
@@ -148,14 +148,22 @@ async function bindTo(request: TestServer['request'], node: string): Promise<voi
   })
 }
 
+/** Of the pod, which has to be there; gives back how to say how many may go. */
+async function addBudget(request: TestServer['request']): Promise<(allowed: number) => Promise<unknown>> {
+  await request('POST', budgets, {
+    kind: 'PodDisruptionBudget',
+    apiVersion: 'policy/v1',
+    metadata: { name: 'b' },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+  })
+  const healthy = { currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, observedGeneration: 1 }
+  return disruptionsAllowed =>
+    request('PATCH', `${budgets}/b/status`, { status: { ...healthy, disruptionsAllowed } }, merge)
+}
+
 async function serverWithPod(t: TestContext): Promise<TestServer> {
   const server = await startTestServer(t)
-  const created = await server.request('POST', pods, {
-    kind: 'Pod',
-    apiVersion: 'v1',
-    metadata: { name: 'web', labels: { app: 'web' } },
-    spec: { containers: [{ name: 'web', image: 'web' }] },
-  })
+  const created = await server.request('POST', pods, pod)
   assert.equal(created.code, 201, created.text)
   return server
 }

@@ -8,7 +8,7 @@ import { formatKey } from '#/api/metadata.ts'
 import { claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
-import { conditionOf } from '../conditions.ts'
+import { conditionOf } from '#/api/conditions.ts'
 import type { ControllerContext } from '../controller.ts'
 import { isPodTerminated, podsByClaim } from '../pod-volumes.ts'
 import {

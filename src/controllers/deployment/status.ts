@@ -8,7 +8,7 @@ import type {
 import { int32Max } from '#/api/int64.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
-import { conditionOf, withoutCondition } from '../conditions.ts'
+import { conditionOf, withoutCondition } from '#/api/conditions.ts'
 import { boundsOf } from './bounds.ts'
 import { sizeOf } from './revisions.ts'
 import { sum } from './rolling.ts'

@@ -6,7 +6,7 @@ import type {
 } from '#/api/generated/autoscaling/v2.ts'
 import { formatTime } from '#/api/time.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
-import { withCondition } from '../conditions.ts'
+import { withCondition } from '#/api/conditions.ts'
 import type { Recommendation, ScaleHistory } from './history.ts'
 import { limitReplicas } from './limits.ts'
 import { proposeReplicas, type MetricWorld, type Proposal, type Reading, type Refusal } from './proposal.ts'

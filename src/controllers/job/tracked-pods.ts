@@ -8,7 +8,7 @@ import type { ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
 import { int32Max } from '#/api/int64.ts'
 import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 import { parseTime } from '#/api/time.ts'
-import { conditionOf } from '../conditions.ts'
+import { conditionOf } from '#/api/conditions.ts'
 import { isPodFinished } from '../pods.ts'
 
 export const trackingFinalizer = 'batch.kubernetes.io/job-tracking'

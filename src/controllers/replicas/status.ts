@@ -2,7 +2,7 @@ import { equalJson } from '#/api/json-value.ts'
 import { selectorFromLabels } from '#/api/selector.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { conditionOf, withoutCondition } from '../conditions.ts'
+import { conditionOf, withoutCondition } from '#/api/conditions.ts'
 import { isPodAvailable, isPodReady } from '../pods.ts'
 import type { ReplicatedSet } from './replicated-set.ts'
 

@@ -1,3 +1,4 @@
+import { isTrue } from '#/api/conditions.ts'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/quote.ts'
 import { formatTime } from '#/api/time.ts'
@@ -93,7 +94,7 @@ function sayInitialized({ pod, previous, status }: ConditionsInput): Said {
     const own = initContainerStatuses.find(({ name }) => name === container.name)
     return !isInitialized(own, isSidecar(container))
   })
-  const wasTrue = previous.conditions?.some(each => each.type === 'Initialized' && each.status === 'True')
+  const wasTrue = isTrue(previous.conditions, 'Initialized')
   if (incomplete.length === 0 || (wasTrue && incomplete.length > 0)) return { status: 'True' }
   const message = `containers with incomplete status: [${incomplete.map(({ name }) => name).join(' ')}]`
   return { status: 'False', reason: 'ContainersNotInitialized', message }

@@ -2,6 +2,7 @@
  * The rules of definitions of custom resources. Whether names are free, and when the resource is served,
  * controllers find out and say in the status.
  */
+import { conditionOf } from '../../conditions.ts'
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type {
   CustomResourceDefinition,
@@ -123,8 +124,7 @@ function validateUnchanged(
   { spec = {} }: Definition,
   { spec: before = {}, status }: Definition,
 ): FieldError[] {
-  const { conditions = [] } = status ?? {}
-  const isEstablished = conditions.some(each => each.type === 'Established' && each.status === 'True')
+  const isEstablished = conditionOf(status?.conditions, 'Established')?.status === 'True'
   return [
     ...(isEstablished
       ? [

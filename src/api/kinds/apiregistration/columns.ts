@@ -1,5 +1,6 @@
 /** The tables of `apiregistration.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import { conditionOf } from '../../conditions.ts'
 import type { APIService } from '../../generated/apiregistration/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { textColumn } from '../make-column.ts'
@@ -24,7 +25,7 @@ const apiServiceColumns: KindColumns<APIService> = {
 }
 
 function availability({ status: { conditions = [] } = {} }: Unchecked<APIService>): string {
-  const available = conditions.find(condition => condition.type === 'Available')
+  const available = conditionOf(conditions, 'Available')
   const { status = '', reason = '' } = available ?? { status: 'Unknown' }
   return status === 'True' || reason === '' ? status : `${status} (${reason})`
 }

@@ -1,5 +1,6 @@
 /** The tables of `flowcontrol.apiserver.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import { conditionOf } from '../../conditions.ts'
 import type { FlowSchema, PriorityLevelConfiguration } from '../../generated/flowcontrol/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { textColumn } from '../make-column.ts'
@@ -16,7 +17,7 @@ const flowSchemaColumns: KindColumns<FlowSchema> = {
   ],
   cells: (schema: Unchecked<FlowSchema>, nowMs) => {
     const { priorityLevelConfiguration, matchingPrecedence = 0, distinguisherMethod } = schema.spec ?? {}
-    const dangling = schema.status?.conditions?.find(condition => condition.type === 'Dangling')
+    const dangling = conditionOf(schema.status?.conditions, 'Dangling')
     return [
       nameOf(schema),
       priorityLevelConfiguration?.name ?? '',

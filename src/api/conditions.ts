@@ -8,7 +8,7 @@ export interface Condition {
   readonly lastTransitionTime?: string
 }
 
-export function conditionOf<T extends Condition>(
+export function conditionOf<T extends { readonly type?: string }>(
   conditions: readonly T[] | undefined,
   type: string,
 ): T | undefined {
