@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { arbitraryJson, arbitraryText } from './arbitrary-json.ts'
 import { decode, unknownFieldsMax, type DecodeOptions } from './decode.ts'
 import { DecodeError } from './decode-error.ts'
+import { structDefinition } from './definitions.ts'
 import { parseJson } from './json.ts'
 import type { JsonValue } from './json-value.ts'
 import type { ListSchema, MapSchema, Schema, StructSchema } from './schema.ts'
@@ -135,6 +136,49 @@ test('null fields are dropped, null items become the empty value of their type',
     inContainer({ args: ['a', null], limits: { cpu: null } }),
     inContainer({ args: ['a', ''], limits: { cpu: '0' } }),
   )
+})
+
+test('what is empty is dropped where that is the same as absent, unless it is to be kept', () => {
+  const container = {
+    name: 'a',
+    image: '',
+    args: [],
+    env: [{ name: '', value: '' }],
+    tty: false,
+    resources: {},
+  }
+  const probe = { exec: {}, timeoutSeconds: 0, terminationGracePeriodSeconds: 0 }
+  const sent = {
+    metadata: { name: '', labels: {}, annotations: { a: '' }, finalizers: [] },
+    spec: {
+      hostNetwork: false,
+      automountServiceAccountToken: false,
+      nodeSelector: {},
+      affinity: {},
+      tolerations: [],
+      containers: [{ ...container, livenessProbe: probe }],
+      volumes: [{ name: 'a', emptyDir: {}, projected: { sources: [] } }],
+    },
+  }
+  const schema = structDefinition('core.v1.Pod')
+  assert.deepEqual(decode(sent, schema).value, {
+    metadata: { annotations: { a: '' } },
+    spec: {
+      automountServiceAccountToken: false,
+      affinity: {},
+      containers: [
+        {
+          name: 'a',
+          env: [{ name: '' }],
+          resources: {},
+          livenessProbe: { exec: {}, terminationGracePeriodSeconds: 0 },
+        },
+      ],
+      volumes: [{ name: 'a', emptyDir: {}, projected: { sources: [] } }],
+    },
+  })
+  assert.equal(decode(sent, schema, { keepsEmpty: true }).value, sent)
+  assert.throws(() => decode({ spec: { tolerations: '' } }, schema), DecodeError)
 })
 
 test('quantities, times and bytes get the form in which they are answered', () => {

@@ -1,9 +1,9 @@
 /**
  * A parsed value checked against its schema, in one walk. What fits is returned as it is, the very same
  * objects; what must change is rebuilt on the way to it and shared elsewhere. Unknown fields are dropped and
- * reported, nulls are dropped, and quantities, times and bytes get the form in which the API answers them. A
- * wrong type throws, with the message that Kubernetes' users know. It is not validation: whether a well-typed
- * value makes sense is decided later.
+ * reported, nulls are dropped, so is what is empty where that is the same as absent, and quantities, times and
+ * bytes get the form in which the API answers them. A wrong type throws, with the message that Kubernetes' users
+ * know. It is not validation: whether a well-typed value makes sense is decided later.
  */
 import { DecodeError } from './decode-error.ts'
 import { describeScalarFault, goTypeOf, readScalar, typeNameOf } from './decode-scalar.ts'
@@ -20,6 +20,8 @@ export interface DecodeOptions {
    * the same.
    */
   readonly customResource?: boolean
+  /** What is empty is kept: who applies it comes to own it, though it is not shown. */
+  readonly keepsEmpty?: boolean
 }
 
 export interface Decoded {
@@ -36,7 +38,7 @@ export const unknownFieldsMax = 100
 
 /** Throws DecodeError when a value has the wrong type. */
 export function decode(value: JsonValue, schema: StructSchema, options: DecodeOptions = {}): Decoded {
-  const walk: Walk = { path: [], owners: [], unknownFields: [] }
+  const walk: Walk = { path: [], owners: [], unknownFields: [], keepsEmpty: options.keepsEmpty === true }
   const isTyped = options.customResource !== true
   const decoded = value === null ? {} : decodeStruct(walk, value, { schema, isTyped })
   // Not an object is what a custom resource's validation would have refused, but it has nowhere to start
@@ -51,6 +53,7 @@ interface Walk {
   /** For each of them the struct that it is a field of; undefined for keys of maps and indexes. */
   readonly owners: (StructSchema | undefined)[]
   readonly unknownFields: string[]
+  readonly keepsEmpty: boolean
 }
 
 /** A schema, and whether values must have its types: the inside of a custom resource need not. */
@@ -97,13 +100,22 @@ function decodeField(walk: Walk, member: Member, target: Target<StructSchema>): 
   const { schema } = field
   if (value === null) return isTyped || isNamed(schema) ? undefined : null
   // Half of all fields are these, and need no path to be kept for them.
-  if (schema.type === 'any' || isPlainString(value, schema)) return value
+  if (schema.type === 'any') return value
+  const dropsEmpty = field.absentWhenEmpty === true && !walk.keepsEmpty
+  if (isPlainString(value, schema)) return dropsEmpty && value === '' ? undefined : value
   walk.path.push(key)
   walk.owners.push(owner)
   const decoded = decodeValue(walk, value, { schema, isTyped })
   walk.path.pop()
   walk.owners.pop()
-  return decoded
+  return dropsEmpty && isEmpty(decoded) ? undefined : decoded
+}
+
+function isEmpty(value: JsonValue): boolean {
+  if (typeof value !== 'object' || value === null) return !value
+  if (Array.isArray(value)) return value.length === 0
+  for (const _ in value) return false
+  return true
 }
 
 interface Member {

@@ -137,17 +137,26 @@ function readFields(notation: string, shortName: string): ReadonlyMap<string, Fi
     const patch = strategy === undefined ? undefined : readStrategy(strategy)
     const name = word.slice(0, required ? colon - 1 : colon)
     const schema = readType(type, owner)
+    const presence = presenceOf(shortName, name) ?? 'pointer'
     // Go has no pointer for it, so it is there even when it is empty.
-    const isThere = schema.type === 'struct' && (presenceOf(shortName, name) ?? 'pointer') !== 'pointer'
+    const isThere = schema.type === 'struct' && presence !== 'pointer'
+    const absentWhenEmpty = presence === 'value' && !required && canBeEmpty(schema)
     fields.set(name, {
       schema,
       required,
       ...(patch && { patch }),
       ...(fallback !== undefined && { default: fallback }),
       ...(isThere && { default: {} }),
+      ...(absentWhenEmpty && { absentWhenEmpty }),
     })
   }
   return fields
+}
+
+/** Structs cannot be to Go, and times, quantities and what may be a number or a name are structs there. */
+function canBeEmpty({ type, ...schema }: Schema): boolean {
+  if (type === 'string') return !('format' in schema) || schema.format === 'byte'
+  return type === 'list' || type === 'map' || type === 'boolean' || type === 'integer' || type === 'number'
 }
 
 function readStrategy(text: string): PatchStrategy {

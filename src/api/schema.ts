@@ -54,6 +54,8 @@ export interface Field {
    */
   readonly default?: unknown
   readonly nullable?: boolean
+  /** To Go empty and absent are one here, and it shows neither: false, 0, '', a list or map of nothing. */
+  readonly absentWhenEmpty?: boolean
 }
 
 export interface PatchStrategy {

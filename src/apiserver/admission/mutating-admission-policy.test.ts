@@ -147,7 +147,7 @@ test('policies run in the order of their names, each with its parameters', async
   await given(configMaps, configMap('one', { text: '1' }, { labels: { set: 'a' } }))
   await given(configMaps, configMap('two', { text: '2' }, { labels: { set: 'a' } }))
   const append = (text: string): object =>
-    apply(`Object{data: {'log': (has(object.data.log) ? object.data.log : '') + ${text}}}`)
+    apply(`Object{data: {'log': object.?data.log.orValue('') + ${text}}}`)
   const matchConstraints = { resourceRules: [rule('configmaps', { resourceNames: ['m'] })] }
   await enforce('mutating', 'b', { matchConstraints, mutations: [append("'b'")] })
   await enforce('mutating', 'a', { matchConstraints, mutations: [append("'a'"), append("'+'")] })

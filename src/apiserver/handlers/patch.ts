@@ -6,6 +6,7 @@ import {
   type ApplyOptions,
   type JsonObject,
 } from '#/api/apply.ts'
+import { decode } from '#/api/decode.ts'
 import { DecodeError } from '#/api/decode-error.ts'
 import { badRequest } from '#/api/errors.ts'
 import { invalidObject, required } from '#/api/field-error.ts'
@@ -13,6 +14,7 @@ import type { JsonValue } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import { apiVersionOf } from '#/api/resource.ts'
+import type { StructSchema } from '#/api/schema.ts'
 import { formatTime } from '#/api/time.ts'
 import { parseYaml } from '#/api/yaml.ts'
 import { resetFieldsOf } from '../registry/reset-fields.ts'
@@ -87,7 +89,8 @@ async function apply(call: Call, options: WriteOptions): Promise<ApiResponse> {
   return { status: 200, body: objectBody(view, stored, call) }
 }
 
-export interface Applying extends Pick<ApplyOptions, 'schema' | 'apiVersion' | 'convert' | 'resetFields'> {
+export interface Applying extends Pick<ApplyOptions, 'apiVersion' | 'convert' | 'resetFields'> {
+  readonly schema: StructSchema
   readonly live: KubernetesObject | undefined
   readonly applied: KubernetesObject
 }
@@ -109,7 +112,8 @@ export function applyTo(
     ...(info.subresource && { subresource: info.subresource }),
   })
   if (conflicts) throw conflictError(conflicts)
-  return object
+  // What is owned though it is empty is not shown.
+  return decode(object, applying.schema).value
 }
 
 function readApplied(call: Call, bytes: Uint8Array, options: WriteOptions): KubernetesObject {
@@ -117,7 +121,8 @@ function readApplied(call: Call, bytes: Uint8Array, options: WriteOptions): Kube
   const named = withName(parseApplied(bytes), info.name)
   // What decoding would only drop or turn into something else is refused: nobody could come to own it.
   checkConfiguration(named, resource.schema)
-  const decoded = decodePatched(call, { patch: named, patched: named, schema: resource.schema, options })
+  const { schema } = resource
+  const decoded = decodePatched(call, { patch: named, patched: named, schema, options, keepsEmpty: true })
   const object = checkObject(call, decoded)
   const namespaced = resource.scope === 'Namespaced'
   return {

@@ -62,15 +62,16 @@ export interface Patched {
   readonly patched: JsonValue
   readonly schema: StructSchema
   readonly options: WriteOptions
+  readonly keepsEmpty?: boolean
 }
 
 /** What a patch made must still fit the schema. */
 export function decodePatched(
   { context, resource }: Call,
-  { patch: sent, patched, schema, options }: Patched,
+  { patch: sent, patched, schema, options, keepsEmpty = false }: Patched,
 ): KubernetesObject {
   const patch = isSecret(resource) ? hidden : sent
-  const { value, unknownFields } = decodeOrRefuse(patch, patched, schema)
+  const { value, unknownFields } = decodeOrRefuse(patch, patched, schema, keepsEmpty)
   const problems = unknownFields.map(field => `unknown field ${quote(field)}`)
   if (problems.length > 0 && options.fieldValidation === 'Strict') {
     throw refusal(patch, `strict decoding error: ${problems.join(', ')}`)
@@ -90,9 +91,10 @@ function decodeOrRefuse(
   patch: JsonValue,
   patched: JsonValue,
   schema: StructSchema,
+  keepsEmpty: boolean,
 ): ReturnType<typeof decode> {
   try {
-    return decode(patched, schema)
+    return decode(patched, schema, { keepsEmpty })
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     throw refusal(patch, error.message)

@@ -187,7 +187,7 @@ test('who says nothing of dependants leaves them alone where the kind is old', a
   }
 })
 
-test('maps and lists of metadata that hold nothing are left out', async t => {
+test('what holds nothing is left out, but owned by who applies it', async t => {
   const server = await startTestServer(t)
   const empty = { labels: {}, annotations: {}, finalizers: [], ownerReferences: [] }
   const fields = ({ body }: { readonly body: AnyObject }): readonly string[] =>
@@ -198,6 +198,19 @@ test('maps and lists of metadata that hold nothing are left out', async t => {
   assert.deepEqual(fields(await patch(server, `${maps}/a`, 'merge', { metadata: { labels } })), ['labels'])
   const bare = await patch(server, `${maps}/a`, 'merge', { metadata: { ...empty, labels: { a: null } } })
   assert.deepEqual([bare.code, fields(bare)], [200, []])
+  const configuration = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'a' },
+    immutable: false,
+    data: {},
+  }
+  const applied = await patch(server, `${maps}/a?fieldManager=me`, 'apply', configuration)
+  assert.deepEqual([applied.code, 'data' in applied.body], [200, false], applied.text)
+  const { managedFields } = applied.body.metadata as unknown as { readonly managedFields: readonly object[] }
+  assert.match(JSON.stringify(managedFields), /"me",.*"f:data":\{\},"f:immutable":\{\}/u)
+  const again = await patch(server, `${maps}/a?fieldManager=me`, 'apply', configuration)
+  assert.equal(again.body.metadata['resourceVersion'], applied.body.metadata['resourceVersion'])
 })
 
 test('deleting a collection deletes what the selector matches', async t => {

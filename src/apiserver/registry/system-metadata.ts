@@ -20,24 +20,7 @@ export function withoutSystemMetadata(object: KubernetesObject): KubernetesObjec
     generation: _generation,
     ...metadata
   } = object.metadata ?? {}
-  return { ...object, metadata: withoutEmpty(metadata) }
-}
-
-/** Maps and lists that hold nothing are as good as absent, and are left out. Few writes have any. */
-function withoutEmpty(metadata: ObjectMeta): ObjectMeta {
-  const { labels, annotations, finalizers, ownerReferences } = metadata
-  const hasItems = finalizers?.length !== 0 && ownerReferences?.length !== 0
-  if (hasItems && !isEmpty(labels) && !isEmpty(annotations)) return metadata
-  const kept = Object.entries(metadata).filter(([name, value]) => !(collections.has(name) && isEmpty(value)))
-  return Object.fromEntries(kept)
-}
-
-const collections: ReadonlySet<string> = new Set(['labels', 'annotations', 'finalizers', 'ownerReferences'])
-
-function isEmpty(collection: object | undefined): boolean {
-  if (collection === undefined) return false
-  for (const _ in collection) return false
-  return true
+  return { ...object, metadata }
 }
 
 /** A new object has an identity and a time of birth, and is not being deleted. */
@@ -106,7 +89,7 @@ export function withIdentityOf(
     ...kept
   } = sent
   const metadata: ObjectMeta = {
-    ...withoutEmpty(kept),
+    ...kept,
     ...pick(is, [
       'name',
       'namespace',

@@ -7,7 +7,7 @@ CustomResourceDefinitionCondition: type status lastTransitionTime reason message
 CustomResourceDefinitionList: metadata items
 CustomResourceDefinitionNames: plural singular shortNames kind listKind categories
 CustomResourceDefinitionSpec: group 3:names scope 7:versions 9:conversion? preserveUnknownFields
-CustomResourceDefinitionStatus: conditions acceptedNames! storedVersions observedGeneration
+CustomResourceDefinitionStatus: conditions! acceptedNames! storedVersions! observedGeneration
 CustomResourceDefinitionVersion: name served storage schema? subresources? additionalPrinterColumns deprecated
   deprecationWarning? selectableFields
 CustomResourceSubresourceScale: specReplicasPath statusReplicasPath labelSelectorPath?

@@ -4,7 +4,7 @@ BoundObjectReference: kind apiVersion name uid
 SelfSubjectReview: metadata status
 SelfSubjectReviewStatus: userInfo
 TokenRequest: metadata spec! status
-TokenRequestSpec: audiences 3:boundObjectRef? expirationSeconds?
+TokenRequestSpec: audiences! 3:boundObjectRef? expirationSeconds?
 TokenRequestStatus: token! expirationTimestamp
 TokenReview: metadata spec status
 TokenReviewSpec: token audiences

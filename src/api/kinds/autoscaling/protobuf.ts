@@ -14,7 +14,7 @@ HorizontalPodAutoscalerList: metadata items
 HorizontalPodAutoscalerSpec: scaleTargetRef minReplicas? maxReplicas metrics behavior?
 v1/HorizontalPodAutoscalerSpec: scaleTargetRef minReplicas? maxReplicas targetCPUUtilizationPercentage?
 HorizontalPodAutoscalerStatus: observedGeneration? lastScaleTime? currentReplicas desiredReplicas
-  currentMetrics conditions
+  currentMetrics! conditions
 v1/HorizontalPodAutoscalerStatus: observedGeneration? lastScaleTime? currentReplicas desiredReplicas
   currentCPUUtilizationPercentage?
 MetricIdentifier: name selector?

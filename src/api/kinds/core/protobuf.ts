@@ -32,7 +32,7 @@ Container: name image command args workingDir ports env resources volumeMounts l
   lifecycle? terminationMessagePath imagePullPolicy securityContext? stdin stdinOnce tty envFrom
   terminationMessagePolicy volumeDevices startupProbe? resizePolicy restartPolicy? restartPolicyRules
 ContainerExtendedResourceRequest: containerName resourceName requestName
-ContainerImage: names sizeBytes
+ContainerImage: names! sizeBytes
 ContainerPort: name hostPort containerPort protocol hostIP
 ContainerResizePolicy: resourceName restartPolicy
 ContainerRestartRule: action exitCodes?
@@ -191,7 +191,7 @@ PreferredSchedulingTerm: weight preference
 Probe: ...ProbeHandler initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold
   terminationGracePeriodSeconds?
 ProbeHandler: exec? httpGet? tcpSocket? grpc?
-ProjectedVolumeSource: sources defaultMode?
+ProjectedVolumeSource: sources! defaultMode?
 QuobyteVolumeSource: registry volume readOnly user group tenant
 RBDPersistentVolumeSource: monitors image fsType pool user keyring secretRef? readOnly
 RBDVolumeSource: monitors image fsType pool user keyring secretRef? readOnly

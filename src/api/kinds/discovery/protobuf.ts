@@ -4,7 +4,7 @@ Endpoint: addresses conditions hostname? targetRef? deprecatedTopology nodeName?
 EndpointConditions: ready? serving? terminating?
 EndpointHints: forZones forNodes
 EndpointPort: name? protocol? port? appProtocol?
-EndpointSlice: metadata endpoints ports addressType
+EndpointSlice: metadata endpoints! ports! addressType
 EndpointSliceList: metadata items
 ForNode: name
 ForZone: name

@@ -20,7 +20,7 @@ PriorityLevelConfigurationReference: name
 PriorityLevelConfigurationSpec: type limited? exempt?
 PriorityLevelConfigurationStatus: conditions
 QueuingConfiguration: queues! handSize! queueLengthLimit!
-ResourcePolicyRule: verbs apiGroups resources clusterScope namespaces
+ResourcePolicyRule: verbs apiGroups resources clusterScope namespaces!
 ServiceAccountSubject: namespace name
 Subject: kind user? group? serviceAccount?
 UserSubject: name

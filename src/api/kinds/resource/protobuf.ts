@@ -1,6 +1,6 @@
 /** Field numbers, in the notation of `src/api/protobuf/field-numbers.ts`. */
 export const resource = `
-AllocatedDeviceStatus: driver pool device conditions data? networkData? shareID?
+AllocatedDeviceStatus: driver pool device conditions! data? networkData? shareID?
 AllocationResult: devices 3:nodeSelector? 5:allocationTimestamp?
 BasicDevice: attributes capacity consumesCounters nodeName? nodeSelector? allNodes? taints bindsToNode?
   bindingConditions bindingFailureConditions allowMultipleAllocations? nodeAllocatableResourceMappings
@@ -17,7 +17,7 @@ DeviceAllocationConfiguration: source requests ...DeviceConfiguration
 DeviceAllocationResult: results config
 DeviceAttribute: 2:int? bool? string? version? ints bools strings versions
 DeviceCapacity: value requestPolicy?
-DeviceClaim: requests constraints config
+DeviceClaim: requests! constraints config
 DeviceClaimConfiguration: requests ...DeviceConfiguration
 DeviceClass: metadata spec
 DeviceClassConfiguration: ...DeviceConfiguration

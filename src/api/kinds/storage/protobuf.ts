@@ -6,7 +6,7 @@ CSIDriverSpec: attachRequired? podInfoOnMount? volumeLifecycleModes storageCapac
   tokenRequests requiresRepublish? seLinuxMount? nodeAllocatableUpdatePeriodSeconds?
   serviceAccountTokenInSecrets? preventPodSchedulingIfMissing?
 CSINode: metadata spec
-CSINodeDriver: name nodeID topologyKeys allocatable?
+CSINodeDriver: name nodeID topologyKeys! allocatable?
 CSINodeList: metadata items
 CSINodeSpec: drivers
 CSIStorageCapacity: metadata nodeTopology? storageClassName capacity? maximumVolumeSize?
