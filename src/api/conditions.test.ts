@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { conditionOf, isTrue, withCondition, withoutCondition, type Condition } from './conditions.ts'
 
 /** `Type status reason message@since`. */
-function conditionFrom(text: string): Condition {
+function conditionFrom(text: string): Condition & { readonly type: string } {
   const [said = '', lastTransitionTime] = text.split('@')
   const [type = '', status = '', reason = '', message = ''] = said.split(' ')
   return { type, status, reason, message, ...(lastTransitionTime && { lastTransitionTime }) }

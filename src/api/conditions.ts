@@ -1,14 +1,14 @@
 /** The conditions in a status: what holds, since when and why. */
 
 export interface Condition {
-  readonly type: string
-  readonly status: string
+  readonly type?: string
+  readonly status?: string
   readonly reason?: string
   readonly message?: string
   readonly lastTransitionTime?: string
 }
 
-export function conditionOf<T extends { readonly type?: string }>(
+export function conditionOf<T extends Condition>(
   conditions: readonly T[] | undefined,
   type: string,
 ): T | undefined {
@@ -25,7 +25,7 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: strin
  */
 export function withCondition<T extends Condition>(
   conditions: readonly T[] | undefined,
-  condition: T,
+  condition: T & { readonly type: string },
 ): readonly T[] {
   const before = conditionOf(conditions, condition.type)
   if (before === undefined) return [...(conditions ?? []), condition]

@@ -28,6 +28,7 @@ import { bootstrap } from './bootstrap.ts'
 import { Discovery } from './discovery.ts'
 import type { Build } from './discovery/server-version.ts'
 import { limitRequests, type RequestLimits } from './flow-control.ts'
+import { sayDangling } from './flow-control/dangling-schemas.ts'
 import { OpenApi } from './openapi.ts'
 import { measure } from './measure.ts'
 import type { Metrics, ObjectCount } from './metrics.ts'
@@ -183,7 +184,7 @@ export class ApiServer {
     await this.#remotes.disposeAsync()
   }
 
-  async #start({ platform, store, advertise, serviceCidrs }: ApiServerOptions): Promise<void> {
+  async #start({ platform, store, advertise, serviceCidrs, limits }: ApiServerOptions): Promise<void> {
     const { signal } = this.#stopping
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const compactor = new Compactor({ store, clock: platform.clock, log: platform.log, keepMs: historyMs })
@@ -207,7 +208,8 @@ export class ApiServer {
       await reconcileRoles(own)
     })
     const repairRun = new AllocationRepair(this.#registry).run(signal)
-    this.#running = Promise.all([this.#running, repairRun]).then(() => undefined)
+    const sayingRun = limits?.fairness === 'priority and fairness' ? sayDangling(own, signal) : undefined
+    this.#running = Promise.all([this.#running, repairRun, sayingRun]).then(() => undefined)
     this.#isReady = true
   }
 

@@ -56,7 +56,15 @@ const administrator: UserInfo = {
 export type TestServerOptions = Partial<
   Pick<
     ApiServerOptions,
-    'admission' | 'advertise' | 'audit' | 'eventTtlMs' | 'metrics' | 'nodePorts' | 'remote' | 'store'
+    | 'admission'
+    | 'advertise'
+    | 'audit'
+    | 'eventTtlMs'
+    | 'limits'
+    | 'metrics'
+    | 'nodePorts'
+    | 'remote'
+    | 'store'
   >
 >
 
