@@ -78,7 +78,7 @@ function decodeStruct(walk: Walk, value: JsonValue, target: Target<StructSchema>
   refuseDeep(walk)
   let changed: JsonObject | undefined
   for (const key in value) {
-    const before = value[key] as JsonValue
+    const before = value[key]
     const after = decodeField(walk, { key, value: before }, target)
     if (changed === undefined && after !== before) changed = membersBefore(value, key)
     if (changed !== undefined && after !== undefined) put(changed, key, after)
@@ -89,6 +89,8 @@ function decodeStruct(walk: Walk, value: JsonValue, target: Target<StructSchema>
 /** Undefined when the field is to be dropped. */
 function decodeField(walk: Walk, member: Member, target: Target<StructSchema>): JsonValue | undefined {
   const { key, value } = member
+  // Only objects that were never text have those.
+  if (value === undefined) return undefined
   const { schema: owner, isTyped } = target
   const field = owner.fields.get(key)
   if (field === undefined) {
@@ -120,7 +122,7 @@ function isEmpty(value: JsonValue): boolean {
 
 interface Member {
   readonly key: string
-  readonly value: JsonValue
+  readonly value: JsonValue | undefined
 }
 
 function isPlainString(value: JsonValue, schema: Schema): boolean {

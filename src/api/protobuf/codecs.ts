@@ -57,10 +57,11 @@ function compileFields(shortName: string, schema: StructSchema): readonly FieldC
 
 function compileField(numbered: NumberedField, { schema, required }: Field): FieldCodec {
   const { number, name, presence, shape } = numbered
+  const isShown = required || presence === 'shown'
   if (shape === 'plain' && schema.type === 'list') {
-    return listField({ number, name, isRequired: required }, codecOf(schema.items))
+    return listField({ number, name, isShown }, codecOf(schema.items))
   }
-  if (schema.type === 'map') return mapField({ number, name, isRequired: required }, codecOf(schema.values))
+  if (schema.type === 'map') return mapField({ number, name, isShown }, codecOf(schema.values))
   const isPointer = presence === 'pointer'
   // Go tells absent lists and bytes by a null of their own.
   const isBytes = schema.type === 'string' && schema.format === 'byte'

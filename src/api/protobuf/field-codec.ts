@@ -68,10 +68,10 @@ export function singleField(facts: SingleFacts, value: ValueCodec): FieldCodec {
 }
 
 export interface CollectionFacts extends FieldFacts {
-  readonly isRequired: boolean
+  readonly isShown: boolean
 }
 
-export function listField({ number, name, isRequired }: CollectionFacts, value: ValueCodec): FieldCodec {
+export function listField({ number, name, isShown }: CollectionFacts, value: ValueCodec): FieldCodec {
   const tag = tagOf(number, value.wireType)
   return {
     number,
@@ -97,11 +97,11 @@ export function listField({ number, name, isRequired }: CollectionFacts, value: 
       const list = owner[name]
       return !Array.isArray(list) || list.length === 0
     },
-    ...(isRequired && { complete: owner => void (owner[name] ??= []) }),
+    ...(isShown && { complete: owner => void (owner[name] ??= []) }),
   }
 }
 
-export function mapField({ number, name, isRequired }: CollectionFacts, value: ValueCodec): FieldCodec {
+export function mapField({ number, name, isShown }: CollectionFacts, value: ValueCodec): FieldCodec {
   const tag = tagOf(number, lengthDelimited)
   const valueTag = tagOf(2, value.wireType)
   return {
@@ -129,7 +129,7 @@ export function mapField({ number, name, isRequired }: CollectionFacts, value: V
       const map = owner[name]
       return !isObject(map) || Object.keys(map).length === 0
     },
-    ...(isRequired && { complete: owner => void (owner[name] ??= {}) }),
+    ...(isShown && { complete: owner => void (owner[name] ??= {}) }),
   }
 }
 

@@ -1,8 +1,11 @@
 /** The object in the body of a request: read strictly, in the kind the path stands for. */
+import { decode } from '#/api/decode.ts'
 import { DecodeError } from '#/api/decode-error.ts'
 import { badRequest } from '#/api/errors.ts'
+import type { JsonValue } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { decodeProtobuf } from '#/api/protobuf.ts'
+import { quote } from '#/api/quote.ts'
 import type { GroupVersionKind } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
 import { requestBytesMax, strictDecode, type FieldValidation } from '#/api/strict-decode.ts'
@@ -17,9 +20,19 @@ export interface Expected {
 
 export async function decodeBody(call: Call, expected: Expected): Promise<KubernetesObject> {
   const { request } = call.context
-  if (request.body.value !== undefined) return request.body.value as KubernetesObject
+  if (request.body.value !== undefined) return readValue(request.body.value as JsonValue, expected)
   const format = bodyFormat(request.headers['content-type'])
   return decodeBytes(call, await request.body.bytes(requestBytesMax), { ...expected, format })
+}
+
+/** From the same process. It reads as its text would, but that its types are known leaves nothing to warn of. */
+function readValue(value: JsonValue, { kind: { kind, version }, schema }: Expected): KubernetesObject {
+  try {
+    return decode(value, schema).value
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw badRequest(`${kind} in version ${quote(version)} cannot be handled as a ${kind}: ${error.message}`)
+  }
 }
 
 function decodeBytes(

@@ -45,9 +45,9 @@ export function planStatus(
     allocatable: { ...others, ...machine.allocatable },
     conditions: [...said.filter(({ type }) => !own.some(condition => condition.type === type)), ...own],
     daemonEndpoints: { kubeletEndpoint: { Port: node.kubeletPort } },
-    images: imagesOf(images),
     nodeInfo: nodeInfoOf(observed),
     ...(handlers.length > 0 && { runtimeHandlers: handlersOf(handlers) }),
+    ...((images.length > 0 || before.images) && { images: imagesOf(images) }),
     ...((volumesInUse.length > 0 || before.volumesInUse) && { volumesInUse: [...volumesInUse].sort() }),
     ...(declaredFeatures.length > 0 && { declaredFeatures: [...declaredFeatures].sort() }),
   }

@@ -84,8 +84,14 @@ function shownStatus(input: StatusInput, told: Told): ContainerStatus {
     ...(lastState && { lastState }),
     ...volumeMounts(container),
     ...resources(input, container, latest),
-    ...(latest.user && { user: { linux: latest.user } }),
+    ...userOf(latest),
   }
+}
+
+function userOf({ user }: ObservedContainer): Pick<ContainerStatus, 'user'> {
+  if (user === undefined) return {}
+  const { uid, gid, supplementalGroups } = user
+  return { user: { linux: { uid, gid, ...(supplementalGroups.length > 0 && { supplementalGroups }) } } }
 }
 
 function isStarting({ starting }: StatusInput, { name, state }: ObservedContainer): boolean {
