@@ -44,7 +44,7 @@ test('every verb does what it says, by direct calls and by bytes', async t => {
     const forced = await run(client.apply(configMaps, applied, { fieldManager: 'me', force: true }))
     assert.deepEqual(forced.data, { a: '4' })
     const dry = await run(client.update(configMaps, { ...forced, data: {} }, { dryRun: true }))
-    assert.deepEqual(dry.data ?? {}, {})
+    assert.equal(dry.data, undefined)
     const { items } = await run(
       client.list(configMaps, { namespace: 'default', fieldSelector: 'metadata.name=web' }),
     )
@@ -54,6 +54,23 @@ test('every verb does what it says, by direct calls and by bytes', async t => {
       undefined,
     )
     assert.equal(await run(client.find(configMaps, web)), undefined)
+  }
+})
+
+test('an object reads the same by direct calls and by bytes', async t => {
+  for (const isInProcess of [true, false]) {
+    const { client, run } = await start(t, { seed: 1, isInProcess })
+    const vague = {
+      metadata: { ...web, labels: {}, finalizers: [] },
+      immutable: undefined,
+      data: {},
+      other: 1,
+    }
+    const { metadata, ...fields } = await run(client.create(configMaps, vague as ConfigMap))
+    assert.deepEqual([metadata?.labels, metadata?.finalizers], [undefined, undefined])
+    assert.deepEqual(Object.keys(fields).sort(), ['apiVersion', 'kind'])
+    const wrong = { metadata: { ...web, name: 'wrong' }, data: { a: 1 } } as unknown as ConfigMap
+    await assert.rejects(run(client.create(configMaps, wrong)), error => isApiError(error, 'BadRequest'))
   }
 })
 

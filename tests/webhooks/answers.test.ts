@@ -21,7 +21,7 @@ const invalid = `500 ${failed}received invalid webhook response: `
 
 /** Creates a config map: `ok`, or the code and message of the refusal. */
 async function create({ request }: World, name: string, query = ''): Promise<string> {
-  const { code, body } = await request('POST', `${configMaps}${query}`, configMap(name))
+  const { code, body } = await request('POST', `${configMaps}${query}`, configMap(name, { x: 'y' }))
   return code < 300 ? 'ok' : `${code} ${body.message ?? ''}`
 }
 
@@ -246,8 +246,8 @@ test('the old version of reviews is checked less', async t => {
     allowed: true,
     patch: patchOf({ op: 'add', path: '/data/a', value: 'b' }),
   }))
-  const { body } = await world.request('POST', configMaps, configMap('m'))
-  assert.deepEqual(body['data'], { a: 'b' })
+  const { body } = await world.request('POST', configMaps, configMap('m', { x: 'y' }))
+  assert.deepEqual(body['data'], { x: 'y', a: 'b' })
   assert.equal(world.hook.asked[0]!.apiVersion, 'admission.k8s.io/v1beta1')
 })
 
