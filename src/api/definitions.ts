@@ -154,9 +154,9 @@ function readFields(notation: string, shortName: string): ReadonlyMap<string, Fi
 }
 
 /** Structs cannot be to Go, and times, quantities and what may be a number or a name are structs there. */
-function canBeEmpty({ type, ...schema }: Schema): boolean {
-  if (type === 'string') return !('format' in schema) || schema.format === 'byte'
-  return type === 'list' || type === 'map' || type === 'boolean' || type === 'integer' || type === 'number'
+function canBeEmpty(schema: Schema): boolean {
+  if (schema.type === 'string') return schema.format === undefined || schema.format === 'byte'
+  return ['list', 'map', 'boolean', 'integer', 'number'].includes(schema.type)
 }
 
 function readStrategy(text: string): PatchStrategy {

@@ -4,6 +4,7 @@
  * on unless asked for.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/#device-taints-and-tolerations
  */
+import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
@@ -16,7 +17,6 @@ import { formatTime } from '#/api/time.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
 import type { Again } from '#/client/workqueue.ts'
-import { withCondition } from '#/api/conditions.ts'
 import type { Controller, ControllerContext, Work } from './controller.ts'
 import { evictionTimeMs, isDriving } from './device-taint-eviction/eviction-time.ts'
 import { isPodFinished } from './pods.ts'

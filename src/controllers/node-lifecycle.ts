@@ -4,6 +4,7 @@
  * looks like a failure of many nodes.
  * https://kubernetes.io/docs/concepts/architecture/nodes/#node-controller
  */
+import { conditionOf, withCondition } from '#/api/conditions.ts'
 import type { Lease } from '#/api/generated/coordination/v1.ts'
 import { leases } from '#/api/generated/coordination/v1-resources.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
@@ -16,7 +17,6 @@ import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
 import type { Again } from '#/client/workqueue.ts'
-import { conditionOf, withCondition } from '#/api/conditions.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { heartbeatOf, silentConditions, type Observation } from './node-lifecycle/heartbeat.ts'
 import { planTaints, stableLabels } from './node-lifecycle/taints.ts'

@@ -3,12 +3,12 @@
  * of nodes that are gone, and those that are on their way out with no kubelet to see to it.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-garbage-collection
  */
+import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
-import { withCondition } from '#/api/conditions.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { isCollected, isOutOfService, isStuck, planFinished } from './pod-garbage-collector/plan.ts'
 import { isPodFinished, podsByNode } from './pods.ts'

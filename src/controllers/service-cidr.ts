@@ -3,12 +3,12 @@
  * nobody has an address of it that is in no other range.
  * https://kubernetes.io/docs/tasks/network/extend-service-ip-ranges/
  */
+import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { ServiceCIDR } from '#/api/generated/networking/v1.ts'
 import { ipAddresses, serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
 import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
-import { withCondition } from '#/api/conditions.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { messageOf } from './message-of.ts'
 import { holdsAddress, isAllocated, isDispensable } from './service-cidr/plan.ts'

@@ -2,13 +2,13 @@
  * Drives pods from nodes whose taints they do not tolerate, at once or when the time is over for which they do.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-based-evictions
  */
+import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { isBeingDeleted, keyOf, parseKey } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
-import { withCondition } from '#/api/conditions.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { tolerationMs } from './taint-eviction/toleration-ms.ts'
 import { podsByNode } from './pods.ts'

@@ -70,7 +70,7 @@ function compileField(numbered: NumberedField, { schema, required }: Field): Fie
       number,
       name,
       isAlwaysWritten: !isPointer && !isBytes && shape !== 'list-message',
-      isAbsentWhenZero: presence === 'value' && !required,
+      isAbsentWhenZero: !isShown && !isPointer,
       isPointer,
     },
     codecOf(schema),

@@ -1,8 +1,8 @@
+import { isTrue } from '#/api/conditions.ts'
 import type { AttachedVolume, Node, Pod } from '#/api/generated/core/v1.ts'
 import type { VolumeAttachment } from '#/api/generated/storage/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
-import { isTrue } from '#/api/conditions.ts'
 import { attachmentName, parseUniqueName, uniqueNameOf, type DriverVolume } from './attachment.ts'
 
 /** A volume that pods on the node use. */

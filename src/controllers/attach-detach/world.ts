@@ -1,4 +1,5 @@
 /** What is known about the volumes of nodes, put together from many kinds of objects. */
+import { conditionOf } from '#/api/conditions.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import { csiDrivers, volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
@@ -8,7 +9,6 @@ import { formatKey } from '#/api/metadata.ts'
 import { claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
-import { conditionOf } from '#/api/conditions.ts'
 import type { ControllerContext } from '../controller.ts'
 import { isPodTerminated, podsByClaim } from '../pod-volumes.ts'
 import {

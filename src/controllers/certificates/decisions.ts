@@ -1,6 +1,6 @@
 /** What has become of a request for a certificate. */
-import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
 import { conditionOf } from '#/api/conditions.ts'
+import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
 
 /** Approved and denied conditions always hold. */
 export function isDecided({ status }: CertificateSigningRequest): boolean {

@@ -1,4 +1,5 @@
 /** What a deployment says about itself: how many pods it has, whether that is enough, whether a rollout gets on. */
+import { conditionOf, withoutCondition } from '#/api/conditions.ts'
 import type {
   Deployment,
   DeploymentCondition,
@@ -8,7 +9,6 @@ import type {
 import { int32Max } from '#/api/int64.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
-import { conditionOf, withoutCondition } from '#/api/conditions.ts'
 import { boundsOf } from './bounds.ts'
 import { sizeOf } from './revisions.ts'
 import { sum } from './rolling.ts'

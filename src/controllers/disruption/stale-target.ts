@@ -1,7 +1,7 @@
+import { conditionOf, withCondition } from '#/api/conditions.ts'
 import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
-import { conditionOf, withCondition } from '#/api/conditions.ts'
 import { isPodFinished } from '../pods.ts'
 
 /** A disruption that was announced should have come within this time. */

@@ -1,7 +1,7 @@
+import { conditionOf } from '#/api/conditions.ts'
 import type { Node } from '#/api/generated/core/v1.ts'
 import { labelOf } from '#/api/labels.ts'
 import { quantityMilliValue, tryParseQuantity } from '#/api/quantity.ts'
-import { conditionOf } from '#/api/conditions.ts'
 
 /** How much of the CPUs of all nodes each zone has. */
 export type ZoneShares = ReadonlyMap<string, number>

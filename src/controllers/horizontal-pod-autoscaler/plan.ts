@@ -1,3 +1,4 @@
+import { withCondition } from '#/api/conditions.ts'
 import type {
   HorizontalPodAutoscaler,
   HorizontalPodAutoscalerCondition,
@@ -6,7 +7,6 @@ import type {
 } from '#/api/generated/autoscaling/v2.ts'
 import { formatTime } from '#/api/time.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
-import { withCondition } from '#/api/conditions.ts'
 import type { Recommendation, ScaleHistory } from './history.ts'
 import { limitReplicas } from './limits.ts'
 import { proposeReplicas, type MetricWorld, type Proposal, type Reading, type Refusal } from './proposal.ts'

@@ -1,9 +1,9 @@
 /** Whether a job has come to its end, and why. What ends first stays: an end that the status names is final. */
+import { conditionOf } from '#/api/conditions.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { countIndexes } from '#/api/index-ranges.ts'
 import { parseTime } from '#/api/time.ts'
-import { conditionOf } from '#/api/conditions.ts'
 import type { Census } from './census.ts'
 import { judgeFailure } from './failure-policy.ts'
 import { metSuccessRule } from './success-policy.ts'

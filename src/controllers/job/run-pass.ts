@@ -1,11 +1,11 @@
 /** One pass over a job: pods are made or removed, then those that have ended are named, released and counted. */
+import { isTrue } from '#/api/conditions.ts'
 import { jobs } from '#/api/generated/batch/v1-resources.ts'
 import type { Job, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { Again } from '#/client/workqueue.ts'
-import { isTrue } from '#/api/conditions.ts'
 import { addEnds, noFailures, type Failures } from './backoff.ts'
 import { takeCensus, type Census } from './census.ts'
 import { changePods, releasePod } from './change-pods.ts'

@@ -3,12 +3,12 @@
  * and in an indexed job the index of the completion it stands for.
  * https://kubernetes.io/docs/concepts/workloads/controllers/job/#job-tracking-with-finalizers
  */
+import { conditionOf } from '#/api/conditions.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
 import { int32Max } from '#/api/int64.ts'
 import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 import { parseTime } from '#/api/time.ts'
-import { conditionOf } from '#/api/conditions.ts'
 import { isPodFinished } from '../pods.ts'
 
 export const trackingFinalizer = 'batch.kubernetes.io/job-tracking'

@@ -3,13 +3,13 @@
  * have ended, then these lose their finalizer, and then the status counts those that have none and forgets them: who
  * finds the names only has to go on from there.
  */
+import { conditionOf, isTrue, withCondition } from '#/api/conditions.ts'
 import { equalJson } from '#/api/json-value.ts'
 import type { Job, JobCondition, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { countIndexes, formatIndexRanges } from '#/api/index-ranges.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
-import { conditionOf, isTrue, withCondition } from '#/api/conditions.ts'
 import { isPodReady } from '../pods.ts'
 import type { Census } from './census.ts'
 import type { End } from './end.ts'

@@ -1,7 +1,7 @@
+import { withCondition } from '#/api/conditions.ts'
 import type { Namespace, NamespaceCondition } from '#/api/generated/core/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import { withCondition } from '#/api/conditions.ts'
 import { messageOf } from '../message-of.ts'
 
 /** What is still in a namespace that is to be emptied, and what went wrong. */

@@ -1,6 +1,6 @@
+import { conditionOf } from '#/api/conditions.ts'
 import type { Lease } from '#/api/generated/coordination/v1.ts'
 import type { Node, NodeCondition } from '#/api/generated/core/v1.ts'
-import { conditionOf } from '#/api/conditions.ts'
 
 /** What a node last said, and when that was heard. */
 export interface Observation {

@@ -1,5 +1,5 @@
-import type { Node, Taint } from '#/api/generated/core/v1.ts'
 import { conditionOf } from '#/api/conditions.ts'
+import type { Node, Taint } from '#/api/generated/core/v1.ts'
 
 export interface TaintPlan {
   readonly taints: readonly Taint[]

@@ -1,6 +1,6 @@
+import { isTrue } from '#/api/conditions.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { isTrue } from '#/api/conditions.ts'
 import { isPodFinished } from '../pods.ts'
 
 /** Of the pods that are finished, so many as are too many: those first that were evicted, then the oldest. */

@@ -1,8 +1,8 @@
+import { conditionOf, withoutCondition } from '#/api/conditions.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { selectorFromLabels } from '#/api/selector.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { conditionOf, withoutCondition } from '#/api/conditions.ts'
 import { isPodAvailable, isPodReady } from '../pods.ts'
 import type { ReplicatedSet } from './replicated-set.ts'
 

@@ -2,7 +2,7 @@
  * The rules of definitions of custom resources. Whether names are free, and when the resource is served,
  * controllers find out and say in the status.
  */
-import { conditionOf } from '../../conditions.ts'
+import { isTrue } from '../../conditions.ts'
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type {
   CustomResourceDefinition,
@@ -124,7 +124,7 @@ function validateUnchanged(
   { spec = {} }: Definition,
   { spec: before = {}, status }: Definition,
 ): FieldError[] {
-  const isEstablished = conditionOf(status?.conditions, 'Established')?.status === 'True'
+  const isEstablished = isTrue(status?.conditions, 'Established')
   return [
     ...(isEstablished
       ? [
