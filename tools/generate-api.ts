@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { formerVersions } from '#/api/kinds/groups.ts'
 import type { Overlays } from '#/api/kinds/overlay.ts'
 import { applyOverlays } from './generate-api/apply-overlay.ts'
+import { clientNodePackage } from './generate-api/client-node-package.ts'
 import { buildDefinitions } from './generate-api/definitions.ts'
 import { emitDefinitions, emitDocumentation } from './generate-api/emit-definitions.ts'
 import { emitPublicModules } from './generate-api/emit-public.ts'
@@ -24,7 +25,7 @@ import { buildResources } from './generate-api/resources.ts'
 import type { BuiltinRow } from '#/api/builtin.ts'
 
 const root = join(import.meta.dirname, '..')
-const packageFolder = join(root, 'node_modules/@kubernetes/client-node')
+const packageFolder = clientNodePackage(root)
 
 /** Folders and files whose contents decide what is generated, besides the version of the package. */
 const inputs = ['tools/generate-api.ts', 'tools/generate-api', 'src/api/kinds', 'src/api/version-priority.ts']

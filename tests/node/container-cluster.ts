@@ -9,21 +9,26 @@ import { busyboxImage, testImage, textFile } from './test-images.ts'
 
 export const program = fileURLToPath(new URL('../../k8ts', import.meta.url))
 
-/** It has `busybox`, and what stands for `nginx:1.7.9`: the same port, the same folder. */
+/** With the images of `exampleImages`. */
 export async function containerCluster(options: ChildClusterOptions = {}): Promise<ChildCluster> {
   const cluster = await clusterForFile({ containers: true, ...options })
   await loadImages(cluster.folder)
   return cluster
 }
 
-export async function loadImages(folder: string): Promise<void> {
+/** Image archives by name: `busybox`, and a stand-in for `nginx:1.7.9` with the same port and document folder. */
+export async function exampleImages(): Promise<Readonly<Record<string, Uint8Array>>> {
   const html = 'usr/share/nginx/html'
   const nginx = await testImage({
     reference: 'docker.io/library/nginx:1.7.9',
     files: [textFile(`${html}/index.html`, 'it works\n')],
     config: { cmd: ['httpd', '-f', '-p', '80', '-h', `/${html}`], exposedPorts: ['80/tcp'] },
   })
-  for (const [name, archive] of Object.entries({ busybox: await busyboxImage(), nginx })) {
+  return { busybox: await busyboxImage(), nginx }
+}
+
+export async function loadImages(folder: string): Promise<void> {
+  for (const [name, archive] of Object.entries(await exampleImages())) {
     const path = join(folder, `${name}.tar`)
     await writeFile(path, archive)
     await promisify(execFile)(program, ['image', 'load', path, '--data-dir', folder])

@@ -1,0 +1,277 @@
+/**
+ * A root file system run as a machine: namespaces of its own for mounts, processes, network, control groups, host name
+ * and IPC. It reaches the package registries through this machine. Everything in it ends with `[Symbol.asyncDispose]`,
+ * or with the process that started it.
+ */
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+const cgroupRoot = '/sys/fs/cgroup'
+
+/** Where the certificates are that this machine trusts beyond its packages: a registry's proxy may need them. */
+const certificates = '/usr/local/share/registry-certificates.crt'
+
+export interface MachineOptions {
+  /** The root file system. */
+  readonly root: string
+  /** Of the machine, at most 12 characters: interfaces and control groups are named after it. */
+  readonly name: string
+}
+
+export interface CommandOptions {
+  readonly workingFolder?: string
+  /** It has the standard streams of this process instead of pipes. */
+  readonly inherit?: boolean
+}
+
+export class Machine implements AsyncDisposable {
+  readonly root: string
+  readonly name: string
+  readonly #init: ChildProcess
+  /** Of the first process inside. */
+  readonly #pid: number
+  readonly #environment: Readonly<Record<string, string>>
+
+  private constructor(
+    options: MachineOptions,
+    init: ChildProcess,
+    pid: number,
+    environment: Record<string, string>,
+  ) {
+    this.root = options.root
+    this.name = options.name
+    this.#init = init
+    this.#pid = pid
+    this.#environment = environment
+  }
+
+  static async boot(options: MachineOptions): Promise<Machine> {
+    const { root, name } = options
+    await writeConfiguration(root, name)
+    const init = spawn(
+      'setpriv',
+      ['--pdeathsig', 'KILL', 'sh', '-c', enterCgroups, 'sh', name, ...unshare(root)],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
+    await once(init.stdout, 'data')
+    const children = await readFile(`/proc/${init.pid}/task/${init.pid}/children`, 'utf8')
+    const machine = new Machine(options, init, Number(children), await registrySettings(root))
+    try {
+      await machine.#connect()
+      return machine
+    } catch (error) {
+      await machine[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  /** A process inside, as root of a login shell; it is ended with the machine. */
+  start(command: string, { workingFolder = '/root', inherit = false }: CommandOptions = {}): ChildProcess {
+    const entered = [
+      'nsenter',
+      '--target',
+      String(this.#pid),
+      '--all',
+      `--wd=${join(this.root, workingFolder)}`,
+    ]
+    const clean = ['env', '-i', ...Object.entries(this.#environment).map(([key, value]) => `${key}=${value}`)]
+    const words = ['-c', enterCgroups, 'sh', this.name, ...entered, '--', ...clean, 'sh', '-c', command]
+    return spawn('sh', words, { stdio: inherit ? 'inherit' : ['ignore', 'pipe', 'pipe'] })
+  }
+
+  /** Resolves with the output of both kinds. Rejects with it when the command fails. */
+  async run(command: string, options?: CommandOptions): Promise<string> {
+    const child = this.start(command, options)
+    let output = ''
+    for (const stream of [child.stdout!, child.stderr!])
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
+    if (code !== 0)
+      throw new Error(`\`${command}\` on ${this.name} ended with ${code ?? signal}:\n${output.slice(-8_000)}`)
+    return output
+  }
+
+  /** A program of this machine in the network of that one. */
+  async runInNetwork(
+    command: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<string> {
+    const { stdout } = await run('nsenter', ['--target', String(this.#pid), '--net', ...command], {
+      env: { ...process.env, ...environment },
+      maxBuffer: 64 * 1_024 * 1_024,
+    })
+    return stdout
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#init.kill('SIGKILL')
+    if (this.#init.exitCode === null && this.#init.signalCode === null) await once(this.#init, 'exit')
+    await run('nft', ['delete', 'table', 'ip', this.name]).catch(() => undefined)
+    await run('ip', ['link', 'delete', this.name]).catch(() => undefined)
+    for (const folder of await cgroupFolders(this.name)) await removeCgroup(folder)
+    await rm(this.root, { recursive: true, force: true, maxRetries: 10 })
+  }
+
+  /** A link to this machine, which translates the addresses of what goes further. */
+  async #connect(): Promise<void> {
+    const { name } = this
+    const link = await freeLink()
+    const [outside, inside] = [`${link}.1`, `${link}.2`]
+    const mtu = String(await routeMtu())
+    await run('ip', [
+      'link',
+      'add',
+      name,
+      'mtu',
+      mtu,
+      'type',
+      'veth',
+      'peer',
+      'eth0',
+      'mtu',
+      mtu,
+      'netns',
+      String(this.#pid),
+    ])
+    await run('ip', ['address', 'add', `${outside}/30`, 'dev', name])
+    await run('ip', ['link', 'set', name, 'up'])
+    await this.runInNetwork(['ip', 'link', 'set', 'lo', 'up'])
+    await this.runInNetwork(['ip', 'address', 'add', `${inside}/30`, 'dev', 'eth0'])
+    await this.runInNetwork(['ip', 'link', 'set', 'eth0', 'up'])
+    await this.runInNetwork(['ip', 'route', 'add', 'default', 'via', outside])
+    await writeFile('/proc/sys/net/ipv4/ip_forward', '1')
+    const rules = `table ip ${name} { chain postrouting { type nat hook postrouting priority srcnat; ip saddr ${inside} masquerade; }; }`
+    await run('nft', [rules])
+  }
+}
+
+/**
+ * Moves the shell into the control groups of the machine `$1`, then runs the rest. In version 2 a group with processes
+ * cannot have controllers for its children, so commands go into a group below that of the machine.
+ */
+const enterCgroups = `
+name=$1 && shift
+for folder in ${cgroupRoot} ${cgroupRoot}/*; do
+  [ -e $folder/cgroup.procs ] || continue
+  case $(stat -f -c %T $folder) in cgroup2fs) own=$folder/$name ;; *) [ $folder = ${cgroupRoot} ] && continue; own=$folder/$name ;; esac
+  mkdir -p $own
+  for file in cpuset.cpus cpuset.mems; do
+    [ -e $own/$file ] && [ -z "$(cat $own/$file)" ] && cat $folder/$file >$own/$file
+  done
+  echo $$ >$own/cgroup.procs
+done
+exec "$@"`
+
+function unshare(root: string): readonly string[] {
+  const namespaces = ['--mount', '--uts', '--ipc', '--net', '--pid', '--cgroup']
+  return [
+    'unshare',
+    ...namespaces,
+    '--propagation',
+    'private',
+    '--fork',
+    '--kill-child',
+    'sh',
+    '-c',
+    boot,
+    'sh',
+    root,
+  ]
+}
+
+/** The first process: it mounts what a machine has, then only collects processes whose parents have ended. */
+const boot = `
+set -e
+root=$1
+mount --bind $root $root
+cd $root
+mount -t proc proc proc
+mount -t sysfs sysfs sys
+controllers=$(sed -n 's|^[^ ]* /sys/fs/cgroup/\\([^ ]*\\) cgroup \\([^ ]*\\) .*|\\1 \\2|p' /proc/mounts)
+if [ -n "$controllers" ]; then
+  mount -t tmpfs -o mode=755 tmpfs sys/fs/cgroup
+  echo "$controllers" | while read -r name options; do
+    mkdir -p sys/fs/cgroup/$name
+    mount -t cgroup -o $(echo $options | sed 's/,relatime//; s/rw,//; s/nosuid,nodev,noexec,//') cgroup sys/fs/cgroup/$name
+  done
+else
+  mount -t cgroup2 cgroup2 sys/fs/cgroup
+fi
+mount --rbind /dev dev
+mount -t tmpfs -o mode=755 tmpfs run
+hostname -F etc/hostname 2>/dev/null || cat etc/hostname >proc/sys/kernel/hostname
+mkdir -p old
+pivot_root . old
+umount -l /old
+rmdir /old
+echo booted
+while :; do sleep 3600 & wait; done`
+
+async function writeConfiguration(root: string, name: string): Promise<void> {
+  await writeFile(join(root, 'etc/hostname'), `${name}\n`)
+  await writeFile(join(root, 'etc/hosts'), `127.0.0.1 localhost ${name}\n::1 localhost\n`)
+  await copyFile('/etc/resolv.conf', join(root, 'etc/resolv.conf'))
+  // Nothing here has to survive a power failure.
+  await writeFile(join(root, 'etc/dpkg/dpkg.cfg.d/unsafe-io'), 'force-unsafe-io\n')
+}
+
+/** How npm reaches its registry here. */
+async function registrySettings(root: string): Promise<Record<string, string>> {
+  const settings: Record<string, string> = {
+    HOME: '/root',
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    DEBIAN_FRONTEND: 'noninteractive',
+  }
+  for (const name of ['registry', 'proxy', 'https-proxy']) {
+    const { stdout } = await run('npm', ['config', 'get', name])
+    if (!['null', 'undefined', ''].includes(stdout.trim()))
+      settings[`npm_config_${name.replace('-', '_')}`] = stdout.trim()
+  }
+  const trusted = process.env['NODE_EXTRA_CA_CERTS']
+  if (trusted !== undefined && existsSync(trusted)) {
+    await mkdir(join(root, certificates, '..'), { recursive: true })
+    await copyFile(trusted, join(root, certificates))
+    settings['NODE_EXTRA_CA_CERTS'] = certificates
+    settings['npm_config_cafile'] = certificates
+  }
+  return settings
+}
+
+/** The first three numbers of a range of four addresses (of those for tests of network devices) that no link has. */
+async function freeLink(): Promise<string> {
+  const { stdout } = await run('ip', ['-o', 'address'])
+  for (let number = 0; number < 256; number++) {
+    if (!stdout.includes(` 198.18.${number}.1/`)) return `198.18.${number}`
+  }
+  throw new Error('every address for a machine is in use')
+}
+
+/** Packets must fit through the way that this machine takes. */
+async function routeMtu(): Promise<number> {
+  const { stdout } = await run('ip', ['-j', 'link'])
+  const links = JSON.parse(stdout) as readonly { readonly ifname: string; readonly mtu: number }[]
+  const { stdout: routes } = await run('ip', ['-j', 'route', 'show', 'default'])
+  const [route] = JSON.parse(routes) as readonly { readonly dev: string }[]
+  return links.find(({ ifname }) => ifname === route?.dev)?.mtu ?? 1_500
+}
+
+async function cgroupFolders(name: string): Promise<readonly string[]> {
+  const folders = ['', ...(await readdir(cgroupRoot))].map(controller => join(cgroupRoot, controller, name))
+  return folders.filter(folder => existsSync(folder))
+}
+
+async function removeCgroup(folder: string): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  for (const entry of entries) if (entry.isDirectory()) await removeCgroup(join(folder, entry.name))
+  await rmdir(folder)
+}
