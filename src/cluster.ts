@@ -36,14 +36,13 @@ import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { ServeHttp } from '#/platform/http.ts'
 import type { HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
-import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { SchedulerConfiguration } from '#/scheduler/configuration.ts'
 import type { Store } from '#/store/store.ts'
 import { ControlPlane } from './control-plane.ts'
 import { clusterControllers } from '#/cluster/cluster-controllers.ts'
-import { ContainerNode } from '#/cluster/container-node.ts'
+import { ContainerNode, type ContainersChoice } from '#/cluster/container-node.ts'
 import { lockFolder, type FolderOwner } from '#/cluster/lock-folder.ts'
 import { nodesAreReady } from '#/cluster/nodes-are-ready.ts'
 import { readScheduler, type SchedulerFiles } from '#/cluster/read-scheduler.ts'
@@ -91,10 +90,9 @@ export interface ControlPlaneChoice extends SchedulerFiles {
 
 export type NodesChoice =
   | { readonly type: 'none' }
-  /** So many that only seem to run pods. */
   | { readonly type: 'simulated'; readonly count: number }
   /** This machine, with real containers. */
-  | { readonly type: 'containers'; readonly linux: Linux; readonly podCidrs?: readonly string[] }
+  | ContainersChoice
 
 /** What the cluster needs of the machine beside the platform. */
 export interface ClusterMachine {
@@ -207,7 +205,7 @@ export class Cluster implements AsyncDisposable {
     const { platform, machine, folder, controlPlane, build, onProgress } = this.#options
     const { nodes } = controlPlane ?? {}
     if (nodes?.type !== 'containers') return undefined
-    const { linux, podCidrs } = nodes
+    const { linux, podCidrs, registryMirrors = [] } = nodes
     const version = gitVersion(build)
     const choice = { ...(podCidrs && { podCidrs }), ...(serviceCidrs && { serviceCidrs }) }
     const node = await ContainerNode.prepare({
@@ -216,6 +214,7 @@ export class Cluster implements AsyncDisposable {
       linux,
       folder,
       choice,
+      registryMirrors,
       version,
       onProgress,
     })

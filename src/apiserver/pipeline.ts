@@ -1,10 +1,10 @@
 /**
  * The life of a request, in order. Each stage sees the request before those that follow it and the answer
- * after them; any
- * may end it with an error, which becomes a `Status` here and nowhere else.
+ * after them; any may end it with an error, which becomes a `Status` here and nowhere else.
  */
 import { ApiError, badRequest, internalError } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
+import { ThrottledLog } from '#/platform/throttled-log.ts'
 import { negotiate } from './negotiation.ts'
 import { requestInfo, type RequestInfo } from './request-info.ts'
 import type { ApiRequest, ApiResponse, RequestContext, UserInfo } from './request.ts'
@@ -18,7 +18,11 @@ export type Next = (context: RequestContext) => Promise<ApiResponse>
 
 export type Handle = (request: ApiRequest) => Promise<ApiResponse>
 
+/** An error that its origin has logged already, with more detail than a request has. */
+export class LoggedApiError extends ApiError {}
+
 export function pipeline(platform: Platform, stages: readonly Stage[], route: Next): Handle {
+  const failures = new ThrottledLog(platform)
   const run = stages.reduceRight<Next>((next, stage) => context => stage(context, next), route)
   return async request => {
     let context: Context | undefined
@@ -26,14 +30,15 @@ export function pipeline(platform: Platform, stages: readonly Stage[], route: Ne
       context = contextOf(platform, request)
       return withHeaders(await run(context), context)
     } catch (error) {
-      const response = errorResponse(platform, request, error)
+      logFailure(failures, request, error)
+      const response = errorResponse(request, error)
       return context ? withHeaders(response, context) : response
     }
   }
 }
 
-/** Who nobody has said who he is. */
-const nobody = { username: '', groups: [] }
+/** The user before authentication has run. */
+const unauthenticated = { username: '', groups: [] }
 
 function contextOf(platform: Platform, request: ApiRequest): Context {
   const info = requestInfo(request.method, request.path, request.query)
@@ -41,11 +46,11 @@ function contextOf(platform: Platform, request: ApiRequest): Context {
   return new Context(request, info, platform.clock.now())
 }
 
-/** What few requests have is made when somebody asks for it. All have the same shape. */
+/** Rarely used fields are allocated lazily. All contexts have the same shape. */
 class Context implements RequestContext {
   request: ApiRequest
   readonly info: RequestInfo
-  user: UserInfo = nobody
+  user: UserInfo = unauthenticated
   readonly receivedMs: number
   impersonation: NonNullable<RequestContext['impersonation']> | undefined = undefined
   responseHeaders: Readonly<Record<string, string>> | undefined = undefined
@@ -73,13 +78,29 @@ class Context implements RequestContext {
   }
 }
 
-function errorResponse(platform: Platform, request: ApiRequest, error: unknown): ApiResponse {
-  const known = error instanceof ApiError ? error : undefined
-  // 503 and 504 say that something will pass; whoever causes them logs it once and not for each request. Without a
-  // reason it is somebody else who failed.
-  if (known === undefined || (known.code === 500 && known.reason !== '')) {
-    platform.log.error('a request failed', { method: request.method, path: request.path, error })
+/**
+ * An error that is no API error is a defect of ours. 500 with a reason says that something outside failed (a kubelet, a
+ * webhook, the store), and without one that a webhook has chosen it. 503 and 504 are logged by their origin, once for
+ * many requests.
+ */
+function logFailure(failures: ThrottledLog, { method, path }: ApiRequest, error: unknown): void {
+  const fields = { method, path, error }
+  if (!(error instanceof ApiError)) {
+    failures.error(
+      String(error).slice(0, keyCharactersMax),
+      'apiserver received an error that is not a metav1.Status',
+      fields,
+    )
+  } else if (error.code === 500 && error.reason !== '' && !(error instanceof LoggedApiError)) {
+    failures.warn(`${error.reason} ${method} ${path}`.slice(0, keyCharactersMax), 'Request failed', fields)
   }
+}
+
+/** Of what tells failures apart in the log. */
+const keyCharactersMax = 200
+
+function errorResponse(request: ApiRequest, error: unknown): ApiResponse {
+  const known = error instanceof ApiError ? error : undefined
   const { status, code } =
     known ?? internalError('an unexpected error; the log of the server has the details', error)
   const retryAfter = status.details?.retryAfterSeconds

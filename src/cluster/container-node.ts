@@ -8,7 +8,8 @@ import type { Client } from '#/client/client.ts'
 import { Informer } from '#/client/informer.ts'
 import type { Containerd } from '#/cri/containerd.ts'
 import { ensurePauseImage } from '#/cri/load-image.ts'
-import { PrivateContainerd } from '#/cri/private-containerd.ts'
+import { PrivateContainerd, registryFolder } from '#/cri/private-containerd.ts'
+import { ensureRegistryMirrors, type RegistryMirror } from '#/cri/registry-mirrors.ts'
 import type { ClusterCertificates } from '#/kubeadm/certificates.ts'
 import { ClusterDns } from '#/dns/dns.ts'
 import { dnsAccount, ensureDnsRights, ensureDnsService } from '#/dns/ensure-dns.ts'
@@ -40,6 +41,13 @@ import { nodesAreReady } from './nodes-are-ready.ts'
 import { removeShimSockets } from './shim-sockets.ts'
 import { cniPluginFolder } from './why-no-containers.ts'
 
+export interface ContainersChoice {
+  readonly type: 'containers'
+  readonly linux: Linux
+  readonly podCidrs?: readonly string[]
+  readonly registryMirrors?: readonly RegistryMirror[]
+}
+
 export interface ContainerNodeOptions {
   readonly platform: Platform
   readonly linux: Linux
@@ -47,6 +55,7 @@ export interface ContainerNodeOptions {
   /** Of the cluster. */
   readonly folder: string
   readonly choice: ClusterNetworkChoice
+  readonly registryMirrors: readonly RegistryMirror[]
   /** How the kubelet calls itself. */
   readonly version: string
   readonly onProgress: (text: string) => void
@@ -106,7 +115,12 @@ export class ContainerNode implements AsyncDisposable {
 
   /** The network is there, so that servers can listen at the node's address; the container runtime is starting. */
   static async prepare(options: ContainerNodeOptions): Promise<ContainerNode> {
-    const { platform, linux, folder, choice, onProgress } = options
+    const { platform, linux, folder, choice, registryMirrors, onProgress } = options
+    await ensureRegistryMirrors({
+      files: platform.files,
+      folder: registryFolder(nodeFolders(folder).containerd),
+      mirrors: registryMirrors,
+    })
     const claim = await claimNetworkSlot({ linux, files: platform.files, folder, choice })
     const node = new ContainerNode(options, claim)
     await node.#nodeNetwork.ensure()

@@ -5,7 +5,7 @@ import { nodePlatform, startDetached } from '#/platform/node.ts'
 import { dataFolder } from './data-folder.ts'
 
 export interface RunDetachedOptions {
-  /** What this command was called with. */
+  /** Of this command. */
   readonly parameters: readonly string[]
   readonly flags: { readonly 'data-dir'?: string }
 }
@@ -19,7 +19,7 @@ export async function runDetached(
   const folder = dataFolder(flags)
   await files.makeFolder(folder, { mode: 0o700 })
   const output = join(folder, 'k8ts.log')
-  // What the last one said is kept; what is read again and again while this one starts stays small.
+  // Keeps the log of the last run, and the file that is read repeatedly below small.
   if (await files.stat(output)) await files.rename(output, `${output}.old`)
   let shown = 0
   const rest = parameters.filter(word => !/^--detach(=|$)/.test(word))
@@ -29,12 +29,15 @@ export async function runDetached(
   void child.exited.then(() => (hasEnded = true))
   for (;;) {
     const isLast = hasEnded
-    const news = Buffer.from(await files.read(output)).subarray(shown)
+    const content = Buffer.from(await files.read(output))
+    // The log has been full and begins anew.
+    if (content.length < shown) shown = 0
+    const news = content.subarray(shown)
     shown += news.length
     said += news.toString()
     terminal.write(news.toString())
     if (/^ready in .*\n/m.test(said)) {
-      terminal.write(`it goes on as process ${child.pid}; its words are in ${output}\n`)
+      terminal.write(`running in the background as process ${child.pid}; its log is ${output}\n`)
       return 0
     }
     if (isLast) return 1

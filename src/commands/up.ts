@@ -1,12 +1,13 @@
-/** `k8ts up`: a cluster on this machine, until somebody ends it. */
+/** `k8ts up`: a cluster on this machine, until it is told to end. */
 import { resolve } from 'node:path'
 import { parseCidr } from '#/api/cidr.ts'
 import { apiServerFlags, describeApiServerFlags } from '#/apiserver/flags.ts'
 import { choice, describeFlags, list, oneValue, readFlags, toggle, UsageError } from '#/base/flags.ts'
-import type { FlagValues } from '#/base/flags.ts'
+import type { Flag, FlagValues } from '#/base/flags.ts'
 import type { NodesChoice } from '#/cluster.ts'
-import { whyNoContainers } from '#/cluster/why-no-containers.ts'
+import { whichFeaturesLack, whyNoContainers } from '#/cluster/why-no-containers.ts'
 import type { Command, Terminal } from '#/command-line/command.ts'
+import { parseRegistryMirror, type RegistryMirror } from '#/cri/registry-mirrors.ts'
 import { isLinux, nodeLinux, nodePlatform } from '#/platform/node.ts'
 import { runDetached } from './run-detached.ts'
 import { clusterFlags, runCluster } from './run-cluster.ts'
@@ -17,20 +18,27 @@ const nodeCount = {
   what: 'a number from 1 to 9999',
 }
 
+const registryMirrors: Flag<readonly RegistryMirror[]> = {
+  value: 'HOST=URL',
+  help: 'pull images of registry HOST from URL first (docker.io=https://mirror.example.com)',
+  read: given => given.flatMap(each => each.split(',')).map(each => parseRegistryMirror(each.trim())),
+}
+
 const upFlags = {
   'nodes': oneValue('N', 'how many nodes (1); several are simulated ones', nodeCount),
   'runtime': choice(
     ['auto', 'containerd', 'simulated'],
-    'what runs pods; auto is containerd where it can be had (root on Linux, Debian packages)',
+    'what runs pods; auto is containerd where it can run (root on Linux), else simulated',
   ),
-  'simulated-nodes': oneValue('N', 'so many nodes that only seem to run pods', nodeCount),
+  'simulated-nodes': oneValue('N', 'number of simulated nodes', nodeCount),
   'no-node': toggle('no node at all'),
-  'detach': toggle('go on in the background; k8ts status tells how it is, k8ts down ends it'),
+  'detach': toggle('run in the background, with the log in DIR/k8ts.log; k8ts down ends it'),
   'pod-cidr': list('CIDRS', 'addresses of pods (10.244.0.0/16 for the first cluster of a machine)'),
   'load-balancer-addresses': list(
     'RANGES',
     'for services of type LoadBalancer: 192.0.2.0/28,192.0.2.40-192.0.2.50',
   ),
+  'registry-mirror': registryMirrors,
   'scheduler-config': oneValue('FILE', "the scheduler's configuration (KubeSchedulerConfiguration)", file),
   'policy-config-file': oneValue('FILE', 'the same in the form that it once had (Policy)', file),
   ...clusterFlags,
@@ -54,6 +62,8 @@ Examples:
       the same in the background; k8ts down removes it with all it had
   k8ts up --data-dir /tmp/second --port 0
       another one beside it
+  k8ts up --registry-mirror docker.io=https://mirror.example.com --registry-mirror _default=http://10.0.0.5:5000
+      pulls images through mirrors; several mirrors of one registry are tried in order, then the registry itself
   k8ts up --simulated-nodes 3 --port 0 --store memory
       one for a test, of which nothing is left: pods go through all their phases, and no container runs
   k8ts up --no-node --audit-policy-file policy.yaml --audit-log-path /var/log/audit.log
@@ -99,20 +109,35 @@ function refuseContradictions(flags: UpFlags): void {
       'several nodes with containers are not there yet: use --nodes 1 or --runtime simulated',
     )
   }
+  const isWithoutContainers =
+    flags['no-node'] || flags['simulated-nodes'] || runtime === 'simulated' || nodes > 1
+  if (flags['registry-mirror'] && isWithoutContainers) {
+    throw new UsageError('--registry-mirror needs a node that runs containers, and there would be none')
+  }
 }
 
-/** Says in one line when there will be no containers although nobody asked for that. */
+/** Explains in one line a node that is simulated although no flag asks for it. */
 async function chooseNodes(flags: UpFlags, terminal: Terminal): Promise<NodesChoice> {
   const { runtime = 'auto', nodes: count = 1 } = flags
   if (flags['no-node']) return { type: 'none' }
   if (flags['simulated-nodes']) return { type: 'simulated', count: flags['simulated-nodes'] }
   if (runtime === 'simulated' || (runtime === 'auto' && count > 1)) return { type: 'simulated', count }
   const linux = isLinux() ? await nodeLinux() : undefined
-  const why = await whyNoContainers(nodePlatform({ log: { level: 'error', format: 'text' } }), linux)
-  const podCidrs = flags['pod-cidr']
-  if (linux !== undefined && why === undefined)
-    return { type: 'containers', linux, ...(podCidrs && { podCidrs }) }
+  const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
+  const why = await whyNoContainers(platform, linux)
+  const { 'pod-cidr': podCidrs, 'registry-mirror': mirrors } = flags
+  if (linux !== undefined && why === undefined) {
+    const lacks = await whichFeaturesLack(platform, linux)
+    if (lacks !== undefined) terminal.write(`${lacks}\n`)
+    return {
+      type: 'containers',
+      linux,
+      ...(podCidrs && { podCidrs }),
+      ...(mirrors && { registryMirrors: mirrors }),
+    }
+  }
   if (runtime === 'containerd') throw new Error(`cannot run containers: ${why}`)
+  if (mirrors) throw new UsageError(`--registry-mirror needs a node that runs containers: ${why}`)
   terminal.write(`no containers, the node is simulated: ${why}\n`)
   return { type: 'simulated', count }
 }

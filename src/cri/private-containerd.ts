@@ -32,6 +32,11 @@ export interface PrivateContainerdOptions {
   readonly sandboxImage?: string
 }
 
+/** Of the containerd with this folder; see `PrivateContainerd.registryFolder`. */
+export function registryFolder(folder: string): string {
+  return join(folder, 'certs.d')
+}
+
 export const pauseImage = 'registry.k8s.io/pause:3.10'
 
 export class PrivateContainerd implements AsyncDisposable {
@@ -51,7 +56,7 @@ export class PrivateContainerd implements AsyncDisposable {
     this.#options = options
     this.folder = options.folder
     this.socketPath = join(options.folder, 'containerd.sock')
-    this.registryFolder = join(options.folder, 'certs.d')
+    this.registryFolder = registryFolder(options.folder)
     this.#log = new BoundedLog(options.platform.files, join(options.folder, 'containerd.log'))
     this.#strays = new StrayRemover({ ...options, socketPath: this.socketPath })
   }

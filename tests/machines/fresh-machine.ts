@@ -23,7 +23,7 @@ export async function freshMachine(system: System, mirror: string): Promise<Mach
     await rm(root, { recursive: true, force: true })
     throw error
   }
-  return Machine.boot({ root, name: `k8ts-${system.codename.slice(0, 8)}` })
+  return Machine.boot({ root, name: `${system.codename.slice(0, 8)}${process.pid % 1_000_000}` })
 }
 
 async function copyCheckout(folder: string): Promise<void> {

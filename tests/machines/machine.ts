@@ -20,7 +20,7 @@ const certificates = '/usr/local/share/registry-certificates.crt'
 export interface MachineOptions {
   /** The root file system. */
   readonly root: string
-  /** Of the machine, at most 12 characters: interfaces and control groups are named after it. */
+  /** Of the machine, at most 15 characters: interfaces and control groups are named after it. */
   readonly name: string
 }
 
@@ -149,6 +149,7 @@ export class Machine implements AsyncDisposable {
     await this.runInNetwork(['ip', 'route', 'add', 'default', 'via', outside])
     await writeFile('/proc/sys/net/ipv4/ip_forward', '1')
     const rules = `table ip ${name} { chain postrouting { type nat hook postrouting priority srcnat; ip saddr ${inside} masquerade; }; }`
+    await run('nft', [`delete table ip ${name}`]).catch(() => undefined)
     await run('nft', [rules])
   }
 }

@@ -19,6 +19,23 @@ test('a log that is full becomes the older one, and neither grows further', asyn
   await simulation.run(work())
 })
 
+test('the bound holds for what earlier runs have left', async () => {
+  const simulation = new Simulation({ seed: 1 })
+  const { files } = simulation.host('node')
+  const work = async (): Promise<void> => {
+    await files.makeFolder('/data')
+    for (let run = 0; run < 30; run++) {
+      await using log = new BoundedLog(files, '/data/it.log')
+      await log.append(Buffer.alloc(512 * 1_024, `run ${run}\n`))
+    }
+    for (const path of ['/data/it.log', '/data/it.log.old']) {
+      const { sizeBytes = 0 } = (await files.stat(path)) ?? {}
+      assert.ok(sizeBytes > 0 && sizeBytes <= 4 * 1_024 * 1_024, `${path}: ${sizeBytes}`)
+    }
+  }
+  await simulation.run(work())
+})
+
 test('a disk that takes nothing stops nobody', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { files } = simulation.host('node')

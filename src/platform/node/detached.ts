@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { open } from 'node:fs/promises'
 import type { ProcessExit } from '../platform.ts'
+import { outputFileVariable } from './bounded-output.ts'
 
 /** A process that goes on without us. */
 export interface DetachedProcess {
@@ -10,14 +11,18 @@ export interface DetachedProcess {
   readonly exited: Promise<ProcessExit>
 }
 
-/** Starts this program again, with other parameters; what it says is appended to a file. */
+/** Starts this program again, with other parameters; its output is appended to a file, which its log keeps bounded. */
 export async function startDetached(
   parameters: readonly string[],
   outputPath: string,
 ): Promise<DetachedProcess> {
   await using output = await open(outputPath, 'a', 0o600)
   const program = [...process.execArgv, process.argv[1] ?? '', ...parameters]
-  const child = spawn(process.execPath, program, { detached: true, stdio: ['ignore', output.fd, output.fd] })
+  const child = spawn(process.execPath, program, {
+    detached: true,
+    stdio: ['ignore', output.fd, output.fd],
+    env: { ...process.env, [outputFileVariable]: outputPath },
+  })
   await once(child, 'spawn')
   child.unref()
   const exited = new Promise<ProcessExit>(settle => {

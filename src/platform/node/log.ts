@@ -1,6 +1,7 @@
 import { inspect, styleText } from 'node:util'
 import { AssertionError } from '#/base/assert.ts'
 import type { Clock, Log, LogFields } from '../platform.ts'
+import { outputBound } from './bounded-output.ts'
 
 export interface LogOptions {
   /** Lines below this level are not written. */
@@ -20,7 +21,12 @@ export function standardErrorLog(clock: Clock, options: LogOptions): Log {
   // The stream given makes it obey NO_COLOR and leave the colours out where there is no terminal.
   const colour: Colour = (style, text) => styleText(style, text, { stream: stderr })
   const format = options.format === 'json' ? jsonLine : (line: LogLine) => textLine(line, colour)
-  return lineLog({ level: options.level, clock, write: line => stderr.write(`${format(line)}\n`) })
+  const keepBounded = outputBound()
+  const write = (line: LogLine): void => {
+    stderr.write(`${format(line)}\n`)
+    keepBounded?.()
+  }
+  return lineLog({ level: options.level, clock, write })
 }
 
 export interface LogLine {

@@ -2,12 +2,14 @@
  * What webhooks of both kinds have in common: which of them a write concerns, how they are asked, and what becomes of
  * the write when one cannot be.
  */
-import { forbidden, internalError, timeout, type ApiError } from '#/api/errors.ts'
+import { forbidden, internalError, isApiError, timeout, type ApiError } from '#/api/errors.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { quote } from '#/api/quote.ts'
 import type { Resource } from '#/api/resource.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
+import { ThrottledLog } from '#/platform/throttled-log.ts'
 import type { AdmissionType, WebhookResult } from '../../metrics/admission.ts'
+import { LoggedApiError } from '../../pipeline.ts'
 import type { AdmissionRequest, AdmissionTarget } from '../admission.ts'
 import { Derived } from '../derived.ts'
 import { ConditionEvaluator, joinErrors } from '../matching/conditions.ts'
@@ -38,6 +40,7 @@ export class WebhookDispatcher {
   readonly #client: WebhookClient
   readonly #reviewer: Reviewer
   readonly #kubeConfigFile: string | undefined
+  readonly #failures: ThrottledLog
   #callers: Promise<Callers> | undefined
 
   /** Throws ConfigurationError. */
@@ -45,6 +48,7 @@ export class WebhookDispatcher {
     const { context, name, resource, type, configuration } = options
     const { cache, scheme, platform } = context
     this.#options = options
+    this.#failures = new ThrottledLog(platform)
     this.#kubeConfigFile = kubeConfigFileOf(name, configuration)
     this.#webhooks = new Derived(cache, resource, objects => new Webhooks(objects, scheme))
     // Which versions of a resource there are decides who hears of it.
@@ -135,29 +139,40 @@ export class WebhookDispatcher {
       if (error instanceof WebhookCallError) {
         const isIgnored = candidate.webhook.failurePolicy === 'Ignore'
         measure({ code: error.code, ...(!isIgnored && { rejection: 'calling_webhook_error' }) })
-        if (!isIgnored) throw failure(candidate, error)
-        this.#ignore(candidate, request, { failedOpenKey, error })
-        return undefined
+        if (isIgnored) return this.#failOpen(candidate, request, { failedOpenKey, error })
+        this.#warn(candidate, 'Failed calling webhook, failing closed', error)
+        throw failure(candidate, error)
       }
       const isDenied = error instanceof WebhookDenial
       measure({
         code: isDenied ? error.code : 0,
         rejection: isDenied ? 'no_error' : 'apiserver_internal_error',
       })
-      throw error
+      if (isDenied || !isApiError(error, 'InternalError')) throw error
+      this.#warn(candidate, 'Failed applying the patch of a webhook', error)
+      throw new LoggedApiError(error.status, { cause: error })
     }
   }
 
-  #ignore(
-    { webhook: { name } }: Candidate,
+  #failOpen(
+    candidate: Candidate,
     request: AdmissionRequest,
     { failedOpenKey, error }: { readonly failedOpenKey: string; readonly error: WebhookCallError },
-  ): void {
+  ): undefined {
     const { context, type } = this.#options
+    const { name } = candidate.webhook
     if (request.signal?.aborted) throw timeout('request did not complete within requested timeout', 0)
-    context.platform.log.warn('a webhook cannot be asked and is ignored', { webhook: name, error })
+    this.#warn(candidate, 'Failed calling webhook, failing open', error)
     context.metrics?.admission.failedOpen({ name, type, operation: request.operation })
     request.annotate(failedOpenKey, name)
+  }
+
+  /** The error is not part of the key: it may quote the answer of the webhook, which may differ each time. */
+  #warn({ webhook }: Candidate, message: string, error: Error): void {
+    const { id, name, configuration } = webhook
+    // The causes of the error only repeat its message.
+    const fields = { webhook: name, configuration, error: error.message }
+    this.#failures.warn(`${id} ${message}`, message, fields)
   }
 
   #measure({ webhook: { name } }: Candidate, { operation }: AdmissionRequest, result: WebhookResult): void {
@@ -180,5 +195,6 @@ export class WebhookDispatcher {
 const nobody: Promise<Callers> = Promise.resolve({ users: new Map() })
 
 function failure({ webhook: { name } }: Candidate, error: WebhookCallError): ApiError {
-  return internalError(`failed calling webhook ${quote(name)}: ${error.message}`, error)
+  const { status } = internalError(`failed calling webhook ${quote(name)}: ${error.message}`)
+  return new LoggedApiError(status, { cause: error })
 }

@@ -8,6 +8,12 @@ const outputBytesMax = 16 * 1024 * 1024
 /** How long a short command may take when nobody says otherwise. */
 const timeoutMsUsual = 120_000
 
+/** `su` leaves root with the search path of a user, on which nft and ip are not. */
+const environment = {
+  ...process.env,
+  PATH: `${process.env['PATH'] ?? '/usr/bin:/bin'}:/usr/local/sbin:/usr/sbin:/sbin`,
+}
+
 export function run(command: readonly string[], options: RunOptions = {}): Promise<string> {
   const [program, ...parameters] = command
   assert(program, 'a command has at least the name of a program')
@@ -16,7 +22,7 @@ export function run(command: readonly string[], options: RunOptions = {}): Promi
     const child = execFile(
       program,
       parameters,
-      { signal, timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: outputBytesMax },
+      { signal, timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: outputBytesMax, env: environment },
       (cause, stdout, stderr) => {
         if (cause === null) return resolve(stdout)
         if (signal?.aborted) return reject(signal.reason as Error)
