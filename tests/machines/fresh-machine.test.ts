@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { exampleImages } from '../node/container-cluster.ts'
 import { checkoutFolder, freshMachine } from './fresh-machine.ts'
-import type { Machine } from './machine.ts'
+import { home, type Machine } from './machine.ts'
 import { mirrorOf, systems, type System } from './root-file-system.ts'
 
 const needsRoot = process.getuid?.() === 0 ? false : 'a machine in namespaces needs root'
@@ -39,8 +39,8 @@ for (const [system, containerd] of releases) {
     assert.match(nodes, / Ready .*/)
     assert.match(nodes, containerd)
     for (const [name, archive] of Object.entries(await exampleImages())) {
-      await writeFile(join(machine.root, `root/${name}.tar`), archive)
-      await machine.run(`./k8ts image load /root/${name}.tar`, { workingFolder: checkoutFolder })
+      await writeFile(join(machine.root, home, `${name}.tar`), archive)
+      await machine.run(`./k8ts image load ${home}/${name}.tar`, { workingFolder: checkoutFolder })
     }
     await step('a Deployment with a Service', () => serveDeployment(machine))
     await step('k8ts down', () => machine.run('./k8ts down', { workingFolder: checkoutFolder }))
@@ -77,7 +77,7 @@ async function isReady(program: ChildProcess): Promise<void> {
 /** kubectl of this machine. */
 function kubectl(machine: Machine, ...words: readonly string[]): Promise<string> {
   return machine.runInNetwork(['kubectl', ...words], {
-    KUBECONFIG: join(machine.root, 'root/.k8ts/admin.conf'),
+    KUBECONFIG: join(machine.root, home, '.k8ts/admin.conf'),
   })
 }
 
@@ -110,7 +110,7 @@ async function traces(machine: Machine): Promise<Readonly<Record<string, readonl
     processes: (await inside('cat /proc/[0-9]*/comm')).filter(name => !['sh', 'cat', 'sleep'].includes(name)),
     cgroups: await inside('find /sys/fs/cgroup -mindepth 2 -type d'),
     files: await inside(
-      'find /root /run /tmp /var/lib/cni -not -type d 2>/dev/null | grep -vE "^/root/(k8ts|.npm|[a-z]*.tar)" || true',
+      `find ${home} /run /tmp /var/lib/cni -not -type d | grep -vE "^${home}/(k8ts|.npm|[a-z]*.tar)" || true`,
     ),
   }
 }

@@ -1,18 +1,18 @@
-/** A minimal system, booted, with a copy of this checkout in /root/k8ts: committed files, and changes since. */
+/** A minimal system, booted, with a copy of this checkout: committed files, and changes since. */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { Machine } from './machine.ts'
+import { home, Machine } from './machine.ts'
 import { makeRootFileSystem, type System } from './root-file-system.ts'
 
 const run = promisify(execFile)
 const checkout = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Where the checkout is in the machine. */
-export const checkoutFolder = '/root/k8ts'
+export const checkoutFolder = `${home}/k8ts`
 
 export async function freshMachine(system: System, mirror: string): Promise<Machine> {
   const root = await mkdtemp(join(tmpdir(), 'k8ts-machine-'))

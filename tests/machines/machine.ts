@@ -12,6 +12,8 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
+export const home = '/root'
+
 const cgroupRoot = '/sys/fs/cgroup'
 
 /** Where the certificates are that this machine trusts beyond its packages: a registry's proxy may need them. */
@@ -56,7 +58,7 @@ export class Machine implements AsyncDisposable {
     await writeConfiguration(root, name)
     const init = spawn(
       'setpriv',
-      ['--pdeathsig', 'KILL', 'sh', '-c', enterCgroups, 'sh', name, ...unshare(root)],
+      ['--pdeathsig', 'KILL', 'sh', '-c', enterCgroup, 'sh', name, ...unshare(root)],
       {
         stdio: ['ignore', 'pipe', 'inherit'],
       },
@@ -73,8 +75,8 @@ export class Machine implements AsyncDisposable {
     }
   }
 
-  /** A process inside, as root of a login shell; it is ended with the machine. */
-  start(command: string, { workingFolder = '/root', inherit = false }: CommandOptions = {}): ChildProcess {
+  /** Starts a command in the machine, as root with a clean environment; it ends with the machine. */
+  start(command: string, { workingFolder = home, inherit = false }: CommandOptions = {}): ChildProcess {
     const entered = [
       'nsenter',
       '--target',
@@ -83,7 +85,18 @@ export class Machine implements AsyncDisposable {
       `--wd=${join(this.root, workingFolder)}`,
     ]
     const clean = ['env', '-i', ...Object.entries(this.#environment).map(([key, value]) => `${key}=${value}`)]
-    const words = ['-c', enterCgroups, 'sh', this.name, ...entered, '--', ...clean, 'sh', '-c', command]
+    const words = [
+      '-c',
+      enterCgroup,
+      'sh',
+      `${this.name}/commands`,
+      ...entered,
+      '--',
+      ...clean,
+      'sh',
+      '-c',
+      command,
+    ]
     return spawn('sh', words, { stdio: inherit ? 'inherit' : ['ignore', 'pipe', 'pipe'] })
   }
 
@@ -99,7 +112,7 @@ export class Machine implements AsyncDisposable {
     return output
   }
 
-  /** A program of this machine in the network of that one. */
+  /** Runs a program of the host in the machine's network namespace. */
   async runInNetwork(
     command: readonly string[],
     environment: Readonly<Record<string, string>> = {},
@@ -120,27 +133,14 @@ export class Machine implements AsyncDisposable {
     await rm(this.root, { recursive: true, force: true, maxRetries: 10 })
   }
 
-  /** A link to this machine, which translates the addresses of what goes further. */
+  /** A veth pair to the host, which masquerades what leaves the machine. */
   async #connect(): Promise<void> {
     const { name } = this
     const link = await freeLink()
     const [outside, inside] = [`${link}.1`, `${link}.2`]
     const mtu = String(await routeMtu())
-    await run('ip', [
-      'link',
-      'add',
-      name,
-      'mtu',
-      mtu,
-      'type',
-      'veth',
-      'peer',
-      'eth0',
-      'mtu',
-      mtu,
-      'netns',
-      String(this.#pid),
-    ])
+    const peer = ['peer', 'eth0', 'mtu', mtu, 'netns', String(this.#pid)]
+    await run('ip', ['link', 'add', name, 'mtu', mtu, 'type', 'veth', ...peer])
     await run('ip', ['address', 'add', `${outside}/30`, 'dev', name])
     await run('ip', ['link', 'set', name, 'up'])
     await this.runInNetwork(['ip', 'link', 'set', 'lo', 'up'])
@@ -148,21 +148,21 @@ export class Machine implements AsyncDisposable {
     await this.runInNetwork(['ip', 'link', 'set', 'eth0', 'up'])
     await this.runInNetwork(['ip', 'route', 'add', 'default', 'via', outside])
     await writeFile('/proc/sys/net/ipv4/ip_forward', '1')
-    const rules = `table ip ${name} { chain postrouting { type nat hook postrouting priority srcnat; ip saddr ${inside} masquerade; }; }`
+    const chain = `type nat hook postrouting priority srcnat; ip saddr ${inside} masquerade;`
     await run('nft', [`delete table ip ${name}`]).catch(() => undefined)
-    await run('nft', [rules])
+    await run('nft', [`table ip ${name} { chain postrouting { ${chain} }; }`])
   }
 }
 
 /**
- * Moves the shell into the control groups of the machine `$1`, then runs the rest. In version 2 a group with processes
- * cannot have controllers for its children, so commands go into a group below that of the machine.
+ * Moves the shell into the cgroup `$1` of every hierarchy, then runs the rest. Commands run in a child of the machine's
+ * cgroup: cgroup v2 enables controllers only for children of a cgroup without processes.
  */
-const enterCgroups = `
+const enterCgroup = `
 name=$1 && shift
 for folder in ${cgroupRoot} ${cgroupRoot}/*; do
   [ -e $folder/cgroup.procs ] || continue
-  case $(stat -f -c %T $folder) in cgroup2fs) own=$folder/$name ;; *) [ $folder = ${cgroupRoot} ] && continue; own=$folder/$name ;; esac
+  own=$folder/$name
   mkdir -p $own
   for file in cpuset.cpus cpuset.mems; do
     [ -e $own/$file ] && [ -z "$(cat $own/$file)" ] && cat $folder/$file >$own/$file
@@ -173,22 +173,11 @@ exec "$@"`
 
 function unshare(root: string): readonly string[] {
   const namespaces = ['--mount', '--uts', '--ipc', '--net', '--pid', '--cgroup']
-  return [
-    'unshare',
-    ...namespaces,
-    '--propagation',
-    'private',
-    '--fork',
-    '--kill-child',
-    'sh',
-    '-c',
-    boot,
-    'sh',
-    root,
-  ]
+  const flags = [...namespaces, '--propagation', 'private', '--fork', '--kill-child']
+  return ['unshare', ...flags, 'sh', '-c', boot, 'sh', root]
 }
 
-/** The first process: it mounts what a machine has, then only collects processes whose parents have ended. */
+/** PID 1: mounts the API file systems and changes the root, then only reaps orphaned processes. */
 const boot = `
 set -e
 root=$1
@@ -201,10 +190,13 @@ if [ -n "$controllers" ]; then
   mount -t tmpfs -o mode=755 tmpfs sys/fs/cgroup
   echo "$controllers" | while read -r name options; do
     mkdir -p sys/fs/cgroup/$name
-    mount -t cgroup -o $(echo $options | sed 's/,relatime//; s/rw,//; s/nosuid,nodev,noexec,//') cgroup sys/fs/cgroup/$name
+    options=$(echo $options | sed 's/,relatime//; s/rw,//; s/nosuid,nodev,noexec,//')
+    mount -t cgroup -o $options cgroup sys/fs/cgroup/$name
   done
 else
   mount -t cgroup2 cgroup2 sys/fs/cgroup
+  mkdir sys/fs/cgroup/commands
+  echo $$ >sys/fs/cgroup/commands/cgroup.procs
 fi
 mount --rbind /dev dev
 mount -t tmpfs -o mode=755 tmpfs run
@@ -227,7 +219,7 @@ async function writeConfiguration(root: string, name: string): Promise<void> {
 /** How npm reaches its registry here. */
 async function registrySettings(root: string): Promise<Record<string, string>> {
   const settings: Record<string, string> = {
-    HOME: '/root',
+    HOME: home,
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     LANG: 'C.UTF-8',
     TERM: 'dumb',
