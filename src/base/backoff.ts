@@ -1,16 +1,19 @@
-/** How long to wait before trying again: longer after each failure, up to a bound. */
+/** Exponential backoff: the delay grows with each consecutive failure, up to a maximum. */
 export interface Backoff {
   readonly initialMs: number
   readonly maxMs: number
-  /** How much longer each wait is than the one before. */
+  /** Multiplier from one delay to the next. */
   readonly factor: number
   /**
-   * Up to this part of a wait is added to it, so that those who failed together do not come back together.
+   * Maximum jitter as a fraction of the delay, added so that clients that failed together do not retry
+   * together.
    */
   readonly jitter: number
 }
 
-/** The wait after so many failures, from 1. `fraction` is a random number from 0 to 1. */
+/**
+ * The delay after this many consecutive failures, counted from 1. `fraction` is a random number in [0, 1).
+ */
 export function backoffMs(
   failures: number,
   { initialMs, maxMs, factor, jitter }: Backoff,

@@ -1,10 +1,10 @@
 /**
- * A list that grows at the end and is eaten from the front, with access by position. Eating is cheap however
- * long it is.
+ * A FIFO queue with access by index. Removing from the front takes amortized constant time per item,
+ * independent of the length.
  */
 export class Deque<T> {
   #items: T[] = []
-  /** Items before this position have been dropped. */
+  /** Index in `#items` of the first item; earlier ones have been removed. */
   #head = 0
 
   get length(): number {
@@ -23,7 +23,7 @@ export class Deque<T> {
   take(count: number): T[] {
     const taken = this.#items.slice(this.#head, this.#head + count)
     this.#head += taken.length
-    // Moving what is left only when at least as much was dropped keeps the cost for each item constant.
+    // Compacting only when at least half of the array is unused keeps the amortized cost per item constant.
     if (this.#head > this.#items.length / 2) {
       this.#items = this.#items.slice(this.#head)
       this.#head = 0

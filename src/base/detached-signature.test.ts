@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { signDetached } from './detached-signature.ts'
 
 test('a signature is the one that others make of the same text and secret', () => {
-  // As kubeadm makes it, which compares what it makes itself with what it finds.
+  // kubeadm computes this signature itself and compares it with the one found in the cluster-info ConfigMap.
   const signature = signDetached('', { keyId: 'joshua', secret: 'my voice is my passcode' })
   const expected = 'eyJhbGciOiJIUzI1NiIsImtpZCI6Impvc2h1YSJ9..7Ui1ALizW4jXphVUB7xUqC9vLYLL9RZeOFfVLoB7Tgk'
   assert.equal(signature, expected)

@@ -1,16 +1,16 @@
 /**
- * Signatures of a text that is sent elsewhere, made with a secret that both sides know: JSON Web Signatures whose
- * content is left out, RFC 7515, appendix F.
+ * JSON Web Signatures with detached content (RFC 7515, appendix F): HMACs of a text that is sent separately,
+ * made with a secret that both sides share.
  */
 import { createHmac } from 'node:crypto'
 
 export interface SharedSecret {
-  /** By which the other side knows which of its secrets it is. */
+  /** Identifies the secret to the verifier. */
   readonly keyId: string
   readonly secret: string
 }
 
-/** The other side compares texts, so each input has one signature. */
+/** Deterministic, because the verifier compares signatures as text. */
 export function signDetached(content: string, { keyId, secret }: SharedSecret): string {
   const header = toBase64Url(JSON.stringify({ alg: 'HS256', kid: keyId }))
   const signature = createHmac('sha256', secret).update(`${header}.${toBase64Url(content)}`)

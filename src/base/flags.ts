@@ -1,27 +1,30 @@
 /**
- * Flags of a command line as values: what each takes, what it says of itself, and how it is read. A table of them gives
- * typed values and the help. They are written as those of Kubernetes' programs are: `--name value` or `--name=value`, a
- * switch alone or with `=true` and `=false`, a list with commas or by saying the flag again. A name of one letter may
- * have one dash.
+ * Command-line flags as values: each has a value name, a help text and a parser. A table of flags gives the
+ * typed values and the help output. The syntax is that of the Kubernetes binaries: `--name value` or
+ * `--name=value`, a boolean flag alone or with `=true` or `=false`, a list as comma-separated values or by
+ * repeating the flag. A one-letter name may have a single dash.
  */
 export interface Flag<T> {
-  /** What the help calls the value; absent for a switch, which is on when nothing is said. */
+  /**
+   * Placeholder of the value in the help output; absent for a boolean flag, which is true when given without
+   * a value.
+   */
   readonly value?: string
   /** One line. */
   readonly help: string
-  /** From what was given, in order and never empty. Throws UsageError that says what is wrong with it. */
+  /** Parses the given values, in order and never empty. Throws UsageError for an invalid value. */
   readonly read: (texts: readonly string[]) => T
 }
 
-/** By name, without the dashes. */
+/** By name, without the leading dashes. */
 export type Flags = Readonly<Record<string, Flag<unknown>>>
 
-/** What was given, and nothing for the rest. */
+/** Only flags that were given are present. */
 export type FlagValues<F extends Flags> = {
   readonly [Name in keyof F]?: F[Name] extends Flag<infer T> ? T : never
 }
 
-/** The command line is wrong: whoever wrote it is told how, in one line. */
+/** An invalid command line. The message is one line, shown to the user. */
 export class UsageError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -29,7 +32,7 @@ export class UsageError extends Error {
   }
 }
 
-/** Throws UsageError that names the flag. */
+/** Throws UsageError naming the flag. */
 export function readFlags<F extends Flags>(given: readonly string[], flags: F): FlagValues<F> {
   const { values, words } = readWordsAndFlags(given, flags)
   const [word] = words
@@ -39,7 +42,9 @@ export function readFlags<F extends Flags>(given: readonly string[], flags: F): 
   return values
 }
 
-/** The same for a command that takes other words too, wherever they stand. */
+/**
+ * Like `readFlags`, for a command that also takes positional arguments, which may be mixed with the flags.
+ */
 export function readWordsAndFlags<F extends Flags>(
   given: readonly string[],
   flags: F,
@@ -80,7 +85,7 @@ function collect(given: readonly string[], flags: Flags): Collected {
   return { words, texts }
 }
 
-/** A line for each, or two where the first has no room for both. */
+/** One line for each flag, or two if the name and the help do not fit on one. */
 export function describeFlags(flags: Flags): string {
   const lines = Object.entries(flags).map(([name, { value, help }]) => {
     const head = `  ${name.length === 1 ? '-' : '--'}${name}${value === undefined ? '' : ` ${value}`}`
@@ -92,7 +97,7 @@ export function describeFlags(flags: Flags): string {
 const helpColumn = 36
 const indent = ' '.repeat(helpColumn)
 
-/** One value, the last that was given. Undefined is no such value. */
+/** A flag with a single value; the last occurrence wins. `parse` returns undefined for an invalid value. */
 export function oneValue<T>(
   value: string,
   help: string,
@@ -110,19 +115,19 @@ export function text(value: string, help: string): Flag<string> {
   return oneValue(value, help, { parse: each => each, what: 'a text' })
 }
 
-/** Each time the flag is said it adds one. */
+/** A flag that may be repeated; each occurrence adds one value. */
 export function texts(value: string, help: string): Flag<readonly string[]> {
   return { value, help, read: given => given }
 }
 
-/** Commas, and saying it again, both add. */
+/** A flag that may be repeated and takes comma-separated values. */
 export function list(value: string, help: string): Flag<readonly string[]> {
   const read = (given: readonly string[]): readonly string[] =>
     given.flatMap(each => (each === '' ? [] : each.split(',').map(item => item.trim())))
   return { value, help, read }
 }
 
-/** On or off. */
+/** A boolean flag. */
 export function toggle(help: string): Flag<boolean> {
   const read = (given: readonly string[]): boolean => {
     const said = toggleTexts.get(given.at(-1)!.toLowerCase())

@@ -1,11 +1,10 @@
 /**
- * A binary min-heap from which any entry can be taken, not only the least. The comparison must be a total
- * order: entries that compare as equal come out in no particular order, so whoever cares compares a sequence
- * number last.
+ * A binary min-heap from which any entry can be removed, not only the smallest. The order of entries that
+ * compare as equal is undefined: for a stable order, compare a sequence number last.
  */
 export class Heap<T> {
   readonly #compare: (left: T, right: T) => number
-  /** `#entries[i].index === i` for every entry in the heap; an entry that has left it has index -1. */
+  /** `#entries[i].index === i` for every entry in the heap; a removed entry has index -1. */
   readonly #entries: HeapEntry<T>[] = []
 
   constructor(compare: (left: T, right: T) => number) {
@@ -23,7 +22,7 @@ export class Heap<T> {
     return entry
   }
 
-  /** The least value, left where it is. */
+  /** Returns the smallest value without removing it. */
   peek(): T | undefined {
     return this.#entries[0]?.value
   }
@@ -35,7 +34,7 @@ export class Heap<T> {
     return least.value
   }
 
-  /** Says whether the entry was in this heap. */
+  /** Returns true if the entry was in this heap. */
   remove(entry: HeapEntry<T>): boolean {
     const { index } = entry
     if (this.#entries[index] !== entry) return false
@@ -77,7 +76,7 @@ export class Heap<T> {
   }
 }
 
-/** What `remove` takes. The index belongs to the heap. */
+/** Handle for `remove`. Only the heap writes the index. */
 export interface HeapEntry<T> {
   readonly value: T
   index: number

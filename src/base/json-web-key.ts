@@ -1,14 +1,14 @@
-/** Public keys in the form in which issuers of tokens publish them: RFC 7517. */
+/** Public keys as JSON Web Keys (RFC 7517), the form in which token issuers publish them. */
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import { tokenAlgorithmOf } from './json-web-token.ts'
 
-/** A key that verifies tokens, under the name that tokens call it by. */
+/** A key that verifies tokens, with the key ID (`kid`) that tokens refer to. */
 export interface PublicKey {
   readonly keyId: string
   readonly key: KeyObject
 }
 
-/** A name for a key that tells the key from others, and nothing of the key. */
+/** Key ID: the SHA-256 hash of the public key. */
 export function keyIdOf(key: KeyObject): string {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key
   return createHash('sha256')
@@ -31,10 +31,12 @@ export function toJsonWebKey({ keyId, key }: PublicKey): Readonly<Record<string,
   }
 }
 
-/** Keys that somebody may publish at once; further ones are not looked at. */
+/** Maximum number of keys read from a published set; the rest are ignored. */
 const keysMax = 256
 
-/** The keys of a published set that can verify tokens; what is of another kind, or damaged, is left out. */
+/**
+ * The keys of a JSON Web Key Set that can verify tokens; malformed keys and unsupported types are skipped.
+ */
 export function readJsonWebKeys(set: unknown): readonly PublicKey[] {
   const keys = typeof set === 'object' && set !== null && 'keys' in set ? set.keys : undefined
   return Array.isArray(keys) ? keys.slice(0, keysMax).flatMap(readJsonWebKey) : []
@@ -54,7 +56,7 @@ function readJsonWebKey(value: unknown): PublicKey[] {
   } = value as Readonly<Record<string, string | undefined>>
   if (typeof keyId !== 'string' || use !== 'sig') return []
   try {
-    // Only what makes a public key: a private part, if somebody publishes one, is not taken in.
+    // Only the public parameters are read, even if an issuer publishes private ones.
     const key = createPublicKey({ key: { kty, crv, x, y, n, e }, format: 'jwk' })
     return tokenAlgorithmOf(key) === undefined ? [] : [{ keyId, key }]
   } catch {

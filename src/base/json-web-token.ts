@@ -1,17 +1,17 @@
 /**
- * JSON Web Tokens in their compact form, signed with asymmetric keys and no other: RFC 7515, 7518 and 7519.
- * A token is taken apart without being trusted; whoever reads its claims has verified it first, with a key
- * that fits the algorithm. Keys that a token brings along, or points to, are not looked at.
+ * JSON Web Tokens in compact serialization, signed with asymmetric keys only: RFC 7515, 7518 and 7519.
+ * Decoding does not verify: a caller must verify the signature, with a key that fits the algorithm, before it
+ * reads the claims. Keys embedded in or referenced by a token are ignored.
  */
 import { constants, sign, verify, type KeyObject } from 'node:crypto'
 
-/** What is in a token. Nothing of it is true before the signature is verified. */
+/** The content of a token, untrusted until its signature is verified. */
 export interface DecodedToken {
   readonly algorithm: TokenAlgorithm
-  /** Which key has signed it, as the issuer calls that key; empty when the token does not say. */
+  /** The issuer's ID of the signing key (`kid`); empty when the token has none. */
   readonly keyId: string
   readonly claims: Claims
-  /** The part that is signed. */
+  /** The signing input: the encoded header and payload. */
   readonly signed: string
   readonly signature: Uint8Array
 }
@@ -39,10 +39,13 @@ interface Algorithm {
   readonly isPss?: boolean
 }
 
-/** Longer ones are nobody's: a request has room for about this much of headers. */
+/** Maximum length of a token; about the size limit of request headers. */
 const tokenCharactersMax = 64 * 1024
 
-/** Undefined when the text is no token of this form, or one that no key of ours could have signed. */
+/**
+ * Undefined when the text is not a token in compact serialization, or is signed with an unsupported
+ * algorithm.
+ */
 export function decodeToken(text: string): DecodedToken | undefined {
   if (text.length > tokenCharactersMax) return undefined
   const [head = '', body = '', tail = '', ...others] = text.split('.')
@@ -52,12 +55,12 @@ export function decodeToken(text: string): DecodedToken | undefined {
   const signature = readBase64Url(tail)
   if (header === undefined || claims === undefined || signature === undefined) return undefined
   const { alg: algorithm, kid: keyId = '', crit: critical } = header
-  // What must be understood and is not, RFC 7515 has refused.
+  // RFC 7515 requires rejecting a token with critical headers that are not understood.
   if (critical !== undefined || typeof keyId !== 'string' || !isTokenAlgorithm(algorithm)) return undefined
   return { algorithm, keyId, claims, signed: text.slice(0, head.length + 1 + body.length), signature }
 }
 
-/** The signature alone: times, issuer and audience are for the caller to check. */
+/** Verifies the signature only: the caller checks expiry, issuer and audience. */
 export function verifyToken(token: DecodedToken, publicKey: KeyObject): boolean {
   const algorithm: Algorithm = algorithms[token.algorithm]
   if (!fits(algorithm, publicKey)) return false
@@ -69,7 +72,7 @@ export function verifyToken(token: DecodedToken, publicKey: KeyObject): boolean 
       token.signature,
     )
   } catch {
-    // A signature may be of a form that the library does not even look at.
+    // OpenSSL throws on a malformed signature.
     return false
   }
 }
@@ -90,7 +93,7 @@ export function signToken(claims: Claims, { privateKey, keyId }: SigningKey): st
   return `${signed}.${signature.toString('base64url')}`
 }
 
-/** How we sign with a key; undefined when we do not. */
+/** The algorithm used for signing with a key; undefined when the key type is not supported. */
 export function tokenAlgorithmOf(key: KeyObject): TokenAlgorithm | undefined {
   if (key.asymmetricKeyType === 'rsa') return 'RS256'
   return (['ES256', 'ES384', 'ES512'] as const).find(name => fits(algorithms[name], key))
@@ -125,7 +128,7 @@ function readObject(text: string): Claims | undefined {
   }
 }
 
-/** Each value has one form: a token that differs in anything is another token. */
+/** Accepts canonical base64url only, so that a token has exactly one valid encoding. */
 function readBase64Url(text: string): Buffer | undefined {
   if (text === '') return undefined
   const bytes = Buffer.from(text, 'base64url')

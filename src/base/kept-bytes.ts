@@ -1,6 +1,6 @@
 /**
- * Bytes that are kept for long. Node takes small buffers from a pool of 64 kB, made for those that go soon: one that
- * stays keeps everything that was next to it, several times its own size.
+ * Allocates bytes that live long outside Node's buffer pool. A small pooled buffer that is retained keeps its
+ * whole 64 kB slab alive.
  */
 export function keptText(text: string): Uint8Array {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
@@ -8,7 +8,7 @@ export function keptText(text: string): Uint8Array {
   return bytes
 }
 
-/** The pieces one after the other. */
+/** Concatenates the pieces. */
 export function keptJoin(pieces: readonly Uint8Array[]): Uint8Array {
   let sizeBytes = 0
   for (const piece of pieces) sizeBytes += piece.length

@@ -1,11 +1,11 @@
-/** Keys that are paths: what is below a prefix, and which prefixes a key is below. */
+/** Keys that are slash-separated paths: the key range of a prefix, and the prefixes of a key. */
 
-/** The first string after every key below a prefix, which ends with a slash. */
+/** The exclusive end of the key range of a prefix, which ends with a slash. */
 export function prefixEnd(prefix: string): string {
   return `${prefix.slice(0, -1)}0`
 }
 
-/** Calls back with every prefix that a key is below, each up to and including a slash, the shortest first. */
+/** Visits every prefix of a key, each up to and including a slash, shortest first. */
 export function forEachPrefix(key: string, visit: (prefix: string) => void): void {
   for (let slash = key.indexOf('/'); slash !== -1; slash = key.indexOf('/', slash + 1)) {
     visit(key.slice(0, slash + 1))

@@ -1,7 +1,7 @@
-/** A map of bounded size: at the bound the entry goes that was not looked at for longest. */
+/** A map of bounded size that evicts the least recently used entry. */
 export class LruMap<Key, Value> {
   readonly #sizeMax: number
-  /** In the order in which they were last looked at. */
+  /** In order of last use, least recent first. */
   readonly #entries = new Map<Key, Value>()
 
   constructor(sizeMax: number) {

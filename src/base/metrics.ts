@@ -1,6 +1,6 @@
 /**
- * Figures about a running program, in the text format that Prometheus reads. A metric has one series for each
- * combination of its labels' values. Whoever counts often keeps its series: counting is then an addition.
+ * Metrics in the Prometheus text format. A metric has one series for each combination of label values.
+ * Callers on hot paths keep the series, so that counting is a single addition.
  */
 import { Figures } from './metrics/figures.ts'
 import { Histogram, type HistogramOptions } from './metrics/histogram.ts'
@@ -9,19 +9,19 @@ import { line, type Metric, type MetricOptions } from './metrics/metric.ts'
 export type { Figures, FigureSeries } from './metrics/figures.ts'
 export type { Histogram, HistogramSeries } from './metrics/histogram.ts'
 
-/** What `render` returns. */
+/** Content type of the result of `render`. */
 export const metricsMediaType = 'text/plain; version=0.0.4; charset=utf-8'
 
 export interface ReadingOptions extends MetricOptions {
   readonly type: 'counter' | 'gauge'
-  /** Called for each rendering: values of the labels, and the figure. */
+  /** Called for each scrape; returns label values and the metric value. */
   readonly read: () => Iterable<readonly [labels: readonly string[], value: number]>
 }
 
 export class MetricsRegistry {
   readonly #metrics = new Map<string, Metric>()
 
-  /** Only ever grows. */
+  /** A metric that never decreases. */
   counter(options: MetricOptions): Figures {
     return this.#add(new Figures('counter', options))
   }
@@ -34,7 +34,7 @@ export class MetricsRegistry {
     return this.#add(new Histogram(options))
   }
 
-  /** A figure that somebody else keeps, read when it is asked for. */
+  /** A metric with a value kept elsewhere, read at each scrape. */
   reading(options: ReadingOptions): void {
     const { name, help, type, labels = [], read } = options
     this.#add({

@@ -1,9 +1,9 @@
 /**
  * The wire format of Protocol Buffers. A message is described by data, `message({ key: [1, 'bytes'], ... })`,
  * and the description gives both its TypeScript type and its encoding. There is no `.proto` parser, no
- * reflection and no service: gRPC carries bytes. Whoever has descriptions of his own builds on `Reader` and
- * `Writer`. Unknown fields are passed over, not kept. Whatever the bytes are, decoding throws nothing but
- * `ProtobufError`, and takes time and memory in proportion to their length.
+ * reflection and no service: gRPC carries bytes. Other kinds of descriptions can be built on `Reader` and
+ * `Writer`. Unknown fields are skipped, not preserved. For any input, decoding throws only `ProtobufError`
+ * and takes time and memory proportional to its length.
  */
 import { assert } from './assert.ts'
 import { MessageCodec, type CompiledField, type MapField } from './protobuf/message-codec.ts'
@@ -21,8 +21,8 @@ export { Reader } from './protobuf/reader.ts'
 export { Writer } from './protobuf/writer.ts'
 
 /**
- * A message in the sense of proto3: a number, text, bytes or boolean that is absent reads as zero or empty,
- * and one that is zero or empty is not written, unless it is labelled `optional`.
+ * A proto3 message: an absent number, string, bytes or boolean decodes as zero or empty, and a zero or empty
+ * one is not encoded, unless the field is labelled `optional`.
  */
 export function message<const F extends Fields>(
   fields: F,
@@ -32,8 +32,8 @@ export function message<const F extends Fields>(
 }
 
 /**
- * A message in the sense of proto2: what is absent is left out of the decoded object, and what is there is
- * written, zero or not. Repeated numbers are not packed.
+ * A proto2 message: absent fields are absent in the decoded object, and present fields are encoded even if
+ * zero. Repeated numbers are not packed.
  */
 export function sparseMessage<const F extends Fields>(
   fields: F,
@@ -42,12 +42,12 @@ export function sparseMessage<const F extends Fields>(
   return new Message(fields, { oneOf: options.oneOf ?? [], sparse: true })
 }
 
-/** The type of a field `map<K, V>`. It is an object with the keys as text. */
+/** The type of a field `map<K, V>`, represented as an object with the keys as strings. */
 export function map<K extends KeyType, const V extends FieldType>(key: K, value: V): MapType<K, V> {
   return { map: [key, value] }
 }
 
-/** A type that looks different in TypeScript than on the wire. Absent, it is undefined. */
+/** A type with different representations in TypeScript and on the wire. Undefined when absent. */
 export function converted<const T extends FieldType, V>(
   wire: T,
   conversion: Conversion<T, V>,
@@ -58,7 +58,7 @@ export function converted<const T extends FieldType, V>(
 export class Message<Out, In = Out> {
   readonly #fields: Fields
   readonly #options: CompileOptions
-  /** Made on first use, since descriptions may refer to each other in a circle. */
+  /** Created on first use, since descriptions may be recursive. */
   #codec: MessageCodec | undefined
 
   constructor(fields: Fields, options: CompileOptions) {
@@ -70,12 +70,12 @@ export class Message<Out, In = Out> {
     return this.codec.encode(value as Readonly<Record<string, unknown>>)
   }
 
-  /** Bytes in the result share memory with the argument. */
+  /** Byte fields of the result share memory with the argument. */
   decode(bytes: Uint8Array): Out {
     return this.codec.decode(bytes) as Out
   }
 
-  /** For messages that hold this one. */
+  /** For messages that embed this one. */
   get codec(): MessageCodec {
     this.#codec ??= new MessageCodec(compile(this.#fields, this.#options), this.#options)
     return this.#codec
@@ -87,10 +87,10 @@ export type MessageOf<M> = M extends Message<infer Out, infer _In> ? Out : never
 
 export type Fields = Readonly<Record<string, Field>>
 
-/** Field number, type and label. A list of numbers is packed. */
+/** Field number, type and label. Repeated numbers are packed. */
 export type Field = readonly [number: number, type: FieldType, label?: 'optional' | 'repeated']
 
-/** A function stands for a message that is described further down. */
+/** A function refers to a message that is declared later. */
 export type FieldType =
   | ScalarType
   | Message<unknown, never>
@@ -114,7 +114,7 @@ export interface Conversion<T, V> {
 }
 
 export interface MessageOptions<F> {
-  /** Groups of fields of which at most one is there. Each of them is a message or labelled `optional`. */
+  /** oneof groups: at most one field of each may be set. Each field is a message or labelled `optional`. */
   readonly oneOf?: readonly (readonly (keyof F & string)[])[]
 }
 
@@ -202,7 +202,7 @@ function compileMap(key: KeyType, value: ValueCodec): Omit<MapField, 'name' | 'n
   return { key: scalarCodecs[key], parseKey: keyParser(key), value, emptyValue }
 }
 
-/** Enough of them to read the zero of any type. */
+/** Long enough to decode the zero value of any type. */
 const zeros = new Uint8Array(8)
 
 function codecOf(type: FieldType): ValueCodec {
@@ -229,7 +229,7 @@ function messageValue(message: () => Message<unknown, never>): ValueCodec {
   }
 }
 
-/** The keys of a JavaScript object are text; on the wire they have their type back. */
+/** Object keys are strings in JavaScript; the wire format has typed keys. */
 function keyParser(type: KeyType): (text: string) => unknown {
   if (type === 'string') return text => text
   if (type === 'bool') return text => text === 'true'

@@ -63,7 +63,10 @@ test('what is no regular expression is refused in the words of Go', () => {
 })
 
 test('matches are leftmost, and of those that begin there the preferred', () => {
-  /** `start-end` of the whole and of each group, or `-`; groups that took no part are `.`. */
+  /**
+   * Expected: `start-end` of the match and of each group, or `-` for no match; `.` for a group that did not
+   * participate.
+   */
   const check = (pattern: string, text: string, expected: string): void => {
     const expression = compileRegularExpression(pattern)
     const match = expression.match(text)
@@ -182,21 +185,21 @@ test('what the engine makes of a pattern is what we make of it', () => {
       atom,
       fc.tuple(tie('pattern'), tie('pattern')).map(([a, b]) => a + b),
       fc.tuple(tie('pattern'), tie('pattern')).map(([a, b]) => `(?:${a}|${b})`),
-      // The engine takes back what an empty turn of a loop did, so what is repeated is not empty here.
+      // JavaScript discards captures of an empty loop iteration, so repeated patterns are never empty here.
       fc
         .tuple(tie('pattern'), fc.constantFrom('*', '+', '?', '*?', '+?', '{2}', '{1,2}', '{2,}?'))
         .map(([a, b]) => `(?:x${a}|[aé]${a})${b}`),
     ),
   }))
   const text = fc.string({
-    // The engine looks for boundaries between the halves of a pair, too, so there are none.
+    // JavaScript finds word boundaries between surrogate halves too, so the texts have no surrogates.
     unit: fc.constantFrom('a', 'b', 'c', 'x', '1', 'é', 'Ω', '\n', ' '),
     maxLength: 12,
   })
   fc.assert(
     fc.property(pattern, fc.constantFrom('', 'i', 's', 'm'), text, (source, flags, subject) => {
       const ours = compileRegularExpression(flags === '' ? source : `(?${flags})${source}`)
-      // Its dot stops at other line ends too, which the texts have not.
+      // JavaScript's dot also excludes other line terminators, which the texts do not contain.
       const theirs = new RegExp(source, `gu${flags}`)
       const expected = [...subject.matchAll(theirs)].map(each => each[0])
       assert.equal(ours.test(subject), expected.length > 0)

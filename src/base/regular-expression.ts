@@ -1,8 +1,8 @@
 /**
- * Regular expressions as Go has them (RE2): the syntax of patterns in custom resource definitions and in CEL.
- * The engine's own are no substitute: they take other patterns, and on some of them the time that a search
- * takes doubles with every character of the text. Here it grows with the length of the text and of the
- * expression, and no further than a bound. There are no back-references and nothing looks ahead or behind.
+ * Go's regular expressions (RE2), the syntax of patterns in CustomResourceDefinitions and CEL. JavaScript's
+ * are no substitute: the accepted syntax differs, and backtracking can take exponential time. Here a search
+ * is linear in the length of the text times the size of the expression, up to a fixed bound. There are no
+ * backreferences and no lookaround.
  */
 import { Automaton } from './regular-expression/automaton.ts'
 import { RegularExpressionError } from './regular-expression/error.ts'
@@ -14,32 +14,37 @@ import { ThreadSearch, type Captures } from './regular-expression/thread-search.
 
 export { RegularExpressionError }
 
-/** A search throws RegularExpressionError when a large expression takes too long on a long text. */
+/**
+ * A search throws RegularExpressionError when it exceeds the step limit: a large expression on a long text.
+ */
 export interface RegularExpression {
   readonly pattern: string
-  /** By the group's number, empty for those without a name. Group 0 is the whole match. */
+  /** By group number, empty for unnamed groups. Group 0 is the whole match. */
   readonly groupNames: readonly string[]
-  /** Whether there is a match anywhere in the text. */
+  /** True if there is a match anywhere in the text. */
   test(text: string): boolean
-  /** The leftmost match; of several that begin there the one that the pattern prefers. */
+  /** The leftmost match; of several at the same position, the one that the pattern prefers. */
   match(text: string): Match | undefined
-  /** Matches that do not overlap, in order, at most so many. None is empty right after another. */
+  /**
+   * Non-overlapping matches in order, at most `countMax`. An empty match directly after another match is
+   * skipped.
+   */
   matchAll(text: string, countMax: number): Match[]
 }
 
 export interface Match {
   readonly start: number
   readonly end: number
-  /** The whole first, then what each group captured; undefined when it took no part. */
+  /** The whole match, then each group's capture; undefined for a group that did not participate. */
   readonly groups: readonly (string | undefined)[]
 }
 
-/** Throws RegularExpressionError with Go's message when the pattern is wrong or too large. */
+/** Throws RegularExpressionError with Go's message when the pattern is invalid or too large. */
 export function compileRegularExpression(pattern: string): RegularExpression {
   return new CompiledExpression(pattern, parsePattern(pattern))
 }
 
-/** What searches need is made when the first of them comes: many expressions are only checked. */
+/** The search structures are built lazily, since many expressions are only validated. */
 class CompiledExpression implements RegularExpression {
   readonly pattern: string
   readonly groupNames: readonly string[]
@@ -94,7 +99,10 @@ class CompiledExpression implements RegularExpression {
     return captures && matchOf(text, captures)
   }
 
-  /** Tells where the next match can begin at all; past the end of the text where it cannot. */
+  /**
+   * Returns a function that gives the next position where a match can begin, past the end of the text if
+   * there is none.
+   */
   #skipper(text: string): (at: number) => number {
     const { text: prefix, isAtStart } = this.#literal
     const none = text.length + 1

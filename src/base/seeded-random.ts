@@ -1,7 +1,6 @@
 /**
- * A stream of numbers that is the same for the same seed on every machine: xoshiro128**, started from the
- * SHA-256 of the seed's text, so that seeds which differ in one character give streams that have nothing in
- * common. Not for secrets.
+ * A reproducible random number generator: xoshiro128** seeded with the SHA-256 of the seed string, so that
+ * similar seeds give unrelated streams. Not cryptographically secure.
  */
 import { createHash } from 'node:crypto'
 import { assert } from './assert.ts'
@@ -17,18 +16,18 @@ export class SeededRandom {
     this.#a = digest.readUInt32LE(0)
     this.#b = digest.readUInt32LE(4)
     this.#c = digest.readUInt32LE(8)
-    // An all-zero state would give zeros for ever.
+    // The state of xoshiro must not be all zero.
     this.#d = digest.readUInt32LE(12) | 1
   }
 
-  /** A number from 0 up to, not including, 1, with all 53 bits drawn. */
+  /** A number in [0, 1) with 53 random bits. */
   fraction(): number {
     const high = this.#word() >>> 5
     const low = this.#word() >>> 6
     return (high * 0x400_0000 + low) / 0x20_0000_0000_0000
   }
 
-  /** A whole number from 0 up to, not including, `below`. */
+  /** An integer in [0, `below`). */
   integer(below: number): number {
     assert(Number.isSafeInteger(below) && below >= 1, `cannot draw a whole number below ${below}`)
     return Math.floor(this.fraction() * below)

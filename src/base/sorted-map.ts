@@ -1,10 +1,10 @@
 /**
- * A map from strings to values that keeps its keys in order, finds the neighbours of a key and counts how
- * many lie before it. Keys sit in runs of a few hundred, so an insertion moves little memory and a million
- * keys need only two searches.
+ * A map from strings to values, sorted by key, with neighbor lookup and rank. Keys are kept in runs of a few
+ * hundred, so that an insertion moves little memory and a lookup among a million keys takes two binary
+ * searches.
  */
 export class SortedMap<Value> {
-  /** Never empty runs, in order; every key of a run is before every key of the next. */
+  /** Sorted, non-empty runs; every key of a run is less than every key of the next. */
   readonly #runs: Run<Value>[] = []
   #size = 0
 
@@ -47,7 +47,7 @@ export class SortedMap<Value> {
     return true
   }
 
-  /** How many keys are before this one. */
+  /** Number of keys less than this one. */
   rank(key: string): number {
     const runIndex = this.#runIndex(key)
     let count = 0
@@ -58,8 +58,8 @@ export class SortedMap<Value> {
   }
 
   /**
-   * Values in the order of their keys, from the first key at or after `start`. The map must not change
-   * meanwhile.
+   * Values in key order, from the first key at or after `start`. The map must not be changed during
+   * iteration.
    */
   *valuesFrom(start: string): Generator<Value, void, undefined> {
     let runIndex = this.#runIndex(start)
@@ -70,7 +70,7 @@ export class SortedMap<Value> {
     }
   }
 
-  /** The first run whose last key is at or after the key; one past the end when there is none. */
+  /** Index of the first run with a last key at or after `key`; the number of runs if there is none. */
   #runIndex(key: string): number {
     let low = 0
     let high = this.#runs.length
@@ -83,7 +83,7 @@ export class SortedMap<Value> {
     return low
   }
 
-  /** Keys that arrive in order leave full runs behind instead of half-empty ones. */
+  /** Appended keys leave full runs behind instead of half-empty ones. */
   #split(runIndex: number, appended: boolean): void {
     const run = this.#runs[runIndex]!
     const at = appended ? run.keys.length - 1 : run.keys.length >>> 1
@@ -92,7 +92,9 @@ export class SortedMap<Value> {
   }
 }
 
-/** Keys of one run: short enough to insert into at once, long enough that a million keys make few runs. */
+/**
+ * Maximum keys of one run: small enough for fast insertion, large enough that a million keys make few runs.
+ */
 const runKeysMax = 512
 
 interface Run<Value> {
@@ -100,7 +102,7 @@ interface Run<Value> {
   readonly values: Value[]
 }
 
-/** The index of the first key at or after the one given. */
+/** Index of the first key at or after `key`. */
 function lowerBound(keys: readonly string[], key: string): number {
   let low = 0
   let high = keys.length

@@ -1,7 +1,4 @@
-/**
- * So many at once, then so many in a time. Time comes in with each call, in milliseconds that never go back;
- * a bucket that nobody asks does nothing.
- */
+/** A token bucket rate limiter. The caller passes a monotonic time in milliseconds; there are no timers. */
 export interface BucketLimits {
   readonly burst: number
   readonly perSecond: number
@@ -9,7 +6,7 @@ export interface BucketLimits {
 
 export class TokenBucket {
   readonly #limits: BucketLimits
-  /** Below zero when tokens were taken that are yet to come. */
+  /** Negative when future tokens have been reserved. */
   #tokens: number
   #filledMs: number
 
@@ -19,7 +16,7 @@ export class TokenBucket {
     this.#filledMs = nowMs
   }
 
-  /** Takes a token if there is one. */
+  /** Takes a token if one is available. */
   take(nowMs: number): boolean {
     this.#fill(nowMs)
     if (this.#tokens < 1) return false
@@ -27,7 +24,7 @@ export class TokenBucket {
     return true
   }
 
-  /** Takes a token, also one that is yet to come, and says how long until it is there. */
+  /** Takes a token, possibly a future one, and returns the delay in milliseconds until it is available. */
   reserve(nowMs: number): number {
     this.#fill(nowMs)
     this.#tokens--

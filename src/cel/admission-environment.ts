@@ -1,8 +1,7 @@
 /**
- * What expressions about a request in admission may speak of: the object before and after, the request, its
- * namespace, parameters, who may do what, and variables that a policy defines. Webhooks, policies and the check of
- * policies against the kinds that they are about use the same names.
- * https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
+ * The variables of expressions in admission: object, oldObject, request, namespaceObject, params, authorizer
+ * and the variables of a policy. Shared by webhook match conditions, admission policies and the type checking
+ * of policies. https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
  */
 import { authorizerType, resourceCheckType } from './authorizer.ts'
 import { Environment } from './environment.ts'
@@ -22,13 +21,13 @@ import {
 } from './type.ts'
 
 export interface AdmissionEnvironmentOptions {
-  /** Of the object before and after; dyn when only the request tells. */
+  /** Type of object and oldObject; dyn when the kind is not known. */
   readonly object?: Type
-  /** Of parameters; without it there are none. */
+  /** Type of params; absent when there are no parameters. */
   readonly params?: Type
-  /** Whether expressions may ask who may do what. */
+  /** True if expressions may use the authorizer. */
   readonly authorizer?: boolean
-  /** What the policy defines; see `PolicyVariables`. */
+  /** Type of the policy's variables; see `PolicyVariables`. */
   readonly variables?: Type
   readonly libraries?: readonly Library[]
 }
@@ -86,7 +85,7 @@ export const requestType: Type = objectType('kubernetes.AdmissionRequest', {
   options: dynType,
 })
 
-/** Who owns a namespace and its fields is nothing to decide by. */
+/** Without ownerReferences and managedFields, as in Kubernetes. */
 export const namespaceType: Type = objectType('kubernetes.Namespace', {
   metadata: objectType(
     'kubernetes.NamespaceMetadata',
@@ -104,7 +103,7 @@ export const namespaceType: Type = objectType('kubernetes.Namespace', {
       resourceVersion: stringType,
       finalizers: strings,
     },
-    // Kubernetes spells it so.
+    // Kubernetes' own spelling.
     { UID: 'uid' },
   ),
   spec: objectType('kubernetes.NamespaceSpec', { finalizers: strings }),
@@ -122,7 +121,9 @@ export const namespaceType: Type = objectType('kubernetes.Namespace', {
   }),
 })
 
-/** Fields, and the properties that those stand for which have another name. */
+/**
+ * An object type with these fields. `properties` maps a field to its JSON property where the names differ.
+ */
 function objectType(
   name: string,
   fields: Readonly<Record<string, Type>>,

@@ -37,7 +37,7 @@ function run(expression: string, authorize: Authorize): Value | Promise<Value> {
   return withAnswers(() => program.evaluate(variables, new Budget(expressionCostMax)))
 }
 
-/** What is asked, in short, and nothing is allowed but reading. */
+/** Records the question in short form; allows only get. */
 function answer(question: AuthorizationQuestion, asked: string[]): AuthorizationAnswer {
   const { serviceAccount } = question
   const who = serviceAccount ? `${serviceAccount.namespace}:${serviceAccount.name} ` : ''

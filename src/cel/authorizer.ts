@@ -1,9 +1,10 @@
 /**
- * Whether somebody may do something: `authorizer.group("apps").resource("deployments").check("get").allowed()`.
- * Evaluation is synchronous, and an authorizer may have to ask another server. So an answer that is not there
- * yet ends the evaluation with a `Suspension`; once the answer has come the expression is evaluated again, and
- * finds it (`withAnswers` does both). That is sound because expressions have no effects, and it ends because
- * each time there is one answer more and the budget allows only a few checks.
+ * Authorization checks in expressions:
+ * `authorizer.group("apps").resource("deployments").check("get").allowed()`. Evaluation is synchronous, but
+ * an authorizer may have to call another server. So a check without an answer aborts the evaluation with a
+ * `Suspension`; when the answer has arrived the expression is evaluated again and finds it (`withAnswers`
+ * does both). This is sound because expressions have no side effects, and terminates because each round adds
+ * an answer and the cost limit allows only a few checks.
  */
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
 import { traversalFactor } from './cost.ts'
@@ -12,7 +13,7 @@ import { method, type Library } from './function.ts'
 import { boolType, opaque, stringType } from './type.ts'
 import { OpaqueValue } from './value.ts'
 
-/** What an expression asks. Without a service account it is about the user who made the request. */
+/** An authorization check. Without a service account it is for the user of the request. */
 export type AuthorizationQuestion = { readonly serviceAccount?: ServiceAccountName } & (
   | ResourceQuestion
   | PathQuestion
@@ -52,7 +53,7 @@ export type Authorize = (
   question: AuthorizationQuestion,
 ) => Promise<AuthorizationAnswer> | AuthorizationAnswer
 
-/** The evaluation cannot go on before this has settled. It is no `Fault`, so no operator absorbs it. */
+/** Aborts the evaluation until this has settled. It is not a `Fault`, so no operator absorbs it. */
 export class Suspension {
   readonly settled: Promise<void>
 
@@ -61,7 +62,7 @@ export class Suspension {
   }
 }
 
-/** The answers to what expressions asked about one request; each question is asked once. */
+/** Cache of the authorization checks of one request; each question is asked once. */
 export class AuthorizationAnswers {
   readonly #authorize: Authorize
   readonly #answers = new Map<string, AuthorizationAnswer | Suspension>()
@@ -70,7 +71,7 @@ export class AuthorizationAnswers {
     this.#authorize = authorize
   }
 
-  /** Throws a Suspension when the answer is not there yet. */
+  /** Throws a Suspension if the answer is pending. */
   answerTo(question: AuthorizationQuestion): AuthorizationAnswer {
     const key = JSON.stringify(question)
     const known = this.#answers.get(key) ?? this.#ask(key, question)
@@ -96,8 +97,8 @@ export class AuthorizationAnswers {
 }
 
 /**
- * Evaluates until no answer is missing, synchronously when none ever was. `evaluate` runs from the beginning
- * each time, so it takes a new budget each time.
+ * Evaluates until no answer is missing; synchronous if none is. `evaluate` is run from the start each time
+ * and must use a new budget each time.
  */
 export function withAnswers<T>(evaluate: () => T): T | Promise<T> {
   try {
@@ -108,7 +109,7 @@ export function withAnswers<T>(evaluate: () => T): T | Promise<T> {
   }
 }
 
-/** What these values are is known to this file alone: equal is only what is the same. */
+/** Opaque values, compared by identity. */
 abstract class Token extends OpaqueValue {
   override equals(other: OpaqueValue): boolean {
     return this === other
@@ -152,11 +153,11 @@ class GroupCheck extends Token {
   }
 }
 
-/** Which resource; what is left out is empty. */
+/** Absent fields are empty. */
 export type CheckedResource = Pick<ResourceQuestion, 'group' | 'resource'> &
   Partial<Pick<ResourceQuestion, 'subresource' | 'namespace' | 'name' | 'fieldSelector' | 'labelSelector'>>
 
-/** What `authorizer.group("").resource("pods")` is; the variable `authorizer.requestResource` is one, too. */
+/** The value of `authorizer.group("").resource("pods")` and of the variable `authorizer.requestResource`. */
 export class ResourceCheck extends Token {
   override readonly typeName = 'kubernetes.authorization.ResourceCheck'
   readonly authorizer: AuthorizerValue
@@ -189,7 +190,7 @@ const pathCheckType = opaque<PathCheck>('kubernetes.authorization.PathCheck')
 const groupCheckType = opaque<GroupCheck>('kubernetes.authorization.GroupCheck')
 const decisionType = opaque<Decision>('kubernetes.authorization.Decision')
 
-/** As much as lets an expression make two of them. */
+/** Allows two checks per expression. */
 const checkCost = (): number => 350_000
 
 const withText = [resourceCheckType, stringType] as const
@@ -238,7 +239,7 @@ export const authorizerLibrary: Library = {
   ],
 }
 
-/** A list of requirements, of which two characters make one at the least, with the list of its values. */
+/** Cost of parsing a selector: assumes one requirement for every two characters. */
 function selectorCost({ length }: string): number {
   return 10 + Math.ceil(length * traversalFactor) + Math.ceil(length / 2) * 50
 }

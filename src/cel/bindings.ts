@@ -1,4 +1,4 @@
-/** `cel.bind(name, value, expression)`: what device selectors may use and admission policies may not. */
+/** `cel.bind(name, value, expression)`: available in device selectors but not in admission policies. */
 import { type Library, MacroError } from './function.ts'
 
 export const bindingsLibrary: Library = {

@@ -1,9 +1,9 @@
 /**
- * What is wrong with an expression before it runs. The message is cel-go's, line for line, since clients and
- * tests match on it: place, complaint, the source line and a caret below it.
+ * Compile errors of an expression. The message is cel-go's, line for line, since clients and tests match on
+ * it: position, message, source line and a caret below it.
  */
 
-/** A complaint about a place in the source; the offset counts UTF-16 units, and undefined is the whole. */
+/** A compile error at an offset of the source in UTF-16 units; an undefined offset means the whole source. */
 export interface Issue {
   readonly offset: number | undefined
   readonly message: string
@@ -19,9 +19,9 @@ export class CelError extends Error {
   }
 }
 
-/** Issues that a message shows. */
+/** Maximum number of issues in a message. */
 const shownIssuesMax = 100
-/** Characters of a line beyond which it is not shown. */
+/** Longer source lines are not shown. */
 const shownLineMax = 16_384
 
 function showIssues(source: string, issues: readonly Issue[]): string {

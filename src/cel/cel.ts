@@ -1,14 +1,14 @@
 /**
- * The Common Expression Language as Kubernetes uses it: for admission policies, match conditions, rules of
- * custom resources, device selectors and structured authentication and authorization.
+ * The Common Expression Language as Kubernetes uses it: admission policies, match conditions, CRD validation
+ * rules, device selectors, and structured authentication and authorization.
  *
  *     const environment = new Environment({ variables: { object: dynType }, libraries })
  *     const program = compile('object.spec.replicas <= 5', environment)
  *     program.evaluate({ object: fromJson(pod, dynType) }, new Budget(expressionCostMax))
  *
- * An expression is parsed and checked once and runs many times, synchronously. Whole numbers are exact, regular
- * expressions take linear time, and the budget stops every expression at the same step on every machine. It
- * knows no clock, no randomness and no protobuf messages.
+ * An expression is parsed and checked once and evaluated many times, synchronously. Integers are exact,
+ * regular expressions take linear time, and the cost budget stops an expression at the same step on every
+ * machine. There is no clock, no randomness and no protobuf messages.
  */
 import { CelError } from './cel-error.ts'
 import { check } from './check/check.ts'
@@ -21,18 +21,18 @@ import { parse } from './parse/parse.ts'
 import type { Type } from './type.ts'
 import type { Value } from './value.ts'
 
-/** An expression that is ready to run. */
+/** A compiled expression. */
 export interface Program {
   readonly expression: string
-  /** The type of what it returns; dyn when only values will tell. */
+  /** Result type; dyn if it is known only at run time. */
   readonly type: Type
-  /** The variables it uses: others need not be given. */
+  /** The variables that the expression uses; the rest need not be passed. */
   readonly variables: ReadonlySet<string>
-  /** Throws EvaluationError. A variable that is used and not given is an error where it is used. */
+  /** Throws EvaluationError. A variable that is used but not passed fails where it is used. */
   evaluate(variables: Readonly<Record<string, Value>>, budget: Budget): Value
 }
 
-/** Throws CelError when the expression cannot be understood or does not fit the environment. */
+/** Throws CelError if the expression has a syntax error or does not type-check. */
 export function compile(expression: string, environment: Environment): Program {
   const tree = parse(expression, (...key) => environment.findMacro(...key))
   const checked = check(tree, environment)

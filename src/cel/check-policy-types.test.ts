@@ -6,7 +6,7 @@ import { checkPolicyTypes } from './check-policy-types.ts'
 
 const resources = defaultResources()
 
-/** Warnings as `field: kind: complaint`. */
+/** Expected warnings as `field: kind: message`. */
 function check(spec: object, expected: readonly string[], served: readonly Resource[] = resources): void {
   const rules = [{ apiGroups: ['apps'], apiVersions: ['v1'], operations: ['*'], resources: ['deployments'] }]
   const policy = { spec: { matchConstraints: { resourceRules: rules }, ...spec } }

@@ -1,6 +1,6 @@
 /**
- * A policy is compiled without knowing the kinds that it is about. This looks at its expressions once more with
- * their fields and types: what it finds is a warning and changes nothing about the policy.
+ * Type checking of ValidatingAdmissionPolicies: policies are compiled without knowing the matched kinds. Here
+ * the expressions are checked again with the schemas of those kinds; the result is only reported as warnings.
  */
 import type {
   ExpressionWarning,
@@ -16,10 +16,10 @@ import { PolicyVariables } from './policy-variables.ts'
 import { schemaType } from './schema-type.ts'
 import { dynType, type Type } from './type.ts'
 
-/** Kinds that one rule is checked against; what comes after them is left out. */
+/** Maximum number of kinds checked; the rest are skipped. */
 const kindsMax = 10
 
-/** The warnings of `status.typeChecking`, none when all is well. The resources are all that are served. */
+/** The warnings of `status.typeChecking`, empty if there are none. `resources` are all served resources. */
 export function checkPolicyTypes(
   policy: ValidatingAdmissionPolicy,
   resources: readonly Resource[],
@@ -85,7 +85,7 @@ function findKind(
   )
 }
 
-/** Only what rules name; a star could mean everything. */
+/** Only resources that rules name explicitly; rules with wildcards are skipped. */
 function kindsToCheck({ spec }: ValidatingAdmissionPolicy, resources: readonly Resource[]): Resource[] {
   const found = new Set<Resource>()
   for (const rule of spec?.matchConstraints?.resourceRules ?? []) {

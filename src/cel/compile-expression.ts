@@ -1,16 +1,16 @@
 /**
- * Expressions in API objects: compiled for a place that takes certain types only, with what is wrong in the words
- * of the API.
+ * Compiles expressions of API objects, which must have one of certain result types, with Kubernetes' error
+ * messages.
  */
 import { CelError } from './cel-error.ts'
 import { compile, type Program } from './cel.ts'
 import type { Environment } from './environment.ts'
 import { partsOf, showType, type Type } from './type.ts'
 
-/** An expression that is none: it cannot be understood, or does not give what its place takes. */
+/** An expression that does not compile or has the wrong result type. */
 export class InvalidExpression {
   readonly expression: string
-  /** What is wrong. */
+  /** Compile error. */
   readonly message: string
 
   constructor(expression: string, message: string) {
@@ -21,7 +21,7 @@ export class InvalidExpression {
 
 export type Compiled = Program | InvalidExpression
 
-/** It must give one of the types. Without types every one will do. */
+/** The result must have one of `types`; any type is accepted if absent. */
 export function compileExpression(
   expression: string,
   environment: Environment,
@@ -45,7 +45,7 @@ function compileOrExplain(expression: string, environment: Environment): Compile
   }
 }
 
-/** As `type()` would show it, with what is inside: `list(google.protobuf.Timestamp)`. */
+/** Like the result of `type()`, with type arguments: `list(google.protobuf.Timestamp)`. */
 function runtimeName(type: Type): string {
   const name = runtimeNames.get(type.kind)
   if (name !== undefined) return name

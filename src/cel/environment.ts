@@ -1,7 +1,7 @@
 /**
- * What an expression may speak of: variables with their types, functions, macros and types. An environment
- * has the standard library always; everything else is given. It does not change, so one serves many
- * expressions; `extend` makes a larger one.
+ * The declarations that an expression can use: variables with their types, functions, macros and types. The
+ * standard library is always included. An environment is immutable and shared by many expressions; `extend`
+ * creates a larger one.
  */
 import type { ConstructedType, Library, Macro, Overload } from './function.ts'
 import { standardLibrary } from './standard/standard.ts'
@@ -9,12 +9,12 @@ import { type Type, typeOfType } from './type.ts'
 import { TypeValue } from './value.ts'
 
 export interface EnvironmentOptions {
-  /** Names may have dots. */
+  /** Names may be qualified with dots. */
   readonly variables?: Readonly<Record<string, Type>>
   readonly libraries?: readonly Library[]
 }
 
-/** What a name stands for: a variable, or a type as a value. */
+/** The declaration of a name: a variable, or a type as a value. */
 export interface Declaration {
   readonly type: Type
   readonly value?: TypeValue
@@ -32,7 +32,7 @@ export class Environment {
     for (const [name, type] of Object.entries(variables)) this.#names.set(name, { type })
   }
 
-  /** The same with more. A variable of a known name replaces it. */
+  /** A copy with additional declarations. A variable of the same name is replaced. */
   extend({ variables = {}, libraries = [] }: EnvironmentOptions): Environment {
     const known = [...this.#names].filter(([, { value }]) => value === undefined)
     return new Environment({
@@ -45,7 +45,7 @@ export class Environment {
     return this.#names.get(name)
   }
 
-  /** All overloads of a name, methods and functions; undefined when there is none. */
+  /** All overloads of a name, methods and functions; undefined if there are none. */
   findFunction(name: string): readonly Overload[] | undefined {
     return this.#functions.get(name)
   }
@@ -82,7 +82,7 @@ function macroKey(name: string, isReceiver: boolean, parameters: number): string
   return `${name}:${parameters}:${isReceiver}`
 }
 
-/** The name that `type()` gives for values of the type. */
+/** The type name as returned by `type()`. */
 function runtimeName(type: Type): string {
   if (type.kind === 'object') return type.type.name
   return 'name' in type ? type.name : (runtimeNames.get(type.kind) ?? type.kind)

@@ -1,6 +1,6 @@
 /**
- * When two values are equal: numbers across their types, lists and maps by what is in them, everything else
- * only within its type. Walks with a stack of its own, since depth comes from clients.
+ * Equality of values: numbers across types, lists and maps by content, everything else only within its type.
+ * Uses an explicit stack, since clients control the depth.
  */
 import { lookupCost, sizeOf, traversalFactor } from './cost.ts'
 import {
@@ -16,12 +16,12 @@ import {
   type Value,
 } from './value.ts'
 
-/** Gets what a comparison costs beyond its first step, while it goes on. */
+/** Charges the cost of a comparison beyond its first step, as it proceeds. */
 export type Charge = (cost: number) => void
 
-/** Elements between two charges. */
+/** Number of elements between two charges. */
 const chargeInterval = 1 / traversalFactor
-/** From here on a text inside a list is paid for on its own. */
+/** Strings of at least this length inside a list are charged separately. */
 const longText = 1_000
 
 export function equals(a: Value, b: Value, charge?: Charge): boolean {
@@ -38,14 +38,14 @@ export function equals(a: Value, b: Value, charge?: Charge): boolean {
   return true
 }
 
-/** Negative, zero or positive for two numbers of any types; undefined when one is not a number. */
+/** Negative, zero or positive for two numbers of any type; undefined if one is not a number. */
 export function compareNumbers(a: Value, b: Value): number | undefined {
   const left = a instanceof Uint ? a.value : a
   const right = b instanceof Uint ? b.value : b
   const isNumeric = (value: Value): value is bigint | number =>
     typeof value === 'bigint' || typeof value === 'number'
   if (!isNumeric(left) || !isNumeric(right)) return undefined
-  // JavaScript compares a bigint and a number by their mathematical values.
+  // JavaScript compares bigint and number by their mathematical values.
   if (left < right) return -1
   if (left > right) return 1
   return Number.isNaN(left) || Number.isNaN(right) ? Number.NaN : 0
@@ -56,7 +56,7 @@ function equalScalars(a: Value, b: Value): boolean {
   return compareNumbers(a, b) === 0
 }
 
-/** Compares two values but for what is inside them, which it leaves in `pending` in pairs. */
+/** Compares two values without their children, which are pushed to `pending` in pairs. */
 function equalHere(a: Value, b: Value, pending: Value[]): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return equalScalars(a, b)
   if (a instanceof ListValue) return b instanceof ListValue && equalLists(a, b, pending)

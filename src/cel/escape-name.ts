@@ -1,6 +1,6 @@
 /**
- * How expressions name JSON properties that are no identifiers, or that are words of the language:
- * `metadata.__namespace__`, `data.a__dot__b`.
+ * Escapes JSON property names that are not identifiers or are reserved words: `metadata.__namespace__`,
+ * `data.a__dot__b`.
  */
 
 const reserved: ReadonlySet<string> = new Set(
@@ -16,7 +16,7 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ['/', '__slash__'],
 ])
 
-/** Undefined when the property cannot be named at all. */
+/** Undefined if the property cannot be escaped. */
 export function escapeName(property: string): string | undefined {
   if (reserved.has(property)) return `__${property}__`
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(property)) return undefined

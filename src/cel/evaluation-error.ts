@@ -1,4 +1,4 @@
-/** An expression was accepted but failed on the values it was given, or cost too much. */
+/** A run-time failure of a valid expression, or an exceeded cost limit. */
 export class EvaluationError extends Error {
   readonly reason: 'fault' | 'cost'
 

@@ -1,6 +1,6 @@
 /**
- * Several expressions about one request, one after the other, which may cost so much together. A failure is an
- * outcome, in the words of the API; only running out of budget ends the run.
+ * Evaluates several expressions for one request in sequence, with a shared cost limit. A failure is an
+ * outcome with Kubernetes' message; only an exhausted budget aborts the run.
  */
 import { withAnswers } from './authorizer.ts'
 import { type Compiled, InvalidExpression } from './compile-expression.ts'
@@ -13,7 +13,7 @@ export type Outcome =
   | { readonly value: Value; readonly error?: undefined }
   | { readonly value?: undefined; readonly error: string }
 
-/** The expressions of a run would cost more than they may together. */
+/** The shared cost limit of the run is exceeded. */
 export class OutOfBudget extends Error {
   constructor() {
     super('validation failed due to running out of cost budget, no further validation rules will be run')
@@ -23,7 +23,7 @@ export class OutOfBudget extends Error {
 export interface ExpressionRunOptions {
   readonly inputs: Readonly<Record<string, Value>>
   readonly costMax: number
-  /** What a policy defines, evaluated at most once in a run. */
+  /** Variables of a policy, each evaluated at most once per run. */
   readonly variables?: PolicyVariables
 }
 
@@ -39,12 +39,12 @@ export class ExpressionRun {
     this.#left = costMax
   }
 
-  /** What the rest may cost. */
+  /** Remaining cost. */
   get costLeft(): number {
     return this.#left
   }
 
-  /** Throws OutOfBudget. Waits only where somebody else must be asked who may do what. */
+  /** Throws OutOfBudget. Asynchronous only if an authorization check is. */
   async evaluate(program: Compiled): Promise<Outcome> {
     if (program instanceof InvalidExpression) return { error: `compilation error: ${program.message}` }
     let cost = 0

@@ -1,6 +1,6 @@
 /**
- * How functions, methods and macros are declared. A library is a value: a list of overloads, made with
- * `globalFunction` and `method`, plus the macros and types that belong to them. See `library/` for examples:
+ * Declarations of functions, methods and macros. A library is a value: a list of overloads, made with
+ * `globalFunction` and `method`, with the macros and types that belong to them. See `library/` for examples:
  *
  *     export const listLibrary: Library = {
  *       overloads: [
@@ -9,8 +9,8 @@
  *       ],
  *     }
  *
- * An implementation gets arguments whose run-time types were checked (of lists and maps only that they are
- * that) and throws a `Fault` when it cannot go on. The cost is charged before the call, so it bounds the work.
+ * The run-time types of the arguments are checked before the call (not the elements of lists and maps). An
+ * implementation throws a `Fault` on failure. The cost is charged before the call, so it bounds the work.
  */
 import type { Call, Expression } from './syntax.ts'
 import type { ObjectType, Type, Typed } from './type.ts'
@@ -26,20 +26,20 @@ export interface Library {
 }
 
 export interface Constructors {
-  /** The type of a name with dots, `Object.spec`; undefined when it cannot be constructed. */
+  /** The type of a qualified name, `Object.spec`; undefined if it cannot be constructed. */
   find(name: string): ConstructedType | undefined
 }
 
 export interface ConstructedType {
   readonly type: ObjectType
-  /** Makes a value of the fields that were given, whose types were checked. */
+  /** Creates a value from the given fields, with types already checked. */
   construct(fields: ReadonlyMap<string, Value>): Value
 }
 
 export interface Overload {
-  /** With dots for a namespace, `cidr.isCIDR`, where it is no method. */
+  /** Qualified with its namespace if it is not a method, `cidr.isCIDR`. */
   readonly name: string
-  /** Whether it is called on its first argument, `'a'.size()`. */
+  /** True for a method, called on its first argument: `'a'.size()`. */
   readonly receiver: boolean
   /** The receiver comes first. */
   readonly parameters: readonly Type[]
@@ -49,7 +49,7 @@ export interface Overload {
 }
 
 export type Implementation = (...values: readonly Value[]) => Value
-/** What a call costs beside its arguments; at least 1 is usual. Fractions are rounded up. */
+/** Cost of a call without its arguments, usually at least 1. Fractions are rounded up. */
 export type Cost = (...values: readonly Value[]) => number
 
 export interface OverloadOptions<Parameters extends readonly Value[]> {
@@ -83,17 +83,17 @@ export function method<const Parameters extends readonly Value[]>(
   return declare({ name, receiver: true, parameters, result }, call, options)
 }
 
-/** Rewrites a call before anything is checked: `has(a.b)`, `list.all(x, x > 0)`. */
+/** Rewrites a call before type checking: `has(a.b)`, `list.all(x, x > 0)`. */
 export interface Macro {
   readonly name: string
   readonly receiver: boolean
-  /** Arguments beside the receiver. */
+  /** Number of arguments without the receiver. */
   readonly argumentCount: number
-  /** Undefined leaves the call as it is; a complaint about the arguments is a `MacroError`. */
+  /** Undefined leaves the call unchanged; invalid arguments throw `MacroError`. */
   expand(call: Call): Expression | undefined
 }
 
-/** A macro was given arguments that it cannot take, at an offset of the source. */
+/** Invalid arguments of a macro, at an offset of the source. */
 export class MacroError extends Error {
   readonly offset: number
 
@@ -106,7 +106,7 @@ export class MacroError extends Error {
 
 const one = (): number => 1
 
-/** The evaluator checks run-time types against the parameters, so here they may be forgotten. */
+/** The evaluator checks run-time types against the parameters, so the static types can be erased here. */
 function declare<Parameters extends readonly Value[]>(
   head: Pick<Overload, 'name' | 'receiver' | 'parameters' | 'result'>,
   call: (...values: Parameters) => Value,

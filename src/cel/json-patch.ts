@@ -1,4 +1,4 @@
-/** Operations of a JSON patch: `JSONPatch{op: "remove", path: "/data/" + jsonpatch.escapeKey(key)}`. */
+/** JSON patch operations: `JSONPatch{op: "remove", path: "/data/" + jsonpatch.escapeKey(key)}`. */
 import { globalFunction, type Library } from './function.ts'
 import { dynType, stringType, type ObjectType, type Type } from './type.ts'
 import { object } from './value.ts'

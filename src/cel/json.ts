@@ -1,7 +1,7 @@
 /**
- * Objects of the API as values and back. JSON is wrapped, not converted: what an expression does not look at
- * costs nothing. A declared type says what a string or a number means: a time, bytes, a double; without one
- * (dyn) whole numbers are ints and objects are maps.
+ * Converts API objects to values and back. JSON is wrapped lazily: parts that an expression does not read
+ * cost nothing. A declared type gives the meaning of a string or number: a timestamp, bytes, a double;
+ * without one (dyn) whole numbers are ints and objects are maps.
  */
 import { int64Max, int64Min, toInt64 } from '#/api/int64.ts'
 import type { JsonValue } from '#/api/json-value.ts'
@@ -23,12 +23,12 @@ import {
   type Value,
 } from './value.ts'
 
-/** Throws EvaluationError when the value itself is not of the type; what is inside it is looked at later. */
+/** Throws EvaluationError if the value itself does not have the type; its content is checked on access. */
 export function fromJson(json: unknown, type: Type): Value {
   return translateFault(() => wrap(json, type))
 }
 
-/** Throws EvaluationError for what JSON has no form for: a type of an extension, NaN. */
+/** Throws EvaluationError for values without a JSON form: types of extensions, NaN. */
 export function toJson(value: Value): JsonValue {
   return translateFault(() => unwrap(value))
 }
@@ -96,7 +96,7 @@ function parseText(text: string, kind: 'bytes' | 'timestamp' | 'duration'): Valu
   if (kind === 'duration') {
     return parseDuration(text) ?? fail(`Invalid duration ${text}`)
   }
-  // A date alone is the midnight it begins with.
+  // A date without time is midnight UTC.
   const moment = /^[0-9-]{10}$/.test(text) ? `${text}T00:00:00Z` : text
   return parseTimestamp(moment) ?? fail(`Invalid date-time formatted string ${text}`)
 }
@@ -116,12 +116,12 @@ function isObject(json: unknown): json is JsonObjectLike {
   return typeof json === 'object' && json !== null && !Array.isArray(json)
 }
 
-/** A key with the value undefined counts as absent, and one such as `__proto__` is there only when it is. */
+/** An undefined property is absent, and inherited ones such as `__proto__` are ignored. */
 function property(json: JsonObjectLike, name: string): unknown {
   return Object.hasOwn(json, name) ? json[name] : undefined
 }
 
-/** What was wrapped once is kept: the size of a large map is counted once, bytes are decoded once. */
+/** Caches wrapped values: the size of a large map is counted once, bytes are decoded once. */
 class Kept<K> {
   #values: Map<K, Value> | undefined
 
@@ -242,7 +242,7 @@ function unwrapScalar(value: Value): JsonValue {
   return fail(`cannot convert a value of type ${typeName(value)} to JSON`)
 }
 
-/** Entries become properties of their own, whatever their names. */
+/** Entries become own properties, even those named like `__proto__`. */
 function jsonObject<K extends Key>(
   keys: Iterable<K>,
   find: (key: K) => Value | undefined,

@@ -259,7 +259,7 @@ format.date() == format.datetime() => false
 `))
 
 test('calls cost what they cost in Kubernetes', () => {
-  /** Without what the arguments cost. */
+  /** Checks the cost of a call without that of its arguments. */
   const costs = (expression: string, expected: number): void => {
     const budget = new Budget(Infinity)
     compile(expression, environment).evaluate(variables, budget)

@@ -1,8 +1,8 @@
 /**
- * What Kubernetes v1.36 adds to the language wherever it evaluates expressions:
- * https://kubernetes.io/docs/reference/using-api/cel/. The functions of an authorizer are there always, but
- * only some places have the variable to call them on. Constructors of JSON patches and bindings are for the
- * places that have them (`json-patch.ts`, `bindings.ts`).
+ * The CEL libraries that Kubernetes v1.36 adds in all places:
+ * https://kubernetes.io/docs/reference/using-api/cel/. The authorizer functions are always declared, but only
+ * some places have the `authorizer` variable. JSON patch constructors and bindings are added where they are
+ * supported (`json-patch.ts`, `bindings.ts`).
  */
 import { authorizerLibrary } from './authorizer.ts'
 import type { Library } from './function.ts'

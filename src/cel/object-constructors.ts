@@ -1,6 +1,6 @@
 /**
- * Parts of an API object that an expression makes: `Object{spec: Object.spec{replicas: 3}}`. The name of a type is
- * the path to where the value belongs. Which fields there are is not known when the expression is compiled.
+ * Partial API objects built by expressions, for apply configurations: `Object{spec: Object.spec{replicas:
+ * 3}}`. A type name is the path of the field. Field names are not checked at compile time.
  */
 import type { ConstructedType, Library } from './function.ts'
 import { dynType, objectOf, type ObjectType, type Type } from './type.ts'
@@ -22,13 +22,13 @@ function typeNamed(name: string): ObjectType {
   return { name, field: () => dynType }
 }
 
-/** How much a value may say, in characters and elements: more than a request may have, and soon walked through. */
+/** Maximum characters and elements of a value: more than a request may have, but fast to traverse. */
 const sizeMax = 8 * 1024 * 1024
 const depthMax = 500
 
 /**
- * What is wrong with a value that an expression made. The name of each type in it must be the path to where it
- * stands, and it must end somewhere: an expression can say the same thing again and again at little cost.
+ * Validates a value built by an expression. The name of each type in it must be its path, and its size is
+ * limited, because an expression can repeat a part exponentially at little cost.
  */
 export function checkConstructed(value: Value): string[] {
   const walk: Walk = { errors: [], size: 0 }
@@ -39,7 +39,7 @@ export function checkConstructed(value: Value): string[] {
 
 interface Walk {
   readonly errors: string[]
-  /** Beyond the limit nothing more is looked at. */
+  /** The walk stops once this exceeds the limit. */
   size: number
 }
 

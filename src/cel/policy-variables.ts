@@ -1,6 +1,6 @@
 /**
- * Variables that a policy defines, `variables.replicas`. Each sees those before it. One is evaluated when somebody
- * looks at it for the first time, so what nobody looks at costs nothing and cannot fail.
+ * Variables of a policy, `variables.replicas`. Each can use the preceding ones. A variable is evaluated
+ * lazily on first use, so an unused one costs nothing and cannot fail.
  */
 import { type Compiled, compileExpression, InvalidExpression } from './compile-expression.ts'
 import { Budget, expressionCostMax } from './cost.ts'
@@ -18,13 +18,18 @@ export interface VariableDefinition {
 export class PolicyVariables {
   readonly #types = new Map<string, Type>()
   readonly #programs = new Map<string, Compiled>()
-  /** Of the variable `variables`. What is defined later is seen by what is compiled later. */
+  /**
+   * Type of the variable `variables`. Later definitions become visible to expressions compiled after them.
+   */
   readonly type: Type = objectOf({
     name: 'kubernetes.variables',
     field: name => this.#types.get(name),
   })
 
-  /** One more, compiled in an environment that has this type for `variables`. A failure is given back, and kept. */
+  /**
+   * Adds a variable, compiled in an environment where `variables` has this type. A compile error is returned,
+   * and also reported on use.
+   */
   define({ name, expression }: VariableDefinition, environment: Environment): Compiled {
     const compiled = compileExpression(expression, environment)
     this.#types.set(name, compiled instanceof InvalidExpression ? dynType : visibleType(compiled.type))
@@ -32,7 +37,7 @@ export class PolicyVariables {
     return compiled
   }
 
-  /** Their values for one request: what the expressions see with them, and what looking at them has cost. */
+  /** The variables for one request, with the cost of evaluating them. */
   bind(others: Readonly<Record<string, Value>>): BoundVariables {
     const { type } = this.type as { readonly type: ObjectType }
     return new BoundVariables(type, this.#programs, others)
@@ -41,7 +46,7 @@ export class PolicyVariables {
 
 export class BoundVariables extends ObjectValue {
   override readonly type: ObjectType
-  /** What expressions see: the others and these. */
+  /** All variables of expressions: those passed to `bind`, and `variables`. */
   readonly all: Readonly<Record<string, Value>>
   readonly #programs: ReadonlyMap<string, Compiled>
   readonly #values = new Map<string, Value | Fault>()
@@ -58,7 +63,7 @@ export class BoundVariables extends ObjectValue {
     this.all = { ...others, variables: this }
   }
 
-  /** What was spent since the last time. */
+  /** The cost since the last call. */
   takeCost(): number {
     const cost = this.#cost
     this.#cost = 0
@@ -88,7 +93,7 @@ export class BoundVariables extends ObjectValue {
       this.#cost += budget.spent
       return value
     } catch (error) {
-      // What waits for an answer is neither: it will be evaluated once more.
+      // A Suspension is neither a value nor a fault: the variable is evaluated again.
       if (!(error instanceof EvaluationError)) throw error
       this.#cost += budget.spent
       return new Fault(`${variable} fails to evaluate: ${error.message}`)
@@ -96,7 +101,7 @@ export class BoundVariables extends ObjectValue {
   }
 }
 
-/** Of types with fields nothing is said to who uses the variable, as in Kubernetes: values will tell. */
+/** Types with fields become dyn for users of the variable, as in Kubernetes. */
 function visibleType(type: Type): Type {
   if (type.kind === 'list') return listOf(visibleType(type.element))
   if (type.kind === 'map') return mapOf(visibleType(type.key), visibleType(type.value))

@@ -1,4 +1,4 @@
-/** Amounts of resources: `quantity("1.5Gi")`. */
+/** Resource quantities: `quantity("1.5Gi")`. */
 import {
   addQuantities,
   compareQuantities,
@@ -44,7 +44,7 @@ export const quantityLibrary: Library = {
     globalFunction('isQuantity', [stringType], boolType, text => tryParseQuantity(text) !== undefined, {
       cost: textCost,
     }),
-    // Kubernetes takes the first form, and its documentation has the second.
+    // Kubernetes implements the function; its documentation has the method.
     globalFunction('sign', [quantityType], intType, signOf),
     method('sign', [quantityType], intType, signOf),
     method('isInteger', [quantityType], boolType, ({ quantity }) => integerOf(quantity) !== undefined),
@@ -93,7 +93,7 @@ function whole(value: bigint): Quantity {
   return quantityFromInteger(value, 'DecimalExponent')
 }
 
-/** Undefined when it is no whole number of 64 bits. */
+/** Undefined if it is not an integer of 64 bits. */
 function integerOf(quantity: Quantity): bigint | undefined {
   const value = quantityValue(quantity)
   const isWhole = compareQuantities(quantityFromInteger(value, quantity.format), quantity) === 0

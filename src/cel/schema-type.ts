@@ -1,7 +1,7 @@
 /**
- * The types of API objects, made of their schemas. Fields are made when somebody asks for them, so a recursive
- * schema is no problem and an unused one costs nothing. What has no schema of its own, such as fields that are
- * merely preserved, expressions cannot see.
+ * CEL types of API objects, derived from their schemas. Fields are resolved lazily, so recursive schemas work
+ * and unused ones cost nothing. Fields without a schema, such as preserved unknown fields, are not visible to
+ * expressions.
  */
 import type { ScalarSchema, Schema, StructSchema } from '#/api/schema.ts'
 import { escapeName } from './escape-name.ts'
@@ -22,8 +22,8 @@ import {
 } from './type.ts'
 
 /**
- * Undefined when expressions cannot see values of the schema. Structs without a name of their own get theirs
- * from the given one and the path to them, so it must be another for every kind.
+ * Undefined if values of the schema are not visible to expressions. Unnamed structs are named after `name`
+ * and their path, so `name` must be unique for each kind.
  */
 export function schemaType(schema: Schema, name: string): Type | undefined {
   if (schema.type === 'struct') return objectOf(structType(schema, name))

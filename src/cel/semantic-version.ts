@@ -1,4 +1,4 @@
-/** Versions: `semver("1.2.3-rc.1")`. */
+/** Semantic versions: `semver("1.2.3-rc.1")`. */
 import {
   compareSemanticVersions,
   parseSemanticVersion,

@@ -1,7 +1,7 @@
 /**
- * An expression as a tree. Operators are calls of functions with the names that messages show, `_+_`, `_?_:_`,
- * `_[_]`. Macros have become what they stand for: a test of presence, a comprehension or a binding. The
- * offset of a node is where in the source, in UTF-16 units, complaints about it point.
+ * Syntax tree of an expression. Operators are calls of functions with the names that messages show, `_+_`,
+ * `_?_:_`, `_[_]`. Macros are already expanded: to a presence test, a comprehension or a binding. The offset
+ * of a node, in UTF-16 units, is the position for errors.
  */
 import type { Value } from './value.ts'
 
@@ -22,7 +22,7 @@ export interface Literal {
   readonly offset: number
 }
 
-/** A name; one that starts with a dot is looked up outside of all comprehensions. */
+/** A name; one with a leading dot is resolved outside all comprehensions. */
 export interface Identifier {
   readonly kind: 'identifier'
   readonly name: string
@@ -33,7 +33,7 @@ export interface Select {
   readonly kind: 'select'
   readonly operand: Expression
   readonly field: string
-  /** `value` selects, `optional` is `a.?b`, `test` is `has(a.b)`. */
+  /** `value` is `a.b`, `optional` is `a.?b`, `test` is `has(a.b)`. */
   readonly mode: 'value' | 'optional' | 'test'
   readonly offset: number
 }
@@ -41,7 +41,7 @@ export interface Select {
 export interface Call {
   readonly kind: 'call'
   readonly name: string
-  /** Of `target.name(...)`, where the target may turn out to be a namespace. */
+  /** For `target.name(...)`; the target may turn out to be a namespace. */
   readonly target?: Expression
   readonly parameters: readonly Expression[]
   readonly offset: number
@@ -53,7 +53,7 @@ export interface ListExpression {
   readonly offset: number
 }
 
-/** An optional element, `[?x]`, is left out when it has no value. */
+/** An optional element, `[?x]`, is omitted if it has no value. */
 export interface ListElement {
   readonly value: Expression
   readonly optional: boolean
@@ -97,13 +97,16 @@ export type ComprehensionOperator =
   | 'transformMap'
   | 'transformMapEntry'
 
-/** A loop over a list or a map. With one variable it runs over elements or keys, with two over keys and values. */
+/**
+ * Iteration over a list or map. With one variable it visits elements or keys, with two indexes or keys and
+ * values.
+ */
 export interface Comprehension {
   readonly kind: 'comprehension'
   readonly operator: ComprehensionOperator
   readonly range: Expression
   readonly variables: readonly string[]
-  /** Elements for which it is false are left out. */
+  /** Elements for which it is false are skipped. */
   readonly condition?: Expression
   readonly body: Expression
   readonly offset: number

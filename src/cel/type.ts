@@ -1,8 +1,7 @@
 /**
- * The types that expressions are checked against before they run. They are plain values, written with the
- * constants and functions below: `listOf(stringType)`, `mapOf(stringType, dynType)`, `parameter('T')`.
- * A type carries the TypeScript type of its run-time values as well (`Typed`), so that an overload's
- * implementation gets its arguments as what they are.
+ * The static types of expressions. They are plain values, written with the constants and functions below:
+ * `listOf(stringType)`, `mapOf(stringType, dynType)`, `parameter('T')`. A type also carries the TypeScript
+ * type of its run-time values (`Typed`), so that the implementation of an overload gets typed arguments.
  */
 import type {
   Duration,
@@ -27,10 +26,10 @@ export type Type =
   | StructType
   | OpaqueType
 
-/** A type whose run-time values are `T`; the field is never there. */
+/** A type with run-time values `T`; the field exists only in the type system. */
 export type Typed<T extends Value> = Type & { readonly values?: T }
 
-/** `error` is the type of an expression in which a fault was found already: it fits everywhere. */
+/** `error` is the type of an expression with an error already reported; it is compatible with every type. */
 export interface SimpleType {
   readonly kind:
     | 'dyn'
@@ -68,7 +67,7 @@ export interface TypeType {
   readonly of: Type
 }
 
-/** Stands for one type, the same wherever the name occurs in an overload. */
+/** A type parameter, the same type wherever the name occurs in an overload. */
 export interface ParameterType {
   readonly kind: 'parameter'
   readonly name: string
@@ -79,20 +78,22 @@ export interface StructType {
   readonly type: ObjectType
 }
 
-/** A type of an extension that has no fields: its values are instances of subclasses of `OpaqueValue`. */
+/** An extension type without fields; its values are instances of subclasses of `OpaqueValue`. */
 export interface OpaqueType {
   readonly kind: 'opaque'
   readonly name: string
 }
 
-/** A type with named fields, `Pod`. Two with one name are one type. */
+/** A type with named fields, `Pod`. Types of the same name are identical. */
 export interface ObjectType {
   readonly name: string
-  /** The type of a field as expressions name it, `__namespace__`; undefined when there is no such field. */
+  /** The type of a field by its escaped name, `__namespace__`; undefined if there is no such field. */
   field(name: string): Type | undefined
-  /** The JSON property that a field stands for, when that is not the name itself. */
+  /** The JSON property of a field; the same name if absent. */
   property?(name: string): string
-  /** The field that a JSON property is shown as, or undefined when expressions cannot see it; itself when absent. */
+  /**
+   * The field of a JSON property, or undefined if it is not visible to expressions; the same name if absent.
+   */
   fieldOf?(property: string): string | undefined
 }
 
@@ -108,7 +109,7 @@ export const bytesType: Typed<Uint8Array> = { kind: 'bytes' }
 export const timestampType: Typed<Timestamp> = { kind: 'timestamp' }
 export const durationType: Typed<Duration> = { kind: 'duration' }
 
-/** The run-time check is of the list alone: what its elements are, an implementation must see for itself. */
+/** Element types are not checked at run time: an implementation must check them itself. */
 export function listOf(element: Type): Typed<ListValue> {
   return { kind: 'list', element }
 }
@@ -138,7 +139,7 @@ export function opaque<T extends OpaqueValue>(name: string): Typed<T> {
   return { kind: 'opaque', name }
 }
 
-/** The types inside a type: the element of a list, the key and the value of a map. */
+/** The type arguments: the element of a list, the key and value of a map. */
 export function partsOf(type: Type): readonly Type[] {
   if (type.kind === 'list') return [type.element]
   if (type.kind === 'map') return [type.key, type.value]
@@ -146,7 +147,7 @@ export function partsOf(type: Type): readonly Type[] {
   return type.kind === 'type' ? [type.of] : []
 }
 
-/** The type with others inside it. */
+/** The type with its type arguments mapped. */
 export function withParts(type: Type, change: (part: Type) => Type): Type {
   if (type.kind === 'list') return listOf(change(type.element))
   if (type.kind === 'map') return mapOf(change(type.key), change(type.value))
@@ -154,7 +155,7 @@ export function withParts(type: Type, change: (part: Type) => Type): Type {
   return type.kind === 'type' ? typeOfType(change(type.of)) : type
 }
 
-/** The name as messages show it: `list(int)`, `map(string, dyn)`. */
+/** The type name in messages: `list(int)`, `map(string, dyn)`. */
 export function showType(type: Type): string {
   const parts = partsOf(type)
   const name = headOf(type)

@@ -1,7 +1,6 @@
 /**
- * What expressions compute with. Whole numbers are `bigint` within 64 bits, unsigned ones `Uint`, doubles
- * `number`; lists and maps are behind an abstract class each, so that JSON can be wrapped without being
- * converted. Values are immutable.
+ * Run-time values. Integers are `bigint` within 64 bits, unsigned ones `Uint`, doubles `number`; lists and
+ * maps are abstract classes, so that JSON can be wrapped without conversion. Values are immutable.
  */
 import type { ObjectType } from './type.ts'
 
@@ -22,10 +21,10 @@ export type Value =
   | Optional
   | OpaqueValue
 
-/** A key of a map. */
+/** A map key. */
 export type Key = boolean | bigint | Uint | string
 
-/** An unsigned whole number of 64 bits. */
+/** An unsigned 64-bit integer. */
 export class Uint {
   readonly value: bigint
 
@@ -34,7 +33,7 @@ export class Uint {
   }
 }
 
-/** A moment: nanoseconds since 1970, within the years 1 to 9999. */
+/** Nanoseconds since 1970, within the years 1 to 9999. */
 export class Timestamp {
   readonly nanoseconds: bigint
 
@@ -43,7 +42,7 @@ export class Timestamp {
   }
 }
 
-/** A length of time: nanoseconds within 64 bits. */
+/** Nanoseconds within 64 bits. */
 export class Duration {
   readonly nanoseconds: bigint
 
@@ -52,7 +51,7 @@ export class Duration {
   }
 }
 
-/** A type as a value: what `type(x)` returns. Two of one name are equal. */
+/** A type as a value: the result of `type(x)`. Equal if the names are equal. */
 export class TypeValue {
   readonly name: string
 
@@ -61,7 +60,7 @@ export class TypeValue {
   }
 }
 
-/** A value that may be missing: `a.?b`, `optional.of(1)`. */
+/** An optional value: `a.?b`, `optional.of(1)`. */
 export class Optional {
   static readonly none = new Optional(undefined)
   readonly value: Value | undefined
@@ -71,17 +70,17 @@ export class Optional {
   }
 }
 
-/** A value of an extension's own type, without fields: `class Quantity extends OpaqueValue`. */
+/** A value of an extension type without fields: `class Quantity extends OpaqueValue`. */
 export abstract class OpaqueValue {
-  /** As in the type that `opaque()` makes. */
+  /** The name passed to `opaque()`. */
   abstract readonly typeName: string
-  /** Whether the other, which is of the same type name, is the same value. */
+  /** Compares with a value of the same type name. */
   abstract equals(other: OpaqueValue): boolean
 }
 
 export abstract class ListValue {
   abstract readonly size: number
-  /** The index must be within the list. */
+  /** The index must be in range. */
   abstract at(index: number): Value
 
   *[Symbol.iterator](): IterableIterator<Value> {
@@ -91,7 +90,7 @@ export abstract class ListValue {
 
 export abstract class MapValue {
   abstract readonly size: number
-  /** The number keys 1, 1u and 1.0 are one key. */
+  /** The numeric keys 1, 1u and 1.0 are the same key. */
   abstract get(key: Value): Value | undefined
   abstract keys(): Iterable<Key>
 }
@@ -101,23 +100,23 @@ export abstract class ObjectValue {
   abstract readonly type: ObjectType
   /** Undefined when the field is absent. */
   abstract field(name: string): Value | undefined
-  /** The fields that are there. */
+  /** The fields that are present. */
   abstract names(): Iterable<string>
 }
 
-/** A list whose elements are values already. */
+/** A list of the given values. */
 export function list(values: readonly Value[]): ListValue {
   return new ArrayList(values)
 }
 
-/** A map of values; of two entries with one key the later counts. */
+/** A map of values; a later entry replaces an earlier one with the same key. */
 export function map(entries: Iterable<readonly [Key, Value]>): MapValue {
   const builder = new MapBuilder()
   for (const [key, value] of entries) builder.set(key, value)
   return builder.build()
 }
 
-/** Makes a map entry by entry. It must not be used any more once it has built. */
+/** Builds a map entry by entry. Must not be used after building. */
 export class MapBuilder {
   readonly #entries = new Map<MapIndex, readonly [Key, Value]>()
 
@@ -145,7 +144,7 @@ export function isKey(value: Value): value is Key {
   )
 }
 
-/** An object of fields that are values already. */
+/** An object of the given field values. */
 export function object(type: ObjectType, fields: ReadonlyMap<string, Value>): ObjectValue {
   return new FieldObject(type, fields)
 }
@@ -154,7 +153,7 @@ export function optionalOfValue(value: Value | undefined): Optional {
   return value === undefined ? Optional.none : new Optional(value)
 }
 
-/** The name of a value's type as `type()` and messages give it: `int`, `list`, `google.protobuf.Timestamp`. */
+/** The type name of a value as in `type()` and messages: `int`, `list`, `google.protobuf.Timestamp`. */
 export function typeName(value: Value): string {
   if (value === null) return 'null_type'
   if (typeof value === 'string') return 'string'
@@ -163,7 +162,7 @@ export function typeName(value: Value): string {
   return typeof value === 'number' ? 'double' : objectTypeName(value)
 }
 
-/** A key or an index as messages show it. */
+/** A key or index as shown in messages. */
 export function showKey(key: Value): string {
   if (key instanceof Uint) return key.value.toString()
   return typeof key === 'object' ? typeName(key) : String(key)
@@ -171,7 +170,7 @@ export function showKey(key: Value): string {
 
 type MapIndex = boolean | bigint | string
 
-/** One form for keys that are equal; undefined when the value can be no key. */
+/** A canonical form, the same for equal keys; undefined if the value cannot be a key. */
 function mapIndex(key: Value): MapIndex | undefined {
   if (typeof key === 'string' || typeof key === 'bigint' || typeof key === 'boolean') return key
   if (key instanceof Uint) return key.value

@@ -1,74 +1,73 @@
 /**
- * Calls to gRPC servers: etcd, container runtimes, device plugins, key services. Messages are bytes here;
- * what is in them is described with `base/protobuf.ts`. A channel knows several targets that serve the same
- * thing. Calls go to one of them until it fails, then to the next; a call that failed is not repeated, since
- * only the caller knows whether it may be.
+ * gRPC client channels: etcd, container runtimes, device plugins, KMS plugins. Messages are bytes here;
+ * `base/protobuf.ts` describes their content. A channel has several equivalent targets. Calls go to one of
+ * them until it fails, then to the next; a failed call is not retried, since only the caller knows whether it
+ * is idempotent.
  */
 export interface GrpcChannel extends AsyncDisposable {
-  /**
-   * One message there and one back. `method` is the full name, `/etcdserverpb.KV/Range`. Rejects with
-   * GrpcError.
-   */
+  /** A unary call. `method` is the full name, `/etcdserverpb.KV/Range`. Rejects with GrpcError. */
   unary(method: string, request: Uint8Array, options?: GrpcCallOptions): Promise<Uint8Array>
-  /** Any number of messages in both directions. */
+  /** A bidirectional stream. */
   stream(method: string, options?: GrpcCallOptions): GrpcStream
 }
 
 /**
- * Iterate it once: the messages of the server, until it ends the call. Throws GrpcError when the call fails.
- * A slow reader slows the server down, by the flow control of HTTP/2. Ending the iteration early cancels the
- * call.
+ * Messages of the server until it ends the call; iterated once. Throws GrpcError when the call fails. A slow
+ * reader slows the server down through HTTP/2 flow control. Ending the iteration early cancels the call.
  */
 export interface GrpcStream extends AsyncIterable<Uint8Array> {
-  /** Resolves when the next message may be sent; when the call has failed too, since reading tells why. */
+  /**
+   * Resolves when the next message may be sent, and also when the call has failed: the iteration throws the
+   * error.
+   */
   send(message: Uint8Array): Promise<void>
-  /** No more messages will be sent; the server may go on. */
+  /** Half-closes the call: no more messages are sent, the server may continue. */
   end(): void
-  /** Gives the call up: iteration throws GrpcError `cancelled`. */
+  /** Cancels the call: the iteration throws GrpcError `cancelled`. */
   cancel(): void
-  /** Gives the call up because the target does not do its work: later calls go to another. */
+  /** Cancels the call because the target does not work; later calls go to another target. */
   abandonTarget(): void
 }
 
 export interface GrpcCallOptions {
   /**
-   * The whole call, connecting included, fails with `deadline-exceeded` after this time. No bound when
-   * absent.
+   * Deadline of the whole call, including connecting; exceeding it fails with `deadline-exceeded`. Unlimited
+   * when absent.
    */
   readonly timeoutMs?: number
   /** Aborting cancels the call, which rejects with the signal's reason. */
   readonly signal?: AbortSignal
-  /** Names are lower case; those that end with `-bin` are not supported. */
+  /** Lower-case names; binary metadata (`-bin`) is not supported. */
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-/** Makes a channel. Nothing is connected before the first call. */
+/** Creates a channel, which connects on the first call. */
 export type GrpcConnect = (options: GrpcChannelOptions) => GrpcChannel
 
 export interface GrpcChannelOptions {
-  /** `host:port`, or `unix:` and the path of a socket. */
+  /** `host:port`, or `unix:` and a socket path. */
   readonly targets: readonly string[]
-  /** Plain text when absent. */
+  /** Plaintext when absent. */
   readonly tls?: GrpcTls
-  /** Asks a silent target for a sign of life while calls are open; one that gives none is disconnected. */
+  /** Pings an idle target while calls are open and disconnects it if it does not answer. */
   readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number }
-  /** How long to wait for a connection before the next target is tried. */
+  /** Timeout for connecting before the next target is tried. */
   readonly connectTimeoutMs?: number
-  /** Larger messages fail with `resource-exhausted`. */
+  /** Maximum size of a received message; a larger one fails with `resource-exhausted`. */
   readonly receivedBytesMax?: number
 }
 
 /** PEM. */
 export interface GrpcTls {
-  /** Who must have signed the server's certificate; the system's authorities when absent. */
+  /** CA certificates that verify the server; the system's when absent. */
   readonly ca?: Uint8Array | string
   readonly cert?: Uint8Array | string
   readonly key?: Uint8Array | string
-  /** The name in the server's certificate, when it is not the host of the target. */
+  /** Expected name in the server's certificate, if it differs from the host of the target. */
   readonly serverName?: string
 }
 
-/** The status codes of gRPC in the order of their numbers, from 0. */
+/** gRPC status codes by number, from 0. */
 export const grpcCodes = [
   'ok',
   'cancelled',
@@ -93,9 +92,9 @@ export type GrpcCode = (typeof grpcCodes)[number]
 
 export class GrpcError extends Error {
   readonly code: GrpcCode
-  /** What the server said. */
+  /** The status message of the server. */
   readonly details: string
-  /** False when no server can have seen the request: doing it again does it once. */
+  /** False if the request cannot have reached a server, so that a retry is safe. */
   readonly sent: boolean
   constructor(code: GrpcCode, details: string, options: ErrorOptions & { readonly sent: boolean }) {
     super(`${code}: ${details}`, options)

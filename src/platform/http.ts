@@ -1,20 +1,22 @@
 /**
- * An HTTPS server: HTTP/2 and HTTP/1.1 on one port, made to stand before clients that mean harm. Every limit
- * has a name; a client that goes past one is refused and counted, and the others are served. What a request
- * means is not known here.
+ * An HTTPS server with HTTP/2 and HTTP/1.1 on one port, hardened against hostile clients. Every limit has a
+ * name; a client that exceeds one is rejected and counted without affecting the other clients. Requests are
+ * not interpreted here.
  */
 import type { Duplex } from 'node:stream'
 
-/** Starts a server. Rejects when the address is taken or the certificate cannot be used. */
+/** Starts a server. Rejects when the address is in use or the certificate is invalid. */
 export type ServeHttp = (options: HttpServerOptions) => Promise<HttpServer>
 
 export interface HttpServerOptions {
   readonly host: string
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number
   readonly tls: HttpTls
   readonly limits?: Partial<HttpLimits>
-  /** Gets each request once its headers are there, and must answer or abort it. It must not throw. */
+  /**
+   * Called for each request after its headers have arrived; must respond to or abort it, and must not throw.
+   */
   readonly onExchange: (exchange: HttpExchange) => void
   readonly onRejected?: (reason: HttpRejection) => void
 }
@@ -23,7 +25,7 @@ export interface HttpServerOptions {
 export interface HttpTls {
   readonly cert: string
   readonly key: string
-  /** Who signs the certificates of clients. A client need not have one. */
+  /** CA certificates that verify client certificates. Client certificates are optional. */
   readonly clientCa: string
 }
 
@@ -31,23 +33,23 @@ export interface HttpServer {
   readonly address: { readonly host: string; readonly port: number }
   readonly connectionCount: number
   /**
-   * For connections from now on. Those whose client certificate other authorities have verified are closed
-   * once their requests are answered.
+   * Applies to new connections. If the client CA changes, connections with a client certificate are closed
+   * after their pending requests.
    */
   setTls(tls: HttpTls): void
   /**
-   * Accepts no more connections and tells clients to go. Requests that are running may end; after the time
-   * given they are cut off. Resolves when no connection is left.
+   * Stops accepting connections and closes the open ones after their pending requests; after `graceMs` they
+   * are destroyed. Resolves when no connection is left.
    */
   stop(graceMs: number): Promise<void>
 }
 
-/** Who is at the other end. One object for each connection. */
+/** The client side of a connection. One object per connection. */
 export interface HttpConnection {
   readonly address: string
-  /** Of a certificate that was verified when the connection was made. */
+  /** Verified client certificate. */
   readonly certificate?: ClientCertificate
-  /** Why the certificate that the client has sent is none to trust. */
+  /** Reason why the client certificate was not accepted. */
   readonly certificateError?: string
 }
 
@@ -55,45 +57,45 @@ export interface ClientCertificate {
   readonly commonName: string
   readonly organizations: readonly string[]
   readonly expiresMs: number
-  /** DER: the certificate, then those that lead to its authority, as far as they are known. */
+  /** DER: the certificate and its issuers, as far as known. */
   readonly chain: readonly Uint8Array[]
 }
 
-/** A request and its answer: `respond`, any number of `write`, then `end`; or `abort` at any time. */
+/** A request and its response: `respond`, any number of `write`, then `end`; or `abort` at any time. */
 export interface HttpExchange {
   readonly connection: HttpConnection
   readonly method: string
-  /** What the client asks for, with the query, as it was sent. */
+  /** The request target including the query, as sent. */
   readonly target: string
-  /** Names in lower case; a header that was sent several times is joined with commas. */
+  /** Lower-case names; repeated headers are joined with commas. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** Each value of a header by itself. */
+  /** The values of a repeated header, one by one. */
   headerValues(name: string): readonly string[]
-  /** The answer is sent, or nobody will get it. */
+  /** True once the response is sent or the client is gone. */
   readonly closed: boolean
-  /** Calls back once the exchange is closed; at once when it is. */
+  /** Calls back when the exchange is closed; immediately if it already is. */
   onClose(callback: () => void): void
-  /** The whole body, at most once. Rejects with HttpBodyError. */
+  /** Reads the whole body; at most one call. Rejects with HttpBodyError. */
   readBody(limitBytes: number): Promise<Uint8Array>
   /**
-   * The body as it comes, instead of the whole, at most once. It is read no faster than it is iterated, and each
-   * piece must come in the time a whole body has. Throws HttpBodyError.
+   * Streams the body with backpressure, instead of `readBody`; at most one call. The body timeout applies to
+   * each piece. Throws HttpBodyError.
    */
   body(): AsyncIterable<Uint8Array>
-  /** The client may leave the answer unread for so long, instead of as long as others may. */
+  /** Overrides the server's `stallTimeoutMs` for this response. */
   allowStall(timeoutMs: number): void
   respond(status: number, headers: HttpHeaders): void
   /**
-   * False when enough is waiting to be sent: `drained` says when to go on. Pieces are kept until they are
-   * sent, not copied.
+   * Returns false when the send buffer is full; wait for `drained` then. Pieces are retained until sent, not
+   * copied.
    */
   write(pieces: readonly Uint8Array[]): boolean
-  /** Resolves when there is room for more, and when the exchange is closed. */
+  /** Resolves when the send buffer has room, or when the exchange is closed. */
   drained(): Promise<void>
   end(pieces?: readonly Uint8Array[]): void
-  /** Gives up: the client sees that the answer is not whole. */
+  /** Cancels the response; the client sees that it is incomplete. */
   abort(): void
-  /** There when the client asks for another protocol: instead of an answer, the connection as it is. */
+  /** Present for an upgrade request: hands over the raw connection instead of a response. */
   readonly takeOver?: () => TakenConnection
 }
 
@@ -101,7 +103,7 @@ export type HttpHeaders = Readonly<Record<string, string | readonly string[]>>
 
 export interface TakenConnection {
   readonly connection: Duplex
-  /** What the client has sent already. */
+  /** Bytes already received from the client. */
   readonly head: Uint8Array
 }
 
@@ -117,51 +119,48 @@ export class HttpBodyError extends Error {
 }
 
 export type HttpRejection =
-  /** No TLS, a version that is too old, or a handshake that was not finished in time. */
+  /** No TLS, a TLS version that is too old, or a handshake timeout. */
   | 'tls'
-  /** What was sent is no HTTP. */
+  /** Not valid HTTP. */
   | 'malformed'
   /** Headers are too large or too many. */
   | 'headers'
-  /** Headers or a body did not come in time. */
+  /** Timeout for headers or body. */
   | 'slow-request'
-  /** Nothing of an answer was read in time. */
+  /** Timeout for reading the response. */
   | 'slow-reader'
-  /** More resets, pings, settings or pipelined requests than anybody needs. */
+  /** Too many resets, PING or SETTINGS frames, or pipelined requests. */
   | 'flood'
-  /** The server has as many connections as it takes. */
+  /** The connection limit is reached. */
   | 'connections'
 
 export interface HttpLimits {
   /** Further connections are closed at once. */
   readonly connectionsMax: number
-  /**
-   * Requests that are open at the same time on one connection of HTTP/2; further ones are refused and may be
-   * tried again.
-   */
+  /** Maximum concurrent streams of an HTTP/2 connection; further ones are refused and may be retried. */
   readonly streamsMax: number
-  /**
-   * Requests that a client of HTTP/1.1 has sent without waiting for answers; one more ends its connection.
-   */
+  /** Maximum pipelined requests of an HTTP/1.1 connection; exceeding it closes the connection. */
   readonly pipelinedMax: number
   readonly headerBytesMax: number
   readonly headersMax: number
-  /** For the handshake, and again for the headers of the first request. */
+  /** Applies to the TLS handshake, and again to the headers of the first request. */
   readonly headerTimeoutMs: number
   readonly bodyTimeoutMs: number
-  /** A connection without a request is closed after it. */
+  /** Timeout for a connection without a request. */
   readonly idleTimeoutMs: number
-  /** An answer of which nothing was read for so long is cut off. */
+  /** A response of which the client reads nothing for this long is aborted. */
   readonly stallTimeoutMs: number
-  /** Answers given up by the client: so many at once, then so many a second. More end the connection. */
+  /** Rate limit for streams reset by the client; exceeding it closes the connection. */
   readonly resetsBurst: number
   readonly resetsPerSecond: number
-  /** PING and SETTINGS frames likewise. */
+  /** Rate limit for PING and SETTINGS frames; exceeding it closes the connection. */
   readonly controlFramesBurst: number
   readonly controlFramesPerSecond: number
 }
 
-/** Where Kubernetes has a figure it is the same one, but for headers, which nobody needs a megabyte of. */
+/**
+ * The limits of kube-apiserver where it has one, except that headers are limited to less than its megabyte.
+ */
 export const defaultHttpLimits: HttpLimits = {
   connectionsMax: 10_000,
   streamsMax: 250,

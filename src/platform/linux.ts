@@ -1,15 +1,15 @@
 /**
- * What a node asks of its machine beside what every component does: files as the kernel has them (owners, links,
- * control files that are written in place), mounts, control groups, what the machine has and uses. Linux only, root
- * where the kernel asks for it. Errors have the `code` of Node: ENOENT, EBUSY and so on.
+ * Operations on the machine that only a node needs: files with owners, links and in-place writes, mounts,
+ * cgroups, machine information and usage. Linux only; some operations require root. Errors have Node's
+ * `code`: ENOENT, EBUSY and so on.
  */
 export interface Linux {
   readonly files: LinuxFiles
   readonly mounts: Mounts
   readonly machine: MachineFacts
   /**
-   * Runs a short command to its end. When it fails the error tells what it said, and has its `exitCode`, or the `code`
-   * of Node when there is no such program.
+   * Runs a short command. On failure the error includes its output and has its `exitCode`, or Node's `code`
+   * if there is no such program.
    */
   run(command: readonly string[], options?: RunOptions): Promise<string>
 }
@@ -21,53 +21,57 @@ export interface RunOptions {
 }
 
 export interface LinuxFiles {
-  /** Undefined when nothing is there. Links are not followed. */
+  /** Undefined if nothing exists at the path. Does not follow links. */
   lstat(path: string): Promise<LinuxFileStatus | undefined>
-  /** As `lstat`, of what a link leads to. */
+  /** Like `lstat`, but follows links. */
   stat(path: string): Promise<LinuxFileStatus | undefined>
-  /** Into an existing file as it is: control groups, sysctls. */
+  /** Overwrites an existing file without replacing it: cgroup files, sysctls. */
   writeInPlace(path: string, content: string): Promise<void>
-  /** Neither atomic nor synced: for files that are made anew after a crash anyway. */
+  /** Neither atomic nor synced: for files that are recreated after a crash anyway. */
   writePlain(path: string, content: Uint8Array | string, mode: number): Promise<void>
-  /** With what is missing above it; not synced. One that is there stays as it is. The mode is the last one's. */
+  /**
+   * Creates missing parents too; not synced. An existing folder is left unchanged. The mode applies to the
+   * last component.
+   */
   makeFolderPlain(path: string, mode: number): Promise<void>
-  /** At once for whoever reads, but not synced. */
+  /** Atomic for readers, but not synced. */
   renamePlain(from: string, to: string): Promise<void>
   symlink(target: string, path: string): Promise<void>
   readLink(path: string): Promise<string>
-  /** With every link on the way followed, as the table of mounts has it. */
+  /** Resolves all links, as in the mount table. */
   realPath(path: string): Promise<string>
-  /** Links are not followed. -1 leaves it as it is. */
+  /** Does not follow links. -1 leaves an ID unchanged. */
   chown(path: string, uid: number, gid: number): Promise<void>
-  /** Links are not followed: a link is an error with `code: 'ELOOP'`. */
+  /** Does not follow links: a link is an error with `code: 'ELOOP'`. */
   chmod(path: string, mode: number): Promise<void>
-  /** Fails when it is not empty. The only way to remove a control group. */
+  /** Fails if the folder is not empty. The only way to remove a cgroup. */
   removeFolder(path: string): Promise<void>
   /**
-   * Removes a file or a folder with all that is in it, however deep; nothing there is fine. No link is followed. Where
-   * something is mounted at it or below it nothing is removed, and the error has `code: 'EBUSY'`.
+   * Removes a file, or a folder recursively; does nothing if the path does not exist. Does not follow links.
+   * If anything is mounted at or below the path, nothing is removed and the error has `code: 'EBUSY'`.
    */
   removeTree(path: string): Promise<void>
-  /** A file that grows: up to `length` bytes from `offset`, fewer at its end. */
+  /** Reads up to `length` bytes from `offset`, fewer at the end of the file. For files that grow. */
   readRange(path: string, offset: number, length: number): Promise<Uint8Array>
-  /** What changes in a folder or a file, as it changes; names are below the folder. Ends when aborted. */
+  /** Names of changed entries of a folder, or changes of a file. Ends when aborted. */
   watch(path: string, signal: AbortSignal): AsyncIterable<string | undefined>
-  /** Of the filesystem that the path is on. */
+  /** Of the filesystem of the path. */
   space(path: string): Promise<FilesystemSpace>
-  /** Bytes and inodes of a folder and what is below it, on its own filesystem. */
+  /** Bytes and inodes of a folder tree, without other filesystems mounted below it. */
   usage(path: string, signal?: AbortSignal): Promise<{ readonly bytes: number; readonly inodes: number }>
   /**
-   * Opens what `path` below `root` is, and gives a path to exactly that, for as long as it is not disposed. Links
-   * that stay below `root` are followed, whatever happens to them meanwhile. One that leads out of it, that is
-   * absolute, or that comes to no end is an error with `code: 'ELOOP'`.
+   * Opens `path` below `root` and returns a path to exactly that file, valid until disposed. Links that stay
+   * below `root` are followed, safely against concurrent changes. A link that leaves `root`, an absolute link
+   * or a link loop is an error with `code: 'ELOOP'`.
    */
   openBeneath(root: string, path: string): Promise<HeldPath>
-  /** Makes the folders of `path` below `root` that are missing, following links as `openBeneath` does. */
+  /** Creates the missing folders of `path` below `root`, following links like `openBeneath`. */
   makeFoldersBeneath(root: string, path: string, mode: number): Promise<void>
   /**
-   * Visits a folder and all that is below it, each before what is in it. The path that is given stays what was
-   * looked at whatever happens above it, so that `chown` and `chmod` of it touch nothing outside. What goes away
-   * meanwhile is left out. Folders nested deeper than some hundreds are an error with `code: 'ENAMETOOLONG'`.
+   * Visits a folder tree, parents first. The visited path stays bound to the inspected file despite
+   * concurrent changes above it, so that `chown` and `chmod` on it never affect files outside. Entries
+   * removed meanwhile are skipped. A tree deeper than a few hundred levels is an error with `code:
+   * 'ENAMETOOLONG'`.
    */
   visitBeneath(root: string, visit: Visit, signal?: AbortSignal): Promise<void>
 }
@@ -106,14 +110,14 @@ export interface FilesystemSpace {
 }
 
 export interface Mounts {
-  /** Of this process, in the order in which they were made. */
+  /** The mounts of this process, in the order of mounting. */
   list(): Promise<readonly MountPoint[]>
   bind(source: string, target: string, options?: { readonly readonly?: boolean }): Promise<void>
   tmpfs(target: string, options?: { readonly sizeBytes?: number; readonly mode?: number }): Promise<void>
   mount(options: MountOptions): Promise<void>
-  /** What is mounted inside the folder is passed on to containers and back. */
+  /** Makes mount propagation below the folder bidirectional (shared). */
   makeShared(path: string): Promise<void>
-  /** Nothing mounted there is fine. A busy one is detached. */
+  /** Does nothing if nothing is mounted. A busy mount is detached lazily. */
   unmount(path: string): Promise<void>
 }
 
@@ -136,14 +140,14 @@ export interface MachineFacts {
   readonly memoryBytes: number
   readonly architecture: 'amd64' | 'arm64' | 'arm' | 's390x' | 'ppc64le'
   readonly kernelVersion: string
-  /** `Debian GNU/Linux 12 (bookworm)`. */
+  /** For example `Debian GNU/Linux 12 (bookworm)`. */
   readonly osImage: string
   readonly machineId: string
   readonly bootId: string
   readonly systemUuid: string
   readonly hostname: string
   readonly cgroupVersion: 1 | 2
-  /** Whether systemd runs the machine. */
+  /** True if systemd is the init system. */
   readonly hasSystemd: boolean
   readonly swapBytes: number
 }

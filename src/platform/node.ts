@@ -1,6 +1,6 @@
 /**
- * The real machine. This is the only implementation of `Platform` that reads a clock, draws from the operating
- * system's random source or opens a socket, a file or a process.
+ * The real machine: the only implementation of `Platform` that reads a clock, uses the operating system's
+ * random source, or opens a socket, a file or a process.
  */
 import type { GrpcConnect } from './grpc.ts'
 import type { Platform } from './platform.ts'
@@ -30,7 +30,7 @@ export { nodeLinux } from './node/linux.ts'
 export { processUsage } from './node/process-usage.ts'
 export { terminationSignal } from './node/termination.ts'
 
-/** The library behind it is large: it is loaded by those who use it. */
+/** Loaded on demand, because the gRPC library is large. */
 export async function loadGrpc(): Promise<GrpcConnect> {
   const { connectGrpc } = await import('./node/grpc.ts')
   return connectGrpc

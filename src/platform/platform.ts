@@ -1,7 +1,7 @@
 /**
- * Everything the program may ask of the machine it runs on. A `Platform` is passed in, without a default, so that
- * the same code runs on a real machine (`platform/node`) and in a simulation (`platform/simulated`) where time is
- * virtual and every fault comes from one seed. There is no other way to the machine.
+ * The only interface to the machine. A `Platform` is passed in, without a default, so that the same code runs
+ * on a real machine (`platform/node`) and in a simulation (`platform/simulated`) with virtual time and all
+ * faults drawn from one seed.
  */
 import type { Duplex } from 'node:stream'
 
@@ -15,15 +15,18 @@ export interface Platform {
 }
 
 export interface Clock {
-  /** Wall time in milliseconds since 1970, fractions included. It may jump, also backwards. */
+  /** Wall-clock time in milliseconds since 1970, with fractions. May jump, also backwards. */
   now(): number
-  /** Milliseconds since some fixed moment; never goes back. For measuring how long something took. */
+  /** Milliseconds since an arbitrary moment; never decreases. For measuring durations. */
   monotonicMs(): number
   /** Calls back once, not before the delay has passed. A pending timer keeps the process alive. */
   setTimer(delayMs: number, callback: () => void): Timer
-  /** Resolves after the delay; rejects with the signal's reason when aborted before that. */
+  /** Resolves after the delay; rejects with the signal's reason if aborted before. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>
-  /** Resolves in the next turn of the event loop, once everything that was ready to run has run. No time passes. */
+  /**
+   * Resolves in the next turn of the event loop, after everything that was ready has run. In a simulation no
+   * time passes.
+   */
   turn(): Promise<void>
 }
 
@@ -32,25 +35,25 @@ export interface Timer {
 }
 
 /**
- * Draws carry a label that says what is drawn. Each label has a stream of its own, so that in a simulation one more
- * draw in one place leaves the draws of all other places as they were.
+ * Random numbers. Each draw has a label, and each label its own stream, so that in a simulation an additional
+ * draw in one place does not change the draws elsewhere.
  */
 export interface Random {
-  /** A number from 0 up to, not including, 1. */
+  /** A number in [0, 1). */
   fraction(label: string): number
-  /** A whole number from 0 up to, not including, `below`. */
+  /** An integer in [0, `below`). */
   integer(label: string, below: number): number
-  /** Fit for keys and tokens on a real machine. */
+  /** Cryptographically secure on a real machine. */
   bytes(label: string, length: number): Uint8Array
   uuid(label: string): string
 }
 
 export interface Network {
-  /** Starts accepting connections; port 0 picks a free one. Rejects when the address is taken. */
+  /** Starts accepting connections; port 0 picks a free one. Rejects if the address is in use. */
   listen(address: SocketAddress, onConnection: (connection: Duplex) => void): Promise<Listener>
-  /** Rejects when nobody listens, when the network is cut, or when aborted. */
+  /** Rejects if the connection is refused, the network is partitioned, or the signal is aborted. */
   connect(address: SocketAddress, signal?: AbortSignal): Promise<Duplex>
-  /** A socket for messages that may be lost, repeated or overtaken. */
+  /** A socket for datagrams, which may be lost, duplicated or reordered. */
   bindDatagram(
     address: SocketAddress,
     onMessage: (message: Uint8Array, from: SocketAddress) => void,
@@ -69,19 +72,16 @@ export interface DatagramSocket extends AsyncDisposable {
   send(message: Uint8Array, to: SocketAddress): void
 }
 
-/**
- * Paths are absolute. A missing file is an error with `code: 'ENOENT'`, as Node has it; likewise EEXIST and
- * the rest.
- */
+/** Paths are absolute. Errors have Node's `code`: ENOENT for a missing file, EEXIST and so on. */
 export interface Files {
   read(path: string): Promise<Uint8Array>
-  /** All or nothing, and on disk when resolved: a crash leaves either the old content or the new. */
+  /** Atomic, and on disk when resolved: a crash leaves either the old content or the new. */
   write(path: string, content: Uint8Array | string, options?: { readonly mode?: number }): Promise<void>
   /** Opens a file to append to, creating it when missing. */
   openAppend(path: string, options?: { readonly mode?: number }): Promise<AppendFile>
   truncate(path: string, sizeBytes: number): Promise<void>
   rename(from: string, to: string): Promise<void>
-  /** Removes a file or a whole folder; nothing there is fine. */
+  /** Removes a file, or a folder recursively; does nothing if the path does not exist. */
   remove(path: string): Promise<void>
   makeFolder(path: string, options?: { readonly mode?: number }): Promise<void>
   /** Names in a folder, sorted. */
@@ -97,7 +97,10 @@ export interface FileStatus {
 }
 
 export interface AppendFile extends AsyncDisposable {
-  /** Appended but not yet safe: a crash may lose it, or keep only a part of it, until `sync` has resolved. */
+  /**
+   * Appended but not durable: until `sync` has resolved, a crash may lose the bytes or keep only a part of
+   * them.
+   */
   append(bytes: Uint8Array): Promise<void>
   sync(): Promise<void>
 }
@@ -124,13 +127,13 @@ export interface Process {
 
 export type ProcessExit = { readonly code: number } | { readonly signal: string }
 
-/** Structured: a message that is the same every time and fields that differ. Never a secret in a field. */
+/** Structured: a constant message and variable fields. Fields must not contain secrets. */
 export interface Log {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
-  /** A log whose every line carries these fields too. */
+  /** A log that adds these fields to every line. */
   with(fields: LogFields): Log
 }
 

@@ -1,10 +1,10 @@
-/** What the program itself takes from the machine. */
+/** Resource usage of this process. */
 export interface ProcessUsage {
   readonly cpuSeconds: number
   readonly residentBytes: number
   readonly heapBytes: number
-  /** Wall time. */
+  /** Wall-clock time. */
   readonly startedMs: number
-  /** Undefined where the operating system does not tell. */
+  /** Undefined if the operating system does not report it. */
   readonly openFiles: number | undefined
 }

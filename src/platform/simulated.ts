@@ -1,11 +1,10 @@
 /**
- * Several machines that exist only in memory: one virtual clock, one network, a disk for each host, and every
- * fault drawn from one seed. The same seed gives the same trace in every process, so that a failure seen once
- * can be seen again.
+ * Several machines in memory: one virtual clock, one network, a disk for each host, and all faults drawn from
+ * one seed. The same seed gives the same trace in every process, so that a failure can be reproduced.
  *
- * Time passes only while `run`, `advance` or `settle` is at work. They fire the next timer, let everything
- * that follows from it happen, and go on; between two timers no time passes at all. Code under simulation
- * must therefore wait for nothing but the platform: no real timer, no thread, no real file.
+ * Time passes only during `run`, `advance` or `settle`. They fire the next timer, wait until everything that
+ * follows from it has run, and continue; between two timers no time passes. Code under simulation must
+ * therefore wait only for the platform: no real timers, threads or files.
  */
 import { assert } from '#/base/assert.ts'
 import type { Clock, Random } from './platform.ts'
@@ -30,21 +29,21 @@ export { SimulatedLinux } from './simulated/linux.ts'
 export interface SimulationOptions {
   readonly seed: number | bigint
   readonly network?: Partial<NetworkFaults>
-  /** For every host; a host's own are changed with `host.disk.setFaults`. */
+  /** Defaults for all hosts; `host.disk.setFaults` changes those of one host. */
   readonly disk?: Partial<DiskFaults>
 }
 
-/** Timers that one call may fire before it gives up: what has not come to an end by then never will. */
+/** Maximum timers fired by one call; beyond it the simulation is considered endless. */
 const timersFiredMax = 10_000_000
 
-/** How much virtual time `settle` gives what repeats for ever. */
+/** Default virtual time limit of `settle`, for timers that repeat forever. */
 const settleMsMax = 60 * 60 * 1_000
 
 export class Simulation {
   readonly network: NetworkControl
-  /** For the script that drives the simulation: it belongs to no host and survives every crash. */
+  /** For the test script, which belongs to no host and survives every crash. */
   readonly clock: Clock
-  /** The draws of the script. */
+  /** Random numbers of the test script. */
   readonly random: Random
   readonly #network: SimulatedNetwork
   readonly #world: World
@@ -72,22 +71,21 @@ export class Simulation {
     return this.#world.time.nowMs
   }
 
-  /** The last lines of what happened, oldest first. */
+  /** The last lines of the trace, oldest first. */
   get trace(): readonly string[] {
     return this.#world.trace.lines()
   }
 
-  /** Stands for everything that happened, also for what `trace` no longer holds. */
+  /** Hash of the whole trace, including the lines that `trace` no longer holds. */
   traceHash(): string {
     return this.#world.trace.hash()
   }
 
-  /** Adds a line to the trace. */
   record(text: string): void {
     this.#world.trace.record('script', text)
   }
 
-  /** The host with this name: made on the first call, up and empty. */
+  /** The host with this name; created on the first call, up and with an empty disk. */
   host(name: string): SimulatedHost {
     const known = this.#hosts.get(name)
     if (known !== undefined) return known
@@ -105,12 +103,12 @@ export class Simulation {
     return host
   }
 
-  /** What `processes.start` runs for a command of this name, on every host. */
+  /** Registers the program that `processes.start` runs for commands of this name, on every host. */
   program(name: string, program: Program): void {
     this.#programs.set(name, program)
   }
 
-  /** Runs up to this virtual time, or until the promise settles, and then gives what it gave. */
+  /** Runs until this virtual time, or until the promise settles, and returns its result. */
   run(untilMs: number): Promise<void>
   run<T>(promise: Promise<T>): Promise<T>
   async run<T>(until: number | Promise<T>): Promise<T | void> {
@@ -132,7 +130,7 @@ export class Simulation {
     return this.#runUntil(this.nowMs + byMs)
   }
 
-  /** Runs until no timer is pending. Says whether that happened within the time given. */
+  /** Runs until no timer is pending. Returns true if that happened within the given time. */
   async settle(withinMs: number = settleMsMax): Promise<boolean> {
     const untilMs = this.nowMs + withinMs
     await this.#fireWhile(nextMs => nextMs <= untilMs)
@@ -144,9 +142,7 @@ export class Simulation {
     this.#world.time.advanceTo(untilMs)
   }
 
-  /**
-   * Fires timers, each with all that follows from it, as long as there are some and the next one is wanted.
-   */
+  /** Fires timers, and everything that follows from each, while the next one is wanted. */
   async #fireWhile(wanted: (nextMs: number) => boolean): Promise<void> {
     assert(!this.#running, 'the simulation is running already')
     this.#running = true

@@ -1,16 +1,16 @@
-/** Amounts of resources as plain numbers, for the innermost loop: thousandths of a processor, bytes, pieces. */
+/** Resource amounts as plain numbers, for the hot loops of filter and score: millicores, bytes, counts. */
 import type { Container, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { podRequests } from '#/api/pod-resources.ts'
 import { quantityMilliValue, quantityValue, tryParseQuantity } from '#/api/quantity.ts'
 import { countedSpec } from './amounts/counted-spec.ts'
 
 export interface Amounts {
-  /** Thousandths. */
+  /** Millicores. */
   readonly cpu: number
   /** Bytes. */
   readonly memory: number
   readonly ephemeralStorage: number
-  /** Everything else that pods ask for by name, such as `example.com/gpu` or `hugepages-2Mi`. */
+  /** All other requested resources by name, such as `example.com/gpu` or `hugepages-2Mi`. */
   readonly others: ReadonlyMap<string, number>
 }
 
@@ -18,10 +18,12 @@ const nothingElse: ReadonlyMap<string, number> = new Map()
 
 export const noAmounts: Amounts = { cpu: 0, memory: 0, ephemeralStorage: 0, others: nothingElse }
 
-/** What a container that asks for none is taken to use, when load is compared: 0.1 processors and 200 MB. */
+/**
+ * Non-zero requests: the amounts assumed by scoring for a container without requests, 0.1 CPU and 200 MiB.
+ */
 const usual: Readonly<Record<string, string>> = { cpu: '100m', memory: '200Mi' }
 
-/** What a pod asks for, and what it counts for when load is compared. */
+/** The requests of a pod, and its non-zero requests used for scoring. */
 export function requestsOf(pod: Pod): { readonly requests: Amounts; readonly load: Amounts } {
   const spec = countedSpec(pod)
   const requests = readRequests(spec)
@@ -41,7 +43,7 @@ function readRequests(spec: PodSpec): Amounts {
   return { cpu, memory, ephemeralStorage, others: others.size === 0 ? nothingElse : others }
 }
 
-/** The very same specification when every container asks for both. */
+/** Returns the same object if every container requests both. */
 function withUsual(spec: PodSpec): PodSpec {
   const { containers, initContainers = [] } = spec
   if (containers.every(asksForBoth) && initContainers.every(asksForBoth)) return spec
@@ -58,7 +60,7 @@ function usually(container: Container): Container {
   return { ...container, resources: { ...resources, requests: { ...usual, ...resources?.requests } } }
 }
 
-/** What a node has, from the table in its status. */
+/** The amounts in a resource list of the node status. */
 export function amountsOf(
   table: Readonly<Record<string, string>> | undefined,
 ): Amounts & { readonly pods: number } {
@@ -76,7 +78,7 @@ export function amountsOf(
   return { cpu, memory, ephemeralStorage, pods, others: others.size === 0 ? nothingElse : others }
 }
 
-/** The sum, or with -1 the difference. */
+/** The sum, or the difference if `sign` is -1. */
 export function addAmounts(left: Amounts, right: Amounts, sign: 1 | -1): Amounts {
   return {
     cpu: left.cpu + sign * right.cpu,

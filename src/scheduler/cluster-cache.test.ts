@@ -10,7 +10,7 @@ import { nodeOf, podOf } from './test-cluster.ts'
 const onNode = (pod: Pod, nodeName: string): Pod => ({ ...pod, spec: { ...pod.spec!, nodeName } })
 const ended = (pod: Pod): Pod => ({ ...pod, status: { phase: 'Succeeded' } })
 
-/** By node, the pods on it. */
+/** The pods on each node, by node name. */
 function placesIn({ nodes }: Snapshot): Readonly<Record<string, string>> {
   return Object.fromEntries(
     nodes.map(({ name, pods }) => [name, pods.map(({ pod }) => pod.metadata?.name).join(' ')]),
@@ -111,7 +111,7 @@ const steps = fc.oneof(
   fc.record({ type: fc.constant('snapshot') }),
 ) as fc.Arbitrary<Step>
 
-/** Plain ones, ones with ports, and ones that want others near or far. */
+/** Pods without constraints, with host ports, and with affinity. */
 function podOfKind(name: string, kind: number): Pod {
   const term = { topologyKey: 'zone', labelSelector: {} }
   const affinity =
@@ -137,7 +137,7 @@ function nodeWith({ node, zone, images }: Extract<Step, { type: 'setNode' }>): N
   return { ...made, status: { ...made.status, images: list } }
 }
 
-/** What is there at the end of all steps, by rules that a reader can check. */
+/** Expected state after all steps, computed by simple rules. */
 interface World {
   readonly nodes: Map<string, Node>
   readonly pods: Map<string, { readonly pod: Pod; readonly node: string; readonly isAssumed: boolean }>
@@ -177,7 +177,7 @@ function perform(step: Step, cache: ClusterCache, { nodes, pods }: World): void 
   }
 }
 
-/** All that a snapshot says, in an order of our own. */
+/** The content of a snapshot in a canonical order. */
 function contentOf(snapshot: Snapshot): unknown {
   const byUid = (pods: readonly { readonly uid: string }[]): readonly string[] =>
     pods.map(({ uid }) => uid).toSorted()

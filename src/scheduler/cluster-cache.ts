@@ -1,6 +1,6 @@
 /**
- * What the scheduler knows of nodes and the pods on them: what informers tell, and the pods that it has placed itself
- * and that nobody else knows of yet. Snapshots of it cost what has changed since the last one.
+ * The scheduler's cache of nodes and their pods: objects from the informers, and assumed pods that are
+ * scheduled but not yet seen as bound. The cost of a snapshot depends only on the changes since the last one.
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { zoneOf } from '#/api/zone.ts'
@@ -13,7 +13,7 @@ import { emptySnapshot, Snapshot } from './snapshot.ts'
 interface PlacedPod {
   readonly node: string
   readonly info: PodInfo
-  /** Nobody but us has said so. */
+  /** True until an informer has confirmed the node. */
   readonly isAssumed: boolean
 }
 
@@ -21,7 +21,7 @@ export class ClusterCache {
   readonly #nodes = new Map<string, NodeInfo>()
   /** By uid. */
   readonly #pods = new Map<string, PlacedPod>()
-  /** Pods on nodes that are not known, or not yet: by name of the node. */
+  /** Pods on nodes that are not known, or not yet, by node name. */
   readonly #homeless = new Map<string, Map<string, PodInfo>>()
   readonly #changed = new Set<string>()
   readonly #images = new ImageStates()
@@ -32,7 +32,7 @@ export class ClusterCache {
     return this.#nodes.size
   }
 
-  /** Where a pod is, by its uid, as far as is known. */
+  /** The node of a pod, by uid, if known. */
   nodeOf(uid: string): string | undefined {
     return this.#pods.get(uid)?.node
   }
@@ -53,7 +53,7 @@ export class ClusterCache {
     this.#changed.add(name)
   }
 
-  /** Pods that are still on it are remembered: the node may come back. */
+  /** The pods on the node are kept, since the node may come back. */
   removeNode(name: string): void {
     const known = this.#nodes.get(name)
     if (known === undefined) return
@@ -63,7 +63,7 @@ export class ClusterCache {
     this.#images.change(known.node.status?.images, undefined)
   }
 
-  /** What an informer tells: it is right, whatever was assumed. */
+  /** Called for informer events, which override assumptions. */
   setPod(pod: Pod): void {
     const node = pod.spec?.nodeName
     if (!node || isEnded(pod)) return this.removePod(pod)
@@ -74,12 +74,12 @@ export class ClusterCache {
     this.#unplace(pod.metadata?.uid ?? '')
   }
 
-  /** The pod is on the node from now on, until somebody says otherwise. */
+  /** Places the pod on the node until an informer reports otherwise. */
   assume(info: PodInfo, node: string): void {
     this.#place(info, node, true)
   }
 
-  /** The pod was not bound after all. One that an informer has told of stays. */
+  /** Removes an assumed pod after a failed binding. A confirmed pod stays. */
   forget(uid: string): void {
     if (this.#pods.get(uid)?.isAssumed) this.#unplace(uid)
   }

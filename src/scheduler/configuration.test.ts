@@ -24,7 +24,7 @@ const modules: Readonly<Record<string, unknown>> = {
   '/etc/k8ts/./nothing.ts': {},
 }
 
-/** Likes the node whose name ends with the letter. */
+/** A plugin that prefers nodes with names ending with the letter. */
 function lastLetter(...[, { letter }]: Parameters<PluginFactory>): ReturnType<PluginFactory> {
   return {
     name: 'LastLetter',
@@ -44,7 +44,7 @@ function contextOf(platform = new Simulation({ seed: 1 }).host('a')): Configurat
   }
 }
 
-/** The profiles are made too, since plugins look at their parameters then. */
+/** Creates the profiles too, since plugins validate their args then. */
 async function errorOf(read: Promise<SchedulerConfiguration>): Promise<string> {
   try {
     const configuration = await read
@@ -239,7 +239,7 @@ async function startWith(t: TestContext, text: string): Promise<TestCluster> {
   return startTestCluster(t, { profiles, backoffMs })
 }
 
-/** One node is near empty, the other has room for images' sake only. */
+/** Two equal nodes; tests put pods on one of them. */
 const emptyAndFull = [nodeOf('empty', { cpu: '4' }), nodeOf('full', { cpu: '4' })]
 const onFull = (pod: Pod): Pod => ({ ...pod, spec: { ...pod.spec!, nodeName: 'full' } })
 
@@ -328,7 +328,7 @@ test('a policy of predicates and priorities is understood', async t => {
     nodeOf('fast', { labels: { rack: '1', fast: '' }, cpu: '1' }),
     nodeOf('closed', { labels: { rack: '1', fast: '' }, spec: { unschedulable: true } }),
   )
-  // Nobody looks at resources, which no predicate names.
+  // No predicate checks resources, so they are ignored.
   await cluster.addPods(podOf('p', { cpu: '8' }), podOf('q', { cpu: '8' }))
   assert.deepEqual(await cluster.places(), { p: 'fast', q: 'fast' })
 })

@@ -1,7 +1,6 @@
 /**
- * What an administrator says of the scheduler: `KubeSchedulerConfiguration`, or a `Policy` as it was before. Unknown
- * fields are errors, and what is left out is as everybody has it.
- * https://kubernetes.io/docs/reference/scheduling/config/
+ * Scheduler configuration files: `KubeSchedulerConfiguration`, or the older `Policy`. Unknown fields are
+ * errors; absent fields are defaulted. https://kubernetes.io/docs/reference/scheduling/config/
  */
 import { tryParseDurationMs } from '#/api/duration.ts'
 import { formatFieldErrors } from '#/api/field-error.ts'
@@ -25,12 +24,12 @@ import { defaultPlugins } from './plugins.ts'
 import type { MakeProfiles } from './profile.ts'
 
 export interface SchedulerConfiguration extends AsyncDisposable {
-  /** Throws ConfigurationError when a plugin does not like what is said to it. */
+  /** Throws ConfigurationError if a plugin rejects its args. */
   readonly profiles: MakeProfiles
   readonly backoffMs: { readonly first: number; readonly max: number }
-  /** Undefined when nobody has to be elected. */
+  /** Undefined if leader election is disabled. */
   readonly leaderElection: LeaderElectionSettings | undefined
-  /** How to reach the API server; empty when that is said elsewhere. */
+  /** Path of the kubeconfig; empty if not configured. */
   readonly kubeconfig: string
 }
 
@@ -42,7 +41,7 @@ export interface LeaderElectionSettings {
 export interface ConfigurationContext {
   readonly platform: Platform
   readonly connectHttp: HttpConnect
-  /** Where relative paths in the file begin. */
+  /** Base of relative paths in the file. */
   readonly folder: string
   readonly importModule: ImportModule
 }
@@ -62,7 +61,7 @@ export async function readSchedulerConfiguration(
   return configurationOf(readFile(text, fileKind), context)
 }
 
-/** Of a file as `--policy-config-file` names it. Throws ConfigurationError. */
+/** Reads a file of the flag `--policy-config-file`. Throws ConfigurationError. */
 export async function readSchedulerPolicy(
   text: string,
   context: ConfigurationContext,
@@ -126,7 +125,7 @@ function leaderElectionOf({ leaderElection = {} }: ConfigurationFile): LeaderEle
   }
 }
 
-/** After so long without an answer a program is taken to have failed. */
+/** Default timeout of a request to an extender. */
 const extenderTimeoutMs = 5_000
 
 async function extenderSettings(
@@ -151,7 +150,7 @@ async function extenderSettings(
   }
 }
 
-/** A server whose authority nobody names is taken for what it says it is, as Kubernetes does. */
+/** Without a CA the server certificate is not verified, as in Kubernetes. */
 async function readTls(
   { enableHTTPS = false, tlsConfig = {}, urlPrefix = '' }: ExtenderFields,
   field: string,

@@ -1,4 +1,4 @@
-/** The scheduler that everybody gets who asks for no other. */
+/** The default profile, used without a configuration file. */
 import { defaultPlugins } from './plugins.ts'
 import { profileOf, type MakeProfiles } from './profile.ts'
 

@@ -1,13 +1,13 @@
-/** Which class of devices stands behind a resource that pods ask for by name. */
+/** Maps an extended resource to the DeviceClass that provides it. */
 import { isExtendedResource } from '#/api/pod-resources.ts'
 import type { DeviceClass } from '#/api/generated/resource/v1.ts'
 import { deviceClasses } from '#/api/generated/resource/v1-resources.ts'
 import type { PluginContext } from './framework.ts'
 
-/** Undefined when none does. */
+/** Undefined if no class provides the resource. */
 export type DeviceClassOf = (resource: string) => DeviceClass | undefined
 
-/** Every class can be asked for by its own name, too. */
+/** Every class can be requested as an extended resource with this prefix and its name. */
 const classPrefix = 'deviceclass.resource.kubernetes.io/'
 
 export function deviceClassOf(context: PluginContext): DeviceClassOf {
@@ -21,7 +21,7 @@ export function deviceClassOf(context: PluginContext): DeviceClassOf {
   }
 }
 
-/** Whoever moves a resource from one class to another makes a new one. */
+/** If several classes provide a resource the newest wins, so that a resource can be moved to a new class. */
 function newest([first, ...others]: readonly DeviceClass[]): DeviceClass | undefined {
   return others.reduce((best, each) => (isPreferred(each, best!) ? each : best), first)
 }

@@ -10,7 +10,7 @@ import { testExtender, type TestExtender } from './test-extender.ts'
 
 type Answer = Parameters<typeof testExtender>[0]
 
-/** A cluster of which a program outside has its say. */
+/** A cluster with one extender. */
 async function startWith(
   t: TestContext,
   extender: string,
@@ -36,7 +36,7 @@ interface NodesBody {
   readonly NodeNames: readonly string[] | null
 }
 
-/** The names of the nodes that a question is about, however it names them. */
+/** The node names in a request, sent as names or as objects. */
 function namesIn(body: Readonly<Record<string, unknown>>): readonly string[] {
   const { Nodes, NodeNames } = body as unknown as NodesBody
   return NodeNames ?? Nodes?.items.map(({ metadata }) => metadata.name) ?? []
@@ -117,7 +117,7 @@ test('a program binds pods itself, and what it says went wrong is told', async t
     body: { PodName: 'p', PodNamespace: 'default', PodUID: metadata?.uid, Node: 'a' },
   })
   await cluster.advance(2_000)
-  // It says that it has bound the pod: nobody else does it then.
+  // The extender reports that it has bound the pod, so the default binder does not run.
   assert.equal(tries, 2)
   assert.deepEqual(await cluster.places(), { p: '' })
 })
@@ -149,7 +149,7 @@ for (const [what, answer, message] of failures) {
     assert.deepEqual(await strict.places(), { p: '' })
     const [condition] = (await strict.getPod('p')).status?.conditions ?? []
     assert.deepEqual([condition?.reason, condition?.message], ['SchedulerError', message])
-    // It is tried again, with longer and longer pauses.
+    // The pod is retried with backoff.
     await strict.advance(20_000)
     assert.ok(strict.asked.length >= 4 && strict.asked.length <= 6, `${strict.asked.length} tries`)
   })
@@ -185,7 +185,7 @@ const settings: ExtenderSettings = {
   isIgnorable: false,
 }
 
-/** `n1: a b!1` are evictions of a and b from n1 with one violation of a budget. */
+/** `n1: a b!1` are the victims a and b on n1, with one PodDisruptionBudget violation. */
 function review(answer: object, changes: Partial<ExtenderSettings> = {}): Promise<unknown> {
   const program = testExtender(() => answer)
   const platform = new Simulation({ seed: 1 }).host('a')

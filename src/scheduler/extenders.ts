@@ -1,7 +1,7 @@
 /**
- * Programs outside that have a say over HTTP: which nodes will do, how good they are, who may be sent away, and how
- * pods are bound. They are asked in their order, after the plugins; one that may be ignored is left out when it fails,
- * of any other the failure is the pod's, which is tried again.
+ * Scheduler extenders: HTTP webhooks that filter and score nodes, review preemption victims and bind pods.
+ * They are called in order, after the plugins. The failure of an ignorable extender is skipped; any other
+ * failure fails the scheduling of the pod, which is retried.
  * https://kubernetes.io/docs/concepts/extend-kubernetes/#scheduling-extensions
  */
 import type { Container } from '#/api/generated/core/v1.ts'
@@ -25,18 +25,18 @@ import type { Extension } from './profile.ts'
 
 export interface ExtenderSettings {
   readonly urlPrefix: string
-  /** What is added to the address for each task; a program has no part in a task for which there is none. */
+  /** URL suffix for each operation; without it the extender does not support the operation. */
   readonly filterVerb?: string
   readonly prioritizeVerb?: string
   readonly preemptVerb?: string
   readonly bindVerb?: string
-  /** What its scores are multiplied by. */
+  /** Multiplier of its scores. */
   readonly weight: number
   readonly tls?: HttpClientTls
   readonly timeoutMs: number
-  /** It knows nodes and pods itself, and only gets names and uids. */
+  /** The extender has its own cache of nodes and pods, and receives only names and uids. */
   readonly isNodeCacheCapable: boolean
-  /** It is asked about pods that want one of these only; about all when there are none. */
+  /** The extender is called only for pods that request one of these resources; for all pods if empty. */
   readonly managedResources: ReadonlySet<string>
   readonly isIgnorable: boolean
 }
@@ -44,14 +44,14 @@ export interface ExtenderSettings {
 export interface ExtendersOptions {
   readonly platform: Platform
   readonly connectHttp: HttpConnect
-  /** In the order in which they are asked. */
+  /** In the order of the calls. */
   readonly extenders: readonly ExtenderSettings[]
 }
 
-/** Whose refusal it is when a program refuses a node. */
+/** Plugin name of a refusal by an extender. */
 const extenderName = 'Extender'
 
-/** The best score that a program gives. */
+/** Maximum score of an extender. */
 const extenderScoreMax = 10
 
 export class Extenders implements AsyncDisposable {
@@ -68,7 +68,7 @@ export class Extenders implements AsyncDisposable {
     }))
   }
 
-  /** What they add to the passes of a profile; undefined when there are none. */
+  /** The hooks of a profile; undefined if there are no extenders. */
   extension({ snapshot }: Pick<PluginContext, 'snapshot'>): Extension | undefined {
     if (this.#extenders.length === 0) return undefined
     return {
@@ -117,7 +117,7 @@ export class Extenders implements AsyncDisposable {
       : this.#chooseBy(asked, pod, filtered, chosen)
   }
 
-  /** Scores are taken as they come: a program that fails gives none. */
+  /** Adds the scores of the extenders. A failing extender adds none. */
   async #chooseBy(
     asked: readonly Extender[],
     pod: PodInfo,
@@ -157,7 +157,7 @@ export class Extenders implements AsyncDisposable {
     return left
   }
 
-  /** The first that binds pods does it. */
+  /** The first extender with a bind verb binds the pod. */
   #bind(pod: PodInfo, node: string): Promise<boolean> | undefined {
     const asked = this.#askedFor('bindVerb', pod)
     return asked.length === 0 ? undefined : this.#bindBy(asked, pod, node)
@@ -224,7 +224,7 @@ async function filterNodes(
     )
   })
   const refusals = new Map<string, Refusal>()
-  // Who says nothing of a node that it leaves out refuses it all the same.
+  // A node missing in the response is refused, even without a reason.
   const kept = new Set(feasible)
   for (const node of nodes) if (!kept.has(node)) refusals.set(node.name, unexplained)
   for (const [name, reason] of answer.failed) refusals.set(name, { reason, plugin: extenderName })

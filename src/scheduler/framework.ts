@@ -1,7 +1,7 @@
 /**
- * What a scheduler is made of. A plugin is a value with the extension points it takes part in. For each pod it is asked
- * once what it has to say of it; what it answers is a cycle of its own, whose state is whatever its functions close
- * over. A plugin that has nothing to say of a pod answers `undefined` and costs nothing more in that cycle.
+ * The scheduling framework. A plugin is a value with the extension points it implements. For each pod it is
+ * called once and returns a cycle, with the state of the scheduling cycle in its closures. A plugin that does
+ * not concern a pod returns `undefined` and costs nothing more in that cycle.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/scheduling-framework/
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -16,37 +16,48 @@ import type { PodInfo } from './pod-info.ts'
 import type { Snapshot } from './snapshot.ts'
 
 export interface Plugin {
-  /** As `KubeSchedulerConfiguration` knows it: `NodeResourcesFit`. */
+  /** As in `KubeSchedulerConfiguration`: `NodeResourcesFit`. */
   readonly name: string
-  /** Which of two waiting pods comes first: less than zero when the left one does. One plugin of a profile has it. */
+  /**
+   * queueSort: the order of the active queue, negative if the left pod comes first. Exactly one plugin of a
+   * profile has it.
+   */
   readonly compare?: (left: QueuedPod, right: QueuedPod) => number
-  /** Why the pod is not even to be queued yet. */
+  /** Returns a refusal to keep the pod out of the active queue. */
   readonly preEnqueue?: (pod: Pod) => Refusal | undefined
-  /** What may make a pod fit that this plugin refused. Without any, everything may. */
+  /** Events that may make a pod schedulable that this plugin refused. If absent, every event may. */
   readonly wakeUps?: readonly WakeUp[]
-  /** A refusal holds everywhere and for good: whom it may help that other pods go gives a cycle. */
+  /**
+   * preFilter: a refusal returned here is unresolvable on all nodes, so preemption is not tried. If
+   * preemption may help, a cycle must be returned instead.
+   */
   readonly filter?: (pod: PodInfo, snapshot: Snapshot) => FilterCycle | Refusal | undefined
-  /** Called when no node is left; the first plugin that makes room ends it. It decides and does nothing yet. */
+  /**
+   * postFilter: called if no node is feasible; the first plugin that returns a node wins. It decides without
+   * side effects.
+   */
   readonly makeRoom?: (pod: PodInfo, failure: FilterFailure, review: ReviewEvictions) => Promise<Room>
-  /** Called with the nodes that are left, at least two. */
+  /** Called with the feasible nodes, at least two. */
   readonly score?: (pod: PodInfo, snapshot: Snapshot, nodes: readonly NodeInfo[]) => ScoreCycle | undefined
-  /** Called when the node has been chosen; the first that gives a refusal ends it, and `unreserve` is called on all. */
+  /** Called after a node is chosen; the first refusal ends it, and `unreserve` is called on all plugins. */
   readonly reserve?: (pod: PodInfo, node: string, cycle: CycleId) => Refusal | undefined
   readonly unreserve?: (pod: PodInfo, node: string, cycle: CycleId) => void
-  /** May hold the pod back: the promise settles when others allow it, or the time is over. */
+  /** May delay the binding: the promise settles when the pod is allowed or rejected, or on a timeout. */
   readonly permit?: (
     pod: PodInfo,
     node: string,
     signal: AbortSignal,
   ) => Promise<Refusal | undefined> | undefined
-  /** What must be done before the pod may be bound. Throwing sends the pod back to the queue. */
+  /** Work to be done before the pod is bound. If it throws, the pod is requeued. */
   readonly preBind?: (pod: PodInfo, node: string, work: BindWork) => Promise<void> | undefined
-  /** Binds the pod, or gives `undefined` when that is the next plugin's task. */
+  /** Binds the pod, or returns `undefined` to leave it to the next plugin. */
   readonly bind?: (pod: PodInfo, node: string, work: BindWork) => Promise<void> | undefined
   readonly postBind?: (pod: PodInfo, node: string) => void
 }
 
-/** Stands for one pass over one pod: what a plugin remembers from filtering until binding it keeps in a WeakMap. */
+/**
+ * Identity of a scheduling cycle: plugins keep state from filtering to binding in a WeakMap with this key.
+ */
 export type CycleId = object
 
 export interface BindWork {
@@ -55,70 +66,70 @@ export interface BindWork {
   readonly cycle: CycleId
 }
 
-/** Why a pod cannot be somewhere. */
+/** Reason why a pod does not fit a node, or any node. */
 export interface Refusal {
-  /** As people read it: `Insufficient cpu`, `node(s) had untolerated taint(s)`. */
+  /** User-visible: `Insufficient cpu`, `node(s) had untolerated taint(s)`. */
   readonly reason: string
-  /** Further reasons, where there are several: `Insufficient memory`. */
+  /** Further reasons, if there are several: `Insufficient memory`. */
   readonly more?: readonly string[]
-  /** Nothing that happens to other pods can help: who makes room need not look at the node. */
+  /** Unresolvable: preempting pods cannot help, so preemption skips the node. */
   readonly isFinal?: boolean
-  /** Set by the framework: whose refusal it is. */
+  /** The plugin that refused; set by the framework. */
   readonly plugin?: string
 }
 
-/** What a plugin has to say of one pod and all nodes. */
+/** The filter state of a plugin for one pod. */
 export interface FilterCycle {
-  /** The only nodes that come into question; all when absent. */
+  /** preFilterResult: the only nodes to consider; all when absent. */
   readonly only?: ReadonlySet<string>
-  /** Called for many nodes: it should allocate nothing when the node will do. */
+  /** filter: called for many nodes, so it should allocate nothing if the node is feasible. */
   readonly test: (node: NodeInfo) => Refusal | undefined
   /**
-   * The same as if this pod were on the node beside those that are, or were not: for those who try out what happens
-   * when pods come and go. Absent when what the plugin says depends on nothing but the node itself as `test` gets it.
-   * The node says where that is; which pods it shows depends on how many come and go at once.
+   * addPod and removePod: the cycle as if this pod were, or were not, on the node; for preemption and
+   * nominated pods. Absent if the plugin depends only on the node passed to `test`. The node identifies the
+   * position; the pods in it may include further additions and removals.
    */
   readonly withPod?: (pod: PodInfo, node: NodeInfo) => FilterCycle
   readonly withoutPod?: (pod: PodInfo, node: NodeInfo) => FilterCycle
 }
 
 export interface ScoreCycle {
-  /** From 0 to 100, unless `normalize` makes it so afterwards. */
+  /** From 0 to 100, possibly only after `normalize`. */
   readonly score: (node: NodeInfo) => number
-  /** Changes the scores of all nodes, in place. */
+  /** Normalizes the scores of all nodes in place. */
   readonly normalize?: (scores: Float64Array) => void
 }
 
 export const scoreMax = 100
 
-/** No node was left, and why. */
+/** The result of filtering if no node is feasible. */
 export interface FilterFailure {
   readonly snapshot: Snapshot
-  /** By name of the node; nodes that did not come into question are not there. */
+  /** By node name, without the nodes that were not considered. */
   readonly refusals: ReadonlyMap<string, Refusal>
-  /** The plugins that said which nodes come into question, when some did. */
+  /** The plugins that restricted the nodes to consider, if any. */
   readonly narrowedBy?: readonly string[]
-  /** When a plugin refused the pod before any node was looked at. */
+  /** Set if preFilter refused the pod for all nodes. */
   readonly everywhere?: Refusal
-  /** What the plugins had to say. */
+  /** The filter cycles of the plugins. */
   readonly filters: readonly { readonly plugin: string; readonly cycle: FilterCycle }[]
   readonly cycle: CycleId
-  /** Pods that wait for a node on which room was made for them, by node. */
+  /** Nominated pods of a node. */
   readonly nominated: (node: string) => readonly PodInfo[]
-  /** Where room was made for this pod before. */
+  /** The nominated node of this pod. */
   readonly nominatedNode?: string | undefined
 }
 
-/** What came of making room: the node to wait for, or what to tell people. */
+/** Result of postFilter: a nominated node, or a message for the user. */
 export type Room =
   | {
       readonly node: string
-      /** Sends away who is in the way. The pod is not tried again before that is done; at once when it throws. */
+      /** Evicts the victims. The pod is not retried before this is done, and immediately if it throws. */
       readonly prepare?: (work: RoomWork) => Promise<void>
     }
   | {
       readonly message: string
-      /** It is of no use any more that the pod waits for the node where room was made for it before. */
+      /** Clears the nominated node of the pod. */
       readonly dropsNomination?: boolean
     }
 
@@ -128,16 +139,16 @@ export interface RoomWork {
   readonly record: (about: Pod, event: EventContent) => void
 }
 
-/** Pods that would have to go for another one to come to a node. */
+/** A preemption candidate: a node and the pods to be preempted there. */
 export interface Eviction {
   readonly node: string
-  /** The most important first; at least one. */
+  /** Highest priority first; at least one. */
   readonly victims: readonly PodInfo[]
-  /** How many of them a disruption budget would not let go. */
+  /** Number of victims with a PodDisruptionBudget violation. */
   readonly violations: number
 }
 
-/** Programs outside may take evictions away, or change who has to go. Throws when one of them cannot be asked. */
+/** Extenders may remove candidates or change their victims. Throws if an extender fails. */
 export type ReviewEvictions = (
   pod: PodInfo,
   evictions: readonly Eviction[],
@@ -147,16 +158,16 @@ export type ReviewEvictions = (
 export interface QueuedPod {
   readonly pod: Pod
   readonly key: string
-  /** When it came into the queue, the first time or after its last failure, by the monotonic clock. */
+  /** Monotonic time when it was added to the queue, first or after its last failure. */
   readonly addedMs: number
-  /** Grows with each pod that is added: settles what time leaves open. */
+  /** Increases with each added pod; breaks ties of `addedMs`. */
   readonly sequence: number
   readonly attempts: number
 }
 
 /**
- * A kind of change that may help pods that the plugin refused. `isHelpful` looks closer; without it every such change
- * counts. It must not say no when in doubt.
+ * An event that may make a pod schedulable that the plugin refused. `isHelpful` is the queueing hint; without
+ * it every such event requeues the pod. It must return true when in doubt.
  */
 export interface WakeUp<T extends KubernetesObject = KubernetesObject> {
   readonly resource: Resource<T>
@@ -164,22 +175,22 @@ export interface WakeUp<T extends KubernetesObject = KubernetesObject> {
   readonly isHelpful?: (waiting: Pod, change: { readonly before?: T; readonly after?: T }) => boolean
 }
 
-/** Keeps the type of the objects while a wake-up is written down: it is given objects of its resource only. */
+/** Type helper for declaring a wake-up; `isHelpful` gets only objects of its resource. */
 export function wakeUp<T extends KubernetesObject>(wakeUp: WakeUp<T>): WakeUp {
   return wakeUp as unknown as WakeUp
 }
 
-/** What plugins are made of. */
+/** Dependencies of plugins. */
 export interface PluginContext {
   readonly platform: Platform
   readonly client: Client
-  /** Objects beside pods and nodes; the scheduler begins when all informers that were asked for have synced. */
+  /** Informers of resources other than pods and nodes; the scheduler starts after all of them have synced. */
   readonly informer: <T extends KubernetesObject>(resource: Resource<T>) => Informer<T>
-  /** The newest snapshot, and the pods as the scheduler knows them: for those who act outside of a cycle. */
+  /** The newest snapshot, including assumed pods; for use outside of a scheduling cycle. */
   readonly snapshot: () => Snapshot
-  /** What a plugin said against queueing the pod of this key may be over. */
+  /** Runs preEnqueue again for the pod with this key. */
   readonly reconsider: (key: string) => void
 }
 
-/** Makes a plugin. It checks and completes its parameters from the configuration; throws Error for bad ones. */
+/** Creates a plugin. Validates and defaults its args; throws Error for invalid ones. */
 export type PluginFactory = (context: PluginContext, parameters: Readonly<Record<string, unknown>>) => Plugin

@@ -1,6 +1,6 @@
 /**
- * A node with the pods on it, as one immutable value: what is asked of it for every pod that is placed is added up when
- * a pod comes or goes, and not when it is asked.
+ * A node with its pods as one immutable value. Sums are updated when a pod is added or removed, not computed
+ * for each scheduled pod.
  */
 import type { Node } from '#/api/generated/core/v1.ts'
 import { addAmounts, amountsOf, noAmounts, type Amounts } from './amounts.ts'
@@ -11,12 +11,12 @@ export interface NodeInfo {
   readonly node: Node
   readonly labels: Readonly<Record<string, string>>
   readonly pods: readonly PodInfo[]
-  /** Those among them that want others near or far. */
+  /** The pods with inter-pod affinity or anti-affinity. */
   readonly podsWithAffinity: readonly PodInfo[]
   readonly podsWithRequiredAntiAffinity: readonly PodInfo[]
   readonly podsWithPorts: readonly PodInfo[]
   readonly allocatable: Amounts & { readonly pods: number }
-  /** What the pods ask for together, and what they count for when load is compared. */
+  /** Sum of the requests, and of the non-zero requests used for scoring. */
   readonly requested: Amounts
   readonly load: Amounts
 }
@@ -57,7 +57,7 @@ export function withPod(info: NodeInfo, pod: PodInfo): NodeInfo {
   }
 }
 
-/** The same info when the pod is not there. */
+/** Returns the same object if the pod is not on the node. */
 export function withoutPod(info: NodeInfo, uid: string): NodeInfo {
   const pod = info.pods.find(each => each.uid === uid)
   if (pod === undefined) return info
@@ -87,7 +87,7 @@ function hasAffinity(pod: PodInfo): boolean {
   )
 }
 
-/** Read once for each version of the table. */
+/** Cache per version of the allocatable list. */
 const allocatables = new WeakMap<object, Amounts & { readonly pods: number }>()
 
 function allocatableOf({ status }: Node): Amounts & { readonly pods: number } {

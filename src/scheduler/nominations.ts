@@ -1,4 +1,7 @@
-/** Pods that wait for a node on which room was made for them. Others of no higher priority leave that room free. */
+/**
+ * Nominated pods: pods with a nominated node after preemption. Pods of lower or equal priority leave that
+ * room free.
+ */
 import type { PodInfo } from './pod-info.ts'
 
 const none: readonly PodInfo[] = []

@@ -22,7 +22,7 @@ import { nodeOf, podOf, type PodParts } from './test-cluster.ts'
 
 const context = {} as PluginContext
 
-/** Somebody compares nodes, or the first that will do would be enough. */
+/** A score plugin; without any, filtering stops at the first feasible node. */
 const indifferent: Plugin = { name: 'Indifferent', score: () => undefined }
 
 function profile(
@@ -37,7 +37,7 @@ function profile(
   })
 }
 
-/** Nodes n0, n1... with four processors each. */
+/** Nodes n0, n1... with four CPUs each. */
 function snapshotOf(count: number): Snapshot {
   const cache = new ClusterCache()
   for (let index = 0; index < count; index++) cache.setNode(nodeOf(`n${index}`))
@@ -48,7 +48,7 @@ function pod(name: string, parts: PodParts = {}): PodInfo {
   return podInfoOf(podOf(name, { uid: name, ...parts }))
 }
 
-/** Draws what it is told to. */
+/** A random source with the given results. */
 function drawing(...numbers: readonly number[]): Random & { readonly bounds: number[] } {
   const bounds: number[] = []
   const integer = (_label: string, below: number): number => {
@@ -70,7 +70,7 @@ function worldOf(parts: Partial<PlaceWorld> & { readonly profile: Profile }): Pl
   }
 }
 
-/** Refuses the nodes that are named. */
+/** Refuses the named nodes. */
 function refusing(name: string, nodes: readonly string[], refusal: Refusal = { reason: name }): Plugin {
   return { name, filter: () => ({ test: node => (nodes.includes(node.name) ? refusal : undefined) }) }
 }
@@ -196,7 +196,7 @@ test('the highest sum of weighted scores is best', () => {
     }),
   }
   check([halved, scoring('A', [1, 2, 3])], 'n1')
-  // Ties are drawn, among those that are best only.
+  // Ties are broken at random, among the best nodes only.
   const ties = [scoring('A', [5, 1, 5])]
   check(ties, 'n0', drawing(0))
   check(ties, 'n2', drawing(1))
@@ -231,12 +231,12 @@ test('room that was made for others is left free for those who are not less impo
   check({ priority: 5 }, 'n0 n2')
   check({ priority: 4 }, 'n0 n1 n2')
   check({ priority: 5, cpu: '2' }, 'n0 n1 n2')
-  // The room was made for the pod itself.
+  // The node is nominated for the pod itself.
   check({ priority: 5, uid: 'web' }, 'n0 n1 n2')
 })
 
 test('a node must do without those who may still come, too', () => {
-  // Wants a pod of `db` beside it.
+  // Requires a pod of `db` on the node.
   const near = (count: number): FilterCycle => ({
     test: () => (count > 0 ? undefined : { reason: 'alone' }),
     withPod: ({ labels }) => near(labels['app'] === 'db' ? count + 1 : count),
@@ -248,7 +248,7 @@ test('a node must do without those who may still come, too', () => {
   }
   check([pod('db', { labels: { app: 'db' } })], 0, '')
   check([], 1, 'n0')
-  // And with them: whoever may come is one too many.
+  // Fails with the nominated pod present: one pod too many.
   const far: Plugin = {
     name: 'Far',
     filter: () => ({
@@ -295,7 +295,7 @@ test('where room was made for the pod is looked at first, and nowhere else when 
   check([onlyOn('A', ['n0'])], 'n1', '')
   check([onlyOn('A', ['n0', 'n1'])], 'n1', 'n1')
   check([{ name: 'A', filter: () => ({ reason: 'never' }) }], 'n1', '')
-  // Somebody more important waits for it too.
+  // A pod of higher priority is nominated for it too.
   const world = worldOf({
     profile: profile([fit]),
     pod: pod('web', { cpu: '2' }),

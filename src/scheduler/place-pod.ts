@@ -1,6 +1,6 @@
 /**
- * Where a pod goes: the nodes that no plugin refuses, and of these the one with the highest score. Decides on a
- * snapshot and changes nothing.
+ * Chooses the node of a pod: filters the nodes, then picks the one with the highest score. Works on a
+ * snapshot without side effects.
  */
 import type { Random } from '#/platform/platform.ts'
 import type { CycleId, FilterCycle, FilterFailure, Refusal } from './framework.ts'
@@ -14,39 +14,42 @@ export interface PlaceWorld {
   readonly pod: PodInfo
   readonly snapshot: Snapshot
   readonly profile: Profile
-  /** Pods that wait for room on a node which was made for them, by node. */
+  /** Nominated pods by node. */
   readonly nominated: (node: string) => readonly PodInfo[]
-  /** Where room was made for the pod itself. */
+  /** The nominated node of the pod itself. */
   readonly nominatedNode?: string | undefined
-  /** At which node to begin: the one after the last that was looked at, so that all get their turn. */
+  /**
+   * Index of the first node to examine: the one after the last of the previous cycle, so that all nodes get
+   * examined.
+   */
   readonly startAt: number
   readonly random: Random
   readonly cycle: CycleId
 }
 
-/** The nodes that will do, and why the others will not. */
+/** The feasible nodes, and the reasons against the rest. */
 export interface Filtered extends FilterFailure {
   readonly feasible: readonly NodeInfo[]
-  /** How many nodes were looked at. */
+  /** Number of nodes examined. */
   readonly looked: number
 }
 
 export interface Chosen {
   readonly node: string
-  /** By plugin, the weighted scores of the nodes that would do, in their order. */
+  /** By plugin: the weighted scores of the feasible nodes, in their order. */
   readonly scores: ReadonlyMap<string, Float64Array>
 }
 
-/** What the plugins have to say of the pod, or why it cannot be anywhere. */
+/** Result of preFilter: the filter cycles, or a refusal for all nodes. */
 export interface Prepared {
   readonly filters: Filters
-  /** The only nodes that come into question, and whose word that is. */
+  /** The only nodes to consider; `narrowedBy` names the plugins that decided it. */
   readonly only?: ReadonlySet<string> | undefined
   readonly narrowedBy?: readonly string[]
   readonly refusal?: Refusal
 }
 
-/** Below this all nodes are looked at, and there are never fewer than these. */
+/** Minimum number of feasible nodes to find; in smaller clusters all nodes are examined. */
 const feasibleNodesMin = 100
 const percentageMin = 5
 const percentageUsual = 50
@@ -60,7 +63,7 @@ export function filterNodes(world: PlaceWorld, prepared = prepareFilters(world))
   return { ...about, refusals, feasible: [], looked: 0, everywhere: refusal }
 }
 
-/** The node on which room was made for the pod, when it will do: then no other needs to be looked at. */
+/** The nominated node of the pod, if feasible; no other node is examined then. */
 export function filterNominated(world: PlaceWorld, prepared: Prepared): Filtered | undefined {
   const { nominatedNode, snapshot } = world
   const { filters, only, refusal } = prepared
@@ -85,14 +88,14 @@ function aboutPass(
   }
 }
 
-/** The best of at least one node. */
+/** The node with the highest score; `nodes` must not be empty. */
 export function chooseNode(world: PlaceWorld, nodes: readonly NodeInfo[]): Chosen {
   if (nodes.length === 1) return { node: nodes[0]!.name, scores: new Map() }
   const { totals, scores } = scoreNodes(world, nodes)
   return { node: pickBest(nodes, totals, world.random), scores }
 }
 
-/** What each plugin has to say of the pod; the first that refuses it everywhere ends it. */
+/** Runs preFilter; stops at the first refusal. */
 export function prepareFilters({
   pod,
   snapshot,
@@ -172,7 +175,7 @@ function scoreNodes(
   return { totals, scores: all }
 }
 
-/** Any of those with the highest score, each as likely as the others. */
+/** A random one of the nodes with the highest score. */
 export function pickBest(nodes: readonly NodeInfo[], totals: Float64Array, random: Random): string {
   const best = totals.reduce((most, total) => (total > most ? total : most), -Infinity)
   const ties = totals.reduce((count, total) => (total === best ? count + 1 : count), 0)

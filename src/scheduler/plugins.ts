@@ -1,4 +1,4 @@
-/** The plugins there are, in the order in which they are asked, and what their scores weigh by themselves. */
+/** The in-tree plugins in order of execution, with their default weights. */
 import type { PluginFactory } from './framework.ts'
 import { defaultBinder } from './plugins/default-binder.ts'
 import { defaultPreemption } from './plugins/default-preemption.ts'
@@ -23,7 +23,7 @@ import { volumeZone } from './plugins/volume-zone.ts'
 
 export interface PluginEntry {
   readonly make: PluginFactory
-  /** Of its scores; 1 when absent. */
+  /** Weight of its scores; 1 when absent. */
   readonly weight?: number
 }
 

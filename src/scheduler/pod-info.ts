@@ -1,4 +1,4 @@
-/** A pod as the scheduler looks at it: what is read off its specification again and again is read off once. */
+/** A pod with everything precomputed that the scheduler reads repeatedly from its spec. */
 import type { PodAffinityTerm, Pod, WeightedPodAffinityTerm } from '#/api/generated/core/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { requestsOf, type Amounts } from './amounts.ts'
@@ -14,9 +14,9 @@ export interface PodInfo {
   readonly labels: Readonly<Record<string, string>>
   readonly priority: number
   readonly requests: Amounts
-  /** What it counts for when load is compared. */
+  /** Non-zero requests, used for scoring. */
   readonly load: Amounts
-  /** `address protocol port` of each port of the node that it takes. */
+  /** The host ports of the pod. */
   readonly hostPorts: readonly HostPort[]
   readonly requiredAffinity: readonly AffinityTerm[]
   readonly requiredAntiAffinity: readonly AffinityTerm[]

@@ -1,4 +1,4 @@
-/** The conformance descriptions of the scheduler's predicates, on a scheduler with a real API server. */
+/** The conformance tests of scheduler predicates, run against a scheduler with a real API server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -14,7 +14,7 @@ async function isUnschedulable(cluster: TestCluster, name: string): Promise<bool
 test('Scheduler, resource limits: pods whose requests exceed what machines have left are not scheduled', async t => {
   const cluster = await startTestCluster(t)
   await cluster.addNodes(nodeOf('a', { cpu: '2' }), nodeOf('b', { cpu: '4' }))
-  // Every node is filled up to seven tenths, as the suite does it.
+  // Every node is filled to 70 percent, as in the conformance suite.
   await cluster.addPods(
     podOf('filler-a', { cpu: '1400m', nodeSelector: { 'kubernetes.io/hostname': 'a' } }),
     podOf('filler-b', { cpu: '2800m', nodeSelector: { 'kubernetes.io/hostname': 'b' } }),

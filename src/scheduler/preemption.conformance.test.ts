@@ -1,4 +1,4 @@
-/** The conformance tests for preemption and priority classes; each test is named after its own. */
+/** The conformance tests for preemption and priority classes; each test has the upstream name. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
@@ -16,7 +16,7 @@ type TestOf = Parameters<typeof startTestCluster>[0]
 
 const scarce = 'example.com/scarce'
 
-/** Nodes n1 and n2 have so much of something that is scarce; there are priority classes as they are named. */
+/** Nodes n1 and n2 with this amount of an extended resource, and the named priority classes. */
 async function start(
   t: TestOf,
   amount: string,
@@ -31,7 +31,7 @@ async function start(
   }
   for (const name of ['n1', 'n2']) {
     await cluster.addNodes(nodeOf(name, { others: { [scarce]: amount } }))
-    // It is ready at once: nobody has to wait for that.
+    // Removes the not-ready taint.
     await cluster.change(nodes, name, node => ({ ...node, spec: { ...node.spec, taints: [] } }))
   }
   return cluster
@@ -43,7 +43,7 @@ function asking(amount: string, priorityClassName: string, parts: PodParts = {})
   return { others: { [scarce]: amount }, priorityClassName, ...parts }
 }
 
-/** Where a pod must go, by the node's name. */
+/** Required node affinity to this node. */
 function at(node: string): Pick<PodParts, 'affinity'> {
   const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node] }]
   const required = { nodeSelectorTerms: [{ matchFields }] }
@@ -52,7 +52,7 @@ function at(node: string): Pick<PodParts, 'affinity'> {
 
 const isOnNode = ({ spec }: Pod): boolean => Boolean(spec?.nodeName)
 
-/** The kubelets: who is on a node runs, who is to go goes; and so on for a while. */
+/** Acts as the kubelets for a while: scheduled pods run, terminating pods are removed. */
 async function live(cluster: TestCluster): Promise<void> {
   for (let turn = 0; turn < 5; turn++) {
     await runPods(cluster, isOnNode)
@@ -61,7 +61,7 @@ async function live(cluster: TestCluster): Promise<void> {
   }
 }
 
-/** Four fifths of each node are taken; one pod is less important than the others. */
+/** Uses four fifths of each node; one pod has a lower priority than the rest. */
 async function fill(cluster: TestCluster): Promise<void> {
   await cluster.addPods(
     podOf('pod1-low', asking('2', 'low-priority', at('n1'))),
@@ -158,7 +158,7 @@ test('Pod preemption verification', async t => {
   await look()
   assert.equal((await cluster.getPod('pod4')).spec?.nodeName, 'n1')
   const counts = Object.fromEntries([...seen].map(([set, uids]) => [set, uids.size]))
-  // The pods of the first two sets had to go once, and were made anew; nobody else's had to.
+  // The pods of the first two ReplicaSets were preempted once and recreated; no others were.
   assert.deepEqual(counts, { pod1: 2, pod2: 2, pod3: 1, pod4: 1 })
 })
 
@@ -200,7 +200,7 @@ test('pods of various priorities preempt in their order', async t => {
   await cluster.advance(10_000)
   const all = await cluster.list(pods, 'default')
   assert.equal(all.filter(isBeingDeleted).length, 20)
-  // All of them come before anybody is gone.
+  // All are created before any victim is gone.
   await make(10, 'high')
   await cluster.advance(10_000)
   await live(cluster)

@@ -1,4 +1,4 @@
-/** The plugins of one scheduler by what they take part in, in the order in which they are asked. */
+/** A scheduling profile: its plugins by extension point, in order of execution. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type {
   FilterFailure,
@@ -13,28 +13,28 @@ import type { Chosen, Filtered } from './place-pod.ts'
 import type { PodInfo } from './pod-info.ts'
 
 export interface Profile {
-  /** Pods name it in `spec.schedulerName`. */
+  /** Matched with `spec.schedulerName` of pods. */
   readonly schedulerName: string
   /** All of them, in order. */
   readonly plugins: readonly Plugin[]
   readonly filters: readonly PluginWith<'filter'>[]
   readonly scorers: readonly { readonly plugin: PluginWith<'score'>; readonly weight: number }[]
-  /** Of how many nodes in a hundred that will do are enough; 0 when that follows from their number. */
+  /** Percentage of nodes to find feasible before filtering stops; 0 derives it from the cluster size. */
   readonly percentageOfNodesToScore: number
   readonly compare: (left: QueuedPod, right: QueuedPod) => number
   readonly preEnqueue: (pod: Pod) => Refusal | undefined
-  /** The first plugin that makes room ends it; otherwise each says why there is none. */
+  /** postFilter: the first plugin that returns a node wins; otherwise the messages are joined. */
   readonly makeRoom: (pod: PodInfo, failure: FilterFailure) => Promise<Room | undefined>
   readonly binding: BindingPlugins
-  /** Nobody compares nodes: the first that will do is as good as any. */
+  /** There are no score plugins or extenders, so the first feasible node is chosen. */
   readonly isFirstGoodEnough: boolean
   readonly extend: Extension
 }
 
-/** Who has a part in what comes after the choice of a node. */
+/** The plugins of the reserve phase and the binding cycle. */
 export interface BindingPlugins {
   readonly reserve: readonly PluginWith<'reserve'>[]
-  /** In the opposite order, as things are undone. */
+  /** In reverse order. */
   readonly unreserve: readonly PluginWith<'unreserve'>[]
   readonly permit: readonly PluginWith<'permit'>[]
   readonly preBind: readonly PluginWith<'preBind'>[]
@@ -42,42 +42,41 @@ export interface BindingPlugins {
   readonly postBind: readonly PluginWith<'postBind'>[]
 }
 
-/** What programs outside add to a pass. */
+/** The hooks of extenders. */
 export interface Extension {
   readonly filter: (pod: PodInfo, filtered: Filtered) => Filtered | Promise<Filtered>
   readonly choose: (pod: PodInfo, filtered: Filtered, choose: () => Chosen) => Chosen | Promise<Chosen>
   readonly review?: ReviewEvictions
-  /** Says whether it has bound the pod; undefined when it binds none such. */
+  /** Resolves to true if it has bound the pod; undefined if no extender binds this pod. */
   readonly bind?: (pod: PodInfo, node: string) => Promise<boolean> | undefined
 }
 
-/** Makes the profiles of a scheduler; there is at least one, and all order the queue in the same way. */
+/** Creates the profiles of a scheduler; there is at least one, and all have the same queueSort. */
 export type MakeProfiles = (context: PluginContext) => readonly Profile[]
 
 export type PluginWith<Point extends keyof Plugin> = Plugin & {
   readonly [P in Point]-?: NonNullable<Plugin[P]>
 }
 
-/** Those that take part. */
+/** The plugins that implement the extension point. */
 function pluginsWith<Point extends keyof Plugin>(
   plugins: readonly Plugin[],
   point: Point,
 ): readonly PluginWith<Point>[] {
-  // Here a plugin becomes one that surely has the function: it was looked for.
+  // The filter guarantees that the function is present.
   return plugins.filter(plugin => plugin[point] !== undefined) as unknown as readonly PluginWith<Point>[]
 }
 
 export interface ProfileParts {
   readonly schedulerName: string
-  /** In the order in which they are asked. */
+  /** In order of execution. */
   readonly plugins: readonly { readonly plugin: Plugin; readonly weight: number }[]
-  /** Those that are asked at one point, and in which order, when not all have a part in all they can. */
+  /** The plugins of an extension point in order of execution; by default all that implement it. */
   readonly at?: (point: ExtensionPoint) => readonly Plugin[]
   readonly percentageOfNodesToScore: number
   readonly extend?: Extension | undefined
 }
 
-/** What plugins may have a part in. */
 export type ExtensionPoint = Exclude<keyof Plugin, 'name' | 'wakeUps' | 'unreserve'>
 
 export function profileOf(parts: ProfileParts): Profile {
@@ -136,7 +135,7 @@ function bindingPlugins(at: (point: ExtensionPoint) => readonly Plugin[]): Bindi
 
 const asTheyAre: ReviewEvictions = (_pod, evictions) => evictions
 
-/** Nobody outside is asked. */
+/** Without extenders. */
 const alone: Extension = {
   filter: (_pod, filtered) => filtered,
   choose: (_pod, _filtered, choose) => choose(),

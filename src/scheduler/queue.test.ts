@@ -15,7 +15,7 @@ const { preEnqueue } = {
 
 const flushMs = 300_000
 
-/** Names are of the form `a5`: a pod `a` of priority 5. */
+/** `a5` is a pod `a` of priority 5. */
 function podNamed(text: string, changes: Partial<Pod['spec']> = {}): Pod {
   const [, name = '', priority = '0'] = /^([a-z]+)(\d*)$/.exec(text) ?? []
   return podOf(name, { uid: `uid-${name}`, priority: Number(priority), ...changes })
@@ -24,13 +24,13 @@ function podNamed(text: string, changes: Partial<Pod['spec']> = {}): Pod {
 const key = (name: string): string => `default/${name}`
 const gate = { schedulingGates: [{ name: 'wait' }] }
 
-/** An event that helps pods that this plugin refused. */
+/** An event with a queueing hint for pods refused by this plugin. */
 const helping = (plugin: string): ClusterEvent => ({ mayHelp: (_pod, plugins) => plugins.has(plugin) })
 
 function start() {
   const simulation = new Simulation({ seed: 1 })
   const queue = new SchedulingQueue({ clock: simulation.clock, compare: compare!, preEnqueue })
-  /** Who is taken now, without waiting for anybody. */
+  /** The pod taken from the queue now, without waiting. */
   const take = async (): Promise<string> => {
     if (queue.sizes.active === 0) return ''
     return (await queue.take())?.pod.metadata?.name ?? ''
@@ -242,7 +242,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-/** What must be in the queue by name, whether it is held back, and who is being looked at. */
+/** Expected state: the queued pods by name, the gated ones, and those being scheduled. */
 interface Model {
   readonly known: Map<string, boolean>
   readonly taken: string[]
@@ -292,7 +292,7 @@ test('nothing is forgotten, nobody is taken twice, and the order holds, whatever
         assert.equal(taken, model.taken.length)
         assert.equal(new Set(model.taken).size, model.taken.length)
       }
-      // Whoever is not held back gets another try in the end, though nothing happens any more.
+      // Every pod that is not gated is retried eventually, even without events.
       while (model.taken.length > 0) await perform({ type: 'refuse', plugin: 'Fit' }, queue, model)
       await queue.advance(2 * flushMs)
       const left: Pod[] = []

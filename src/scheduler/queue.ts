@@ -1,7 +1,8 @@
 /**
- * Pods that wait for a node. Active ones are taken in order; one that was refused waits until something happens that
- * may help it, by what its plugins say of that, and then until its backoff is over. Nothing is forgotten: who has
- * waited for long is tried again though nothing happened, and what happened while a pod was being looked at counts too.
+ * The scheduling queue. Active pods are taken in order (activeQ); an unschedulable pod waits for an event
+ * that may help according to the queueing hints of its plugins, and then until its backoff is over
+ * (backoffQ). No pod is lost: after a maximum time it is retried without any event, and events that occur
+ * during its scheduling cycle are considered too.
  */
 import { Heap, type HeapEntry } from '#/base/heap.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -12,22 +13,25 @@ import type { QueuedPod, Refusal } from './framework.ts'
 export interface SchedulingQueueOptions {
   readonly clock: Clock
   readonly compare: (left: QueuedPod, right: QueuedPod) => number
-  /** Why the pod is not to be queued yet. */
+  /** Returns a refusal to keep the pod gated. */
   readonly preEnqueue: (pod: Pod) => Refusal | undefined
-  /** How long a pod waits after a failure at least, and at most however often it failed. */
+  /** Initial and maximum backoff after failures. */
   readonly backoffMs?: { readonly first: number; readonly max: number }
 }
 
-/** Something that happened, as far as pods that wait are concerned. */
+/** A cluster event, as seen by unschedulable pods. */
 export interface ClusterEvent {
-  /** Whether it may help a pod that these plugins refused. */
+  /** Queueing hint: true if it may make a pod schedulable that these plugins refused. */
   readonly mayHelp: (pod: Pod, plugins: ReadonlySet<string>) => boolean
 }
 
-/** Who was refused and heard of nothing is tried again after so long. */
+/** Maximum time that a pod stays unschedulable before it is retried without an event. */
 const waitingMsMax = 300_000
 
-/** Events that are remembered while pods are being looked at; past that all of them are taken to help. */
+/**
+ * Maximum events kept while pods are being scheduled; if exceeded, the pods are requeued as if one had
+ * helped.
+ */
 const recentEventsMax = 1_000
 
 const backoffUsual = { first: 1_000, max: 10_000 }
@@ -37,15 +41,15 @@ type Place = 'active' | 'backoff' | 'waiting' | 'gated' | 'taken'
 interface Waiter {
   queued: QueuedPod
   place: Place
-  /** In the heap of its place, when that is one. */
+  /** Heap entry while in activeQ or backoffQ. */
   entry: HeapEntry<Waiter> | undefined
-  /** Who refused it last. */
+  /** The plugins that refused it in the last attempt. */
   plugins: ReadonlySet<string>
   failures: number
   failedMs: number
-  /** How many events there had been when it was taken. */
+  /** Value of the event counter when it was taken. */
   takenAt: number
-  /** It became another while it was taken. */
+  /** True if the pod was updated while it was being scheduled. */
   isChanged: boolean
 }
 
@@ -56,10 +60,10 @@ export class SchedulingQueue {
   readonly #waiters = new Map<string, Waiter>()
   readonly #active: Heap<Waiter>
   readonly #backoff: Heap<Waiter>
-  /** Those that wait for something to happen, in the order in which they began to. */
+  /** Unschedulable pods, in the order in which they were added. */
   readonly #waiting = new Set<Waiter>()
   readonly #takers: ((queued: QueuedPod | undefined) => void)[] = []
-  /** What happened since the first of those that are taken was taken. */
+  /** Events since the earliest of the pods being scheduled was taken. */
   readonly #recent: ClusterEvent[] = []
   #eventCount = 0
   #takenCount = 0
@@ -75,31 +79,31 @@ export class SchedulingQueue {
     this.#backoff = new Heap((left, right) => this.#backoffEndMs(left) - this.#backoffEndMs(right))
   }
 
-  /** How many pods are where. */
+  /** Number of pods in each queue. */
   get sizes(): Readonly<Record<Place, number>> {
     const sizes = { active: 0, backoff: 0, waiting: 0, gated: 0, taken: 0 }
     for (const { place } of this.#waiters.values()) sizes[place]++
     return sizes
   }
 
-  /** Whether somebody could be taken now, or is being looked at. */
+  /** True if no pod is active or being scheduled. */
   get isIdle(): boolean {
     return this.#active.size === 0 && this.#takenCount === 0
   }
 
-  /** Pods that could be taken now, or are being looked at. */
+  /** Pods that are active or being scheduled. */
   get busyKeys(): readonly string[] {
     return [...this.#waiters]
       .filter(([, { place }]) => place === 'active' || place === 'taken')
       .map(([key]) => key)
   }
 
-  /** Whether anybody wants to know what happens. */
+  /** True if events matter: there are unschedulable pods or pods being scheduled. */
   get cares(): boolean {
     return this.#waiting.size > 0 || this.#takenCount > 0
   }
 
-  /** A pod that has no node, new or changed. */
+  /** Adds or updates a pending pod. */
   set(pod: Pod, isWorthAnotherTry = true): void {
     const key = keyOf(pod)
     const known = this.#waiters.get(key)
@@ -128,7 +132,7 @@ export class SchedulingQueue {
     else if (waiter.place === 'taken' && isWorthAnotherTry) waiter.isChanged = true
   }
 
-  /** A pod that has a node now, or is gone. */
+  /** Removes a pod that has been scheduled or deleted. */
   delete(key: string): void {
     const waiter = this.#waiters.get(key)
     if (waiter === undefined) return
@@ -137,7 +141,7 @@ export class SchedulingQueue {
     this.#waiters.delete(key)
   }
 
-  /** The next pod; undefined when the queue is closed. */
+  /** The next active pod; undefined when the queue is closed. */
   take(): Promise<QueuedPod | undefined> {
     const waiter = this.#active.pop()
     if (waiter !== undefined) return Promise.resolve(this.#taken(waiter))
@@ -145,14 +149,17 @@ export class SchedulingQueue {
     return new Promise(resolve => this.#takers.push(resolve))
   }
 
-  /** The pod found no place: these plugins refused it; none when it was an error, which another try may not have. */
+  /**
+   * addUnschedulable: requeues a pod that these plugins refused; none after an error, which is retried after
+   * the backoff.
+   */
   refused(key: string, plugins: ReadonlySet<string>): void {
     const waiter = this.#waiters.get(key)
     if (waiter === undefined || waiter.place !== 'taken') return
     waiter.plugins = plugins
     waiter.failures++
     waiter.failedMs = this.#clock.monotonicMs()
-    // Who failed goes behind those that came meanwhile, or the same few would be tried again and again.
+    // A failed pod goes behind pods added meanwhile; otherwise the same few pods would be retried repeatedly.
     waiter.queued = { ...waiter.queued, addedMs: waiter.failedMs }
     const missed = this.#recent.slice(Math.max(0, this.#recent.length - (this.#eventCount - waiter.takenAt)))
     const isForgotten = this.#eventCount - waiter.takenAt > this.#recent.length
@@ -166,7 +173,7 @@ export class SchedulingQueue {
     else this.#wait(waiter)
   }
 
-  /** Something happened that may help those that wait. */
+  /** Moves the unschedulable pods that the event may help to activeQ or backoffQ. */
   happened(event: ClusterEvent): void {
     if (this.#takenCount > 0) {
       this.#eventCount++
@@ -178,7 +185,7 @@ export class SchedulingQueue {
     }
   }
 
-  /** A pod that waits is tried at once, unless it is held back: nothing will happen that could wake it. */
+  /** Moves a pod to activeQ without backoff, unless it is gated: no event would do so. */
   activate(key: string): void {
     const waiter = this.#waiters.get(key)
     if (waiter === undefined || waiter.place === 'taken' || waiter.place === 'active') return
@@ -187,7 +194,7 @@ export class SchedulingQueue {
     else waiter.place = 'gated'
   }
 
-  /** What held a pod back may be over. */
+  /** Runs preEnqueue again for a gated pod. */
   reconsider(key: string): void {
     const waiter = this.#waiters.get(key)
     if (waiter?.place === 'gated') this.#enqueue(waiter)
@@ -209,13 +216,13 @@ export class SchedulingQueue {
     return waiter.queued
   }
 
-  /** When nobody is being looked at any more, nobody can have missed anything. */
+  /** Events are discarded when no pod is being scheduled. */
   #release(): void {
     this.#takenCount--
     if (this.#takenCount === 0) this.#recent.length = 0
   }
 
-  /** Where a pod goes that may be tried: not before its gates are open, nor before its backoff is over. */
+  /** Puts a pod into activeQ, or into backoffQ while its backoff lasts, or keeps it gated. */
   #enqueue(waiter: Waiter): void {
     if (this.#options.preEnqueue(waiter.queued.pod) !== undefined) {
       waiter.place = 'gated'
@@ -254,7 +261,7 @@ export class SchedulingQueue {
     return failures === 0 ? -Infinity : failedMs + Math.min(max, first * 2 ** Math.min(failures - 1, 30))
   }
 
-  /** One timer for whoever is due first. */
+  /** One timer for the earliest deadline. */
   #arm(): void {
     const [longest] = this.#waiting
     const backoff = this.#backoff.peek()

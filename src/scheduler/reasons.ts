@@ -1,9 +1,9 @@
-/** How refusals of many nodes are told to people. */
+/** Aggregates the refusals of many nodes into one message. */
 import type { Refusal } from './framework.ts'
 
 /**
- * As everybody knows it: `0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s).` Nodes
- * that are not among the refusals have the other reason.
+ * Kubernetes' message: `0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s).`
+ * Nodes without a refusal count for `other`.
  */
 export function noneAvailable(total: number, refusals: ReadonlyMap<string, Refusal>, other?: string): string {
   const counts = new Map<string, number>()

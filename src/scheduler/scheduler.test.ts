@@ -9,7 +9,7 @@ import type { Plugin } from './framework.ts'
 import { profileOf, type MakeProfiles } from './profile.ts'
 import { nodeOf, podOf, startTestCluster, type TestCluster, type TestClusterOptions } from './test-cluster.ts'
 
-/** The usual plugins, and one more that comes first. */
+/** The default plugins with these in front. */
 function profilesWith(...added: readonly Plugin[]): MakeProfiles {
   return context => {
     const usual = [...defaultPlugins].map(([, { make, weight = 1 }]) => ({
@@ -69,7 +69,7 @@ test('a pod that fits nowhere says why, once, and comes when there is room', asy
   const condition = waiting.status?.conditions?.[0]
   assert.equal(condition?.observedGeneration, waiting.metadata?.generation)
   assert.deepEqual(await eventsAbout(cluster, 'p'), [`default-scheduler Warning FailedScheduling: ${why}`])
-  // Nothing happens, and nothing is written.
+  // No retry and no status write.
   const version = waiting.metadata?.resourceVersion
   await cluster.advance(60_000)
   assert.equal((await cluster.getPod('p')).metadata?.resourceVersion, version)
@@ -136,7 +136,7 @@ test('a binding that fails leaves no trace, and the pod is tried again', async t
   const [state, reason, message] = scheduledOf(await cluster.getPod('p'))
   assert.deepEqual([state, reason], ['False', 'SchedulerError'])
   assert.match(String(message), /the disk is full/)
-  // Its room is free for others meanwhile.
+  // Its node can be used by other pods meanwhile.
   failures = 0
   await cluster.addPods(podOf('q', { cpu: '2', priority: 5 }))
   assert.deepEqual(await cluster.places(), { p: '', q: 'a' })
@@ -146,7 +146,7 @@ test('a binding that fails leaves no trace, and the pod is tried again', async t
   assert.deepEqual(scheduledOf(await cluster.getPod('p')), ['True', undefined, undefined])
 })
 
-/** A plugin that keeps pods whose names begin with `slow` from being bound until the test lets them. */
+/** A plugin that blocks the binding of pods with names beginning with `slow` until `go` is called. */
 function slowly(): Plugin & { readonly go: () => void; readonly undone: string[] } {
   const { promise, resolve } = Promise.withResolvers<void>()
   const undone: string[] = []
@@ -213,7 +213,7 @@ test('a pod that somebody else binds is left alone', async t => {
   slow.go()
   await cluster.advance(5_000)
   assert.deepEqual(await cluster.places(), { slow: 'b' })
-  // What was set aside on the other node is free.
+  // The assumed resources on the other node are released.
   await cluster.addPods(podOf('p', { cpu: '2' }))
   assert.equal((await cluster.places())['p'], 'a')
 })
@@ -232,7 +232,7 @@ for (const point of ['reserve', 'permit'] as const) {
     await cluster.addPods(podOf('p', { cpu: '2' }))
     const told = scheduledOf(await cluster.getPod('p'))
     assert.deepEqual(told, ['False', 'Unschedulable', '0/1 nodes are available: 1 not today.'])
-    // It waits for what the plugin says may help, and for nothing else.
+    // The pod is retried only on the event that the plugin declares.
     isOpen = true
     await cluster.advance(60_000)
     assert.deepEqual(await cluster.places(), { p: '' })

@@ -1,7 +1,7 @@
 /**
- * Gives pods their nodes. Two loops: informers feed the queue and the cache; the other takes one pod after the other,
- * finds the best node in a snapshot, assumes that the pod is there and goes on with the next, while the binding is
- * written. A binding that fails puts the pod back into the queue.
+ * The scheduler. Informers feed the queue and the cache; the scheduling loop takes one pod at a time, finds
+ * the best node in a snapshot, assumes the pod there and continues with the next pod, while the binding cycle
+ * runs asynchronously. A pod with a failed binding is requeued.
  */
 import { isApiError } from '#/api/errors.ts'
 import type { NodeCondition, Pod } from '#/api/generated/core/v1.ts'
@@ -39,13 +39,13 @@ export type { PodDecision } from './scheduler/decisions.ts'
 
 export interface SchedulerOptions {
   readonly platform: Platform
-  /** As `system:kube-scheduler`. */
+  /** Authenticated as `system:kube-scheduler`. */
   readonly client: Client
   readonly profiles: MakeProfiles
   readonly backoffMs?: { readonly first: number; readonly max: number }
 }
 
-/** After so long of placing pods others get a turn: milliseconds. */
+/** Milliseconds of scheduling after which the loop yields to the event loop. */
 const turnMs = 5
 
 export class Scheduler {
@@ -58,11 +58,11 @@ export class Scheduler {
   readonly #recorders = new Map<string, EventRecorder>()
   readonly #queue: SchedulingQueue
   readonly #wakeUps: WakeUps
-  /** Pods that are being bound, and room that is being made. */
+  /** Binding cycles and preemptions in progress. */
   readonly #underWay = new Set<Promise<void>>()
-  /** Pods for which room is being made, by uid: until that is done nothing is gained by another try. */
+  /** Uids of pods with a preemption in progress, which are gated until it is done. */
   readonly #makingRoom = new Set<string>()
-  /** Kinds whose changes are listened to already. */
+  /** Resources with an event handler already registered. */
   readonly #heard = new Set<string>()
   #nextNode = 0
 
@@ -92,7 +92,7 @@ export class Scheduler {
     this.#listen()
   }
 
-  /** Whether no pod could be placed now. */
+  /** True if no pod can be scheduled now and no binding or preemption is in progress. */
   get isIdle(): boolean {
     return this.#queue.isIdle && this.#underWay.size === 0
   }
@@ -101,7 +101,7 @@ export class Scheduler {
     return this.#queue.busyKeys
   }
 
-  /** How the last pass over a pod went, while it is remembered. */
+  /** The last scheduling decision for a pod, if still cached. */
   decisionOn(key: string): PodDecision | undefined {
     return this.#decisions.get(key)
   }
@@ -139,7 +139,7 @@ export class Scheduler {
     }
   }
 
-  /** Somebody who was asked could not answer: another try may find out more. */
+  /** Requeues the pod after an error, such as a failed extender, which a retry may not have. */
   #failed({ key, pod }: QueuedPod, error: unknown, signal: AbortSignal): void {
     this.#queue.refused(key, new Set())
     const profile = this.#profileOf(pod)
@@ -173,7 +173,7 @@ export class Scheduler {
     this.#reserveAndBind(info, profile, { node: chosen.node, cycle, signal })
   }
 
-  /** Where room was made for the pod, it is likely to fit: the others are looked at when it does not. */
+  /** The nominated node is likely to fit, so the other nodes are examined only if it does not. */
   async #filter(world: PlaceWorld): Promise<Filtered> {
     const { pod, profile } = world
     const prepared = prepareFilters(world)
@@ -187,7 +187,7 @@ export class Scheduler {
     return profile.extend.filter(pod, filtered)
   }
 
-  /** The pod counts as placed from here on; what is left is done beside the next passes. */
+  /** Assumes the pod on the node; the binding cycle runs concurrently with the next scheduling cycles. */
   #reserveAndBind(
     info: PodInfo,
     profile: Profile,
@@ -229,7 +229,7 @@ export class Scheduler {
     void work.finally(() => this.#underWay.delete(work))
   }
 
-  /** The pod is not there after all, which leaves room for others. */
+  /** Forgets the assumed pod, which may make other pods schedulable. */
   #undo({ pod, uid }: PodInfo, node: string): void {
     this.#cache.forget(uid)
     if (!this.#queue.cares) return
@@ -241,7 +241,7 @@ export class Scheduler {
 
   async #fail(info: PodInfo, profile: Profile, filtered: Filtered, signal: AbortSignal): Promise<void> {
     const room = filtered.snapshot.nodes.length > 0 ? await profile.makeRoom(info, filtered) : undefined
-    // Room takes a while to find: nobody has to go for a pod that is gone.
+    // postFilter is asynchronous: no victims are evicted for a pod that is gone.
     if (!this.#isStillWaiting(info)) return
     let message = failureMessage(filtered)
     let nominated: string | undefined
@@ -262,7 +262,7 @@ export class Scheduler {
     this.#report(info, profile, { reason: 'Unschedulable', message, nominated }, signal)
   }
 
-  /** Those who are in the way go while other pods are placed; this one is held back until they have been told to. */
+  /** The victims are evicted asynchronously; the pod is gated until all evictions are requested. */
   #prepareRoom(
     info: PodInfo,
     profile: Profile,
@@ -288,7 +288,7 @@ export class Scheduler {
     this.#follow(prepared)
   }
 
-  /** Room on the node is kept for the pod from now on, or no longer, which may help others. */
+  /** Sets or clears the nominated node of the pod; clearing it may make other pods schedulable. */
   #nominate(info: PodInfo, node: string | undefined): void {
     const before = this.#nominations.nodeOf(info.uid)
     if (node === undefined) this.#nominations.delete(info.uid)
@@ -296,12 +296,12 @@ export class Scheduler {
     if (before === undefined || before === node || !this.#queue.cares) return
     const { mayHelp } = this.#wakeUps.eventOf(pods, 'delete', { before: info.pod })
     this.#queue.happened({
-      // The room was kept from those who are not more important.
+      // Only pods of lower or equal priority were blocked by the nomination.
       mayHelp: (pod, plugins) => podInfoOf(pod).priority <= info.priority && mayHelp(pod, plugins),
     })
   }
 
-  /** Tells people, and does not wait for it. */
+  /** Records an event and updates the PodScheduled condition, without waiting for it. */
   #report(
     info: PodInfo,
     profile: Profile,
@@ -318,13 +318,13 @@ export class Scheduler {
     })
   }
 
-  /** Whether the very pod is still there, and without a node. */
+  /** True if the same pod, by uid, still exists and is pending. */
   #isStillWaiting({ key, uid }: PodInfo): boolean {
     const now = this.informers.of(pods).get(key)
     return now !== undefined && now.metadata?.uid === uid && isWaiting(now)
   }
 
-  /** Whether another pod of that name waits by now: what becomes of this one is nothing to it. */
+  /** True if another pod of that name exists by now, which must not be affected by the result of this one. */
   #isReplaced({ key, uid }: PodInfo): boolean {
     const now = this.informers.of(pods).get(key)
     return now !== undefined && now.metadata?.uid !== uid
@@ -343,7 +343,7 @@ export class Scheduler {
     return this.#profiles.get(spec?.schedulerName || 'default-scheduler')
   }
 
-  /** An informer whose changes may wake pods that wait. */
+  /** An informer with events that may requeue unschedulable pods. */
   #informer<T extends KubernetesObject>(resource: Resource<T>): Informer<T> {
     const informer = this.informers.of(resource)
     const name = `${apiVersionOf(resource)}/${resource.plural}`
@@ -390,7 +390,10 @@ export class Scheduler {
     if (this.#queue.cares) this.#podHappened(before, after, place)
   }
 
-  /** Only pods on nodes matter to others. One that has ended is gone, and so is one that was about to be bound. */
+  /**
+   * Only pods on nodes affect unschedulable pods. A terminated pod, or an assumed one that was deleted,
+   * counts as removed.
+   */
   #podHappened(before: Pod | undefined, after: Pod | undefined, place: string | undefined): void {
     const wasPlaced = before !== undefined && isPlaced(before)
     const isThere = after !== undefined && isPlaced(after)
@@ -403,22 +406,22 @@ export class Scheduler {
     this.#queue.happened(this.#wakeUps.eventOf(pods, 'delete', { before: gone }))
   }
 
-  /** Takes over what a pod says of its nomination; whether it lost the one that it had. */
+  /** Takes the nominated node from the pod status. Returns true if the pod has lost its nomination. */
   #nominationTold(before: Pod | undefined, after: Pod): boolean {
     const held = this.#nominations.nodeOf(after.metadata?.uid ?? '')
     const said = after.status?.nominatedNodeName
     const wasSaid = before?.status?.nominatedNodeName
-    // What we have decided and nobody knows of yet holds until somebody says otherwise.
+    // An own nomination not yet in the status stays valid until the status is changed.
     const node = said || (wasSaid ? undefined : held)
     if (node !== undefined || held !== undefined) this.#nominate(podInfoOf(after), node)
     return Boolean(wasSaid) && !said
   }
 }
 
-/** Who finds no node at all is helped by whatever comes. */
+/** Placeholder for a pod without any refusing plugin: every event may help. */
 const noNodes: ReadonlySet<string> = new Set(['no nodes'])
 
-/** Characters of an event's message; longer ones the API would refuse. */
+/** Maximum length of an event message in the API. */
 const eventCharactersMax = 1_024
 
 function shortened(message: string): string {
@@ -427,7 +430,7 @@ function shortened(message: string): string {
 
 const roomIsBeingMade: Refusal = { reason: 'waiting for the preemption for this pod to be finished' }
 
-/** A pod that is on a node and runs, or is about to. */
+/** True for a pod on a node that has not terminated. */
 function isPlaced({ spec, status }: Pod): boolean {
   return Boolean(spec?.nodeName) && status?.phase !== 'Succeeded' && status?.phase !== 'Failed'
 }
@@ -443,7 +446,7 @@ function isWaiting(pod: Pod): boolean {
   )
 }
 
-/** What we wrote of a pod ourselves does not make it worth another try. */
+/** Status updates by the scheduler itself are ignored. */
 function isChanged(before: Pod, after: Pod): boolean {
   return (
     !equalJson(before.spec, after.spec) ||
@@ -452,7 +455,7 @@ function isChanged(before: Pod, after: Pod): boolean {
   )
 }
 
-/** Heartbeats do not. */
+/** Heartbeats are ignored. */
 function mattersToPods(before: KubernetesObject, after: KubernetesObject): boolean {
   const parts = (object: KubernetesObject): unknown => {
     const { spec, status } = object as { spec?: object; status?: Record<string, unknown> }

@@ -1,20 +1,20 @@
 /**
- * All nodes with their pods at one moment. A snapshot never changes; the next one shares with it whatever stayed the
- * same.
+ * All nodes with their pods at one moment. A snapshot is immutable and shares unchanged parts with the
+ * previous one.
  */
 import type { NodeInfo } from './node-info.ts'
 
 export interface SnapshotParts {
-  /** In an order that goes from zone to zone, so that whoever looks at some of them only looks at all zones. */
+  /** Ordered round-robin over the zones, so that examining only some nodes covers all zones. */
   readonly nodes: readonly NodeInfo[]
-  /** Where each node is among them. */
+  /** Index of each node in `nodes`. */
   readonly positions: ReadonlyMap<string, number>
-  /** How many nodes have pods that want others near or far. */
+  /** Number of nodes with pods that have inter-pod affinity or anti-affinity. */
   readonly nodesWithAffinity: number
   readonly nodesWithRequiredAntiAffinity: number
-  /** On how many nodes each image is, by every name that it has, and how large it is. */
+  /** Number of nodes with each image, and its size, by every name of the image. */
   readonly images: ReadonlyMap<string, ImageState>
-  /** Grows with each change. */
+  /** Increases with each snapshot. */
   readonly generation: number
 }
 

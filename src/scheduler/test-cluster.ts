@@ -1,4 +1,4 @@
-/** A scheduler on a real API server for a test: memory store, virtual time, nodes that are only objects. */
+/** A scheduler with a real API server for tests: memory store, virtual time, nodes without kubelets. */
 import type { TestContext } from 'node:test'
 import type { Node, NodeSpec, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
@@ -13,19 +13,19 @@ import { Scheduler, type SchedulerOptions } from './scheduler.ts'
 
 export interface TestCluster extends TestControlPlane {
   readonly scheduler: Scheduler
-  /** Makes nodes, one after the other. */
+  /** Creates nodes one after the other. */
   readonly addNodes: (...made: readonly Node[]) => Promise<void>
-  /** Makes the pods and lets be scheduled what can be. */
+  /** Creates the pods and waits until the scheduler is idle. */
   readonly addPods: (...made: readonly Pod[]) => Promise<void>
   readonly getPod: (name: string) => Promise<Pod>
-  /** By name of the pod in the default namespace, the node; empty for one that has none. */
+  /** The node of each pod in the default namespace, by pod name; empty for pending pods. */
   readonly places: () => Promise<Readonly<Record<string, string>>>
   readonly deletePod: (name: string) => Promise<void>
 }
 
 export interface TestClusterOptions extends Partial<Omit<SchedulerOptions, 'platform'>> {
   readonly seed?: number
-  /** Those that run beside the scheduler; none when absent. */
+  /** Controllers that run beside the scheduler; none by default. */
   readonly controllers?: readonly Controller[]
   readonly admission?: NonNullable<TestControlPlaneOptions['admission']>
 }
@@ -82,7 +82,7 @@ export interface NodeParts {
   readonly spec?: NodeSpec
 }
 
-/** A node with 4 processors, 8 GiB and room for 110 pods, unless it is said otherwise. */
+/** A node with 4 CPUs, 8 GiB and 110 pods by default. */
 export function nodeOf(name: string, parts: NodeParts = {}): Node {
   const { labels, cpu = '4', memory = '8Gi', pods: podCount = '110', others, spec } = parts
   const table = { cpu, memory, 'pods': podCount, 'ephemeral-storage': '100Gi', ...others }
@@ -97,7 +97,7 @@ export interface PodParts extends Partial<PodSpec> {
   readonly labels?: Readonly<Record<string, string>>
   readonly namespace?: string
   readonly uid?: string
-  /** What its only container asks for. */
+  /** Requests of its only container. */
   readonly cpu?: string
   readonly memory?: string
   readonly others?: Readonly<Record<string, string>>
@@ -106,7 +106,7 @@ export interface PodParts extends Partial<PodSpec> {
 export function podOf(name: string, parts: PodParts = {}): Pod {
   const { labels, namespace = 'default', uid, cpu, memory, others, ...spec } = parts
   const requests = { ...(cpu && { cpu }), ...(memory && { memory }), ...others }
-  // Those that nobody may overcommit are limits too.
+  // Extended resources cannot be overcommitted, so they need limits too.
   const resources = { requests, ...(others && { limits: others }) }
   return {
     metadata: { namespace, name, ...(uid && { uid }), ...(labels && { labels }) },

@@ -1,4 +1,4 @@
-/** Programs outside for a test: what they are asked is kept, and what they answer the test says. */
+/** A fake extender for tests: records requests and returns the given answers. */
 import {
   HttpClientError,
   wholeBody,
@@ -9,11 +9,14 @@ import {
 
 export interface TestExtender {
   readonly connectHttp: HttpConnect
-  /** Each question: its path and its body. */
+  /** The received requests. */
   readonly asked: { readonly path: string; readonly body: Readonly<Record<string, unknown>> }[]
 }
 
-/** An answer, or a promise of one, is given as JSON; a number is a status, nothing a server that is not there. */
+/**
+ * An answer, or a promise of one, is sent as JSON; a number is an HTTP status, undefined a refused
+ * connection.
+ */
 export function testExtender(
   answer: (path: string, body: Readonly<Record<string, unknown>>) => unknown,
 ): TestExtender {

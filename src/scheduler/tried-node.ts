@@ -1,6 +1,6 @@
 /**
- * What plugins say of a pod on a node as it is, and as it would be if other pods came or went: nothing but trying out,
- * on values that never change.
+ * Runs the filters of a pod on a node as it is, and with pods hypothetically added or removed, for nominated
+ * pods and preemption. Works on immutable values.
  */
 import type { FilterCycle, FilterFailure, Refusal } from './framework.ts'
 import { nodeInfoOf, withPod, type NodeInfo } from './node-info.ts'
@@ -8,21 +8,21 @@ import type { PodInfo } from './pod-info.ts'
 
 export type Filters = FilterFailure['filters']
 
-/** A node, and what plugins have to say of a pod that may come there. */
+/** A node and the filter cycles of a pod. */
 export interface TriedNode {
   readonly node: NodeInfo
   readonly filters: Filters
 }
 
-/** Who wants to come, and for whom room was made on a node. */
+/** The pod, and the nominated pods of each node. */
 export interface TriedBy {
   readonly pod: PodInfo
   readonly nominated: (node: string) => readonly PodInfo[]
 }
 
 /**
- * Why a node will not do; undefined when it will. It must do with the pods that room was made for on it, unless they
- * are less important, and without them too: they are not there yet, and may never be.
+ * Filters a node; undefined if it is feasible. It must be feasible both with the nominated pods of higher or
+ * equal priority and without them, since they may never arrive.
  */
 export function refusalWithNominated(
   node: NodeInfo,
@@ -39,13 +39,13 @@ export function refusalWithNominated(
   return refusalOn(node, filters)
 }
 
-/** The same when another pod is there too. */
+/** With a pod added (addPod). */
 export function besides(tried: TriedNode, pod: PodInfo): TriedNode {
   const node = withPod(tried.node, pod)
   return { node, filters: changeFilters(tried.filters, cycle => cycle.withPod?.(pod, node)) }
 }
 
-/** The same when some of its pods are not there. */
+/** With some of its pods removed (removePod). */
 export function without({ node, filters }: TriedNode, gone: readonly PodInfo[]): TriedNode {
   const uids = new Set(gone.map(({ uid }) => uid))
   const rest = nodeInfoOf(
@@ -59,12 +59,12 @@ export function without({ node, filters }: TriedNode, gone: readonly PodInfo[]):
   return { node: rest, filters: left }
 }
 
-/** Whether room that was made for one pod is to be left free by the other. */
+/** True if the nominated pod takes precedence over the other. */
 function isBefore(nominated: PodInfo, pod: PodInfo): boolean {
   return nominated.uid !== pod.uid && nominated.priority >= pod.priority
 }
 
-/** Why a node will not do, just as it is; undefined when it will. */
+/** Runs the filters on a node; undefined if it is feasible. */
 function refusalOn(node: NodeInfo, filters: Filters): Refusal | undefined {
   for (const { plugin, cycle } of filters) {
     const refusal = cycle.test(node)
@@ -73,7 +73,7 @@ function refusalOn(node: NodeInfo, filters: Filters): Refusal | undefined {
   return undefined
 }
 
-/** Plugins give the same refusal for many nodes: it is told whose it is once. */
+/** Cache: plugins return the same refusal for many nodes, so the plugin name is added once. */
 const namedRefusals = new WeakMap<Refusal, Refusal>()
 
 function named(refusal: Refusal, plugin: string): Refusal {

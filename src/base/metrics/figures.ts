@@ -1,4 +1,4 @@
-/** Metrics whose series are single figures: counters and gauges. */
+/** Metrics with one number per series: counters and gauges. */
 import { line, SeriesSet, type Metric, type MetricOptions } from './metric.ts'
 
 export class Figures implements Metric {

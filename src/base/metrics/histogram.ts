@@ -1,7 +1,7 @@
 import { format, line, SeriesSet, type Metric, type MetricOptions } from './metric.ts'
 
 export interface HistogramOptions extends MetricOptions {
-  /** Upper bounds, ascending; everything above the last is counted too. */
+  /** Upper bounds, ascending; the +Inf bucket is implied. */
   readonly buckets: readonly number[]
 }
 
@@ -44,7 +44,7 @@ export class Histogram implements Metric {
 }
 
 export class HistogramSeries {
-  /** How many fell into each bucket and no lower one; the last is for everything above. */
+  /** Observations in each bucket, not cumulative; the last is the +Inf bucket. */
   readonly counts: number[]
   sum = 0
   readonly #buckets: readonly number[]

@@ -1,9 +1,9 @@
-/** What every kind of metric has in common: a name, labels, and series by the values of those. */
+/** Common part of all metric types. */
 export interface Metric {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** Of the text format, each with its line break. */
+  /** Lines of the text format, each with its line break. */
   lines(): Iterable<string>
 }
 
@@ -11,16 +11,16 @@ export interface MetricOptions {
   readonly name: string
   readonly help: string
   readonly labels?: readonly string[]
-  /** Combinations of values that are told apart; what comes later is counted together. */
+  /** Maximum number of series; further label combinations are counted in one overflow series. */
   readonly seriesMax?: number
 }
 
 const defaultSeriesMax = 10_000
 
-/** The value of every label of the series in which all is counted that came after the bound. */
+/** Value of every label of the overflow series. */
 const overflowValue = 'overflow'
 
-/** The series of a metric. */
+/** The series of a metric, by label values. */
 export class SeriesSet<T> {
   readonly labels: readonly string[]
   readonly #make: () => T
@@ -33,7 +33,7 @@ export class SeriesSet<T> {
     this.#seriesMax = seriesMax
   }
 
-  /** In the order of the labels. */
+  /** `values` are in the order of the labels. */
   with(values: readonly string[]): T {
     const key = values.join('\0')
     const known = this.#series.get(key)

@@ -9,13 +9,13 @@ interface AnyField {
   readonly name: string
   readonly number: number
   readonly value: ValueCodec
-  /** The other fields of which at most one may be there. */
+  /** The other fields of the same oneof. */
   readonly rivals: readonly string[]
 }
 
 interface SingleField extends AnyField {
   readonly shape: 'single'
-  /** What absence means, and what is not written; undefined when absence is told apart. */
+  /** Default value of an absent field, not encoded; undefined for a field with presence. */
   readonly zero: unknown
 }
 
@@ -28,7 +28,7 @@ export interface MapField extends AnyField {
   readonly shape: 'map'
   readonly key: ValueCodec
   readonly parseKey: (text: string) => unknown
-  /** What an entry without a value has. */
+  /** Value of a map entry without a value field. */
   readonly emptyValue: () => unknown
 }
 
@@ -37,15 +37,15 @@ type Target = Record<string, unknown>
 export class MessageCodec {
   readonly #fields: readonly CompiledField[]
   readonly #lists: readonly (ListField | MapField)[]
-  /** By number, those of a small number; the others are in `#distant`. */
+  /** Fields with numbers below `nearMax`, by number; the rest are in `#distant`. */
   readonly #near: readonly (CompiledField | undefined)[]
   readonly #distant: ReadonlyMap<number, CompiledField>
-  /** What a message without any field on the wire looks like, but for its lists. */
+  /** Default values of all fields except lists and maps. */
   readonly #empty: Readonly<Target>
   readonly #sparse: boolean
 
   constructor(fields: readonly CompiledField[], options: { readonly sparse: boolean }) {
-    // In the order of their numbers, as every other implementation writes them.
+    // Sorted by field number, the order in which other implementations encode.
     this.#fields = [...fields].sort((left, right) => left.number - right.number)
     this.#lists = fields.filter(field => field.shape !== 'single')
     this.#distant = new Map(fields.map(field => [field.number, field]))
@@ -57,7 +57,7 @@ export class MessageCodec {
   }
 
   encode(value: Readonly<Target>): Uint8Array {
-    // An encoding inside an encoding, in a conversion, finds no spare writer and makes its own.
+    // A nested `encode` call, made by a conversion, finds the spare writer taken and allocates one.
     const writer = spareWriter ?? new Writer()
     spareWriter = undefined
     try {
@@ -125,12 +125,12 @@ export class MessageCodec {
   }
 }
 
-/** Fields of a number below this are found in an array. */
+/** Fields with numbers below this are looked up in an array. */
 const nearMax = 256
 
 let spareWriter: Writer | undefined
 
-/** A field that is not laid down as its type says is taken for an unknown one. */
+/** A field with the wrong wire type is skipped like an unknown field. */
 function readField(reader: Reader, field: CompiledField, target: Target): void {
   const { name, value } = field
   const { wireType } = reader
@@ -171,7 +171,7 @@ function readEntry(reader: Reader, field: MapField, target: Target): void {
   reader.leave(outer)
   const name = String(key)
   content ??= field.emptyValue()
-  // Assigning to this one name would change what the object inherits instead.
+  // An assignment to `__proto__` would change the object's prototype.
   if (name === '__proto__') Object.defineProperty(target, name, { value: content, ...ordinary })
   else target[name] = content
 }
@@ -217,7 +217,7 @@ function writeEntry(writer: Writer, field: MapField, [key, item]: readonly [stri
   writer.close(start)
 }
 
-/** The zero of numbers, text and booleans, or no bytes; minus zero is something else. */
+/** True for zero, the empty string, false and empty bytes. Minus zero is not zero. */
 function isZero(content: unknown, zero: unknown): boolean {
   if (zero instanceof Uint8Array) return content instanceof Uint8Array && content.length === 0
   return zero !== undefined && Object.is(content, zero)

@@ -1,27 +1,27 @@
 import { isUtf8 } from 'node:buffer'
 import { ProtobufError } from './protobuf-error.ts'
 
-/** How many messages may lie inside each other, unknown groups included: what other implementations allow. */
+/** Maximum nesting of messages, including unknown groups; the limit of other implementations. */
 export const depthMax = 100
 
 export interface DepthOptions {
-  /** For messages that are known to lie deeper in each other than `depthMax`. */
+  /** Overrides `depthMax` for messages known to be nested deeper. */
   readonly depthMax?: number
 }
 
 /**
- * Takes values off the front of some bytes. Whatever the bytes are, it throws nothing but ProtobufError and
- * allocates no more than they are long.
+ * Reads values from bytes in sequence. For any input it throws only ProtobufError and allocates at most as
+ * much as the input is long.
  */
 export class Reader {
   readonly #bytes: Buffer
   #position = 0
-  /** Where the message that is being read ends. */
+  /** End of the message being read. */
   #limit: number
   #tag = 0
   #depth = 0
   readonly #depthMax: number
-  /** The halves of the last 64 bits read. */
+  /** Low and high half of the last 64-bit value read. */
   #low = 0
   #high = 0
 
@@ -35,12 +35,12 @@ export class Reader {
     return this.#position >= this.#limit
   }
 
-  /** How the field that `fieldNumber` found is laid down. */
+  /** Wire type of the field returned by `fieldNumber`. */
   get wireType(): number {
     return this.#tag & 7
   }
 
-  /** Goes into the message whose length comes next. Returns what `leave` wants. */
+  /** Enters an embedded message, starting with its length. Returns the argument for `leave`. */
   enter(): number {
     const length = this.#length()
     this.#deepen()
@@ -103,7 +103,7 @@ export class Reader {
     return join((this.#high >>> 1) ^ sign, low >>> 0)
   }
 
-  /** An int64 that has to be a safe integer. */
+  /** An int64 that must be a safe integer. */
   int53(): number {
     this.#varint()
     const value = (this.#high | 0) * twoTo32 + this.#low
@@ -141,21 +141,21 @@ export class Reader {
     const length = this.#length()
     const start = this.#take(length)
     const text = this.#bytes.toString('utf8', start, this.#position)
-    // The decoder puts this character for what is not UTF-8; most often it is simply not there.
+    // Invalid UTF-8 decodes as U+FFFD, which is rare, so the bytes are checked only if it occurs.
     if (text.includes('\ufffd') && !isUtf8(this.#bytes.subarray(start, this.#position))) {
       throw new ProtobufError('the text is not UTF-8')
     }
     return text
   }
 
-  /** Shares memory with what is being read. */
+  /** Shares memory with the input. */
   bytes(): Uint8Array {
     const length = this.#length()
     const start = this.#take(length)
     return new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset + start, length)
   }
 
-  /** Passes over the value of the field that `fieldNumber` found. */
+  /** Skips the value of the field returned by `fieldNumber`. */
   skip(): void {
     switch (this.wireType) {
       case 0:
@@ -199,7 +199,7 @@ export class Reader {
     return length
   }
 
-  /** Moves on and returns where it was. */
+  /** Advances the position and returns the old one. */
   #take(count: number): number {
     const start = this.#position
     if (count > this.#limit - start) throw truncated()
@@ -236,12 +236,12 @@ export class Reader {
   }
 }
 
-/** 64 bits, seven in each byte. */
+/** 64 bits at seven per byte. */
 const varintBytesMax = 10
 
 const twoTo32 = 2 ** 32
 
-/** The number of two halves of 32 bits, the upper one with or without a sign. */
+/** Combines two 32-bit halves, with the upper one signed or unsigned. */
 function join(high: number, low: number): number | bigint {
   const value = high * twoTo32 + low
   return Number.isSafeInteger(value) ? value : BigInt(high) * 0x1_0000_0000n + BigInt(low)

@@ -2,20 +2,17 @@ import { ProtobufError } from './protobuf-error.ts'
 import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
 
-/** How values of one type are read and written, tag aside. */
+/** Encoding of one type, without the tag. */
 export interface ValueCodec {
   readonly wireType: number
-  /** What an absent field means when absence is not told apart; undefined when it is. */
+  /** Default value of a field without presence; undefined for a type with presence. */
   readonly zero: unknown
-  /** `existing` is what an earlier occurrence of the field made, to be merged with. */
+  /** `existing` is the value of an earlier occurrence of the field, to merge with. */
   readonly read: (reader: Reader, existing: unknown) => unknown
   readonly write: (writer: Writer, value: unknown) => void
 }
 
-/**
- * What each scalar type of the format is in TypeScript. `int53` is an int64 that is refused when it is not a
- * safe integer.
- */
+/** TypeScript types of the scalar types. `int53` is an int64 that is rejected unless it is a safe integer. */
 export interface ScalarValues {
   int32: number
   uint32: number

@@ -1,7 +1,7 @@
 import { ProtobufError } from './protobuf-error.ts'
 import { depthMax, type DepthOptions } from './reader.ts'
 
-/** Puts values one after the other into a buffer that grows. */
+/** Writes values in sequence into a growing buffer. */
 export class Writer {
   #bytes = Buffer.allocUnsafeSlow(startBytes)
   #position = 0
@@ -12,7 +12,7 @@ export class Writer {
     this.#depthMax = options.depthMax ?? depthMax
   }
 
-  /** What was written, in memory of its own, after which the writer is as new. */
+  /** Returns a copy of the written bytes and resets the writer. */
   finish(): Uint8Array {
     const result = new Uint8Array(this.#position)
     result.set(this.#bytes.subarray(0, this.#position))
@@ -26,7 +26,7 @@ export class Writer {
     if (this.#bytes.length > keptBytesMax) this.#bytes = Buffer.allocUnsafeSlow(startBytes)
   }
 
-  /** Begins something that has its length in front. Returns what `close` wants. */
+  /** Begins a length-prefixed value. Returns the argument for `close`. */
   open(): number {
     if (++this.#depth > this.#depthMax) throw new ProtobufError('messages are nested too deep')
     this.#reserve(1)
@@ -59,7 +59,7 @@ export class Writer {
     bytes[this.#position++] = rest
   }
 
-  /** Negative numbers take ten bytes, the same as an int64 of the same value. */
+  /** Negative numbers take ten bytes, like an int64 of the same value. */
   int32(value: number): void {
     if (value >= 0) this.uint32(value)
     else this.#varint(value, -1)
@@ -73,7 +73,7 @@ export class Writer {
     this.uint32(value ? 1 : 0)
   }
 
-  /** Signed and unsigned alike: the bits are the same. */
+  /** Signed and unsigned values have the same encoding. */
   int64(value: number | bigint): void {
     if (typeof value === 'number') this.#varint(value, Math.floor(value / twoTo32))
     else this.#varint(Number(value & lowBits), Number((value >> 32n) & lowBits))
@@ -119,7 +119,7 @@ export class Writer {
     this.#position += value.length
   }
 
-  /** Most texts are short and ASCII, and for those a loop is quicker than the way into the runtime. */
+  /** For short ASCII strings a loop is faster than a call into the runtime. */
   #shortString(value: string): void {
     this.#reserve(1 + value.length * 3)
     const bytes = this.#bytes
@@ -163,13 +163,16 @@ export class Writer {
 
 const startBytes = 4_096
 
-/** A writer that once wrote something larger than this gives the memory back. */
+/** A larger buffer is released on reset. */
 const keptBytesMax = 1_048_576
 
-/** The largest message that the format allows. */
+/** Maximum size of a message in the wire format. */
 const bytesMax = 2 ** 31 - 1
 
-/** A text of this many units of UTF-16 takes less than 128 bytes whatever it says. */
+/**
+ * A string of up to this many UTF-16 code units encodes to less than 128 bytes, so its length prefix is one
+ * byte.
+ */
 const shortText = 42
 
 const twoTo32 = 2 ** 32

@@ -1,24 +1,29 @@
 /**
- * Answers whether a text has a match anywhere. The states of a deterministic automaton are made as texts need
- * them: a state is the set of instructions that threads wait at, and once a state and a character were seen
- * together, the next state is a look-up. What was made is kept up to a bound, then forgotten.
+ * Tests whether a text has a match, with a lazily built DFA: a state is the set of instructions at which
+ * threads wait, and each transition is computed once and then looked up. The cached states are bounded and
+ * discarded at the bound.
  */
 import { assertionsBetween, hasMember, isWordCharacter, operations, type Program } from './program.ts'
 import type { Steps } from './steps.ts'
 
-/** Numbers that the states of one automaton may hold together, about a megabyte; then all are forgotten. */
+/**
+ * Maximum number of cached cells of one automaton, about a megabyte; all states are discarded at the bound.
+ */
 const cellsMax = 100_000
-/** Symbols for which a state has a table; the others are in a map. */
+/** Number of symbols with an entry in a state's transition table; the rest are in a map. */
 const tableSymbolsMax = 256
 
-/** Steps that each thread of a state counts for when the state is made: they are sorted and looked up. */
+/** Steps charged per thread for creating a state, for sorting and looking it up. */
 const newStateSteps = 8
 
-/** What assertions need to know of the character before a position. */
+/** Class of the preceding character, as far as assertions depend on it. */
 type Before = -1 | 0x0a | 0x61 | 0x20
 
 interface State {
-  /** Before assertions are looked at, in order. The start is in each, unless the expression is anchored. */
+  /**
+   * Sorted, before assertions are evaluated. The start instruction is implied unless the expression is
+   * anchored.
+   */
   readonly threads: Int32Array
   readonly before: Before
   readonly table: (State | undefined)[]
@@ -28,11 +33,11 @@ interface State {
 
 export class Automaton {
   readonly #program: Program
-  /** Where a new symbol begins. Characters of one symbol are the same to every instruction. */
+  /** First code point of each symbol. Code points of one symbol are equivalent for every instruction. */
   readonly #boundaries: Int32Array
   readonly #asciiSymbols = new Uint8Array(128)
   readonly #tableSize: number
-  /** Marks instructions that were visited, with the number of the visit. */
+  /** Visit number of the last visit of each instruction. */
   readonly #visited: Int32Array
   #visit = 0
   readonly #states = new Map<string, State>()
@@ -47,7 +52,7 @@ export class Automaton {
     this.#visited = new Int32Array(program.operation.length)
   }
 
-  /** Whether there is a match that begins at `from` or after it. */
+  /** True if there is a match that begins at `from` or later. */
   hasMatch(text: string, from: number, steps: Steps): boolean {
     if (this.#program.isAnchored && from > 0) return false
     let state = this.#startOf(beforeOf(from === 0 ? -1 : text.charCodeAt(from - 1)))
@@ -85,7 +90,7 @@ export class Automaton {
     return next
   }
 
-  /** Where threads are after a character; -1 is the end of the text, after which only a match counts. */
+  /** The state after a character. -1 is the end of the text, after which only a match counts. */
   #successors(state: State, codePoint: number, steps: Steps): State {
     const { operation, next, other, classes, start } = this.#program
     const holding = assertionsBetween(state.before, codePoint)
@@ -163,7 +168,7 @@ function beforeOf(codePoint: number): Before {
   return isWordCharacter(codePoint) ? 0x61 : 0x20
 }
 
-/** Newlines and the characters of words are told apart for the sake of assertions. */
+/** Newlines and word characters are separate symbols because assertions depend on them. */
 function boundariesOf({ operation, other, classes }: Program): Int32Array {
   const boundaries = new Set([0x0a, 0x0b, 0x30, 0x3a, 0x41, 0x5b, 0x5f, 0x60, 0x61, 0x7b])
   for (const { ranges } of classes) {

@@ -1,12 +1,12 @@
 /**
- * Sets of code points as a flat list of first and last code points: `[0x30, 0x39]` holds the digits. A list
- * is sorted and its ranges neither touch nor overlap, except where it is called `pairs`.
+ * Sets of code points as flat lists of range bounds: `[0x30, 0x39]` are the digits. A list is sorted and its
+ * ranges neither touch nor overlap, except where it is named `pairs`.
  */
 export type Ranges = readonly number[]
 
 export const codePointMax = 0x10ffff
 
-/** Sorts and joins ranges that may overlap. */
+/** Sorts and merges ranges that may overlap. */
 export function rangesOf(pairs: readonly number[]): Ranges {
   const starts: number[] = []
   for (let index = 0; index < pairs.length; index += 2) starts.push(index)
@@ -23,7 +23,7 @@ export function rangesOf(pairs: readonly number[]): Ranges {
   return ranges
 }
 
-/** Every code point that is not in the set. */
+/** The complement of the set. */
 export function negate(ranges: Ranges): Ranges {
   const negated: number[] = []
   let next = 0
@@ -47,7 +47,7 @@ export function contains(ranges: Ranges, codePoint: number): boolean {
   return codePoint >= (ranges[2 * low] ?? Infinity)
 }
 
-/** Adds every code point that differs only in case from one of the set. */
+/** Adds the case variants of every code point in the set. */
 export function foldCase(ranges: Ranges): Ranges {
   const orbits = (ranges.at(-1) ?? 0) < 0x80 ? asciiOrbits() : allOrbits()
   const pairs = [...ranges]
@@ -61,7 +61,7 @@ export function foldCase(ranges: Ranges): Ranges {
   return rangesOf(pairs)
 }
 
-/** From a code point to those that are equal to it when case does not matter. */
+/** From a code point to its case variants. */
 type Orbits = ReadonlyMap<number, readonly number[]>
 
 let asciiOrbitsCache: Orbits | undefined
@@ -72,7 +72,7 @@ function asciiOrbits(): Orbits {
     Array.from('abcdefghijklmnopqrstuvwxyz').flatMap(letter => {
       const lower = letter.charCodeAt(0)
       const upper = lower - 0x20
-      // The long s and the sign for Kelvin are the only ones beyond ASCII that fold into it.
+      // The long s and the Kelvin sign are the only non-ASCII characters that fold to ASCII.
       const more = letter === 's' ? [0x17f] : letter === 'k' ? [0x212a] : []
       return [
         [lower, [upper, ...more]],
@@ -83,12 +83,12 @@ function asciiOrbits(): Orbits {
   return asciiOrbitsCache
 }
 
-/** The last code point that has a case. */
+/** Last code point with case. */
 const casedMax = 0x1e943
-/** The Turkish letters i, which fold to others only in Turkish. */
+/** Dotless and dotted i, which fold to other letters only in Turkish. */
 const unfolded: ReadonlySet<number> = new Set([0x130, 0x131])
 
-/** Takes some ten milliseconds, once, and only where a pattern ignores the case of letters beyond ASCII. */
+/** Takes about ten milliseconds, once, and only for case-insensitive patterns with non-ASCII letters. */
 function allOrbits(): Orbits {
   if (allOrbitsCache !== undefined) return allOrbitsCache
   const orbits = new Map<string, Set<number>>()

@@ -1,4 +1,4 @@
-/** A pattern is no regular expression, or a search took too long. Of patterns it says what Go says. */
+/** An invalid pattern, with Go's message, or a search that exceeded the step limit. */
 export class RegularExpressionError extends Error {
   constructor(message: string) {
     super(message)
@@ -6,7 +6,7 @@ export class RegularExpressionError extends Error {
   }
 }
 
-/** What is wrong, and with which part of the pattern. */
+/** An error with Go's wording for the reason and the offending part of the pattern. */
 export function syntaxError(reason: string, fragment: string): RegularExpressionError {
   return new RegularExpressionError(`error parsing regexp: ${reason}: \`${fragment}\``)
 }

@@ -1,12 +1,12 @@
 import type { Node } from './syntax.ts'
 
-/** The text that every match begins with, in the common case that there is one. */
+/** The literal prefix of every match; empty if there is none. */
 export interface Literal {
   readonly text: string
-  /** Whether a match is that text and nothing else. */
+  /** True if the literal is the whole expression, anchors aside. */
   readonly isWhole: boolean
   readonly isAtStart: boolean
-  /** Only where it is whole. */
+  /** True only if `isWhole` is. */
   readonly isAtEnd: boolean
 }
 
@@ -27,7 +27,7 @@ export function literalOf(tree: Node): Literal {
   return { text, isWhole, isAtStart, isAtEnd }
 }
 
-/** What `test` answers for an expression that is nothing but a literal. */
+/** `test` for an expression that is only a literal. */
 export function hasLiteral(text: string, { text: wanted, isAtStart, isAtEnd }: Literal): boolean {
   if (isAtStart) return isAtEnd ? text === wanted : text.startsWith(wanted)
   return isAtEnd ? text.endsWith(wanted) : text.includes(wanted)

@@ -1,4 +1,4 @@
-/** Classes of characters: `[a-z[:digit:]]`, `\d`, `\p{Greek}`. */
+/** Character classes: `[a-z[:digit:]]`, `\d`, `\p{Greek}`. */
 import { foldCase, negate, rangesOf, type Ranges } from './character-class.ts'
 import { syntaxError } from './error.ts'
 import { parseEscape, type Escaped } from './parse-escape.ts'
@@ -6,7 +6,7 @@ import { unicodeClass } from './unicode-class.ts'
 
 export interface ParsedClass {
   readonly ranges: Ranges
-  /** Where the pattern goes on. */
+  /** Position after the class in the pattern. */
   readonly end: number
 }
 
@@ -16,7 +16,7 @@ export function parseBracketed(pattern: string, start: number, foldsCase: boolea
   const first = start + (isNegated ? 2 : 1)
   const pairs: number[] = []
   let at = first
-  // A closing bracket that comes first stands for itself.
+  // A closing bracket in first position is literal.
   while (at === first || pattern[at] !== ']') {
     const named = parsePosix(pattern, at, foldsCase) ?? parseNamedClass(pattern, at, foldsCase)
     if (named !== undefined) {
@@ -33,7 +33,7 @@ export function parseBracketed(pattern: string, start: number, foldsCase: boolea
   return { ranges: isNegated ? negate(ranges) : ranges, end: at + 1 }
 }
 
-/** `\d` or `\p{L}`; undefined when the pattern has neither there. */
+/** `\d` or `\p{L}`; undefined if there is neither at `start`. */
 export function parseNamedClass(pattern: string, start: number, foldsCase: boolean): ParsedClass | undefined {
   if (pattern[start] !== '\\') return undefined
   const letter = pattern[start + 1] ?? ''
@@ -75,7 +75,7 @@ function finished(ranges: Ranges, options: { foldsCase: boolean; isNegated: bool
   return options.isNegated ? negate(folded) : folded
 }
 
-/** `[:alpha:]`, `[:^alpha:]`; undefined when there is none, which is no mistake. */
+/** `[:alpha:]`, `[:^alpha:]`; undefined if there is none, which is not an error. */
 function parsePosix(pattern: string, start: number, foldsCase: boolean): ParsedClass | undefined {
   if (!pattern.startsWith('[:', start)) return undefined
   const close = pattern.indexOf(':]', start + 2)
@@ -101,14 +101,14 @@ function parseUnicode(pattern: string, start: number, foldsCase: boolean): Parse
   return { ranges: finished(ranges, { foldsCase, isNegated }), end }
 }
 
-/** One character or two with a hyphen between them. */
+/** A single character or a range. */
 function parseRange(
   pattern: string,
   open: number,
   start: number,
 ): { low: number; high: number; end: number } {
   const { codePoint: low, end } = parseMember(pattern, open, start)
-  // A hyphen at the end of a class stands for itself.
+  // A hyphen at the end of a class is literal.
   if (pattern[end] !== '-' || end + 1 >= pattern.length || pattern[end + 1] === ']')
     return { low, high: low, end }
   const last = parseMember(pattern, open, end + 1)

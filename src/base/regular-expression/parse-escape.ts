@@ -1,10 +1,13 @@
-/** One character written with a backslash: `\n`, `\.`, `\x{1F600}`, `\012`. */
+/**
+ * Escapes of a single character: `
+ * `, `\.`, `\x{1F600}`, `\012`.
+ */
 import { codePointMax } from './character-class.ts'
 import { syntaxError } from './error.ts'
 
 export interface Escaped {
   readonly codePoint: number
-  /** Where the pattern goes on. */
+  /** Position after the escape in the pattern. */
   readonly end: number
 }
 
@@ -18,7 +21,7 @@ export function parseEscape(pattern: string, start: number): Escaped {
   if (control !== undefined) return { codePoint: control, end }
   if (/[!-/:-@[-`{-~\0- \x7f]/.test(letter)) return { codePoint, end }
   if (letter === 'x') return parseHexadecimal(pattern, start)
-  // One digit but zero would refer back to a group, which there is not.
+  // A single digit other than zero would be a backreference, which is not supported.
   octal.lastIndex = start + 1
   const digits = octal.exec(pattern)?.[0]
   if (digits === undefined) throw syntaxError('invalid escape sequence', pattern.slice(start, end))
@@ -43,7 +46,7 @@ function parseHexadecimal(pattern: string, start: number): Escaped {
   twoDigits.lastIndex = from
   const digits = twoDigits.exec(pattern)?.[0]
   if (digits !== undefined) return { codePoint: Number.parseInt(digits, 16), end: from + 2 }
-  // What is wrong reaches to the end of the second character.
+  // The error quotes the escape up to and including its second character.
   const [first = '', second = ''] = pattern.slice(from, from + 4)
   throw syntaxError('invalid escape sequence', `${pattern.slice(start, from)}${first}${second}`)
 }

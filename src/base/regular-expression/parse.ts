@@ -1,6 +1,6 @@
 /**
- * Reads the syntax that Go's regular expressions have (https://github.com/google/re2/wiki/Syntax) and
- * complains in Go's words. Groups are kept on a stack of our own, so that no pattern exhausts the engine's.
+ * Parses the syntax of Go's regular expressions (https://github.com/google/re2/wiki/Syntax) with Go's error
+ * messages. Groups are kept on an explicit stack, so that deep nesting does not overflow the call stack.
  */
 import { foldCase, rangesOf, type Ranges } from './character-class.ts'
 import { syntaxError } from './error.ts'
@@ -18,7 +18,7 @@ import {
 
 export interface ParsedPattern {
   readonly tree: Node
-  /** By the group's number, empty for those without a name. Group 0 is the whole match. */
+  /** By group number, empty for unnamed groups. Group 0 is the whole match. */
   readonly groupNames: readonly string[]
 }
 
@@ -44,22 +44,22 @@ const flagNames: ReadonlyMap<string, keyof Flags> = new Map([
   ['U', 'isLazy'],
 ])
 
-/** A group that is not closed yet. */
+/** An open group. */
 interface Frame {
-  /** Undefined for a group that captures nothing. */
+  /** Undefined for a non-capturing group. */
   readonly capture: number | undefined
-  /** Those that hold again after the group. */
+  /** Flags to restore after the group. */
   readonly flags: Flags
   readonly choices: Node[]
   items: Node[]
 }
 
-/** Ranges of all classes of a pattern; with more it is refused as too large. */
+/** Maximum number of ranges in all classes of a pattern; a larger pattern is rejected. */
 const rangesMax = 1_000_000
 
 /**
- * Groups times instructions: each instruction may have a thread, and each thread remembers all groups. With
- * more a pattern is refused as too large.
+ * Maximum of groups times instructions: each instruction may have a thread, and each thread stores all
+ * captures. A larger pattern is rejected.
  */
 const capturesMax = 2_000_000
 
@@ -81,7 +81,7 @@ class PatternParser {
   #flags = noFlags
   #at = 0
   #rangeCount = 0
-  /** Where the repetition began that was read last, when nothing was read since. */
+  /** Start of the last repetition operator, if nothing was parsed since. */
   #repeatStart: number | undefined
 
   constructor(pattern: string) {
@@ -175,7 +175,7 @@ class PatternParser {
     this.#at = end
   }
 
-  /** `\Q...\E`: nothing in between has a meaning. */
+  /** `\Q...\E`: literal text. */
   #parseQuoted(): void {
     const close = this.#pattern.indexOf('\\E', this.#at + 2)
     const end = close === -1 ? this.#pattern.length : close
@@ -184,7 +184,7 @@ class PatternParser {
     this.#at = close === -1 ? end : end + 2
   }
 
-  /** Whether there was a repetition; a brace that is none stands for itself. */
+  /** Returns true if there was a repetition; a brace that does not form one is literal. */
   #parseRepeat(): boolean {
     repetition.lastIndex = this.#at
     const [text, , least, comma, most, lazy] = repetition.exec(this.#pattern) ?? []
@@ -241,7 +241,7 @@ class PatternParser {
     this.#enter(this.#groupNames.push(name) - 1, this.#flags)
   }
 
-  /** What is wrong reaches to the first character that cannot be. */
+  /** The error quotes the group up to the first invalid character. */
   #unknownGroup(): Error {
     groupStart.lastIndex = this.#at
     const fragment = groupStart.exec(this.#pattern)?.[0] ?? ''
@@ -264,7 +264,7 @@ class PatternParser {
     this.#at++
   }
 
-  /** The whole of the present group. Characters to choose from are one class. */
+  /** The node of the current group. Alternatives that are single characters are merged into one class. */
   #closed(): Node {
     const { choices, items } = this.#frame
     const all = [...choices, this.#build.sequence(items)]

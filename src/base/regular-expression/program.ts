@@ -1,34 +1,36 @@
 /**
- * A regular expression as instructions for a machine that is in many places at once. Where a thread may go
- * two ways it prefers the first, which makes matches leftmost and greedy as written.
+ * A regular expression compiled to instructions of a Pike VM. A split prefers its first branch, which makes
+ * matches leftmost and gives greediness its meaning.
  */
 import { contains, type Ranges } from './character-class.ts'
 import type { Assertion, Node } from './syntax.ts'
 
-/** Those before `split` wait for a character, or for nothing more. */
+/** Those below `split` consume a character or match. */
 export const operations = { match: 0, character: 1, class: 2, split: 3, save: 4, assert: 5 } as const
 
-/** Instruction `at` is `operation[at]` with `next[at]` to go on with; what `other` means depends on it. */
+/** Instruction `at` is `operation[at]`, continues at `next[at]`, and has the operand `other[at]`. */
 export interface Program {
   readonly start: number
   readonly operation: Uint8Array
   readonly next: Int32Array
-  /** A code point, a class's number, the second way of a split, a slot to save to, or an assertion's bit. */
+  /**
+   * A code point, an index of a class, the second branch of a split, a slot to save to, or an assertion bit.
+   */
   readonly other: Int32Array
   readonly classes: readonly CharacterSet[]
   readonly slotCount: number
-  /** Whether a match can begin only where the text begins. */
+  /** True if a match can begin only at the start of the text. */
   readonly isAnchored: boolean
 }
 
-/** A set of code points that answers fast for ASCII. */
+/** A set of code points with a fast path for ASCII. */
 export interface CharacterSet {
   readonly ranges: Ranges
   /** One byte for each of the first 128 code points. */
   readonly ascii: Uint8Array
 }
 
-/** An assertion as a bit, so that all that hold somewhere are one number. */
+/** One bit per assertion, so that the assertions that hold at a position are one number. */
 const assertionBits: Readonly<Record<Assertion, number>> = {
   'text start': 1,
   'text end': 2,
@@ -51,7 +53,7 @@ export function isWordCharacter(codePoint: number): boolean {
   )
 }
 
-/** Which assertions hold between two characters; -1 stands for the end of the text on either side. */
+/** The assertions that hold between two characters; -1 is the start or end of the text. */
 export function assertionsBetween(before: number, after: number): number {
   let bits = isWordCharacter(before) === isWordCharacter(after) ? 32 : 16
   if (before === -1) bits |= 1 | 4
@@ -65,7 +67,7 @@ export function compileProgram(tree: Node, groupCount: number): Program {
   return new Compiler().compile(tree, groupCount)
 }
 
-/** Works from the end to the beginning: what comes after a node is there before the node is. */
+/** Compiles backwards: the continuation of a node is emitted before the node. */
 class Compiler {
   readonly #operation: number[] = []
   readonly #next: number[] = []
@@ -93,7 +95,7 @@ class Compiler {
     return this.#operation.push(operation) - 1
   }
 
-  /** Returns where the node begins. */
+  /** Returns the entry instruction of the node. */
   #compile(node: Node, next: number): number {
     switch (node.kind) {
       case 'empty':
@@ -133,14 +135,14 @@ class Compiler {
     return entry
   }
 
-  /** Any number of turns, the first of which is required when one is. */
+  /** An unbounded loop. At least one iteration is required if `min` is greater than 0. */
   #compileLoop({ item, min, isGreedy }: Node & { kind: 'repeat' }, next: number): number {
     const loop = this.#emit(operations.split, next, next)
     const body = this.#compile(item, loop)
     if (isGreedy) this.#next[loop] = body
     else this.#other[loop] = body
     if (min > 0) return body
-    // A body that may be empty is entered through a split of its own: an empty first turn counts as a turn.
+    // A nullable body is entered through a split of its own, since an empty first iteration counts.
     return item.isNullable ? this.#split(body, next, isGreedy) : loop
   }
 
@@ -148,7 +150,7 @@ class Compiler {
     return this.#emit(operations.split, isGreedy ? body : next, isGreedy ? next : body)
   }
 
-  /** Whether no thread gets past its assertions when it starts after the text's beginning. */
+  /** True if no thread that starts after the beginning of the text passes the assertions. */
   #isAnchored(start: number): boolean {
     const visited = new Set<number>()
     const pending = [start]

@@ -1,12 +1,12 @@
 import { RegularExpressionError } from './error.ts'
 
 /**
- * Steps that one search may take, about a second of work; then it fails. Only large expressions on long
- * texts come near it, and without it they would keep everybody waiting.
+ * Maximum number of steps of one search, about a second of work; a search that exceeds it fails. Only large
+ * expressions on long texts reach it, and they would block the event loop.
  */
 const stepsMax = 50_000_000
 
-/** How much one search has worked. */
+/** Work done by one search. */
 export class Steps {
   #left = stepsMax
 

@@ -1,4 +1,4 @@
-/** Regular expressions as trees, with the limits that Go sets them. */
+/** Syntax trees of regular expressions, with Go's limits. */
 import type { Ranges } from './character-class.ts'
 import { syntaxError } from './error.ts'
 
@@ -19,7 +19,7 @@ interface Repeat {
   readonly min: number
   readonly max: number
   readonly isGreedy: boolean
-  /** Whether it was written with braces: only those count as repetition. */
+  /** True if written with braces: only those count towards `repetition`. */
   readonly isCounted: boolean
 }
 
@@ -32,23 +32,23 @@ export type Assertion =
   | 'no word boundary'
 
 interface Measures {
-  /** Levels of the tree. */
+  /** Depth of the tree. */
   readonly height: number
-  /** Instructions that it makes. */
+  /** Number of instructions it compiles to. */
   readonly size: number
-  /** How often the innermost thing is repeated by braces around braces. */
+  /** Product of the counted repetitions around the innermost node. */
   readonly repetition: number
-  /** Whether it matches the empty text somewhere. */
+  /** True if it can match the empty string. */
   readonly isNullable: boolean
 }
 
-/** Levels of a tree, as in Go. */
+/** Maximum depth of a tree, as in Go. */
 const heightMax = 1_000
-/** How often braces may repeat a thing, those around them included, as in Go. */
+/** Maximum count of a repetition, and of nested repetitions multiplied, as in Go. */
 export const repeatMax = 1_000
 /**
- * Instructions of a program; a larger expression is refused as too large. Go takes larger ones, but every
- * character of a text may cost as many steps as there are instructions, and everybody waits for them.
+ * Maximum number of instructions of a program; a larger expression is rejected. Go's limit is higher, but
+ * each character may cost as many steps as there are instructions, and a search blocks the event loop.
  */
 const sizeMax = 50_000
 
@@ -68,7 +68,7 @@ export function assertion(assertionKind: Assertion): Node {
   return { kind: 'assertion', assertion: assertionKind, ...leaf, isNullable: true }
 }
 
-/** Trees are made for a pattern, which errors show. */
+/** Builds the tree of one pattern, which error messages quote. */
 export class TreeBuilder {
   readonly #pattern: string
 
@@ -119,7 +119,7 @@ export class TreeBuilder {
       ...repeated,
       height: item.height + 1,
       size: Math.max(1, min) * item.size + optional * (item.size + 1) + 2,
-      // What is repeated no times repeats nothing.
+      // A repetition of zero times does not multiply.
       repetition: isCounted && max === 0 ? 1 : item.repetition * (isCounted ? Math.max(1, bound) : 1),
       isNullable: min === 0 || item.isNullable,
     })

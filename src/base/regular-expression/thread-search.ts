@@ -1,12 +1,12 @@
 /**
- * Finds the first match and what its groups captured. Threads walk through the program side by side, one
- * character at a time, in the order of preference; each instruction has at most one thread, so that a
- * character costs no more than the program is long.
+ * Finds the first match and its captures by Pike's simulation: threads advance through the program in
+ * lockstep, one character at a time, in order of preference. Each instruction has at most one thread, so a
+ * character costs at most as many steps as the program has instructions.
  */
 import { assertionsBetween, hasMember, operations, type Program } from './program.ts'
 import type { Steps } from './steps.ts'
 
-/** Positions by slot: of group n the start is in slot 2n and the end in the next; -1 when it took no part. */
+/** Positions by slot: group n starts at slot 2n and ends at slot 2n + 1; -1 if it did not participate. */
 export type Captures = readonly number[]
 
 /** Threads in order of preference. */
@@ -20,7 +20,7 @@ class ThreadList {
   }
 }
 
-/** A way that is still to be followed. */
+/** A branch still to be followed. */
 interface Way {
   readonly at: number
   readonly captures: Captures
@@ -42,7 +42,10 @@ export class ThreadSearch {
     this.#following = new ThreadList(program.operation.length)
   }
 
-  /** The leftmost match that begins at `from` or after it. `skip` tells where one can begin at all. */
+  /**
+   * The leftmost match that begins at `from` or later. `skip` gives the next position where a match can
+   * begin.
+   */
   find(
     text: string,
     from: number,
@@ -88,7 +91,7 @@ export class ThreadSearch {
     }
   }
 
-  /** Moves all threads past a character; those behind one that matched are given up. */
+  /** Advances all threads past a character; threads of lower preference than a matching one are dropped. */
   #advance(codePoint: number, place: Place): Captures | undefined {
     const { operation, next, other, classes } = this.#program
     const list = this.#present
@@ -125,7 +128,7 @@ export class ThreadSearch {
     return undefined
   }
 
-  /** Adds a thread wherever a way leads without a character, in order of preference. */
+  /** Adds a thread for every instruction reachable without consuming a character, in order of preference. */
   #follow(list: ThreadList, way: Way, { position, holding, steps }: Place): void {
     const { operation, next, other } = this.#program
     const pending: Way[] = [way]
@@ -155,10 +158,10 @@ export class ThreadSearch {
   }
 }
 
-/** Where a thread is added. */
+/** Position at which threads are added. */
 interface Place {
   readonly position: number
-  /** The assertions that hold there. */
+  /** Bits of the assertions that hold at the position. */
   readonly holding: number
   readonly steps: Steps
 }

@@ -1,10 +1,10 @@
 /**
- * Classes by their Unicode names: `\p{L}`, `\p{Greek}`. The members come from the engine's own regular
- * expressions, which carry Unicode's tables.
+ * Unicode classes: `\p{L}`, `\p{Greek}`. The members are computed with JavaScript's regular expressions,
+ * which include the Unicode tables.
  */
 import { codePointMax, isSurrogate, negate, rangesOf, type Ranges } from './character-class.ts'
 
-/** Undefined when there is no such class. Case, spaces, hyphens and underscores of a name do not matter. */
+/** Undefined for an unknown class. Case, spaces, hyphens and underscores of the name are ignored. */
 export function unicodeClass(name: string): Ranges | undefined {
   const property = properties().get(looseName(name))
   if (property === undefined) return undefined
@@ -15,7 +15,7 @@ export function unicodeClass(name: string): Ranges | undefined {
   return ranges
 }
 
-/** One for each property that was ever asked for: there are fewer than three hundred. */
+/** Cache by property. Bounded: there are fewer than three hundred properties. */
 const classes = new Map<string, Ranges>()
 
 const categories = [
@@ -50,7 +50,7 @@ const scripts = [
 
 let propertiesCache: ReadonlyMap<string, string> | undefined
 
-/** From a loose name to the property as the engine writes it. */
+/** From a normalized name to the property in JavaScript's syntax. */
 function properties(): ReadonlyMap<string, string> {
   if (propertiesCache !== undefined) return propertiesCache
   const found = new Map<string, string>()
@@ -69,12 +69,12 @@ function looseName(name: string): string {
 }
 
 const blockSize = 0x1000
-/** Nothing is assigned between these, nor will be soon: all are alike. */
+/** A range without assigned code points; one check covers all of it. */
 const unassigned = { first: 0x40000, last: 0xdffff }
 
-/** Some ten milliseconds: the engine is asked about nearly every code point there is. */
+/** Takes about ten milliseconds: nearly every code point is tested. */
 function membersOf(property: string): Ranges {
-  // Halves of pairs make pairs when they are put side by side, so they are not asked about.
+  // Adjacent surrogates would combine into pairs, so they cannot be tested.
   if (property === 'Cs') return [0xd800, 0xdfff]
   if (property === 'Any') return negate([])
   const expression = new RegExp(`\\p{${property}}+`, 'gu')

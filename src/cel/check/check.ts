@@ -1,7 +1,7 @@
 /**
- * Checks an expression against an environment before it runs: every name is declared, every call has an
- * overload that fits. What was found is kept beside the tree for the evaluator, so that nothing is looked up
- * while an expression runs. Rules and messages are those of cel-go as Kubernetes sets it up.
+ * Type-checks an expression against an environment: every name is declared and every call has a matching
+ * overload. The result is kept beside the tree for the evaluator, so that nothing is looked up at run time.
+ * Rules and messages are those of cel-go as configured by Kubernetes.
  */
 import type { Issue } from '../cel-error.ts'
 import type { Environment } from '../environment.ts'
@@ -38,24 +38,24 @@ import { literalComplaint } from './validate-literal.ts'
 export interface Checked {
   readonly type: Type
   readonly issues: readonly Issue[]
-  /** What identifiers, and selections that are names with dots, stand for. */
+  /** Resolution of identifiers and of selections that are qualified names. */
   readonly references: ReadonlyMap<Expression, Reference>
   readonly calls: ReadonlyMap<Call, ResolvedCall>
   readonly constructors: ReadonlyMap<StructExpression, ConstructedType>
-  /** Where comprehensions and bindings keep their variables. */
+  /** Frame slots of the variables of comprehensions and bindings. */
   readonly slots: ReadonlyMap<Expression, readonly number[]>
-  /** The variables of the environment that are used, and where they are kept. */
+  /** The environment variables that are used, with their frame slots. */
   readonly variables: ReadonlyMap<string, number>
   readonly slotCount: number
 }
 
-/** A place in the frame of an evaluation, or a type. */
+/** A slot in the evaluation frame, or a type. */
 export type Reference = { readonly slot: number; readonly name: string } | { readonly value: TypeValue }
 
 export interface ResolvedCall {
-  /** Those that may fit, in order; run-time types decide. */
+  /** Candidates in order; the run-time types decide. */
   readonly overloads: readonly Overload[]
-  /** False when the target was a namespace and is no argument. */
+  /** False if the target is a namespace and not an argument. */
   readonly hasTarget: boolean
 }
 
@@ -127,7 +127,7 @@ class Checker {
     return this.#resolve(expression, expression.name) ?? this.#undeclared(expression.name, expression.offset)
   }
 
-  /** The type of a name, of which the expression is noted as a use; undefined when it is not declared. */
+  /** The type of a name, recording the expression as a reference; undefined if it is not declared. */
   #resolve(expression: Expression, name: string): Type | undefined {
     const local = name.startsWith('.') ? undefined : this.#findLocal(name)
     if (local !== undefined) {
@@ -201,7 +201,7 @@ class Checker {
     })
   }
 
-  /** The name of a function in a namespace that a call with a target is. */
+  /** The qualified function name of a call with a target, if the target is a namespace. */
   #namespaced(call: Call): string | undefined {
     const prefix = qualifiedName(call.target!)
     if (prefix === undefined) return undefined
@@ -253,7 +253,7 @@ class Checker {
     return mapOf(isKeyLike(key) ? key : dynType, valueType ?? this.#unifier.freshParameter())
   }
 
-  /** The type inside an optional, which is what `?` asks for. */
+  /** The type inside an optional, as required by `?`. */
   #unwrap(expression: Expression, type: Type): Type {
     const resolved = this.#unifier.resolve(type)
     if (resolved.kind === 'optional') return resolved.value
@@ -356,7 +356,7 @@ interface OverloadSearch {
   readonly hasTarget: boolean
 }
 
-/** Only these can be keys. Keys of other types would let a type double in size with every level. */
+/** Types allowed as map keys. Other keys would let a type double in size with every level. */
 function isKeyLike({ kind }: Type): boolean {
   return ['dyn', 'error', 'parameter', 'bool', 'int', 'uint', 'string', 'double', 'null'].includes(kind)
 }

@@ -1,14 +1,14 @@
 import type { ComprehensionOperator } from '../syntax.ts'
 import { boolType, dynType, intType, listOf, mapOf, type Type } from '../type.ts'
 
-/** The types of the variables of a loop over a range; undefined when the type is none to loop over. */
+/** The types of the iteration variables; undefined if the range type cannot be iterated. */
 export function rangeTypes(range: Type, variables: number): readonly Type[] | undefined {
   if (range.kind === 'list') return variables === 1 ? [range.element] : [intType, range.element]
   if (range.kind === 'map') return variables === 1 ? [range.key] : [range.key, range.value]
   return ['dyn', 'error', 'parameter'].includes(range.kind) ? [dynType, dynType] : undefined
 }
 
-/** What a comprehension gives for the type of its body, and what that must be. */
+/** Result type of a comprehension for the type of its body, and the type that the body must have. */
 export function comprehensionResult(
   operator: ComprehensionOperator,
   body: Type,

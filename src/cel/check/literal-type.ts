@@ -11,7 +11,7 @@ import {
 } from '../type.ts'
 import { Uint, type Value } from '../value.ts'
 
-/** The type of a value that can be written down. */
+/** The type of a literal. */
 export function literalType(value: Value): Type {
   if (value === null) return nullType
   if (typeof value === 'boolean') return boolType

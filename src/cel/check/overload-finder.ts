@@ -2,7 +2,7 @@ import type { Overload } from '../function.ts'
 import { dynType, type Type, withParts } from '../type.ts'
 import { equalTypes, moreGeneral, type Unifier } from './unifier.ts'
 
-/** Which overloads fit the types of arguments, and what type comes out. */
+/** Finds the overloads that match argument types, and the result type. */
 export class OverloadFinder {
   readonly #unifier: Unifier
 
@@ -10,7 +10,7 @@ export class OverloadFinder {
     this.#unifier = unifier
   }
 
-  /** Undefined when none fits. When results differ, the type is dyn: values will decide. */
+  /** Undefined if none matches. If the result types differ the result is dyn. */
   find(
     overloads: readonly Overload[],
     parameters: readonly Type[],
@@ -31,12 +31,12 @@ export class OverloadFinder {
     return result === undefined ? undefined : { overloads: fitting, type: result }
   }
 
-  /** The type of a list that has elements of both; undefined when they do not go together. */
+  /** The element type of a list with elements of both types; undefined if they are incompatible. */
   join(before: Type, type: Type): Type | undefined {
     return this.#unifier.assign(before, type) ? moreGeneral(before, type) : undefined
   }
 
-  /** The type with parameters of its own, so that two calls of one overload do not meet. */
+  /** The type with fresh type parameters, so that two calls of one overload do not share them. */
   #freshen(type: Type, fresh: Map<string, Type>): Type {
     if (type.kind !== 'parameter') return withParts(type, part => this.#freshen(part, fresh))
     const known = fresh.get(type.name) ?? this.#unifier.freshParameter()

@@ -1,6 +1,6 @@
 import type { Expression } from '../syntax.ts'
 
-/** `a.b.c` when the expression is nothing but names and dots. */
+/** `a.b.c` if the expression consists only of names and dots. */
 export function qualifiedName(expression: Expression): string | undefined {
   const names: string[] = []
   let node = expression

@@ -1,21 +1,21 @@
 import { dynType, parameter, partsOf, type Type, withParts } from '../type.ts'
 
 /**
- * Finds out what type parameters stand for. `assign` either succeeds and remembers what it learned, or fails
- * and has changed nothing.
+ * Unification of type parameters. `assign` either succeeds and records the bindings, or fails and changes
+ * nothing.
  */
 export class Unifier {
   readonly #bindings = new Map<string, Type>()
-  /** What to restore when an attempt fails: the parameter and what it was bound to. */
+  /** Undo log of the current attempt: each parameter with its previous binding. */
   #trail: [string, Type | undefined][] = []
   #fresh = 0
 
-  /** A parameter that nothing is known about. */
+  /** An unbound type parameter. */
   freshParameter(): Type {
     return parameter(`_var${this.#fresh++}`)
   }
 
-  /** Whether values of the first types fit where the second are asked for. */
+  /** True if values of the first types are assignable to the second. */
   assignAll(from: readonly Type[], to: readonly Type[]): boolean {
     this.#trail = []
     if (from.length === to.length && from.every((type, index) => this.#assign(type, to[index]!))) return true
@@ -30,12 +30,12 @@ export class Unifier {
     return this.assignAll([from], [to])
   }
 
-  /** The type with everything filled in that is known. */
+  /** The type with bound parameters substituted. */
   resolve(type: Type): Type {
     return this.#substitute(type, false)
   }
 
-  /** As `resolve`, with dyn for what is not known. */
+  /** Like `resolve`, with dyn for unbound parameters. */
   resolveFully(type: Type): Type {
     return this.#substitute(type, true)
   }
@@ -57,12 +57,12 @@ export class Unifier {
     if (from.kind === 'null' || to.kind === 'null') {
       return from.kind === to.kind || isNullable(from.kind === 'null' ? to : from)
     }
-    // A type of types fits every other: which one it is, only values tell.
+    // Types of types are always compatible: the type itself is known only at run time.
     if (from.kind === 'type' && to.kind === 'type') return true
     return haveSame(from, to, (a, b) => this.#assign(a, b))
   }
 
-  /** `conflict` when the parameter stands for something else already, `impossible` when it is inside the type. */
+  /** `conflict` if the parameter is bound to another type, `impossible` if it occurs in the type itself. */
   #bind(name: string, type: Type): 'bound' | 'conflict' | 'impossible' {
     if (type.kind === 'parameter' && type.name === name) return 'bound'
     const bound = this.#bindings.get(name)
@@ -90,7 +90,7 @@ export class Unifier {
   }
 }
 
-/** Of two types that fit each other the one that says less. */
+/** The more general of two compatible types. */
 export function moreGeneral(a: Type, b: Type): Type {
   return isAsGeneral(a, b) ? a : b
 }
@@ -106,7 +106,7 @@ function isAsGeneral(a: Type, b: Type): boolean {
   return haveSame(a, b, isAsGeneral)
 }
 
-/** Whether two types are of one kind and name, and what is inside them goes together. */
+/** True if two types have the same kind and name, and compatible type arguments. */
 function haveSame(a: Type, b: Type, goTogether: (a: Type, b: Type) => boolean): boolean {
   if (a.kind !== b.kind || nameOf(a) !== nameOf(b)) return false
   const others = partsOf(b)

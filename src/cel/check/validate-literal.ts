@@ -2,7 +2,7 @@ import { isRegularExpression } from '../standard/regular-expressions.ts'
 import { parseDuration, parseTimestamp } from '../standard/time-text.ts'
 import type { Call } from '../syntax.ts'
 
-/** Durations, times and patterns that are written down are looked at before an expression is accepted. */
+/** Validates literal durations, timestamps and regular expressions at compile time. */
 export function literalComplaint(call: Call): { offset: number; message: string } | undefined {
   const argument = call.parameters.at(-1)
   if (argument?.kind !== 'literal' || typeof argument.value !== 'string') return undefined

@@ -1,4 +1,4 @@
-/** Lists, maps and objects that an expression writes down. */
+/** List, map and object literals. */
 import { Fault } from '../fault.ts'
 import type { ConstructedType } from '../function.ts'
 import type { Expression, ListExpression, MapExpression, StructExpression } from '../syntax.ts'
@@ -8,7 +8,7 @@ import type { Frame, Step } from './frame.ts'
 
 export type Compile = (expression: Expression) => Step
 
-/** The value of an expression that is nothing but literals; it is made once and costs nothing. */
+/** The value of an expression that consists only of literals; created once and free of cost. */
 export function constantOf(expression: Expression): Value | undefined {
   if (expression.kind === 'literal') return expression.value
   if (expression.kind === 'list') return constantList(expression)
@@ -89,7 +89,7 @@ function constantMap({ entries }: MapExpression): Value | undefined {
   return map(values)
 }
 
-/** The value of an optional that a `?` stands before; undefined when it has none. */
+/** The value of an optional element marked with `?`; undefined if it has none. */
 function unwrap(step: Step, frame: Frame): Value | undefined {
   const optional = step(frame)
   if (optional instanceof Optional) return optional.value

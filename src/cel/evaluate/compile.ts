@@ -1,4 +1,4 @@
-/** Turns a checked tree into closures, one for each node, so that running it looks nothing up. */
+/** Compiles a checked tree to closures, one for each node, so that nothing is looked up at run time. */
 import type { Checked } from '../check/check.ts'
 import { Fault } from '../fault.ts'
 import type { Binding, Call, Expression, Select } from '../syntax.ts'

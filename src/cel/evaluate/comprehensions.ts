@@ -1,4 +1,4 @@
-/** Loops. What a turn costs beside its condition and body is what the loop would cost as CEL's fold. */
+/** Comprehensions. An iteration costs, besides its condition and body, as much as it would in CEL's fold. */
 import { Fault } from '../fault.ts'
 import type { Comprehension } from '../syntax.ts'
 import { list, ListValue, MapBuilder, MapValue, showKey, type Value } from '../value.ts'
@@ -128,7 +128,7 @@ function holds(condition: Step, frame: Frame): boolean {
   return value
 }
 
-/** Calls `turn` with the variables set, until it returns false or the range is at its end. */
+/** Calls `turn` for each iteration with the variables set, until it returns false or the range ends. */
 function eachTurn(range: Value, slots: readonly number[], frame: Frame, turn: () => boolean): void {
   const [first = 0, second] = slots
   if (range instanceof ListValue) {

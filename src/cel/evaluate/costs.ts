@@ -1,4 +1,4 @@
-/** What the parts of an expression cost beside the calls of functions, as in Kubernetes. */
+/** Costs of expression nodes other than function calls, as in Kubernetes. */
 export const selectCost = 1
 export const listCost = 10
 export const mapCost = 30

@@ -1,4 +1,4 @@
-/** Calls of functions: of the overloads that fitted the types, the first that fits the values. */
+/** Function calls: of the overloads that matched the types, the first that matches the run-time values. */
 import { Fault } from '../fault.ts'
 import type { Overload } from '../function.ts'
 import type { Type } from '../type.ts'
@@ -58,7 +58,7 @@ export function compileDispatch(
   }
 }
 
-/** `a.or(b)` and `a.orValue(b)` look at `b` only when `a` has no value. */
+/** `a.or(b)` and `a.orValue(b)` evaluate `b` only if `a` has no value. */
 function compileLazy(overloads: readonly Overload[], [target, other]: readonly Step[]): Step | undefined {
   const [overload] = overloads
   const name = overload?.name
@@ -79,7 +79,7 @@ function noSuchOverload(name: string, values: readonly Value[]): Fault {
 
 type Matcher = (value: Value) => boolean
 
-/** Whether a value is of a type; of lists and maps only that they are that. */
+/** Tests if a value has a type; elements of lists and maps are not tested. */
 function matcherOf(type: Type): Matcher {
   switch (type.kind) {
     case 'dyn':

@@ -327,7 +327,7 @@ test('what would take too long runs out of budget', () => {
   }
 })
 
-/** Binds `a` to twice itself, so many times. */
+/** Binds `a` to twice itself, `times` times. */
 function doubling(times: number, twice: string): string {
   return `${`cel.bind(a, ${twice}, `.repeat(times)}a${')'.repeat(times + 1)}`
 }
@@ -378,7 +378,7 @@ test('whatever an expression is, it ends within its budget', () => {
   )
 })
 
-/** What an expression spent before it ended, well or not; undefined when it was not accepted. */
+/** The cost of an expression, whether it succeeds or fails; undefined if it does not compile. */
 function costOf(expression: string): number | undefined {
   const budget = new Budget(2_000)
   try {

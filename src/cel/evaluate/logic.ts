@@ -1,6 +1,6 @@
 /**
- * `&&`, `||` and `?:`. A fault on one side of `&&` or `||` does not matter when the other side decides, in
- * whatever order they stand.
+ * `&&`, `||` and `?:`. A fault on one side of `&&` or `||` is ignored if the other side decides, in any
+ * order.
  */
 import { Fault } from '../fault.ts'
 import type { Frame, Step } from './frame.ts'
@@ -21,7 +21,7 @@ export function compileConditional([condition, whenTrue, whenFalse]: readonly St
   }
 }
 
-/** What a step says, or its fault when it says neither true nor false. */
+/** The boolean result of a step, or its fault. */
 export function judge(step: Step, frame: Frame): boolean | Fault {
   try {
     const value = step(frame)
@@ -33,7 +33,7 @@ export function judge(step: Step, frame: Frame): boolean | Fault {
   }
 }
 
-/** Kubernetes has faults for nothing; here one takes as long as several steps. */
+/** Free in Kubernetes; here a fault takes as long as several steps. */
 const faultCost = 10
 
 function decide(terms: readonly Step[], frame: Frame, decisive: boolean): boolean {

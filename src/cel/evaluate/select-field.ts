@@ -1,7 +1,10 @@
 import { Fault } from '../fault.ts'
 import { MapValue, ObjectValue, Optional, optionalOfValue, type Value } from '../value.ts'
 
-/** The field of an object or the value of a key; undefined when absent. Of an optional an optional comes out. */
+/**
+ * The field of an object or the value of a map key; undefined if absent. Selecting from an optional gives an
+ * optional.
+ */
 export function selectField(target: Value, field: string): Value | undefined {
   if (target instanceof MapValue) return target.get(field)
   if (target instanceof ObjectValue) return target.field(field)

@@ -1,4 +1,4 @@
-/** Ranges of IP addresses: `cidr("10.0.0.0/8")`. The address that was given for one is kept. */
+/** CIDR ranges: `cidr("10.0.0.0/8")`. Host bits of the given address are preserved. */
 import {
   cidrContains,
   cidrContainsCidr,
@@ -76,7 +76,7 @@ function toCidr(text: string): CidrValue {
   return new CidrValue(address)
 }
 
-/** The range, or what is wrong with the text. */
+/** The range, or an error message. */
 function readCidr(text: string): InterfaceAddress | string {
   const address = parseInterfaceAddress(text)
   if (address === undefined) {

@@ -1,18 +1,18 @@
-/** What the calls of Kubernetes' own functions cost. */
+/** Call costs of Kubernetes' libraries. */
 import { traversalFactor } from '../cost.ts'
 import { ListValue, MapValue, type Value } from '../value.ts'
 
-/** Of what reads the whole text. */
+/** Cost of a function that reads the whole string. */
 export function textCost(text: string): number {
   return Math.ceil(text.length * traversalFactor)
 }
 
-/** A regular expression is taken for a state for every four characters, each of which looks at the text. */
+/** Estimates a regular expression as one state per four characters, each of which reads the text. */
 export function matchCost(text: string, patternLength: number): number {
   return Math.ceil((1 + text.length) * traversalFactor) * Math.ceil(patternLength * 0.25)
 }
 
-/** Of what looks at everything in a value once. Walks with a stack of its own: depth comes from clients. */
+/** Cost of visiting everything in a value once. Uses an explicit stack: clients control the depth. */
 export function treeCost(value: Value): number {
   const pending: Value[] = [value]
   let cost = 0

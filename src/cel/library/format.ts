@@ -1,4 +1,4 @@
-/** Formats by name: `format.dns1123Label().validate(name)` gives what is wrong, or nothing. */
+/** Named formats: `format.dns1123Label().validate(name)` returns the errors, or none. */
 import { isBase64, isDate, isDateTime, isUuid } from '#/api/string-format.ts'
 import {
   checkDns1035Label,
@@ -20,7 +20,7 @@ class FormatValue extends OpaqueValue {
   override readonly typeName = 'kubernetes.NamedFormat'
   readonly name: string
   readonly check: (text: string) => readonly string[]
-  /** Characters of a regular expression that says the same, for the cost alone. */
+  /** Length of an equivalent regular expression, for the cost only. */
   readonly patternLength: number
 
   constructor(name: string, patternLength: number, check: (text: string) => readonly string[]) {

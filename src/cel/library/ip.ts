@@ -1,4 +1,4 @@
-/** IP addresses: `ip("10.0.0.1")`. Those with a zone and IPv4 addresses inside of IPv6 ones are refused. */
+/** IP addresses: `ip("10.0.0.1")`. Addresses with a zone and IPv4-mapped IPv6 addresses are rejected. */
 import { cidrContains, parseCidr } from '#/api/cidr.ts'
 import { compareIps, formatIp, isMappedIp, parseIp, type Ip } from '#/api/ip.ts'
 import { quote } from '#/api/quote.ts'
@@ -44,14 +44,14 @@ export const ipLibrary: Library = {
   ],
 }
 
-/** Throws a Fault when the text is no address. */
+/** Throws a Fault if the text is not an IP address. */
 export function toIp(text: string): IpValue {
   const ip = readIp(text)
   if (typeof ip === 'string') throw new Fault(ip)
   return new IpValue(ip)
 }
 
-/** The address, or what is wrong with the text. */
+/** The address, or an error message. */
 function readIp(text: string): Ip | string {
   const ip = parseIp(text)
   if (ip !== undefined) {
@@ -80,7 +80,7 @@ function isLoopback(ip: Ip): boolean {
   return loopback(ip)
 }
 
-/** In IPv6 the flags of a multicast address may be any. */
+/** IPv6 multicast flags are ignored. */
 function isLinkLocalMulticast(ip: Ip): boolean {
   return ip.family === 4 ? localMulticast(ip) : ((ip.value >> 112n) & 0xff0fn) === 0xff02n
 }

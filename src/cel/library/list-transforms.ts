@@ -1,4 +1,4 @@
-/** Lists made of lists: `values.sort()`, `pods.sortBy(pod, pod.name)`, `lists.range(3)`. */
+/** Functions that return lists: `values.sort()`, `pods.sortBy(pod, pod.name)`, `lists.range(3)`. */
 import { equals } from '../equality.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, MacroError, method, type Library } from '../function.ts'
@@ -9,7 +9,7 @@ import { compareValues, orderedTypes } from './ordering.ts'
 
 const anyList = listOf(parameter('T'))
 const dynList = listOf(dynType)
-/** A name that no expression can write. */
+/** Not a valid identifier, so expressions cannot call it. */
 const sortByKeys = '@sortByAssociatedKeys'
 const sortInput = '@sortByInput'
 
@@ -43,7 +43,7 @@ function newListCost(size: number): number {
   return Math.floor(size) + 11
 }
 
-/** Each is compared with each, at worst. */
+/** Worst case: each element is compared with each other. */
 function pairwiseCost(values: ListValue): number {
   const { size } = values
   const first = size === 0 ? null : values.at(0)
@@ -85,7 +85,7 @@ function distinct(values: ListValue): ListValue {
   return list(found)
 }
 
-/** The values in the order of their keys; those with equal keys stay as they are. */
+/** Sorts the values by their keys; stable. */
 function sort(values: ListValue, keys: ListValue): ListValue {
   if (values.size !== keys.size) {
     const sizes = `but got ${values.size} and ${keys.size} elements respectively`

@@ -1,4 +1,4 @@
-/** What Kubernetes does with lists: `[1, 2].sum()`, `names.indexOf("web")`. */
+/** Kubernetes' list functions: `[1, 2].sum()`, `names.indexOf("web")`. */
 import { equals } from '../equality.ts'
 import { Fault } from '../fault.ts'
 import { method, type Library, type Overload } from '../function.ts'
@@ -45,7 +45,7 @@ function isSorted(values: ListValue): boolean {
   return true
 }
 
-/** Of equal ones the first. */
+/** The first of several equal extremes. */
 function extreme(values: ListValue, name: string, direction: 1 | -1): Value {
   let found: Value | undefined
   for (const value of values) {

@@ -14,7 +14,7 @@ import {
 } from '../type.ts'
 import { Duration, Timestamp, type Value } from '../value.ts'
 
-/** The types whose values have an order. */
+/** The types with an order. */
 export const orderedTypes: readonly Type[] = [
   intType,
   uintType,
@@ -26,7 +26,7 @@ export const orderedTypes: readonly Type[] = [
   bytesType,
 ]
 
-/** Negative, zero or positive; NaN when one is not a number but would have to be. */
+/** Negative, zero or positive; NaN if a number is NaN. */
 export function compareValues(a: Value, b: Value): number {
   const order = compareNumbers(a, b)
   if (order !== undefined) return order

@@ -1,4 +1,4 @@
-/** Parts of a text that match a pattern: `"abc 123".find("[0-9]+")`. */
+/** Finds matches of a regular expression: `"abc 123".find("[0-9]+")`. */
 import type { Match } from '#/base/regular-expression.ts'
 import { Fault } from '../fault.ts'
 import { method, type Library } from '../function.ts'
@@ -20,7 +20,7 @@ export const regularExpressionLibrary: Library = {
   ],
 }
 
-/** A negative limit is none. */
+/** A negative limit means unlimited. */
 function findAll(text: string, pattern: string, limit: bigint): ListValue {
   return list(search(text, pattern, limit < 0n ? Infinity : Number(limit)))
 }

@@ -1,4 +1,4 @@
-/** Lists taken for sets: `sets.contains([1, 2, 3], [2, 3])`. */
+/** Set functions on lists: `sets.contains([1, 2, 3], [2, 3])`. */
 import { equals } from '../equality.ts'
 import { globalFunction, type Library } from '../function.ts'
 import { boolType, listOf, parameter } from '../type.ts'

@@ -1,4 +1,4 @@
-/** Addresses of the web: `url("https://example.com/path?key=value")`. */
+/** URLs: `url("https://example.com/path?key=value")`. */
 import { checkUri, hostnameOf, parseUri, portOf, queryOf, UriError, type Uri } from '#/api/uri.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, method, type Library } from '../function.ts'

@@ -1,6 +1,6 @@
 import type { Expression } from '../syntax.ts'
 
-/** Levels of a tree, or one more than the bound when there are more. Walks with a stack of its own. */
+/** Depth of a tree, at most one more than `depthMax`. Uses an explicit stack. */
 export function depthOf(expression: Expression, depthMax: number): number {
   let deepest = 0
   const pending: [Expression, number][] = [[expression, 1]]

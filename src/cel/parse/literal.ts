@@ -1,7 +1,7 @@
 import { int64Max, int64Min } from '#/api/int64.ts'
 import { Uint } from '../value.ts'
 
-/** A decimal or hexadecimal whole number with an optional minus; undefined when it is not of 64 bits. */
+/** A decimal or hexadecimal integer with an optional minus; undefined if it exceeds 64 bits. */
 export function parseInt(text: string): bigint | undefined {
   const isNegative = text.startsWith('-')
   const digits = isNegative ? text.slice(1) : text
@@ -10,14 +10,14 @@ export function parseInt(text: string): bigint | undefined {
   return value < int64Min || value > int64Max ? undefined : value
 }
 
-/** A whole number with its `u`. */
+/** An unsigned integer with its `u` suffix. */
 export function parseUint(text: string): Uint | undefined {
   if (text.length > digitsMax) return undefined
   const value = BigInt(text.slice(0, -1))
   return value > uint64Max ? undefined : new Uint(value)
 }
 
-/** The characters of a string literal; undefined when an escape stands for none. */
+/** The characters of a string literal; undefined if an escape is not a valid code point. */
 export function parseString(literal: string): string | undefined {
   const { body, isRaw } = openLiteral(literal)
   if (isRaw || !body.includes('\\')) return body
@@ -31,7 +31,9 @@ export function parseString(literal: string): string | undefined {
   return isValid ? text : undefined
 }
 
-/** The bytes of a bytes literal, where `\xff` is a byte and no character; undefined when an escape is none. */
+/**
+ * The bytes of a bytes literal, where `\xff` is a byte, not a character; undefined if an escape is invalid.
+ */
 export function parseBytes(literal: string): Uint8Array | undefined {
   const { body, isRaw } = openLiteral(literal.slice(1))
   if (isRaw) return Buffer.from(body)
@@ -51,7 +53,7 @@ export function parseBytes(literal: string): Uint8Array | undefined {
 }
 
 const uint64Max = 2n ** 64n - 1n
-/** Digits past which only leading zeros could keep a number small; nobody writes those. */
+/** Longer numbers could be in range only with leading zeros, and are rejected. */
 const digitsMax = 100
 
 const escapes = /\\(?:[xX]..|u.{4}|U.{8}|[0-3]..|[^])/g
@@ -65,7 +67,7 @@ const shortEscapes: ReadonlyMap<string, string> = new Map([
   ['v', '\v'],
 ])
 
-/** The number that an escape gives; undefined when it is a letter or a sign. */
+/** The code of a numeric escape; undefined for other escapes. */
 function codeOf(escape: string): number | undefined {
   if (/^\\[xXuU]/.test(escape)) return Number.parseInt(escape.slice(2), 16)
   return /^\\[0-3]/.test(escape) ? Number.parseInt(escape.slice(1), 8) : undefined

@@ -161,7 +161,7 @@ test('depth and size are bounded', () => {
     [`${'true?true:'.repeat(9_000)}true`, tooDeep],
     ['size('.repeat(15_000), tooDeep],
     ['[1].map(x,'.repeat(9_000), tooDeep],
-    // Neither brackets nor a chain alone are too many, but the tree is too deep.
+    // Within the limits of nesting and of chain length, but the tree is too deep.
     [`${'('.repeat(200)}object${`${'.a'.repeat(200)})`.repeat(200)}`, tooDeep],
   ]
   for (const [expression, message] of refused) {

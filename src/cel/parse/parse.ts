@@ -1,7 +1,4 @@
-/**
- * From the text of an expression to its tree, by recursive descent. Depth and size are bounded, so that
- * whoever walks a tree may recurse.
- */
+/** A recursive descent parser. Depth and size are limited, so that code that walks a tree may recurse. */
 import { CelError } from '../cel-error.ts'
 import { type Macro, MacroError } from '../function.ts'
 import type { Call, Expression, ListElement, MapEntry, StructField } from '../syntax.ts'
@@ -13,11 +10,11 @@ import { tokenize } from './tokenize.ts'
 
 export type FindMacro = (name: string, isReceiver: boolean, parameters: number) => Macro | undefined
 
-/** Characters that an expression may have. */
+/** Maximum length of an expression. */
 const sourceCharactersMax = 100_000
-/** Brackets within brackets, and operators of one rank in a row. */
+/** Maximum nesting of brackets, and maximum operators of one precedence in a row. */
 const nestingMax = 250
-/** Levels of a tree: every pair of brackets may add several. */
+/** Maximum depth of a tree; each pair of brackets may add several levels. */
 const depthMax = 500
 
 /** Throws CelError with one issue. */
@@ -46,7 +43,7 @@ const relations: ReadonlyMap<string, string> = new Map(
 const sums: ReadonlyMap<string, string> = new Map(['+', '-'].map(sign => [sign, `_${sign}_`]))
 const products: ReadonlyMap<string, string> = new Map(['*', '/', '%'].map(sign => [sign, `_${sign}_`]))
 
-/** What an expression can begin with, as messages list it. */
+/** The tokens that can begin an expression, as listed in messages. */
 const starts =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 
@@ -98,7 +95,7 @@ class Parser {
     return expression
   }
 
-  /** A chain of one operator is one call with all its terms, however long. */
+  /** A chain of one operator is a single call with all its terms. */
   #logical(operator: '||' | '&&'): Expression {
     const term = (): Expression => (operator === '||' ? this.#logical('&&') : this.#relation())
     const first = term()
@@ -134,7 +131,8 @@ class Parser {
     if (kind !== 'symbol' || (text !== '!' && text !== '-')) return this.#member()
     let count = 0
     while (this.#take(text)) count++
-    // The last minus before a number is part of the number: the smallest has no positive.
+    // The last minus before a number belongs to the literal, since the smallest integer has no positive
+    // counterpart.
     const follows = this.#next.kind
     if (text === '-' && (follows === 'int' || follows === 'double')) {
       this.#at--
@@ -215,7 +213,7 @@ class Parser {
     }
   }
 
-  /** Something else would be an expression here; without this token the next might be one. */
+  /** The message depends on whether an expression could continue after skipping this token. */
   #unexpected(): CelError {
     const after = this.#tokens[this.#at + 1]
     const isExtra =
@@ -224,7 +222,7 @@ class Parser {
     return this.#syntaxError(`${isExtra ? 'extraneous' : 'mismatched'} input '${text}' expecting ${starts}`)
   }
 
-  /** An identifier, a call of a function or the construction of an object. */
+  /** An identifier, a function call or an object construction. */
   #named(): Expression {
     const start = this.#next.offset
     const dot = this.#take('.') ? '.' : ''
@@ -245,7 +243,7 @@ class Parser {
     return this.#callOrMacro({ kind: 'call', name: `${dot}${text}`, parameters, offset: open })
   }
 
-  /** The names with dots before a brace; nothing is taken when there is no brace. */
+  /** The qualified type name before a brace; consumes nothing if there is no brace. */
   #typeName(): string | undefined {
     let at = this.#at
     let name = ''
@@ -285,7 +283,7 @@ class Parser {
     return { name, value: this.#expression(), optional, offset }
   }
 
-  /** What stands between commas up to a bracket; a comma at the end is allowed but for arguments. */
+  /** A comma-separated list up to a closing bracket; a trailing comma is allowed except in arguments. */
   #list<T>(close: string, item: () => T): T[] {
     const items: T[] = []
     while (!this.#take(close)) {

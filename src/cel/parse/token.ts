@@ -12,7 +12,7 @@ export type TokenKind =
 
 export interface Token {
   readonly kind: TokenKind
-  /** As it stands in the source; of a quoted identifier without the quotes, `<EOF>` at the end. */
+  /** The source text; without quotes for a quoted identifier, `<EOF>` at the end. */
   readonly text: string
   readonly offset: number
 }

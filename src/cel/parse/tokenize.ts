@@ -1,7 +1,7 @@
 import { CelError } from '../cel-error.ts'
 import type { Token, TokenKind } from './token.ts'
 
-/** The tokens of an expression, with one for its end. Throws CelError at what can be none. */
+/** The tokens of an expression with a final end token. Throws CelError at an invalid token. */
 export function tokenize(source: string): Token[] {
   const tokens: Token[] = []
   for (let offset = skipSpace(source, 0); offset < source.length;) {
@@ -58,7 +58,7 @@ function isBytes(string: string): boolean {
   return string.startsWith('b') || string.startsWith('B')
 }
 
-/** A string or bytes literal as it is written; undefined when none starts here. */
+/** The source text of a string or bytes literal; undefined if none starts here. */
 function stringAt(source: string, offset: number): string | undefined {
   stringStart.lastIndex = offset
   const [start, prefix = '', quote = ''] = stringStart.exec(source) ?? []
@@ -86,7 +86,7 @@ function matchAt(pattern: RegExp, source: string, offset: number): string | unde
   return pattern.exec(source)?.[0]
 }
 
-/** Characters of a wrong token that the complaint shows. */
+/** Maximum characters of an invalid token in the message. */
 const shownCharactersMax = 100
 
 function unrecognized(source: string, offset: number, text: string): CelError {

@@ -1,4 +1,4 @@
-/** `+`, `-`, `*`, `/`, `%` and the negations. Whole numbers overflow into a fault, never around. */
+/** `+`, `-`, `*`, `/`, `%` and negation. Integer overflow is a fault. */
 import { int64Min } from '#/api/int64.ts'
 import { sizeOf, traversalFactor } from '../cost.ts'
 import { Fault } from '../fault.ts'
@@ -66,7 +66,7 @@ function binary<T extends Value>(name: string, type: Typed<T>, call: (a: T, b: T
   return globalFunction<readonly [T, T]>(name, [type, type], type, call)
 }
 
-/** Kubernetes has lists joined for nothing; here they are copied, so a longer one costs what it takes. */
+/** Free in Kubernetes; here lists are copied, so a longer list costs more. */
 function joinedCost(a: Value, b: Value): number {
   return Math.max(1, Math.ceil((sizeOf(a) + sizeOf(b)) * traversalFactor))
 }

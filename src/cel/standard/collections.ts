@@ -78,7 +78,7 @@ function sized<T extends Value>(
   ]
 }
 
-/** Kubernetes has the characters of a string counted for nothing; here only those of a short one. */
+/** Free in Kubernetes; here only for short strings. */
 function countCost(text: string): number {
   return Math.max(1, Math.ceil(text.length / 100))
 }

@@ -1,4 +1,4 @@
-/** `==`, `!=` and the orders. Numbers compare across their types by what they are worth. */
+/** `==`, `!=` and the ordering operators. Numbers of different types compare by value. */
 import { sizeOf, traversalFactor } from '../cost.ts'
 import { compareNumbers, equals } from '../equality.ts'
 import { Fault } from '../fault.ts'
@@ -29,7 +29,7 @@ const orders: readonly (readonly [string, Order])[] = [
 
 const anything = parameter('A')
 
-/** Equality and the choice of `?:` are run by the evaluator; what stands here is for the checker. */
+/** Equality and `?:` are implemented by the evaluator; these overloads are for the checker only. */
 export const comparison: readonly Overload[] = [
   globalFunction('_==_', [anything, anything], boolType, (a, b) => equals(a, b)),
   globalFunction('_!=_', [anything, anything], boolType, (a, b) => !equals(a, b)),

@@ -1,4 +1,4 @@
-/** `int()`, `string()` and their kind, `type()` and `dyn()`. */
+/** `int()`, `string()` and the other conversions, `type()` and `dyn()`. */
 import { int64Max, int64Min } from '#/api/int64.ts'
 import { traversalCost } from '../cost.ts'
 import { Fault } from '../fault.ts'
@@ -73,11 +73,11 @@ export const conversions: readonly Overload[] = [
 ]
 
 const second = 1_000_000_000n
-/** Digits past which a number can only be out of range, unless it is padded with zeros. */
+/** Longer numbers are out of range unless padded with zeros. */
 const digitsMax = 100
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** What `string()` gives; undefined for what it does not take. */
+/** The result of `string()`; undefined for unsupported types. */
 export function showScalar(value: Value): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'boolean' || typeof value === 'bigint') return String(value)
@@ -118,7 +118,7 @@ function parseUnsigned(text: string): Uint | undefined {
 }
 
 const decimal = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/
-/** More digits than any double has. */
+/** More characters than any double needs. */
 const doubleCharactersMax = 2_000
 
 export function parseDouble(text: string): number | undefined {

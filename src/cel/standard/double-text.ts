@@ -1,6 +1,6 @@
-/** Doubles as Go writes them. */
+/** Doubles in Go's formats. */
 
-/** As `%g` does: the shortest digits, with an exponent from a million on and below a ten-thousandth. */
+/** Go's `%g`: the shortest digits, with an exponent at a million and above, and below a ten-thousandth. */
 export function showDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN'
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf'
@@ -21,9 +21,9 @@ export function plainDouble(value: number): string {
   return `${sign}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-/** With so many digits after the point, as `%f` does. */
+/** Go's `%f` with this precision. */
 export function fixedDouble(value: number, precision: number): string {
-  // From here on toFixed would write an exponent; such a number has no fraction.
+  // toFixed would write an exponent for larger numbers, which have no fraction.
   if (Math.abs(value) < 1e21) return value.toFixed(precision)
   const whole = BigInt(value).toString()
   return precision === 0 ? whole : `${whole}.${'0'.repeat(precision)}`

@@ -26,7 +26,7 @@ export function toTimestamp(nanoseconds: bigint): Timestamp {
   return new Timestamp(nanoseconds)
 }
 
-/** Whether it lies in the years 1 to 9999. */
+/** True if the timestamp lies in the years 1 to 9999. */
 export function isTimestamp(nanoseconds: bigint): boolean {
   return nanoseconds >= yearOne && nanoseconds < yearTenThousand
 }

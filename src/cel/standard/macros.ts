@@ -1,4 +1,4 @@
-/** The macros of the language itself and those that every expression in Kubernetes may use. */
+/** The standard macros, and those that Kubernetes enables for every expression. */
 import { type Macro, MacroError } from '../function.ts'
 import type { Call, ComprehensionOperator, Expression } from '../syntax.ts'
 
@@ -57,7 +57,7 @@ function comprehension({ name, operator, variables, isFiltered = false }: Compre
   }
 }
 
-/** The variable is the result too, so the condition is the last argument. */
+/** The variable is also the result, so the condition is the last argument. */
 function expandFilter({ target, parameters: [variable, condition], offset }: Call): Expression | undefined {
   if (target === undefined || variable === undefined || condition === undefined) return undefined
   const variables = variableNames([variable], 'argument is not an identifier')
@@ -80,7 +80,7 @@ function expandHas({ parameters: [operand] }: Call): Expression | undefined {
   return { ...operand, mode: 'test' }
 }
 
-/** A name that no expression can write, for the optional that is asked twice but computed once. */
+/** Not a valid identifier; holds the optional, which is used twice but evaluated once. */
 const optionalName = '@optional'
 
 function expandOptional({ target, parameters, offset }: Call, macro: string): Expression | undefined {

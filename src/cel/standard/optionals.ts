@@ -1,4 +1,7 @@
-/** Values that may be missing. `or` and `orValue` are run by the evaluator, which looks at one side only. */
+/**
+ * Optional values. `or` and `orValue` are implemented by the evaluator, which evaluates the alternative
+ * lazily.
+ */
 import { Fault } from '../fault.ts'
 import { globalFunction, method, type Overload } from '../function.ts'
 import { boolType, listOf, optionalOf, parameter } from '../type.ts'

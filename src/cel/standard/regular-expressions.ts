@@ -6,19 +6,22 @@ import {
 } from '#/base/regular-expression.ts'
 import { Fault } from '../fault.ts'
 
-/** Compiled patterns kept, of all expressions together; others are compiled again. */
+/** Maximum number of cached compiled patterns, shared by all expressions. */
 const keptPatternsMax = 256
-/** Longer patterns are not kept: they would take too much memory. */
+/** Longer patterns are not cached, to bound memory. */
 const keptPatternCharactersMax = 1_000
 
 const kept = new LruMap<string, RegularExpression>(keptPatternsMax)
 
-/** What a search costs: about the product of the text's and the pattern's lengths. */
+/** The cost of a search: about the product of the lengths of text and pattern. */
 export function searchCost(text: string, pattern: string): number {
   return Math.max(1, Math.ceil((1 + text.length) * 0.1) * Math.ceil(pattern.length * 0.25))
 }
 
-/** Calls with the compiled pattern. Throws Fault when it is none or a search takes too long. */
+/**
+ * Calls `action` with the compiled pattern. Throws Fault if the pattern is invalid or a search takes too
+ * long.
+ */
 export function withPattern<T>(pattern: string, action: (expression: RegularExpression) => T): T {
   try {
     return action(compileKept(pattern))

@@ -1,4 +1,4 @@
-/** What every expression in Kubernetes may use: the language's own functions, strings, optionals and macros. */
+/** The declarations available in every expression: standard functions, strings, optionals and macros. */
 import type { Library } from '../function.ts'
 import {
   boolType,

@@ -7,10 +7,10 @@ import { parseDouble, showScalar } from './conversions.ts'
 import { fixedDouble } from './double-text.ts'
 import { compareText } from './text.ts'
 
-/** Digits after the point that a clause may ask for. */
+/** Maximum precision of a clause. */
 const precisionMax = 100
 const precisionDefault = 6
-/** Levels of lists and maps that are written; Kubernetes would go on. */
+/** Maximum depth of formatted lists and maps; unlimited in Kubernetes. */
 const depthMax = 100
 
 export function formatString(format: string, values: ListValue): string {
@@ -32,7 +32,7 @@ export function formatString(format: string, values: ListValue): string {
   return text + format.slice(end)
 }
 
-/** By the characters that are written and the elements of lists and maps, however deep they are. */
+/** Cost by written characters and by elements of lists and maps at any depth. */
 export function formatCost(format: string, values: ListValue): number {
   let characters = format.length
   let elements = 0
@@ -124,7 +124,7 @@ function hexadecimal(value: Value): string {
   return integerOf(value, 'only integers, byte buffers, and strings can be formatted as hex').toString(16)
 }
 
-/** In English, as Kubernetes does: with commas between thousands. */
+/** English formatting as in Kubernetes: with commas between thousands. */
 function fixed(value: number, precision: number): string {
   if (Number.isNaN(value)) return 'NaN'
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '-∞'
@@ -157,7 +157,7 @@ function formatValue(value: Value): string {
   return text
 }
 
-/** A value inside a list or a map, as one would write it in an expression. */
+/** A value inside a list or map, in expression syntax. */
 function formatNested(value: Value, depth: number): string {
   if (depth > depthMax) throw new Fault('error during formatting: value is nested too deep')
   if (value instanceof ListValue) {

@@ -1,4 +1,4 @@
-/** What can be done with strings. Numbers of characters count characters, never UTF-16 units. */
+/** String functions. Lengths and indexes count characters, never UTF-16 units. */
 import { expressionCostMax, findCost, sizeOf, traversalCost, traversalFactor } from '../cost.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, method, type Overload } from '../function.ts'
@@ -102,7 +102,7 @@ function upperAscii(text: string): string {
   return text.replaceAll(/[a-z]+/g, letters => letters.toUpperCase())
 }
 
-/** White space as Unicode has it; JavaScript's own trim takes the byte order mark and leaves the next line. */
+/** Unicode white space. JavaScript's trim also removes U+FEFF, and does not remove U+0085. */
 const spaces = String.raw`[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]`
 const spaceAtStart = new RegExp(`^${spaces}+`)
 const space = new RegExp(spaces)
@@ -129,21 +129,21 @@ function quote(text: string): string {
   return `"${Array.from(text.toWellFormed(), sign => quotedSigns.get(sign) ?? sign).join('')}"`
 }
 
-/** An empty text is found before every character and at the end. */
+/** The empty string matches before every character and at the end. */
 function replace(text: string, from: string, to: string, limit = -1n): string {
   if (limit === 0n) return text
   const pieces = from === '' ? ['', ...Array.from(text), ''] : text.split(from)
-  // Between the characters of an empty search there is one place more than characters.
+  // An empty search string has one more match than there are characters.
   const replaced = limit < 0n || limit >= BigInt(pieces.length - 1) ? pieces.length - 1 : Number(limit)
   const head = pieces.slice(0, replaced + 1).join(to)
   const tail = pieces.slice(replaced + 1)
   return tail.length === 0 ? head : `${head}${from}${tail.join(from)}`
 }
 
-/** What the result is longer than the text is paid for as well: replacements can multiply it. */
+/** Includes the growth of the result, since replacements can multiply its length. */
 function replaceCost(text: string, from: string, to: string): number {
   const cost = Math.max(findCost(text, from), Math.ceil(text.length * 2 * traversalFactor))
-  // Even counting would take too long.
+  // Even counting the matches would take too long.
   if (cost > expressionCostMax || to.length <= from.length) return cost
   return cost + Math.ceil(countPlaces(text, from) * (to.length - from.length) * traversalFactor)
 }
@@ -184,7 +184,7 @@ function join(values: ListValue, separator: string): string {
   return texts.join(separator)
 }
 
-/** By the size of what comes out. */
+/** Cost by the size of the result. */
 function joinCost(values: ListValue, separator: string): number {
   let size = values.size * separator.length
   for (const value of values) size += sizeOf(value)

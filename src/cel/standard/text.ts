@@ -1,8 +1,8 @@
-/** Strings as sequences of characters: JavaScript counts and orders UTF-16 units, CEL counts and orders characters. */
+/** Strings as sequences of code points: JavaScript counts and orders UTF-16 units, CEL code points. */
 
 const surrogate = /[\ud800-\udfff]/
 
-/** Characters, where each pair of surrogates is one. */
+/** Number of characters, where a surrogate pair is one. */
 export function countCharacters(text: string): number {
   if (!surrogate.test(text)) return text.length
   let count = 0
@@ -10,17 +10,17 @@ export function countCharacters(text: string): number {
   return count
 }
 
-/** The characters from one number to another. */
+/** The characters from index `start` to `end`. */
 export function sliceCharacters(text: string, start: number, end?: number): string {
   return text.slice(unitOf(text, start), end === undefined ? undefined : unitOf(text, end))
 }
 
-/** The number of the character that a unit belongs to. */
+/** The index of the character at a UTF-16 unit. */
 export function characterAt(text: string, unit: number): number {
   return unit <= 0 ? unit : countCharacters(text.slice(0, unit))
 }
 
-/** The unit at which a character begins. */
+/** The UTF-16 unit at which a character begins. */
 export function unitOf(text: string, character: number): number {
   if (!surrogate.test(text)) return character
   let at = 0
@@ -28,7 +28,7 @@ export function unitOf(text: string, character: number): number {
   return at
 }
 
-/** Negative, zero or positive, by code points. */
+/** Negative, zero or positive, in code point order. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0
   const length = Math.min(a.length, b.length)
@@ -38,7 +38,7 @@ export function compareText(a: string, b: string): number {
   return rank(a.charCodeAt(at)) - rank(b.charCodeAt(at))
 }
 
-/** Surrogates stand for characters beyond all others, though units above them exist. */
+/** Surrogates encode characters above all others, although larger units exist. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit
 }

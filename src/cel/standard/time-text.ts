@@ -1,16 +1,16 @@
-/** Moments and lengths of time as text. */
+/** Timestamps and durations as text. */
 import { tryParseDuration } from '#/api/duration.ts'
 import { Duration, Timestamp } from '../value.ts'
 import { plainDouble } from './double-text.ts'
 import { isTimestamp } from './limits.ts'
 
 const second = 1_000_000_000n
-/** Nobody needs more to write a time, and looking at a longer text would take time for nothing. */
+/** Longer texts are rejected without parsing. */
 const charactersMax = 1_000
 const pattern =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))$/
 
-/** RFC 3339 with any fraction; undefined when it is not, or not in the years 1 to 9999. */
+/** RFC 3339 with any fraction; undefined if invalid or outside the years 1 to 9999. */
 export function parseTimestamp(text: string): Timestamp | undefined {
   const match = text.length > charactersMax ? null : pattern.exec(text)
   if (match === null) return undefined
@@ -28,7 +28,7 @@ export function parseTimestamp(text: string): Timestamp | undefined {
   return isTimestamp(nanoseconds) ? new Timestamp(nanoseconds) : undefined
 }
 
-/** In UTC, with as much of a fraction as there is. */
+/** RFC 3339 in UTC, with the significant digits of the fraction. */
 export function showTimestamp({ nanoseconds }: Timestamp): string {
   const rest = ((nanoseconds % second) + second) % second
   const whole = new Date(Number((nanoseconds - rest) / 1_000_000n)).toISOString().slice(0, 19)
@@ -36,7 +36,7 @@ export function showTimestamp({ nanoseconds }: Timestamp): string {
   return `${whole}${fraction === '' ? '' : `.${fraction}`}Z`
 }
 
-/** As Go reads it: `1h30m`. */
+/** Go's syntax: `1h30m`. */
 export function parseDuration(text: string): Duration | undefined {
   const nanoseconds = text.length > charactersMax ? undefined : tryParseDuration(text)
   return nanoseconds === undefined ? undefined : new Duration(nanoseconds)

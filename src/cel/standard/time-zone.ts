@@ -1,16 +1,16 @@
 import { LruMap } from '#/base/lru-map.ts'
 import { Fault } from '../fault.ts'
 
-/** Zones of which the rules are kept ready. */
+/** Maximum number of cached time zones. */
 const keptZonesMax = 64
-/** Longer names there are none. */
+/** Longer names do not exist. */
 const zoneCharactersMax = 64
-/** Kubernetes has zones for nothing; here the rules of one take as long as several steps. */
+/** Free in Kubernetes; here applying a time zone takes as long as several steps. */
 export const zoneCost = 20
 
 const kept = new LruMap<string, Intl.DateTimeFormat>(keptZonesMax)
 
-/** The date whose UTC parts are what a clock in the zone shows: `Europe/Berlin`, `UTC`, `+01:00`, `-02:30`. */
+/** A date with UTC parts equal to the local time in the zone: `Europe/Berlin`, `UTC`, `+01:00`, `-02:30`. */
 export function inZone(date: Date, zone: string): Date {
   if (zone === '' || zone === 'UTC') return date
   if (zone.length > zoneCharactersMax) throw unknownZone(zone)

@@ -1,4 +1,4 @@
-/** The parts of moments and of lengths of time. */
+/** Accessors of timestamps and durations. */
 import { method, type Overload } from '../function.ts'
 import { durationType, intType, stringType, timestampType } from '../type.ts'
 import type { Duration, Timestamp } from '../value.ts'
@@ -8,7 +8,7 @@ type Part = (date: Date) => number
 
 const dayMs = 86_400_000
 
-/** By the date as it reads in the zone, whose UTC parts these are. */
+/** Computed from the UTC parts of the date in the zone. */
 const parts: readonly (readonly [string, Part])[] = [
   ['getFullYear', date => date.getUTCFullYear()],
   ['getMonth', date => date.getUTCMonth()],

@@ -1,7 +1,7 @@
 /**
- * For tests: a table of expressions and what they give, one in a line. What stands behind `=>` is an
- * expression that gives the same value and type, behind `=>!` the error when it runs, behind `=>?` the first
- * complaint before it runs. A text that ends with `...` is only the beginning.
+ * Tables of expressions with expected results for tests, one per line. After `=>` stands an expression of the
+ * same value and type, after `=>!` the run-time error, after `=>?` the first compile error. An error ending
+ * in `...` is a prefix.
  */
 import assert from 'node:assert/strict'
 import { bindingsLibrary } from '../bindings.ts'

@@ -12,12 +12,13 @@ export function nodeClock(): Clock {
   }
 }
 
-/** The last microsecond of a millisecond, as a fraction of it. */
+/** The last microsecond of a millisecond, as a fraction. */
 const lastMicrosecond = 0.999
 
 /**
- * `Date.now` knows whole milliseconds, `performance.now` knows fractions but not that somebody set the clock. The
- * answer always lies within the millisecond that `Date.now` names; where in it, the other one says.
+ * `Date.now` has millisecond resolution; `performance.now` has fractions but ignores changes of the system
+ * clock. The result always lies within the millisecond of `Date.now`, with the fraction taken from
+ * `performance.now`.
  */
 function wallClock(): () => number {
   let offset = performance.timeOrigin
@@ -31,7 +32,7 @@ function wallClock(): () => number {
   }
 }
 
-/** What Node's timers can hold; past it they fire at once, so a longer delay is waited for in parts. */
+/** Maximum delay of Node's timers, above which they fire immediately; a longer delay is split. */
 const delayMaxMs = 2 ** 31 - 1
 
 function setTimer(delayMs: number, callback: () => void): Timer {
@@ -40,7 +41,7 @@ function setTimer(delayMs: number, callback: () => void): Timer {
   const arm = () => {
     timeout = setTimeout(fire, Math.min(Math.max(0, due - performance.now()), delayMaxMs))
   }
-  // Node rounds delays down to whole milliseconds: a timer that comes early waits for the rest.
+  // Node rounds delays down to whole milliseconds, so a timer that fires early is set again for the rest.
   const fire = () => {
     if (performance.now() < due) arm()
     else callback()

@@ -1,6 +1,8 @@
 import { webcrypto } from 'node:crypto'
 
-/** Web Cryptography with the operating system's random source, for libraries that want it whole. */
+/**
+ * Web Cryptography API with the operating system's random source, for libraries that require the whole API.
+ */
 export function nodeCrypto(): Crypto {
   return webcrypto
 }

@@ -4,10 +4,10 @@ import { open } from 'node:fs/promises'
 import type { ProcessExit } from '../platform.ts'
 import { outputFileVariable } from './bounded-output.ts'
 
-/** A process that goes on without us. */
+/** A process that outlives this one. */
 export interface DetachedProcess {
   readonly pid: number
-  /** Settles only if it ends while we are there. */
+  /** Settles only if the process ends before this one. */
   readonly exited: Promise<ProcessExit>
 }
 
@@ -31,7 +31,7 @@ export async function startDetached(
   return { pid: child.pid ?? 0, exited }
 }
 
-/** False when there is no such process. */
+/** Returns false if there is no such process. */
 export function signalProcess(pid: number, signal: 'SIGTERM' | 'SIGKILL'): boolean {
   try {
     return process.kill(pid, signal)

@@ -27,7 +27,7 @@ async function write(path: string, content: Uint8Array | string, options: ModeOp
   try {
     const file = await open(temporary, 'wx', options.mode)
     try {
-      // The mode given to `open` is cut by the umask; the one asked for is meant as it is.
+      // The mode given to `open` is masked by the umask; the requested mode is exact.
       if (options.mode !== undefined) await file.chmod(options.mode)
       await withPath(path, file.writeFile(content))
       await withPath(path, file.sync())
@@ -42,23 +42,24 @@ async function write(path: string, content: Uint8Array | string, options: ModeOp
   await syncFolder(dirname(path))
 }
 
-/** Ends the name of a file that is being written. A crash may leave one behind: it is nobody's, and not listed. */
+/** Suffix of a file that is being written. A crash may leave one behind; it is ignored and not listed. */
 const temporarySuffix = '.k8ts-partial'
 
 async function openAppend(path: string, options: ModeOption = {}): Promise<AppendFile> {
   const file = await open(path, 'a', options.mode)
-  // A file is only there after a crash when its folder says so.
+  // A new file survives a crash only if its folder is synced too.
   await syncFolder(dirname(path))
   return new NodeAppendFile(file)
 }
 
 /**
- * Appends in the order of the calls, whoever waits for them or not. After a failure every further call fails with it:
- * what the kernel could not write it may forget, and a later `sync` would succeed without the lost part.
+ * Appends in call order, even if calls are not awaited. After a failure every further call fails with the
+ * same error: the kernel may drop pages that it could not write, and a later `sync` would succeed without
+ * them.
  */
 class NodeAppendFile implements AppendFile {
   readonly #file: FileHandle
-  /** Settles when everything asked for so far is done; once rejected it stays so. */
+  /** Settles when all calls so far are done; stays rejected after a failure. */
   #last: Promise<void> = Promise.resolve()
 
   constructor(file: FileHandle) {
@@ -80,7 +81,7 @@ class NodeAppendFile implements AppendFile {
 
   #after(operation: () => Promise<void>): Promise<void> {
     this.#last = this.#last.then(operation)
-    // Whoever asked gets the failure; the chain itself is nobody's to handle.
+    // The caller gets the error; this avoids an unhandled rejection of the chain.
     this.#last.catch(() => undefined)
     return this.#last
   }
@@ -131,7 +132,7 @@ async function status(path: string): Promise<FileStatus | undefined> {
   }
 }
 
-/** Makes the names in a folder survive a crash: new, renamed and removed ones. */
+/** Makes created, renamed and removed names in a folder survive a crash. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r')
   try {

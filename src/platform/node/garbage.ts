@@ -1,9 +1,9 @@
 /**
- * How the engine collects garbage in a program that lives long and does little most of the time. Left to itself it sees
- * that little happens, and goes to great lengths to save memory: it collects the whole heap again and again, and leaves
- * so little room for new objects that what a handful of heartbeats makes is copied many times. With many nodes that is
- * most of what an idle cluster costs. Here it waits until the heap has doubled, and collects once when a load is over:
- * the start, which leaves behind a quarter of the memory, is the first.
+ * Tunes V8's garbage collector for a long-running, mostly idle process. By default V8's memory reducer
+ * collects the whole heap repeatedly when little is allocated, and keeps the heap limit so tight that the
+ * objects of a few heartbeats are copied many times; with many nodes this is most of the CPU usage of an idle
+ * cluster. Here the heap may double before a full collection, and one full collection runs after a load has
+ * ended, the first after startup, which leaves a quarter of the memory as garbage.
  */
 import {
   constants,
@@ -17,7 +17,7 @@ import type { Clock, Timer } from '../platform.ts'
 
 const engineFlags = ['--memory-reducer-gc-count=0', '--heap-growing-percent=100']
 
-/** Without a collection for so long there is no load any more. */
+/** A load has ended when no full collection has occurred for this time. */
 const quietMs = 30_000
 
 export function collectWhenQuiet(clock: Clock): Disposable {
@@ -37,7 +37,7 @@ export function collectWhenQuiet(clock: Clock): Disposable {
   }
 }
 
-/** Collects garbage once, from the whole heap. */
+/** Runs one full garbage collection. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: { readonly type: 'major' }) => void
@@ -45,7 +45,7 @@ function collectGarbage(): void {
   collect({ type: 'major' })
 }
 
-/** Whether the whole heap was collected, and not because it was asked for here. */
+/** True for a full collection that was not forced by `collectGarbage`. */
 function isOfHeap(entry: PerformanceEntry): boolean {
   const { detail } = entry as PerformanceNodeEntry
   const { kind, flags } = detail as { readonly kind: number; readonly flags: number }

@@ -122,7 +122,7 @@ const floodBytes = 100_000
 
 interface TestServer {
   readonly target: string
-  /** Messages of a flood that were written. */
+  /** Number of messages written in the flood test. */
   sent: number
   cancelled: number
   stop(): void

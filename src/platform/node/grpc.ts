@@ -21,7 +21,7 @@ type DuplexCall = grpc.ClientDuplexStream<Uint8Array, Buffer>
 class NodeGrpcChannel implements GrpcChannel {
   readonly #clients: readonly grpc.Client[]
   readonly #connectTimeoutMs: number
-  /** The target that calls go to. */
+  /** Index of the target in use. */
   #current = 0
   readonly #calls = new Set<Call>()
   #closed = false
@@ -79,7 +79,7 @@ class NodeGrpcChannel implements GrpcChannel {
     for (const client of this.#clients) client.close()
   }
 
-  /** The call can be cancelled, by its signal and with the channel, until the promise settles. */
+  /** Until the promise settles, the call can be canceled by its signal or by closing the channel. */
   async #track<T>(call: Call, options: GrpcCallOptions, settled: Promise<T>): Promise<T> {
     const cancel = (): void => call.cancel()
     this.#calls.add(call)
@@ -98,7 +98,7 @@ class NodeGrpcChannel implements GrpcChannel {
     return state === READY ? this.#current : undefined
   }
 
-  /** Tries one target after the other, each of them once, and stays with the first that answers. */
+  /** Tries each target once, in turn, and keeps the first that connects. */
   async #connect(deadline: number, signal: AbortSignal | undefined): Promise<number> {
     const first = this.#current
     for (let step = 0; step < this.#clients.length; step++) {
@@ -212,10 +212,7 @@ class NodeGrpcStream implements GrpcStream {
 
 const connectTimeoutMs = 2_000
 
-/**
- * How much a server may send before it is read: large lists and watches are slow with the 64 KiB that HTTP/2
- * begins with.
- */
+/** Receive window: the HTTP/2 default of 64 KiB is slow for large lists and watches. */
 const windowBytes = 1_048_576
 
 const reconnectDelayMs = { first: 100, most: 2_000 }
@@ -238,18 +235,18 @@ function clientOf(options: GrpcChannelOptions, target: string): grpc.Client {
       'grpc.keepalive_timeout_ms': options.keepalive.timeoutMs,
     }),
     ...(serverName && { 'grpc.ssl_target_name_override': isIP(serverName) ? noName : serverName }),
-    // The path of a socket is no host name, and some servers look at it.
+    // The default authority would be the socket path, which some servers reject.
     ...(target.startsWith('unix:') && { 'grpc.default_authority': 'localhost' }),
   })
 }
 
 /**
- * An address cannot be asked for by name in TLS, and Node refuses to, but the library does not know: it is
- * given a name that nobody has, and the certificate is checked for the address here.
+ * TLS has no SNI for IP addresses and Node rejects one, but the gRPC library sets it anyway. So it gets this
+ * placeholder, and the certificate is verified against the IP address here.
  */
 const noName = 'address.invalid'
 
-/** The host of a target when it is an address. */
+/** The host of a target if it is an IP address. */
 function addressOf(target: string): string | undefined {
   const host = target.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
   return isIP(host) ? host : undefined
@@ -290,7 +287,7 @@ async function becomesReady(client: grpc.Client, deadline: number): Promise<bool
   }
 }
 
-/** Rejects with the signal's reason when it is aborted first. */
+/** Rejects with the signal's reason if aborted first. */
 async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise
   signal.throwIfAborted()

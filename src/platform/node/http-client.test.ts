@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test'
 import { HttpClientError, type HttpClient, type HttpClientErrorReason } from '../http-client.ts'
 import { connectHttp } from './http-client.ts'
 
-// What needs certificates, and so HTTP/2, is in tests/http-transport.test.ts.
+// Tests with certificates, and so with HTTP/2, are in tests/http-transport.test.ts.
 
 test('a request carries method, path, headers and body there and status, headers and body back', async t => {
   const client = await start(t, (request, response) => {

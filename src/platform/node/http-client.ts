@@ -19,10 +19,10 @@ export function connectHttp(options: HttpClientOptions): HttpClient {
   return new NodeHttpClient(options)
 }
 
-/** Connections of HTTP/1.1, each good for one request at a time; past that requests wait for one another. */
+/** Maximum HTTP/1.1 connections, each with one request at a time; further requests wait. */
 const http1ConnectionsMax = 256
 
-/** How often a request is tried that no server has seen. */
+/** Maximum attempts for a request that no server has seen. */
 const triesMax = 3
 
 class NodeHttpClient implements HttpClient {
@@ -30,7 +30,7 @@ class NodeHttpClient implements HttpClient {
   readonly #origin: URL
   readonly #pool: SessionPool
   readonly #agent: HttpAgent
-  /** Which protocol the server speaks; asked for once, and again when that failed. */
+  /** Protocol of the server; negotiated once, and again after a failure. */
   #protocol: Promise<'http2' | 'http1'> | undefined
 
   constructor(options: HttpClientOptions) {
@@ -91,7 +91,9 @@ class NodeHttpClient implements HttpClient {
     }
   }
 
-  /** The connection that told is the first of HTTP/2; HTTP/1.1 makes its own. */
+  /**
+   * With HTTP/2 the connection used for negotiation becomes the first of the pool; HTTP/1.1 opens new ones.
+   */
   async #negotiate(signal: AbortSignal | undefined): Promise<'http2' | 'http1'> {
     const socket = await connectTls(this.#options, signal)
     if (socket.alpnProtocol === 'h2') {

@@ -71,7 +71,7 @@ async function ask2(
   body?: Buffer,
 ): Promise<Reply> {
   const stream = client.request({ ':path': '/', ...headers }, { endStream: body === undefined })
-  // A server that has answered need not read the rest.
+  // A server that has responded need not read the rest of the body.
   stream.on('error', () => undefined)
   if (body !== undefined) stream.end(body)
   const [head] = (await once(stream, 'response')) as [{ ':status'?: number }]
@@ -98,7 +98,7 @@ async function tls(t: TestContext, port: number, options: object = {}): Promise<
   return socket
 }
 
-/** Whatever the reason. */
+/** Resolves when closed, with or without an error. */
 async function closed(each: ClientHttp2Session | ClientHttp2Stream | TLSSocket | Socket): Promise<void> {
   each.on('error', () => undefined)
   if (!each.destroyed) await new Promise(resolve => each.once('close', resolve))
@@ -108,7 +108,7 @@ function reasonOf(error: HttpBodyError): string {
   return error.reason
 }
 
-/** A frame of HTTP/2, for what no client does. */
+/** A raw HTTP/2 frame, for behavior that Node's client does not have. */
 function frame(type: number, flags: number, stream: number, payload = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(9)
   head.writeUIntBE(payload.length, 0, 3)
@@ -120,10 +120,10 @@ function frame(type: number, flags: number, stream: number, payload = Buffer.all
 
 const [dataFrame, headersFrame, resetFrame, settingsFrame] = [0, 1, 3, 4]
 const preface = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(settingsFrame, 0, 0)])
-/** `POST https://x/`, by the tables of HPACK. */
+/** `POST https://x/`, encoded with HPACK. */
 const postHeaders = Buffer.from([0x83, 0x84, 0x87, 0x41, 1, 'x'.charCodeAt(0)])
 
-/** Everything the server sends until it closes the connection. */
+/** All bytes until the server closes the connection. */
 async function readAll(socket: TLSSocket | Socket): Promise<string> {
   let text = ''
   socket.on('data', chunk => {
@@ -336,7 +336,7 @@ test('a body is passed on as it comes, and no faster than it is read, in both pr
   const held = session(t, port, { maxSessionMemory: 100 }).request({ ':path': '/held', ':method': 'POST' })
   held.end(Buffer.alloc(20_000_000))
   await once(held, 'data')
-  // That it is not read for longer than it may take to come does not matter.
+  // Longer than the body timeout, which must not apply while the handler does not read.
   await sleep(1_700)
   assert.ok(held.bufferSize > 10_000_000, `${held.bufferSize} bytes are left`)
   take()
@@ -554,7 +554,7 @@ test('our client and our server change to the protocols of Kubernetes, with TLS'
   })
   const client = connectHttp({ origin: `https://127.0.0.1:${port}`, tls: { ca: certificates.ca } })
   t.after(() => client[Symbol.asyncDispose]())
-  // A connection of HTTP/2 is there already, and of no use.
+  // Opens an HTTP/2 connection, which cannot be used for the upgrade.
   assert.equal((await client.request({ method: 'GET', path: '/' })).status, 200)
   for (const [method, upgrade] of [
     ['POST', 'SPDY/3.1'],

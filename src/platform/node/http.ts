@@ -35,12 +35,12 @@ class NodeHttpServer implements HttpServer {
   readonly #onExchange: (exchange: HttpExchange) => void
   readonly #onRejected: (reason: HttpRejection) => void
   readonly #server: Http2SecureServer
-  /** Below TLS, from the first byte on. */
+  /** TCP sockets, from accept on. */
   readonly #sockets = new Set<Socket>()
-  /** Those among them that have not finished their handshake, by the address of the client. */
+  /** The sockets with an unfinished TLS handshake, by client address and port. */
   readonly #handshakes = new Map<string, Socket>()
   readonly #connections = new Set<Connection>()
-  /** By what Node knows them by: the session of HTTP/2, the socket of HTTP/1.1. */
+  /** By HTTP/2 session or HTTP/1.1 socket. */
   readonly #byOrigin = new WeakMap<object, Connection>()
   #clientCa: string
   #sweeping: NodeJS.Timeout | undefined
@@ -53,7 +53,7 @@ class NodeHttpServer implements HttpServer {
     this.#clientCa = tls.clientCa
     this.#server = createSecureServer({ ...secureOptions(tls), ...protocolOptions(this.#limits) })
     this.#server.maxConnections = this.#limits.connectionsMax
-    // HTTP/1.1 has no other way to bound them; Node's types know it of HTTP/1.1 servers only.
+    // The only way to limit headers of HTTP/1.1; Node's types have it for HTTP/1.1 servers only.
     Object.assign(this.#server, { maxHeadersCount: this.#limits.headersMax + 1 })
     this.#attend(this.#server)
   }
@@ -70,7 +70,7 @@ class NodeHttpServer implements HttpServer {
   async listen(host: string, port: number): Promise<void> {
     this.#server.listen({ host, port })
     await once(this.#server, 'listening')
-    // Whatever fails later concerns a connection that was being accepted.
+    // After listening, errors concern only connections that are being accepted.
     this.#server.on('error', () => undefined)
     const { headerTimeoutMs, idleTimeoutMs, stallTimeoutMs } = this.#limits
     const everyMs = Math.min(headerTimeoutMs, idleTimeoutMs, stallTimeoutMs) / sweepsPerTimeout
@@ -138,14 +138,14 @@ class NodeHttpServer implements HttpServer {
       socket.destroy()
     })
     this.#attendHttp1(server)
-    // Whoever listens for requests of HTTP/1.1 is given those of HTTP/2 in its clothes; we take them as they
-    // are.
+    // A `request` listener makes Node emulate HTTP/1.1 requests for HTTP/2 streams; streams are handled
+    // directly here.
     server.removeAllListeners('stream')
     server.on('stream', (stream: ServerHttp2Stream, headers, _flags, rawHeaders: readonly string[]) => {
       const connection = this.#byOrigin.get(stream.session!)
       if (connection === undefined || headers[':method'] === 'CONNECT') return stream.close()
       const exchange = new Http2Exchange({ connection, stream, headers, rawHeaders })
-      // The bound that is part of the settings holds only once the client has said that it knows them.
+      // The limit in SETTINGS applies only after the client has acknowledged it.
       if (sizeOf(rawHeaders) <= this.#limits.headerBytesMax) return this.#onExchange(exchange)
       this.#onRejected('headers')
       exchange.respond(431, {})
@@ -215,7 +215,7 @@ class NodeHttpServer implements HttpServer {
     return connection
   }
 
-  /** What arrived over HTTP/1.1 is no request; or the client hung up. */
+  /** Malformed HTTP/1.1, or the client disconnected. */
   #onClientError(error: ClientError, socket: Duplex): void {
     const answer = answers.get(error.code ?? '') ?? (error.code?.startsWith('HPE_') ? malformed : undefined)
     const isAnswering = (this.#byOrigin.get(socket)?.openCount ?? 0) > 0
@@ -250,20 +250,18 @@ const answers: ReadonlyMap<string, ClientErrorAnswer> = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', { status: '408 Request Timeout', reason: 'slow-request' }],
 ])
 
-/** How exactly timeouts are kept: so many looks within the shortest. */
+/** Resolution of timeouts: sweeps during the shortest of them. */
 const sweepsPerTimeout = 8
 
-/**
- * What a client may send on a connection before it is read. One slow request does not use it up: each has its
- * own.
- */
+/** Receive window of a connection. A slow request cannot exhaust it, since each stream has its own window. */
 const connectionWindowBytes = 1024 * 1024
 
-/** The body of nearly every request fits in without waiting. */
+/** Receive window of a stream: large enough for nearly every request body. */
 const streamWindowBytes = 256 * 1024
 
 /**
- * Of one connection, in megabytes: what waits to be sent counts. At the bound new requests on it are refused.
+ * In megabytes per connection, including unsent responses. Beyond it new requests on the connection are
+ * refused.
  */
 const sessionMemoryMax = 128
 
@@ -271,7 +269,7 @@ function protocolOptions(limits: HttpLimits) {
   return {
     allowHTTP1: true,
     handshakeTimeout: limits.headerTimeoutMs,
-    // A silent connection is asked for a sign of life by the kernel; one without an answer is gone.
+    // TCP keepalive detects dead peers.
     keepAlive: true,
     keepAliveInitialDelay: 15_000,
     noDelay: true,
@@ -287,7 +285,7 @@ function protocolOptions(limits: HttpLimits) {
     http1Options: {
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headerTimeoutMs,
-      // Whoever reads a body limits the time it may take; one that is passed on may take long.
+      // Body timeouts are enforced where the body is read; a proxied body may take longer.
       requestTimeout: 0,
       connectionsCheckingInterval: Math.ceil(limits.headerTimeoutMs / sweepsPerTimeout),
       keepAliveTimeout: limits.idleTimeoutMs,
@@ -303,8 +301,8 @@ function secureOptions({ cert, key, clientCa }: HttpTls) {
     minVersion: 'TLSv1.2',
     requestCert: true,
     rejectUnauthorized: false,
-    // A resumed session would bring along a verification by authorities that have been replaced since. HTTP/2
-    // forbids to negotiate again, and nobody needs it.
+    // A resumed session would keep a verification by client CAs that have been replaced. HTTP/2 forbids
+    // renegotiation.
     secureOptions: cryptoConstants.SSL_OP_NO_TICKET | cryptoConstants.SSL_OP_NO_RENEGOTIATION,
   } as const
 }

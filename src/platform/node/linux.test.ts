@@ -52,7 +52,7 @@ test('a command gives what it says, and what it complains about when it fails', 
   const sleeping = linux.run(['sleep', '60'], { signal: stopping.signal })
   stopping.abort(new Error('enough'))
   await assert.rejects(sleeping, /enough/)
-  // One that does not read what it is given.
+  // A command that does not read its stdin.
   await linux.run(['true'], { stdin: 'x'.repeat(1_000_000) })
 })
 
@@ -263,7 +263,7 @@ test('mounts are made, listed, kept from removal and unmounted', { skip: needsRo
   await mounts.unmount(join(other, 'below'))
   await mounts.unmount(join(folder, 'none'))
   await files.removeTree(other)
-  // Somebody is at work in it, and it hides another.
+  // A busy mount that hides another.
   await mounts.tmpfs(memory)
   const busy = spawn('sh', ['-c', 'cd "$0" && echo here && exec sleep 600', memory], {
     stdio: ['ignore', 'pipe', 'inherit'],

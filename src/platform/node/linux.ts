@@ -4,7 +4,7 @@ import { machineFacts } from './linux/machine-facts.ts'
 import { linuxMounts } from './linux/mounts.ts'
 import { run } from './linux/run.ts'
 
-/** What never changes about the machine is read once, here. */
+/** Facts about the machine that never change are read once, here. */
 export async function nodeLinux(): Promise<Linux> {
   return { files: linuxFiles(), mounts: linuxMounts(), machine: await machineFacts(), run }
 }

@@ -7,7 +7,7 @@ import { nodeClock } from './clock.ts'
 
 const clock = { ...nodeClock(), now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 678) }
 
-/** The one line that a field makes, after the time and the level. */
+/** Expects this output for a line with these fields, after the time and the level. */
 function check(fields: Record<string, unknown>, text: string, json: Record<string, unknown>): void {
   const lines: LogLine[] = []
   lineLog({ level: 'debug', clock, write: line => lines.push(line) }).info('done', fields)

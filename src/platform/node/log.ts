@@ -4,9 +4,9 @@ import type { Clock, Log, LogFields } from '../platform.ts'
 import { outputBound } from './bounded-output.ts'
 
 export interface LogOptions {
-  /** Lines below this level are not written. */
+  /** Minimum level of lines to write. */
   readonly level: LogLevel
-  /** `text` is for people, `json` for programs: one object a line. */
+  /** `text` is human-readable, `json` is one object per line. */
   readonly format: 'text' | 'json'
 }
 
@@ -16,9 +16,9 @@ const severities = { debug: 0, info: 1, warn: 2, error: 3 }
 
 export function standardErrorLog(clock: Clock, options: LogOptions): Log {
   const { stderr } = process
-  // The terminal or the program that read our lines may be gone: no reason to stop what we do.
+  // The reader of stderr may be gone, which must not end the process.
   if (stderr.listenerCount('error') === 0) stderr.on('error', () => undefined)
-  // The stream given makes it obey NO_COLOR and leave the colours out where there is no terminal.
+  // With the stream given, `styleText` respects NO_COLOR and omits colors if it is not a terminal.
   const colour: Colour = (style, text) => styleText(style, text, { stream: stderr })
   const format = options.format === 'json' ? jsonLine : (line: LogLine) => textLine(line, colour)
   const keepBounded = outputBound()
@@ -66,7 +66,7 @@ export function jsonLine({ time, level, message, fields }: LogLine): string {
   return JSON.stringify({ time, level, message, ...Object.fromEntries(named) })
 }
 
-/** Names of a line's own parts; a field of the same name gets another. */
+/** Names of the standard parts of a line; a field of the same name is renamed. */
 const reserved: ReadonlySet<string> = new Set(['time', 'level', 'message'])
 
 type Colour = (style: 'red' | 'yellow' | 'dim', text: string) => string
@@ -86,7 +86,7 @@ function token(value: unknown): string {
   return printable(plainWord ? value : JSON.stringify(value))
 }
 
-/** One line stays one line, and nothing in it steers a terminal or turns the direction of the text. */
+/** Escapes line breaks, terminal control sequences and text direction marks. */
 function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escape)
 }
@@ -96,10 +96,10 @@ function escape(character: string): string {
   return `\\u{${code.toString(16)}}`
 }
 
-/** Characters of one field that a line shows: a log must not become a copy of what it tells about. */
+/** Maximum characters of one field, so that whole objects are not copied to the log. */
 const fieldCharactersMax = 4_096
 
-/** A value that JSON can hold, whatever was given: a log line never fails. */
+/** A value that JSON can represent, for any input: logging never fails. */
 function plain(value: unknown): unknown {
   if (typeof value === 'string') return cut(value)
   if (typeof value === 'boolean' || value === null || Number.isFinite(value)) return value
@@ -123,10 +123,10 @@ function cut(text: string): string {
   return text.length > fieldCharactersMax ? `${text.slice(0, fieldCharactersMax)}...` : text
 }
 
-/** Causes that an explanation follows; an error may be its own cause. */
+/** Maximum causes shown; an error may be its own cause. */
 const causesMax = 8
 
-/** `cannot bind pod web-0: node n3 is gone`: the error and what caused it, and where when the fault is ours. */
+/** The error and its causes, `cannot bind pod web-0: node n3 is gone`, with the stack if it is a bug. */
 function explain(error: Error): string {
   const messages: string[] = []
   for (let each: unknown = error; each !== undefined && messages.length < causesMax;) {
@@ -137,5 +137,5 @@ function explain(error: Error): string {
   return ourFaults.some(fault => error instanceof fault) ? `${text}\n${error.stack}` : text
 }
 
-/** Errors that only a wrong program throws. */
+/** Errors that indicate a bug. */
 const ourFaults = [AssertionError, TypeError, ReferenceError, RangeError]

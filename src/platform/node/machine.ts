@@ -2,39 +2,37 @@ import { mkdtemp } from 'node:fs/promises'
 import { homedir, hostname, networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The folder of whoever runs the program. */
+/** Home folder of the user that runs the program. */
 export function homeFolder(): string {
   return homedir()
 }
 
-/** The name of the machine and the addresses by which others reach it. */
+/** Host name and external IP addresses of the machine. */
 export function machineNames(): readonly string[] {
   const addresses = Object.values(networkInterfaces()).flatMap(each => each ?? [])
   const reachable = addresses.filter(({ internal, scopeid }) => !internal && !scopeid)
   return [hostname(), ...reachable.map(({ address }) => address)]
 }
 
-/** A new, empty folder that nobody else may look into, where the machine keeps what is not to last. */
+/** A new, empty folder, accessible by this user only, in the system's temporary folder. */
 export function makeTemporaryFolder(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'k8ts-'))
 }
 
-/** Loads a module that is no part of the program. */
+/** Loads a module that is not part of the program. */
 export function importModule(specifier: string): Promise<unknown> {
   return import(specifier)
 }
 
-/** The variables that the program was started with. */
 export function environmentVariables(): Readonly<Record<string, string | undefined>> {
   return process.env
 }
 
-/** Whether the machine can be a node at all. */
+/** Only Linux machines can be nodes. */
 export function isLinux(): boolean {
   return process.platform === 'linux'
 }
 
-/** The number of this process. */
 export function processId(): number {
   return process.pid
 }

@@ -17,7 +17,7 @@ function temporaryFolder() {
   return mkdtempDisposable(join(tmpdir(), 'k8ts-network-'))
 }
 
-/** Everything up to the end. Iterating the stream would do too, but would close the other direction with it. */
+/** Reads to the end. Iterating the stream would close the other direction too. */
 async function textOf(connection: Duplex): Promise<string> {
   const chunks: Buffer[] = []
   connection.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -25,7 +25,7 @@ async function textOf(connection: Duplex): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** Sends back what it got once the other side has sent all: only possible when a half-closed connection stays open. */
+/** Sends the input back after the client has half-closed the connection, which must stay open for it. */
 async function echo(connection: Duplex): Promise<void> {
   connection.end(await textOf(connection))
 }
@@ -98,7 +98,7 @@ test('connecting ends with the reason of the abort, before and during', async ()
   const reason = new Error('enough')
   await assert.rejects(network.connect(anyPort, AbortSignal.abort(reason)), reason)
   const controller = new AbortController()
-  // An address of the documentation range: nobody answers.
+  // An address of the documentation range, which does not answer.
   const connecting = network.connect({ host: '192.0.2.1', port: 9 }, controller.signal)
   controller.abort(reason)
   await assert.rejects(connecting, reason)

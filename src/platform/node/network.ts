@@ -9,10 +9,10 @@ export function nodeNetwork(): Network {
   return { listen, connect, bindDatagram }
 }
 
-/** How long a silent connection is left alone before the kernel asks whether the other side is still there. */
+/** Idle time before the kernel sends TCP keepalive probes. */
 const keepAliveDelayMs = 15_000
 
-/** Each direction of a connection ends by itself: who has sent all may still have an answer coming. */
+/** Half-open connections are allowed: a peer that has sent everything may still wait for the response. */
 const socketOptions = {
   allowHalfOpen: true,
   noDelay: true,
@@ -31,7 +31,7 @@ async function listen(address: SocketAddress, onConnection: (connection: Duplex)
   }
   return {
     address: 'path' in address ? address : hostAndPort(server.address() as AddressInfo),
-    // The connections that were accepted belong to whoever got them and go on: their end is not waited for.
+    // Accepted connections belong to their receivers and stay open; they are not waited for.
     [Symbol.asyncDispose]: async () => {
       if (server.listening) server.close()
     },
@@ -43,7 +43,7 @@ async function startListening(server: Server, address: SocketAddress): Promise<v
   await once(server, 'listening')
 }
 
-/** A process that was killed leaves the file of its unix socket behind: taken by name, with nobody listening. */
+/** A killed process leaves its unix socket file behind: the path exists, but nothing listens on it. */
 async function isLeftover(address: SocketAddress, error: unknown): Promise<boolean> {
   if (!('path' in address) || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return false
   try {
@@ -76,8 +76,8 @@ function connect(address: SocketAddress, signal?: AbortSignal): Promise<Duplex> 
 }
 
 /**
- * Node ends the process when a socket fails and nobody listens for it. Whoever reads or writes the stream learns of the
- * failure anyway; a peer that hangs up between two readers must not bring everything down.
+ * Node ends the process on a socket error without a listener. Readers and writers of the stream get the error
+ * anyway; a peer that disconnects between two readers must not end the process.
  */
 function surviving(socket: Socket): Socket {
   return socket.on('error', () => undefined)
@@ -92,7 +92,7 @@ async function bindDatagram(
   socket.on('message', (message, from) => onMessage(message, { host: from.address, port: from.port }))
   socket.bind({ address: address.host, port: address.port })
   await once(socket, 'listening')
-  // What follows concerns single messages (a port unreachable, a full queue), and messages may be lost.
+  // Later errors concern single datagrams (port unreachable, full queue), which may be lost anyway.
   socket.on('error', () => undefined)
   let open = true
   return {

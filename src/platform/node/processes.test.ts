@@ -42,7 +42,7 @@ test('a program that is missing, a folder, or not executable cannot be started',
   })
 })
 
-/** Whether the process exists and is not merely waiting to be collected. */
+/** True if the process exists and is not a zombie. */
 async function isRunning(pid: number): Promise<boolean> {
   const status = await text(spawn('ps', ['-o', 'stat=', '-p', `${pid}`]).stdout)
   return status.trim() !== '' && !status.startsWith('Z')

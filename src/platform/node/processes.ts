@@ -7,14 +7,14 @@ import { PassThrough, pipeline, type Readable } from 'node:stream'
 import { assert } from '#/base/assert.ts'
 import type { Process, Processes, ProcessExit, ProcessOptions } from '../platform.ts'
 
-/** Variables given in `environment` are added to our own. */
+/** The variables of `environment` are added to those of this process. */
 export function nodeProcesses(): Processes {
   return { start }
 }
 
 /**
- * A process leads a group of its own, so that killing it takes what it started along and ctrl-C in our terminal does
- * not reach it before we decide. When we are killed without a chance to act, the kernel kills it (Linux, `setpriv`).
+ * A process leads its own process group, so that killing it kills its children too and ctrl-C in the terminal
+ * does not reach it. If this process is killed, the kernel kills the child (Linux, `setpriv`).
  */
 async function start(command: readonly string[], options: ProcessOptions = {}): Promise<Process> {
   const { signal } = options
@@ -22,7 +22,7 @@ async function start(command: readonly string[], options: ProcessOptions = {}): 
   const child = await spawnChild(command, options)
   const { pid } = child
   assert(pid, 'a process that was started has a number')
-  // Writing to a program that has ended is no reason for us to end.
+  // Writing to a program that has ended must not end this process.
   child.stdin.on('error', () => undefined)
   const kill: Process['kill'] = name => {
     if (running.has(pid)) killGroup(pid, name)
@@ -58,12 +58,12 @@ async function spawnChild(command: readonly string[], options: ProcessOptions) {
   return child
 }
 
-/** Node throws output away that nobody reads when the program ends; behind another stream it waits for its reader. */
+/** Node discards unread output when the program ends; a second stream keeps it until it is read. */
 function kept(output: Readable): Readable {
   return pipeline(output, new PassThrough(), () => undefined)
 }
 
-/** The leaders of the groups that have not ended. */
+/** PIDs of the group leaders that have not ended. */
 const running = new Set<number>()
 
 function killTogetherWithUs(pid: number): void {
@@ -79,14 +79,17 @@ function killGroup(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(-pid, name)
   } catch (error) {
-    // It ended by itself and Node has not told us yet.
+    // The process has ended but Node has not reported it yet.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
 let setprivOnce: Promise<string | undefined> | undefined
 
-/** The command behind the words that make the kernel kill it when we die; as it is where that cannot be had. */
+/**
+ * The command prefixed with `setpriv`, so that the kernel kills it when this process dies; unchanged if
+ * `setpriv` is not available.
+ */
 async function withDeathSignal(
   command: readonly [string, ...string[]],
 ): Promise<readonly [string, ...string[]]> {
@@ -96,7 +99,10 @@ async function withDeathSignal(
   return setpriv ? [setpriv, '--pdeathsig', 'KILL', '--', ...command] : command
 }
 
-/** The file to run, found as a shell would: a name with a slash from the folder, any other along the search path. */
+/**
+ * The program file, found as by a shell: a name with a slash relative to the folder, any other in the search
+ * path.
+ */
 async function findProgram(name: string, folder: string, searchPath = ''): Promise<string> {
   const candidates = name.includes('/')
     ? [resolve(folder, name)]

@@ -2,14 +2,14 @@ import { randomBytes, randomFillSync, randomUUID } from 'node:crypto'
 import { assert } from '#/base/assert.ts'
 import type { Random } from '../platform.ts'
 
-/** The operating system's random source. Labels mean nothing here: every draw is independent of every other. */
+/** The operating system's random source. Labels are ignored: every draw is independent. */
 export function nodeRandom(): Random {
   const next = wholeNumbers()
   return {
     fraction: () => next() / range,
     integer: (_label, below) => {
       assert(Number.isSafeInteger(below) && below > 0, `cannot draw a whole number below ${below}`)
-      // The numbers past the last multiple of `below` would favour the small results.
+      // Numbers above the last multiple of `below` would bias the result.
       const fair = range - (range % below)
       let drawn = next()
       while (drawn >= fair) drawn = next()
@@ -20,13 +20,15 @@ export function nodeRandom(): Random {
   }
 }
 
-/** One more than the largest whole number that is drawn: as many as a double holds exactly. */
+/** Exclusive bound of the drawn integers: the largest range that a double represents exactly. */
 const range = 2 ** 53
 
-/** Draws fetched from the operating system at once; a call for each would cost ten times as much. */
+/** Draws fetched from the operating system at once; a call per draw would cost ten times as much. */
 const drawsAtOnce = 512
 
-/** Draws whole numbers below `range`. Never for secrets: a drawn number stays in memory until it is overwritten. */
+/**
+ * Draws integers below `range`. Never for secrets: a drawn number stays in memory until it is overwritten.
+ */
 function wholeNumbers(): () => number {
   const pool = new Uint32Array(2 * drawsAtOnce)
   let used = pool.length

@@ -1,6 +1,6 @@
 /**
- * Aborted when somebody wants the process to end. What has not ended by the deadline is ended; who asks a
- * second time does not have to wait.
+ * Aborted on SIGTERM or SIGINT. The process exits at the deadline after the first signal, and immediately on
+ * a second.
  */
 export function terminationSignal({ deadlineMs }: { readonly deadlineMs: number }): AbortSignal {
   const asked = new AbortController()

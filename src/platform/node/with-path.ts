@@ -1,4 +1,4 @@
-/** What goes wrong with a file that is open does not say which one it is; people want to know. */
+/** Adds the path to errors of file handles, which do not include it. */
 export async function withPath<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work

@@ -1,18 +1,18 @@
 /**
- * The clock of one life: wall time from its host, which may be wrong, and a monotonic time that starts with
- * the life.
+ * The clock of one life: wall-clock time of its host, which may be skewed, and a monotonic time that starts
+ * with the life.
  */
 import type { Clock, Timer } from '../platform.ts'
 import type { Life } from './life.ts'
 import { never, type World } from './world.ts'
 
-/** The wall clock of a host without skew when a simulation begins. */
+/** Wall-clock time at the start of a simulation, for a host without skew. */
 export const epochMs = Date.UTC(2026, 0, 1)
 
 export class SimulatedClock implements Clock {
   readonly #world: World
   readonly #life: Life
-  /** How far the wall clock is off; read every time, since it may jump. */
+  /** Skew of the wall clock; read each time, since it may jump. */
   readonly #skewMs: () => number
   readonly #startMs: number
 

@@ -1,8 +1,7 @@
 /**
- * A stream between two hosts: two `Duplex` ends. What is written at one end arrives at the other later, whole
- * and in order, until the connection is cut or a host dies. A reader that does not read stops the writer: no
- * more than a window's worth of bytes is under way or unread, and the write that exceeds it is done only when
- * the reader has caught up.
+ * A stream between two hosts as two `Duplex` ends. Bytes written at one end arrive at the other later,
+ * complete and in order, until the connection is cut or a host dies. Backpressure: at most one window of
+ * bytes is in flight or unread, and a write that exceeds it completes only after the reader has caught up.
  */
 import { Duplex } from 'node:stream'
 import { assert } from '#/base/assert.ts'
@@ -10,7 +9,7 @@ import type { Life } from './life.ts'
 import type { NetworkNode, SimulatedNetwork } from './network.ts'
 import { systemError, type World } from './world.ts'
 
-/** Bytes of one direction that are sent and not yet read, before the writer has to wait. */
+/** Maximum bytes of one direction in flight or unread before the writer has to wait. */
 export const windowBytesMax = 64 * 1_024
 
 export interface Party {
@@ -18,7 +17,7 @@ export interface Party {
   readonly life: Life
 }
 
-/** Both ends of a new connection. Each belongs to its party's life and ends with it. */
+/** Both ends of a new connection. Each ends with the life of its party. */
 export function connectionPair(wire: Wire, client: Party, server: Party): [Duplex, Duplex] {
   const near = new End(wire, client)
   const far = new End(wire, server)
@@ -31,7 +30,7 @@ export function connectionPair(wire: Wire, client: Party, server: Party): [Duple
 export interface Wire {
   readonly world: World
   readonly network: SimulatedNetwork
-  /** How the trace calls the connection. */
+  /** Name of the connection in the trace. */
   readonly name: string
 }
 
@@ -39,7 +38,7 @@ class End extends Duplex {
   readonly #wire: Wire
   readonly #party: Party
   #peer: End | undefined
-  /** What has arrived and was not asked for yet; `null` is the end of the stream. */
+  /** Received but not yet read; `null` is the end of the stream. */
   readonly #inbox: (Uint8Array | null)[] = []
   #wanted = false
   /** Bytes written here that the peer has not read yet. */
@@ -51,7 +50,7 @@ class End extends Duplex {
 
   constructor(wire: Wire, party: Party) {
     super({ allowHalfOpen: true })
-    // As on a real platform: who reads or writes learns of a failure anyway, and nobody else has to care.
+    // As on a real platform: readers and writers get the error; without a listener it would end the process.
     this.on('error', () => undefined)
     this.#wire = wire
     this.#party = party
@@ -62,7 +61,7 @@ class End extends Duplex {
     this.#forget.push(this.#party.life.onEnd(ending => this.#die(ending)))
   }
 
-  /** Lets the network cut the connection; one of the two ends is enough for that. */
+  /** Registers the connection with the network, which can then cut it; called for one of the two ends. */
   track(): void {
     const nodes = [this.#party.node, this.#other.#party.node] as const
     this.#forget.push(this.#wire.network.track({ nodes, cut: () => this.#cut() }))
@@ -71,13 +70,13 @@ class End extends Duplex {
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, done: () => void): void {
     const { network } = this.#wire
     const [from, to] = [this.#party.node, this.#other.#party.node]
-    // Nobody hears from the dead: the write is never done.
+    // A dead life sends nothing: the write never completes.
     if (this.#party.life.ended) return
     if (network.strikes('cutRate', from, to)) return this.#cut()
     const split = chunk.length > 1 && network.strikes('splitRate', from, to)
     const at = split ? 1 + network.draw('split', { from, to, below: chunk.length - 1 }) : chunk.length
     this.#outstandingBytes += chunk.length
-    // Copied, because the writer may use its buffer again.
+    // Copied, because the writer may reuse its buffer.
     this.#send(Uint8Array.from(chunk.subarray(0, at)))
     if (split) this.#send(Uint8Array.from(chunk.subarray(at)))
     if (this.#outstandingBytes <= windowBytesMax) done()
@@ -112,7 +111,7 @@ class End extends Duplex {
   }
 
   #arrive(what: Uint8Array | null): void {
-    // Data for a socket that is closed is answered with a reset, as TCP does; a goodbye is not.
+    // Data for a closed socket is answered with a reset, as in TCP; an end of stream is not.
     if (this.destroyed) return what === null ? undefined : this.#reset(this.#other)
     this.#wire.world.trace.record(this.#party.life.name, `stream ${this.#wire.name} ${what?.length ?? 'end'}`)
     this.#inbox.push(what)
@@ -123,14 +122,14 @@ class End extends Duplex {
     while (this.#wanted) {
       const next = this.#inbox.shift()
       if (next === undefined) return
-      // A reader may ask for more while it is being given this, and that must not be forgotten.
+      // Reset before pushing, because a reader may request more during the push.
       this.#wanted = false
       if (this.push(next)) this.#wanted = true
       if (next !== null) this.#other.#acknowledge(next.length)
     }
   }
 
-  /** The peer has read so many bytes. */
+  /** The peer has read this many bytes. */
   #acknowledge(bytes: number): void {
     this.#outstandingBytes -= bytes
     const waiting = this.#waiting
@@ -145,7 +144,7 @@ class End extends Duplex {
     this.#send(null)
   }
 
-  /** Both ends learn after a moment that the connection is gone. */
+  /** Both ends get an error after a delay. */
   #cut(): void {
     this.#wire.world.trace.record('network', `cut ${this.#wire.name}`)
     this.#reset(this)
@@ -167,8 +166,8 @@ class End extends Duplex {
     this.#leave()
     if (this.destroyed || (this.#saidGoodbye && ending === 'exit')) return
     this.#saidGoodbye = true
-    // A kernel that is still there closes the sockets of its dead processes. A crashed one is noticed by its
-    // peers when they hear nothing or are told that the connection is unknown; here they are told at once.
+    // After an exit the kernel closes the sockets of the process. After a crash real peers notice only by a
+    // timeout or a reset; here they get the reset immediately.
     if (ending === 'exit') this.#send(null)
     else this.#reset(this.#other)
   }

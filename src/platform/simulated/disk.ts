@@ -1,12 +1,12 @@
 /**
- * The disk of one host: a tree in memory that knows what is safe.
+ * The disk of one host: a tree in memory that tracks which content would survive a crash.
  *
- * What a crash does. Bytes appended since the last sync of a file are kept whole, lost, or kept up to a
- * random byte, and the last sector of what is kept may be garbage. Truncating may be undone unless it
- * was followed by a sync. A file that was opened to append to and never synced may be gone altogether. Atomic
- * writes, renames, removals and new folders are there for good once they have returned, as on a journaling
- * file system whose folders are synced; a renamed file can still be torn inside. A sync that failed leaves
- * the file unsafe for ever, whatever later syncs say, as Linux does.
+ * Effects of a crash: bytes appended since the last sync of a file are kept completely, lost, or kept up to a
+ * random byte, and the last sector of the kept part may be garbage. A truncation may be undone unless it was
+ * followed by a sync. A file that was opened for appending and never synced may be missing. Atomic writes,
+ * renames, removals and new folders are durable once they have returned, as on a journaling file system with
+ * synced folders; a renamed file can still be torn inside. A failed sync leaves the file unsafe forever,
+ * regardless of later syncs, as in Linux.
  */
 import { posix } from 'node:path'
 import type { Random } from '../platform.ts'
@@ -14,23 +14,23 @@ import { chance } from './labelled-random.ts'
 import { File } from './file.ts'
 import { systemError, type World } from './world.ts'
 
-/** Rates go from 0, never, to 1, always. */
+/** Rates are probabilities from 0 to 1. */
 export interface DiskFaults {
-  /** How long everything but a sync takes. */
+  /** Duration of every operation except sync. */
   readonly accessMs: number
   readonly syncMinMs: number
   readonly syncMaxMs: number
-  /** Changes and syncs that fail with EIO. */
+  /** Rate of writes and syncs that fail with EIO. */
   readonly errorRate: number
-  /** Torn files whose last surviving sector is garbage. */
+  /** Rate of torn files with garbage in the last surviving sector. */
   readonly garbageRate: number
-  /** Changes fail with ENOSPC rather than make the disk hold more than this. */
+  /** Writes that would exceed it fail with ENOSPC. */
   readonly capacityBytes: number
-  /** The disk lies: a sync returns and makes nothing safe. For proving that a test would notice. */
+  /** Syncs return without making anything durable. For proving that a test would detect it. */
   readonly ignoresSync: boolean
 }
 
-/** A disk that is never asked how full it is. */
+/** No capacity limit; usage is not computed. */
 const unlimitedBytes = Number.MAX_SAFE_INTEGER
 
 const faultless: DiskFaults = {
@@ -45,11 +45,11 @@ const faultless: DiskFaults = {
 
 export type DiskOperation = 'write' | 'append' | 'sync' | 'truncate' | 'rename' | 'remove' | 'make-folder'
 
-/** What a test does to a disk. */
+/** Fault injection into a disk. */
 export interface DiskControl {
   readonly faults: DiskFaults
   readonly usedBytes: number
-  /** Changes these faults from now on and leaves the others. */
+  /** Changes these faults from now on and keeps the rest. */
   setFaults(faults: Partial<DiskFaults>): void
   /** The next operation of this kind fails with this error. */
   failNext(operation: DiskOperation, code: 'EIO' | 'ENOSPC'): void
@@ -96,7 +96,7 @@ export class Disk implements DiskControl {
     this.#failures.push({ operation, code })
   }
 
-  /** The error that this operation is due to fail with. */
+  /** The error of a fault injected into this operation, if any. */
   dueError(operation: DiskOperation): Error | undefined {
     const index = this.#failures.findIndex(failure => failure.operation === operation)
     const [failure] = index < 0 ? [] : this.#failures.splice(index, 1)
@@ -105,7 +105,7 @@ export class Disk implements DiskControl {
     return strikes ? systemError('EIO', operation) : undefined
   }
 
-  /** How many more bytes fit. */
+  /** Remaining bytes. */
   get roomBytes(): number {
     const { capacityBytes } = this.#faults
     return capacityBytes === unlimitedBytes ? unlimitedBytes : Math.max(0, capacityBytes - this.usedBytes)
@@ -115,12 +115,12 @@ export class Disk implements DiskControl {
     if (moreBytes > this.roomBytes) throw systemError('ENOSPC', 'no space left on device')
   }
 
-  /** Where the draws of this disk come from. */
+  /** Random label of this disk. */
   label(what: string): string {
     return `disk/${this.#host}/${what}`
   }
 
-  /** What is at the path, if anything. */
+  /** The file or folder at the path, if any. */
   find(where: string): Folder | File | undefined {
     let found: Folder | File | undefined = this.#root
     for (const name of segments(where)) {
@@ -144,14 +144,14 @@ export class Disk implements DiskControl {
     return found
   }
 
-  /** The folder that holds, or would hold, the path, and the name in it. */
+  /** The parent folder of the path, which itself need not exist, and the name in it. */
   parent(where: string): { folder: Folder; name: string } {
     const name = segments(where).at(-1)
     if (name === undefined) throw systemError('EBUSY', 'the root folder stays as it is')
     return { folder: this.folder(posix.dirname(posix.normalize(where))), name }
   }
 
-  /** Power fails. */
+  /** Simulates a power failure. */
   crash(): void {
     this.#tear(this.#root, '')
   }
@@ -180,7 +180,7 @@ export class Disk implements DiskControl {
   }
 }
 
-/** The names on the way from the root. */
+/** The components of the path, from the root. */
 export function segments(where: string): string[] {
   const isAbsolute = where.startsWith('/') && !where.includes('\0')
   if (!isAbsolute) throw systemError('EINVAL', `not an absolute path: ${where}`)

@@ -1,30 +1,32 @@
-/** One file of a simulated disk: the bytes that programs see, and which of them would survive a crash. */
+/**
+ * One file of a simulated disk: the content that programs see, and which part of it would survive a crash.
+ */
 import type { Random } from '../platform.ts'
 import { chance } from './labelled-random.ts'
 
-/** What a disk writes at once. */
+/** Unit of disk writes. */
 const sectorBytes = 512
 
 export class File {
   readonly mode: number
   modifiedMs: number
-  /** The first `#sizeBytes` of it are the content; the rest is room to grow. */
+  /** The first `#sizeBytes` are the content; the rest is spare capacity. */
   #buffer: Uint8Array
   #sizeBytes: number
-  /** So many bytes from the start are safe, unless `#beforeCut` says otherwise. */
+  /** Length of the prefix that survives a crash, unless `#beforeCut` is set. */
   #safeBytes: number
-  /** The safe content from before a truncation that is not yet safe itself. */
+  /** The durable content from before a truncation that is not durable yet. */
   #beforeCut: Uint8Array | undefined
   #syncFailed = false
-  /** Whether the name is in the folder on disk. */
+  /** True if the directory entry survives a crash. */
   isNameSafe: boolean
 
-  /** A file whose whole content is safe, as an atomic write leaves it. */
+  /** A file with durable content, as after an atomic write. */
   static safe(content: Uint8Array, options: FileOptions): File {
     return new File(Uint8Array.from(content), { ...options, isNameSafe: true })
   }
 
-  /** An empty file that only a sync makes safe. */
+  /** An empty file that becomes durable only by a sync. */
   static empty(options: FileOptions): File {
     return new File(new Uint8Array(0), { ...options, isNameSafe: false })
   }
@@ -66,7 +68,7 @@ export class File {
     this.#sizeBytes = sizeBytes
   }
 
-  /** Makes safe what was there when the sync began. */
+  /** Makes the content at the start of the sync durable. */
   sync(began: SyncPoint): void {
     this.isNameSafe = true
     if (this.#syncFailed || began.beforeCut !== this.#beforeCut) return
@@ -82,7 +84,7 @@ export class File {
     this.#syncFailed = true
   }
 
-  /** What the power failure leaves. Says what was done, if anything. */
+  /** Applies a power failure. Describes the damage, if any. */
   tear(random: Random, options: { label: string; garbageRate: number }): string | undefined {
     const { label, garbageRate } = options
     const { sizeBytes: before } = this
@@ -105,7 +107,7 @@ export class File {
     return `${unsafe - (before - size)} of ${unsafe} bytes kept${garbage ? ', the last sector garbage' : ''}`
   }
 
-  /** What is on disk after a crash is all there is, and safe. */
+  /** The content left after a crash is durable. */
   #settle(content: Uint8Array): void {
     this.#buffer = content
     this.#sizeBytes = content.length
@@ -121,13 +123,13 @@ interface FileOptions {
   readonly modifiedMs: number
 }
 
-/** The state of a file when a sync began, which is what the sync makes safe. */
+/** The state of a file at the start of a sync, which the sync makes durable. */
 export interface SyncPoint {
   readonly sizeBytes: number
   readonly beforeCut: Uint8Array | undefined
 }
 
-/** All, nothing, or a part: each often enough to be met. */
+/** All, nothing or a part, each with a fair chance. */
 function survivingBytes(random: Random, label: string, unsafe: number): number {
   if (unsafe === 0) return 0
   const kind = random.integer(`${label} kind`, 3)

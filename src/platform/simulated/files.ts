@@ -1,4 +1,4 @@
-/** The files of one life: the host's disk, with time and errors. */
+/** The files of one life: the host's disk with latency and errors. */
 import { posix } from 'node:path'
 import type { AppendFile, Files, FileStatus } from '../platform.ts'
 import { segments, type Disk, type DiskOperation, type Folder } from './disk.ts'
@@ -14,7 +14,7 @@ export class SimulatedFiles implements Files {
   readonly #world: World
   readonly #disk: Disk
   readonly #life: Life
-  /** The host's wall clock. */
+  /** Wall clock of the host. */
   readonly #nowMs: () => number
 
   constructor(options: { world: World; disk: Disk; life: Life; nowMs: () => number }) {
@@ -43,7 +43,7 @@ export class SimulatedFiles implements Files {
   }
 
   write(path: string, content: Uint8Array | string, options?: { readonly mode?: number }): Promise<void> {
-    // Copied at once: the caller may use its buffer again.
+    // Copied, because the caller may reuse its buffer.
     const bytes = typeof content === 'string' ? Buffer.from(content) : Uint8Array.from(content)
     const durationMs = this.#disk.faults.accessMs + this.#syncMs()
     return this.#change({ operation: 'write', what: `${path} ${bytes.length}`, durationMs }, () => {
@@ -127,7 +127,7 @@ export class SimulatedFiles implements Files {
 
   #append(path: string, file: File, bytes: Uint8Array): Promise<void> {
     const failed = (): void => {
-      // A write that fails half way has still written the half.
+      // A failing append still writes a random part.
       const written = this.#disk.random.integer(this.#disk.label('short write'), bytes.length + 1)
       file.append(bytes.subarray(0, written))
     }
@@ -147,7 +147,7 @@ export class SimulatedFiles implements Files {
     })
   }
 
-  /** Takes its time and changes nothing. */
+  /** A read operation: takes time and cannot fail by fault injection. */
   #look<T>(look: () => T): Promise<T> {
     if (this.#life.ended) return never()
     return new Promise((resolve, reject) => {
@@ -155,7 +155,10 @@ export class SimulatedFiles implements Files {
     })
   }
 
-  /** Takes its time, may fail, and when life ends meanwhile has happened or not, as a draw decides. */
+  /**
+   * A write operation: takes time and may fail; if the life ends meanwhile, a random draw decides whether it
+   * happened.
+   */
   #change(change: Change, apply: () => void): Promise<void> {
     if (this.#life.ended) return never()
     const { operation, what, durationMs = this.#disk.faults.accessMs, failed } = change
@@ -185,18 +188,18 @@ export class SimulatedFiles implements Files {
     return between(this.#disk.random, this.#disk.label('sync'), { min: syncMinMs, max: syncMaxMs })
   }
 
-  /** Marks as changed now. */
+  /** Sets the modification time to now. */
   #touch(changed: { modifiedMs: number }): number {
     changed.modifiedMs = this.#nowMs()
     return changed.modifiedMs
   }
 }
 
-/** In the order of the calls, and after a failure nothing but that failure, as on a real platform. */
+/** Appends in call order; after a failure every call fails with the same error, as on a real platform. */
 class SimulatedAppendFile implements AppendFile {
   readonly #life: Life
   readonly #actions: Pick<AppendFile, 'append' | 'sync'>
-  /** Settles when everything asked for so far is done; once rejected it stays so. */
+  /** Settles when all calls so far are done; stays rejected after a failure. */
   #last: Promise<void> = Promise.resolve()
 
   constructor(life: Life, actions: Pick<AppendFile, 'append' | 'sync'>) {
@@ -223,7 +226,7 @@ class SimulatedAppendFile implements AppendFile {
 
   #after(operation: () => Promise<void>): Promise<void> {
     this.#last = this.#last.then(operation)
-    // Whoever asked gets the failure; the chain itself is nobody's to handle.
+    // The caller gets the error; this avoids an unhandled rejection of the chain.
     this.#last.catch(() => undefined)
     return this.#last
   }
@@ -231,10 +234,10 @@ class SimulatedAppendFile implements AppendFile {
 
 interface Change {
   readonly operation: DiskOperation
-  /** For the trace. */
+  /** Description for the trace. */
   readonly what: string
   readonly durationMs?: number
-  /** What a failure does to the disk all the same. */
+  /** Effect on the disk in case of a failure. */
   readonly failed?: () => void
 }
 

@@ -1,4 +1,4 @@
-/** The network as one life on one host sees it. */
+/** The network as seen by one life on one host. */
 import type { Duplex } from 'node:stream'
 import type { DatagramSocket, Listener, Network, SocketAddress } from '../platform.ts'
 import { connectionPair } from './connection.ts'
@@ -12,15 +12,13 @@ import {
 } from './network.ts'
 import { never, systemError, type World } from './world.ts'
 
-/**
- * How long a connection attempt into a partition, or to a host that is down, goes unanswered before it fails.
- */
+/** Timeout of connecting to a host that is down or separated by a partition. */
 export const connectTimeoutMs = 10_000
 
-/** The largest payload of UDP over IPv4; what is larger is lost, since nobody would carry it. */
+/** Maximum payload of UDP over IPv4; larger datagrams are lost. */
 const datagramBytesMax = 65_507
 
-/** Messages a stopped process may leave unread before the kernel drops the next. */
+/** Maximum unread datagrams of a stopped process; further ones are dropped, as by the kernel. */
 const unreadDatagramsMax = 1_000
 
 export class HostNetwork implements Network {
@@ -72,7 +70,7 @@ export class HostNetwork implements Network {
       this.#knock(address, {
         refused: fail,
         accepted: connection => {
-          // After an abort nobody waits for it any more.
+          // A connection established after an abort is discarded.
           if (settled) connection.destroy()
           settle()
           resolve(connection)
@@ -81,10 +79,7 @@ export class HostNetwork implements Network {
     })
   }
 
-  /**
-   * Asks the other side for a connection. Neither callback is called when nobody answers, or when it is too
-   * late.
-   */
+  /** Sends a connection request. Neither callback is called if there is no answer or it comes too late. */
   #knock(address: SocketAddress, answer: Answer): void {
     const from = this.#node
     const to = this.#nodeAt(address)
@@ -132,8 +127,8 @@ export class HostNetwork implements Network {
       const why = node === undefined ? 'no such host' : 'too large'
       return this.#world.trace.record(this.#node.name, `sent ${what}, dropped: ${why}`)
     }
-    // Copied, because the sender may use its buffer again, and copied for each arrival, because a reader may
-    // write to it.
+    // Copied, because the sender may reuse its buffer, and once per arrival, because a reader may write to
+    // it.
     const sent = Uint8Array.from(message)
     const arrive = (): void => {
       const socket = node.sockets.get(place)
@@ -146,7 +141,7 @@ export class HostNetwork implements Network {
     this.#network.sendDatagram(this.#node, node, { what, arrive })
   }
 
-  /** The host that an address of ours is on. */
+  /** The host of an address. */
   #nodeAt(address: SocketAddress): NetworkNode | undefined {
     return 'path' in address ? this.#node : this.#network.resolve(this.#node, address.host)
   }

@@ -1,6 +1,6 @@
 /**
- * A machine of the simulation. It is a `Platform`: what it hands out belongs to its present life, which a
- * crash ends. Its disk, its name and what it draws outlive the crash.
+ * A simulated machine. It is a `Platform`: everything that it provides belongs to the current life, which a
+ * crash ends. The disk, the name and the random streams survive a crash.
  */
 import { assert } from '#/base/assert.ts'
 import type { Clock, Files, Log, Network, Platform, Processes, Random } from '../platform.ts'
@@ -18,14 +18,14 @@ import type { World } from './world.ts'
 export interface HostOptions {
   readonly world: World
   readonly name: string
-  /** The address on the network beside the name. */
+  /** IP address of the host, an alternative to its name. */
   readonly address: string
   readonly network: SimulatedNetwork
   readonly diskFaults: Partial<DiskFaults>
   readonly programs: ReadonlyMap<string, Program>
 }
 
-/** Ports from here on are given to those who do not care. */
+/** First port assigned for port 0. */
 const firstFreePort = 32_768
 const lastPort = 65_535
 
@@ -105,16 +105,16 @@ export class SimulatedHost implements Platform {
     return this.#disk
   }
 
-  /** Sets the wall clock forwards or, with a negative number, back. Timers do not notice. */
+  /** Moves the wall clock forwards or, with a negative number, back. Timers are not affected. */
   jumpClock(byMs: number): void {
     this.#skewMs += byMs
     this.#world.trace.record(this.name, `clock jumps by ${byMs} ms`)
   }
 
   /**
-   * Power fails. Timers and processes are gone, connections are reset, what was not synced is lost or torn.
-   * Code that was running on the host stays where it waits; what it still tries, because `signal` woke it, is
-   * never answered.
+   * Simulates a power failure. Timers and processes are gone, connections are reset, unsynced data is lost or
+   * torn. Code that runs on the host stays suspended; operations that it starts when `signal` aborts never
+   * complete.
    */
   crash(): void {
     assert(this.up, `${this.name} is down already`)
@@ -126,10 +126,10 @@ export class SimulatedHost implements Platform {
     this.#disk.crash()
   }
 
-  /** Boots with the disk as the crash left it, running nothing. */
+  /** Boots with the disk as the crash left it, with nothing running. */
   restart(): void {
     assert(!this.up, `${this.name} is up already`)
-    // Otherwise code of the old life that its signal has just woken would find itself in the new one.
+    // Otherwise code of the old life, resumed by its signal, would run in the new one.
     const isLater = this.#world.time.turns > this.#crashTurn
     assert(isLater, `${this.name} cannot restart at the moment it crashes: sleep first`)
     this.#life = new Life(this.name, this.#world.time)

@@ -1,14 +1,14 @@
 /**
- * Draws from the seed. Each label has a stream of its own, made from the seed, the scope (a host) and the
- * label, so that one more draw in one place leaves the draws of all other places as they were.
+ * Random numbers from the seed. Each label has its own stream, derived from the seed, the scope (a host) and
+ * the label, so that an additional draw in one place does not change the draws elsewhere.
  */
 import { assert } from '#/base/assert.ts'
 import { SeededRandom } from '#/base/seeded-random.ts'
 import type { Random } from '../platform.ts'
 
 /**
- * Labels of one scope. A label says what is drawn, not for which object; more than this and somebody got that
- * wrong.
+ * Maximum labels of one scope. A label identifies the purpose of a draw, not an object; exceeding it is a
+ * bug.
  */
 const labelsMax = 100_000
 
@@ -32,7 +32,7 @@ export class LabelledRandom implements Random {
     return this.#stream(label).bytes(length)
   }
 
-  /** Version 4 of RFC 9562. */
+  /** UUID version 4, RFC 9562. */
   uuid(label: string): string {
     const bytes = this.bytes(label, 16)
     bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40
@@ -51,12 +51,12 @@ export class LabelledRandom implements Random {
   }
 }
 
-/** Whether something that happens at this rate, from 0 to 1, happens now. */
+/** True with this probability, from 0 to 1. */
 export function chance(random: Random, label: string, rate: number): boolean {
   return rate > 0 && random.fraction(label) < rate
 }
 
-/** A number from `min` up to, not including, `max`. */
+/** A number in [`min`, `max`). */
 export function between(random: Random, label: string, range: { min: number; max: number }): number {
   return range.max <= range.min ? range.min : range.min + random.fraction(label) * (range.max - range.min)
 }

@@ -1,13 +1,13 @@
 /**
- * What ends together: a host between two crashes, or one process on it. Everything a life waits for (timers,
- * messages, disks) reaches its code through `enter`, so a life that has ended hears nothing more and one that
- * is stopped hears it when it goes on. Code of an ended life that still runs, because its signal was aborted,
- * can do nothing any more.
+ * The lifetime of a host between two crashes, or of one process on it. All asynchronous events of a life
+ * (timers, messages, disk operations) reach its code through `enter`, so that an ended life receives nothing
+ * more, and a stopped one receives them when it continues. Code of an ended life that still runs, because its
+ * signal was aborted, has no effect.
  */
 import type { Timer } from '../platform.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** A crash takes the kernel along, so nobody says goodbye to the peers; an exit leaves it in place. */
+/** After a crash no kernel is left to close the connections; after an exit it does. */
 export type Ending = 'crash' | 'exit'
 
 export class Life {
@@ -17,7 +17,7 @@ export class Life {
   readonly #timers = new Set<Timer>()
   /** In the order of registration, which is the order of release. */
   readonly #releases = new Set<(ending: Ending) => void>()
-  /** What came in while stopped; undefined while running. */
+  /** Events received while stopped; undefined while running. */
   #held: (() => void)[] | undefined
   #ended = false
 
@@ -35,7 +35,7 @@ export class Life {
     return this.#controller.signal
   }
 
-  /** How much has come in while stopped. */
+  /** Number of events received while stopped. */
   get heldCount(): number {
     return this.#held?.length ?? 0
   }
@@ -46,14 +46,14 @@ export class Life {
     else this.#held.push(callback)
   }
 
-  /** Enters after the delay. */
+  /** Calls back through `enter` after the delay. */
   later(delayMs: number, callback: () => void): Timer {
     if (this.#ended) return { cancel: () => {} }
     let cancelled = false
     const timer = this.#time.schedule(delayMs, () => {
       this.#timers.delete(timer)
       this.enter(() => {
-        // It may have been cancelled between firing and the end of a stop.
+        // It may have been canceled between firing and the continuation of a stopped life.
         if (!cancelled) callback()
       })
     })

@@ -14,14 +14,14 @@ import type { Files } from '../platform.ts'
 import { systemError } from './world.ts'
 
 export interface SimulatedLinuxOptions {
-  /** Those of the host. */
+  /** The files of the host. */
   readonly files: Files
   readonly machine?: Partial<MachineFacts>
 }
 
 /**
- * What a node asks of a machine that is not there. Files are those of the simulated host, to which links and owners are
- * added; mounts are a table that nobody looks through. There are no control groups, and no commands.
+ * A simulated Linux node. Files are those of the simulated host, with links and owners added; mounts are only
+ * a table and do not affect file access. There are no cgroups and no commands.
  */
 export class SimulatedLinux implements Linux {
   readonly files: SimulatedLinuxFiles
@@ -39,10 +39,10 @@ export class SimulatedLinux implements Linux {
   }
 }
 
-/** A link is a file that says where it leads. */
+/** Prefix of a file that represents a link, followed by the target. */
 const linkMark = '\0link\0'
 
-/** How many links may lead to one another. */
+/** Maximum links in one path. */
 const linksMax = 40
 
 class SimulatedLinuxFiles implements LinuxFiles {
@@ -55,7 +55,7 @@ class SimulatedLinuxFiles implements LinuxFiles {
     this.#files = files
   }
 
-  /** Something in the folder was changed: those hear of it who watch it. */
+  /** Wakes the watchers of the folder. */
   tell(folder: string): void {
     for (const wake of this.#watchers.get(folder) ?? []) wake()
   }

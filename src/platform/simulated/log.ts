@@ -42,7 +42,7 @@ export class SimulatedLog implements Log {
   }
 }
 
-/** An error shows its message and not its stack, which holds paths of the machine. */
+/** An error is shown without its stack, which contains paths of the machine. */
 function show(value: unknown): string {
   if (value instanceof Error) return JSON.stringify(`${value.name}: ${value.message}`)
   try {

@@ -1,11 +1,11 @@
 /**
- * The network between the hosts of a simulation. Each link, one host to another, draws its own delays and
- * faults.
+ * The network between the hosts of a simulation. Each link, from one host to another, draws its own delays
+ * and faults.
  *
- * Datagrams are lost, doubled, and overtaken when the reorder fault strikes; otherwise a link keeps their
- * order. Streams keep order always: they are delayed, split, cut or refused. A partition loses datagrams and
- * holds what streams carry until it heals, as TCP would by sending again; who does not want to wait that long
- * needs a timeout. A host talks to itself without faults.
+ * Datagrams are lost, duplicated and, with the reorder fault, reordered; otherwise a link keeps their order.
+ * Streams always keep order: they are delayed, split, cut or refused. A partition drops datagrams and holds
+ * stream data until it heals, as with TCP retransmission; code that must not wait that long needs a timeout.
+ * Loopback traffic has no faults.
  */
 import type { Duplex } from 'node:stream'
 import { assert } from '#/base/assert.ts'
@@ -14,22 +14,22 @@ import { between, chance } from './labelled-random.ts'
 import type { Life } from './life.ts'
 import type { World } from './world.ts'
 
-/** Rates go from 0, never, to 1, always. */
+/** Rates are probabilities from 0 to 1. */
 export interface NetworkFaults {
   readonly delayMinMs: number
   readonly delayMaxMs: number
-  /** Datagrams that are lost. */
+  /** Rate of lost datagrams. */
   readonly dropRate: number
-  /** Datagrams that arrive twice. */
+  /** Rate of datagrams that arrive twice. */
   readonly duplicateRate: number
-  /** Datagrams that take up to `reorderDelayMaxMs` longer and let those behind them overtake. */
+  /** Rate of datagrams that are delayed by up to `reorderDelayMaxMs`, so that later ones overtake them. */
   readonly reorderRate: number
   readonly reorderDelayMaxMs: number
-  /** Connection attempts that are refused although somebody listens. */
+  /** Rate of connection attempts that are refused although there is a listener. */
   readonly refuseRate: number
-  /** Writes to a stream at which the connection breaks instead. */
+  /** Rate of writes to a stream that break the connection. */
   readonly cutRate: number
-  /** Writes to a stream that arrive in two pieces. */
+  /** Rate of writes to a stream that arrive in two pieces. */
   readonly splitRate: number
 }
 
@@ -47,22 +47,22 @@ const faultless: NetworkFaults = {
   splitRate: 0,
 }
 
-/** How long a host's message to itself takes. */
+/** Latency of loopback traffic. */
 const loopbackDelayMs = 0.02
 
-/** Datagrams under way on one link; the next ones are lost, as in a full router. */
+/** Maximum datagrams in flight on one link; further ones are lost, as in a full router. */
 const datagramsInFlightMax = 10_000
 
-/** What one host is to the network. */
+/** One host as seen by the network. */
 export interface NetworkNode {
   readonly name: string
   readonly address: string
   /** By port, or by path for a unix socket. */
   readonly listeners: Map<number | string, BoundListener>
   readonly sockets: Map<number | string, BoundSocket>
-  /** Whether anything answers at all, if only with a refusal. */
+  /** True if the host is running and so at least refuses connections. */
   up(): boolean
-  /** A port for whoever binds to port 0. */
+  /** Allocates a port for binding to port 0. */
   freePort(taken: ReadonlyMap<number | string, unknown>): number
 }
 
@@ -76,24 +76,22 @@ export interface BoundSocket {
   readonly onMessage: (message: Uint8Array, from: SocketAddress) => void
 }
 
-/** What a test does to the network. */
+/** Fault injection into the network. */
 export interface NetworkControl {
   readonly faults: NetworkFaults
-  /** Changes these faults from now on and leaves the others. */
+  /** Changes these faults from now on and keeps the rest. */
   setFaults(faults: Partial<NetworkFaults>): void
-  /**
-   * From now on nothing passes between a host of the one group and a host of the other, in either direction.
-   */
+  /** From now on nothing passes between a host of one group and a host of the other, in either direction. */
   partition(left: readonly string[], right: readonly string[]): void
   /** Ends every partition. */
   heal(): void
-  /** Breaks every connection that is open between the two hosts. */
+  /** Breaks every open connection between the two hosts. */
   cut(left: string, right: string): void
 }
 
 /** One direction between two hosts. */
 interface Link {
-  /** When the last thing that keeps its order arrives: nothing ordered arrives before it. */
+  /** Latest arrival time of ordered data on this link; later data does not arrive before it. */
   orderedUntilMs: number
   datagramsInFlight: number
 }
@@ -103,11 +101,9 @@ export class SimulatedNetwork implements NetworkControl {
   #faults: NetworkFaults
   readonly #nodes = new Map<string, NetworkNode>()
   readonly #links = new Map<string, Link>()
-  /** Pairs of names, smaller one first, between which nothing passes. */
+  /** Pairs of names, the smaller one first, separated by a partition. */
   readonly #separated = new Set<string>()
-  /**
-   * What streams carry across a partition, in the order it was sent; each stream's window bounds its share.
-   */
+  /** Stream data held by partitions, in the order of sending; bounded by the window of each stream. */
   #held: (() => void)[] = []
   readonly #connections = new Set<OpenConnection>()
 
@@ -158,7 +154,7 @@ export class SimulatedNetwork implements NetworkControl {
     return node
   }
 
-  /** Whom a host means by a name. */
+  /** Resolves a host name or address. */
   resolve(from: NetworkNode, host: string): NetworkNode | undefined {
     return isLoopback(host) ? from : this.#nodes.get(host)
   }
@@ -168,22 +164,22 @@ export class SimulatedNetwork implements NetworkControl {
     return () => void this.#connections.delete(connection)
   }
 
-  /** Whether a partition lies between the two. */
+  /** True if a partition separates the two hosts. */
   isSeparated(left: NetworkNode, right: NetworkNode): boolean {
     return left !== right && this.#separated.has(pair(left, right))
   }
 
-  /** Whether a fault with this rate strikes on the link now. */
+  /** Draws whether a fault with this rate occurs on the link. */
   strikes(fault: FaultRate, from: NetworkNode, to: NetworkNode): boolean {
     return from !== to && chance(this.#world.random, label(from, to, fault), this.#faults[fault])
   }
 
-  /** A number that concerns the link. */
+  /** Draws a random number for the link. */
   draw(what: string, { from, to, below }: { from: NetworkNode; to: NetworkNode; below: number }): number {
     return this.#world.random.integer(label(from, to, what), below)
   }
 
-  /** Something that may be lost. `arrive` is called once for every copy that comes through. */
+  /** Sends something that may be lost. `arrive` is called once for every copy that arrives. */
   sendDatagram(from: NetworkNode, to: NetworkNode, options: { what: string; arrive: () => void }): void {
     const { what, arrive } = options
     const lost = this.#whyLost(from, to)
@@ -200,7 +196,7 @@ export class SimulatedNetwork implements NetworkControl {
     }
   }
 
-  /** Something that arrives for certain and in order, but during a partition waits for its end. */
+  /** Sends something that arrives reliably and in order, but after any partition has healed. */
   sendOrdered(from: NetworkNode, to: NetworkNode, arrive: () => void): void {
     if (this.isSeparated(from, to)) {
       this.#held.push(() => this.sendOrdered(from, to, arrive))
@@ -232,7 +228,7 @@ export class SimulatedNetwork implements NetworkControl {
   #delayMs(from: NetworkNode, to: NetworkNode): number {
     if (from === to) return loopbackDelayMs
     const range = { min: this.#faults.delayMinMs, max: this.#faults.delayMaxMs }
-    // In whole microseconds, as the clock counts, so that rounding cannot swap two messages.
+    // In whole microseconds, the resolution of the clock, so that rounding cannot swap two messages.
     return Math.round(between(this.#world.random, label(from, to, 'delay'), range) * 1_000) / 1_000
   }
 
@@ -251,7 +247,7 @@ export interface OpenConnection {
   cut(): void
 }
 
-/** A host as its own name: what a server binds to and what a client on the same host connects to. */
+/** True for a name or address by which a host connects to itself. */
 export function isLoopback(host: string): boolean {
   return ['localhost', '127.0.0.1', '::1', '0.0.0.0', '::'].includes(host)
 }

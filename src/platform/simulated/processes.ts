@@ -1,6 +1,6 @@
 /**
- * The processes of one host. They are not real: a program is a function that was registered under a name, and
- * a process is one call of it, with a life and a platform of its own on the host.
+ * The processes of one host. A program is a function registered under a name, and a process is one call of
+ * it, with its own life and platform on the host.
  */
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import type { Platform, Process, Processes, ProcessExit, ProcessOptions } from '../platform.ts'
@@ -8,41 +8,40 @@ import { Life } from './life.ts'
 import { never, systemError, type World } from './world.ts'
 
 /**
- * Runs until it returns its exit code, or is killed. What it throws is a mistake of the test and comes out of
- * `run`.
+ * Runs until it returns its exit code or is killed. An exception is a bug of the test and is thrown by `run`.
  */
 export type Program = (process: RunningProcess) => Promise<number>
 
-/** What a program is given. */
+/** Arguments of a program. */
 export interface RunningProcess {
   readonly pid: number
-  /** The command without the program's name. */
+  /** The command without the program name. */
   readonly parameters: readonly string[]
   readonly environment: Readonly<Record<string, string>>
   readonly folder: string
-  /** The machine as the process sees it: once killed, none of it answers any more. */
+  /** The platform of the process; it stops responding once the process is killed. */
   readonly platform: Platform
   readonly stdin: Readable
   readonly stdout: Writable
   readonly stderr: Writable
-  /** Aborted when the process is over, however it ended. */
+  /** Aborted when the process has ended, for any reason. */
   readonly signal: AbortSignal
-  /** Takes a signal instead of dying of it. Not for SIGKILL, SIGSTOP and SIGCONT. */
+  /** Installs a signal handler. Not for SIGKILL, SIGSTOP and SIGCONT. */
   readonly onSignal: (handle: (name: string) => void) => void
 }
 
-/** What all lives on a host share. */
+/** Shared by all lives on a host. */
 export interface ProcessTable {
   readonly host: string
   readonly programs: ReadonlyMap<string, Program>
-  /** Ends with the host. */
+  /** Lives of the running processes, ended by a crash of the host. */
   readonly lives: Set<Life>
   nextPid: number
-  /** The machine as somebody with this life sees it. */
+  /** The platform of a process with this life. */
   platformFor(life: Life): Platform
 }
 
-/** How long it takes to start a program. */
+/** Duration of starting a program. */
 const startMs = 1
 
 export class SimulatedProcesses implements Processes {
@@ -88,7 +87,7 @@ export class SimulatedProcesses implements Processes {
     }
     const onAbort = (): void => finish({ signal: 'SIGKILL' })
     options.signal?.addEventListener('abort', onAbort, { once: true })
-    // Writing to a program that has ended, or in one, is no reason for us to end.
+    // Writing to an ended program, or by one, must not end the simulation.
     for (const stream of [stdin, stdout, stderr]) stream.on('error', () => undefined)
     let handle: ((name: string) => void) | undefined
     this.#world.trace.record(life.name, `started ${command.join(' ')}`)
@@ -118,7 +117,7 @@ function deliver(life: Life, name: Parameters<Process['kill']>[0], process: Sign
   if (name === 'SIGSTOP') return life.stop()
   if (name === 'SIGCONT') return life.goOn()
   if (name === 'SIGKILL') return process.finish({ signal: name })
-  // A signal waits until a stopped process goes on, and takes effect only then.
+  // A stopped process receives the signal when it continues.
   life.enter(() => {
     const handle = process.handle()
     if (handle === undefined) process.finish({ signal: name })

@@ -1,21 +1,21 @@
 /**
- * What happened in a simulation, as lines of text with virtual time. The hash covers every line there ever
- * was; the text of the last ones is kept for people. A line holds nothing that differs from process to
- * process: no path of the machine, no stack, no real time.
+ * The events of a simulation as lines of text with virtual time. The hash covers every line; the text of the
+ * last ones is kept for diagnosis. A line contains nothing that differs between processes: no paths of the
+ * machine, no stacks, no real time.
  */
 import { createHash } from 'node:crypto'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** Lines whose text is kept; older ones live on in the hash alone. */
+/** Maximum lines kept as text; older ones remain only in the hash. */
 export const traceLinesMax = 10_000
 
-/** Characters of a line; the rest is cut, so that logging a whole object does not drown the trace. */
+/** Maximum length of a line; the rest is cut, so that logged objects do not flood the trace. */
 const lineCharactersMax = 2_000
 
 export class Trace {
   readonly #time: VirtualTime
   readonly #hash = createHash('sha256')
-  /** A ring: the oldest line is at `#count % traceLinesMax` once it is full. */
+  /** A ring buffer: the oldest line is at `#count % traceLinesMax` once it is full. */
   readonly #lines: string[] = []
   #count = 0
 
@@ -31,7 +31,7 @@ export class Trace {
     this.#count++
   }
 
-  /** Every line recorded so far counts, also those whose text is gone. */
+  /** Covers every line recorded so far, including those no longer kept as text. */
   hash(): string {
     return this.#hash.copy().digest('hex')
   }

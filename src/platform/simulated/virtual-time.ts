@@ -1,19 +1,15 @@
 /**
- * The one clock of a simulation: a heap of timers and the time of the last one that fired. Nothing here
- * waits; time passes because `fireNext` moves it. It is kept in whole microseconds, so that adding delays
- * never rounds.
+ * The clock of a simulation: a heap of timers and the time of the last one that fired. Nothing here waits;
+ * `fireNext` advances the time. Time is kept in whole microseconds, so that adding delays never rounds.
  */
 import { assert } from '#/base/assert.ts'
 import { Heap } from '#/base/heap.ts'
 import type { Timer } from '../platform.ts'
 
-/**
- * Timers that may be pending at once. More than this is a leak in the program under test, which fails there
- * and then.
- */
+/** Maximum pending timers. Exceeding it is a leak in the program under test and fails immediately. */
 const timersMax = 1_000_000
 
-/** The furthest a timer may reach: a century, well within what a double holds in microseconds. */
+/** Maximum delay of a timer: a century, well within what a double represents in microseconds. */
 const delayMsMax = 100 * 365 * 24 * 60 * 60 * 1_000
 
 export class VirtualTime {
@@ -26,21 +22,18 @@ export class VirtualTime {
     return this.#now / 1_000
   }
 
-  /**
-   * How often everything that followed from a timer has come to rest: what two moments of the same time
-   * differ in.
-   */
+  /** Number of completed turns; distinguishes moments of the same virtual time. */
   get turns(): number {
     return this.#turns
   }
 
-  /** When the next timer is due. */
+  /** Time of the next timer. */
   get nextMs(): number | undefined {
     const next = this.#timers.peek()
     return next && next.at / 1_000
   }
 
-  /** Timers that are due at the same time fire in the order they were set. */
+  /** Timers due at the same time fire in the order in which they were set. */
   schedule(delayMs: number, callback: () => void): Timer {
     assert(!Number.isNaN(delayMs), 'a timer needs a delay that is a number')
     assert(this.#timers.size < timersMax, `more than ${timersMax} timers are pending`)
@@ -49,7 +42,7 @@ export class VirtualTime {
     return { cancel: () => void this.#timers.remove(entry) }
   }
 
-  /** Moves to the next timer and calls it back. What the callback throws comes out here. */
+  /** Advances to the next timer and calls it. Exceptions of the callback propagate. */
   fireNext(): void {
     const timer = this.#timers.pop()
     assert(timer, 'no timer is pending')
@@ -57,12 +50,12 @@ export class VirtualTime {
     timer.callback()
   }
 
-  /** To be called when everything that followed from the last timer has happened. */
+  /** Called when everything that followed from the last timer has run. */
   endTurn(): void {
     this.#turns++
   }
 
-  /** Moves on without firing anything; not past the next timer, and never back. */
+  /** Advances the time without firing timers; not past the next timer, and never back. */
   advanceTo(untilMs: number): void {
     const until = Math.max(this.#now, Math.round(untilMs * 1_000))
     assert(until <= (this.#timers.peek()?.at ?? until), 'a timer is due before that')
@@ -70,10 +63,7 @@ export class VirtualTime {
   }
 }
 
-/**
- * Rounded up, since a timer must not fire early; what is below a nanosecond is noise of the subtraction that
- * made it.
- */
+/** Rounded up, since a timer must not fire early; fractions below a nanosecond are floating-point noise. */
 function microseconds(delayMs: number): number {
   return delayMs > 1e9 ? Math.ceil(delayMs * 1e3) : Math.ceil(Math.round(delayMs * 1e6) / 1e3)
 }

@@ -1,4 +1,4 @@
-/** What every part of one simulation shares. */
+/** Shared by all parts of one simulation. */
 import type { Random } from '../platform.ts'
 import type { Trace } from './trace.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -7,18 +7,18 @@ export interface World {
   readonly seed: bigint
   readonly time: VirtualTime
   readonly trace: Trace
-  /** The draws of the simulation itself: which message is lost, how long a disk takes. */
+  /** Random numbers of the simulation itself: lost messages, disk latency. */
   readonly random: Random
-  /** An error that no caller is there to catch; it comes out of `run`. */
+  /** Reports an error that has no caller; `run` throws it. */
   fail(error: unknown): void
 }
 
-/** What a dead host's code waits for: it stops where it stands and never hears why. */
+/** A promise that never settles, for code of a dead host. */
 export function never<T>(): Promise<T> {
   return new Promise<T>(() => {})
 }
 
-/** An error as Node would give it: matched by its code. */
+/** An error with a `code`, like Node's. */
 export function systemError(code: string, message: string): Error & { readonly code: string } {
   return Object.assign(new Error(`${code}: ${message}`), { code })
 }

@@ -6,9 +6,9 @@ type ResourceList = Readonly<Record<string, string>>
 const noSpec: PodSpec = { containers: [] }
 
 /**
- * The specification with what counts for as long as a pod is being resized: the most of what it wants, what it was
- * given and what it has. What its node cannot give it does not count. The very same specification where that is no
- * more.
+ * The spec with the requests that count during an in-place resize: the maximum of desired, allocated and
+ * actual resources. The desired ones are ignored if the resize is infeasible. Returns the same object if
+ * nothing differs.
  */
 export function countedSpec({ spec = noSpec, status = {} }: Pod): PodSpec {
   const { containerStatuses = [], initContainerStatuses = [], resources: whole } = status
@@ -49,7 +49,7 @@ function counted(container: Container, status: ContainerStatus | undefined, isWa
   return most === asked ? container : { ...container, resources: { ...container.resources, requests: most } }
 }
 
-/** The list itself when nothing is more than it says. */
+/** Returns `asked` itself if it is the maximum. */
 function mostOf(
   asked: ResourceList,
   isWanted: boolean,

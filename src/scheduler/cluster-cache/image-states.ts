@@ -3,13 +3,16 @@ import type { ImageState } from '../snapshot.ts'
 
 type Images = NonNullable<Node['status']>['images']
 
-/** On how many nodes each image is. It costs what has changed, and a copy of the names for each snapshot after that. */
+/**
+ * Number of nodes with each image. An update costs as much as the changed images, plus a copy of the map
+ * after each snapshot (copy-on-write).
+ */
 export class ImageStates {
   #states = new Map<string, ImageState>()
-  /** Somebody holds the map: it must not change any more. */
+  /** True if a snapshot holds the map, which must then not be modified. */
   #isShared = false
 
-  /** A node has other images than before; none before it came, and none after it went. */
+  /** Updates the images of a node; `before` is undefined for a new node, `after` for a removed one. */
   change(before: Images, after: Images): void {
     if (before === after) return
     if (this.#isShared) {

@@ -1,7 +1,7 @@
 import { zoneOf } from '#/api/zone.ts'
 import type { NodeInfo } from '../node-info.ts'
 
-/** One node of each zone after the other, until all zones are through. */
+/** Orders nodes round-robin over the zones. */
 export function inZoneOrder(infos: readonly NodeInfo[]): NodeInfo[] {
   const zones = Map.groupBy(infos, info => zoneOf(info.node))
   if (zones.size <= 1) return [...infos]

@@ -1,4 +1,4 @@
-/** The fields of `KubeSchedulerConfiguration`, as types and as what a file is decoded with. */
+/** The fields of `KubeSchedulerConfiguration`, as types and as decoding schemas. */
 import { boolean, integer, list, long, number, string, struct } from './schema.ts'
 
 export interface ConfigurationFile {
@@ -52,7 +52,7 @@ export interface PluginFields {
 
 export interface PluginConfigFields {
   readonly name?: string
-  /** Ours: the module whose default export makes the plugin. */
+  /** Extension of k8ts: the module with the plugin factory as default export. */
   readonly import?: string
   readonly args?: unknown
 }
@@ -88,7 +88,7 @@ export interface ExtenderTlsFields {
   readonly caData?: string
 }
 
-/** Where plugins may have a part, as files name it. */
+/** The extension points as named in configuration files. */
 const pointNames = [
   'multiPoint',
   'preEnqueue',
@@ -175,5 +175,5 @@ export const configurationSchema = struct({
   delayCacheUntilActive: boolean,
 })
 
-/** Older files have the same under names of their own, and the time in nanoseconds. */
+/** Older files have different field names for extenders, and the timeout in nanoseconds. */
 export const oldExtenderSchema = struct({ ...extenderFields, enableHttps: boolean, httpTimeout: long })

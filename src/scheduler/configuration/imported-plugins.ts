@@ -3,12 +3,12 @@ import type { PluginFactory } from '../framework.ts'
 import type { PluginConfigFields } from './fields.ts'
 import { ConfigurationError } from './schema.ts'
 
-/** Gives the module at an absolute path, or of a package that can be found. */
+/** Imports a module by absolute path or package name. */
 export type ImportModule = (specifier: string) => Promise<unknown>
 
 /**
- * Plugins that somebody else wrote: a module each, whose default export makes the plugin. Paths are relative to the
- * file that names them. They run in the scheduler's process and may do whatever it may.
+ * Out-of-tree plugins: modules with a plugin factory as default export. Paths are relative to the
+ * configuration file. They run in the scheduler's process with all its privileges.
  */
 export async function importedPlugins(
   pluginConfig: readonly PluginConfigFields[],

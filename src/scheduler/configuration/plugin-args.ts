@@ -1,4 +1,4 @@
-/** What can be said to the plugins that we have: what it means is for each plugin to judge. */
+/** Schemas of the args of the in-tree plugins; each plugin validates the values. */
 import { definition } from '#/api/definitions.ts'
 import { quote } from '#/api/quote.ts'
 import type { Schema, StructSchema } from '#/api/schema.ts'
@@ -34,8 +34,8 @@ const schemas: ReadonlyMap<string, StructSchema> = new Map([
 ])
 
 /**
- * The parameters of a plugin without what says of which kind they are. Those of a plugin that we do not know are as
- * they were written. Throws ConfigurationError.
+ * The args of a plugin without apiVersion and kind. Args of an unknown plugin are returned as written. Throws
+ * ConfigurationError.
  */
 export function readPluginArgs(
   plugin: string,

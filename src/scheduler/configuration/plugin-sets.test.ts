@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import type { PluginSetFields } from './fields.ts'
 import { pluginSets, type SinglePoint } from './plugin-sets.ts'
 
-/** What plugins can do: those with an F filter, those with an S score. */
+/** Names with an F are filter plugins, with an S score plugins. */
 const plugins = ['FilterA', 'FS-B:3', 'ScoreC:2', 'FS-D']
 const defaults = plugins.map(text => {
   const [name = '', weight = '1'] = text.split(':')
   return { name, weight: Number(weight) }
 })
 
-/** `+A:5 -B -*`: A is enabled with a weight, B and then all others are disabled. */
+/** `+A:5 -B -*`: A is enabled with a weight, B and then all plugins are disabled. */
 function setOf(text: string): PluginSetFields {
   const words = text.split(' ').filter(word => word !== '')
   const of = (sign: string): readonly { readonly name: string; readonly weight?: number }[] => {
@@ -45,22 +45,22 @@ const cases: readonly [Readonly<Record<string, string>>, Partial<typeof usual>][
   [{ multiPoint: '-FS-B' }, { filter: 'FilterA FS-D', score: 'ScoreC:2 FS-D:1' }],
   [{ multiPoint: '-*' }, { filter: '', score: '' }],
   [{ multiPoint: '-* +FS-D:7' }, { filter: 'FS-D', score: 'FS-D:7' }],
-  // What is named again keeps its place; what is new comes last.
+  // A default plugin that is enabled again keeps its position; a new plugin is appended.
   [{ multiPoint: '+FS-D:7 +FS-B' }, { score: 'FS-B:1 ScoreC:2 FS-D:7' }],
   [
     { multiPoint: '+FS-New:4' },
     { filter: 'FilterA FS-B FS-D FS-New', score: 'FS-B:3 ScoreC:2 FS-D:1 FS-New:4' },
   ],
-  // Enabling counts more than disabling, and puts what was disabled last.
+  // Enabling overrides disabling, and appends a plugin that was disabled.
   [{ multiPoint: '-FS-B +FS-B:9' }, { filter: 'FilterA FS-D FS-B', score: 'ScoreC:2 FS-D:1 FS-B:9' }],
   [{ filter: '-FS-B' }, { filter: 'FilterA FS-D' }],
   [{ score: '-*' }, { score: '' }],
   [{ score: '-* +FS-D:5' }, { score: 'FS-D:5' }],
-  // What one point says comes first, counts more, and may come from outside.
+  // Plugins of a specific extension point come first and override multiPoint, and may be additional ones.
   [{ score: '+FS-D:5 +FS-B:6' }, { score: 'FS-D:5 FS-B:6 ScoreC:2' }],
   [{ score: '+FS-B' }, { score: 'FS-B:1 ScoreC:2 FS-D:1' }],
   [{ score: '+FS-New:2' }, { score: 'FS-B:3 ScoreC:2 FS-D:1 FS-New:2' }],
-  // Preparing and doing are one.
+  // preFilter implies filter.
   [{ preFilter: '+FS-New' }, { filter: 'FilterA FS-B FS-D FS-New' }],
   [{ preFilter: '+FS-New', filter: '-FS-New' }, {}],
   [{ preFilter: '-FilterA' }, {}],

@@ -1,4 +1,6 @@
-/** Which plugins a profile has, and which have a part in what: what a file says, put over what everybody gets. */
+/**
+ * The enabled plugins of a profile and of each extension point: the configuration merged with the defaults.
+ */
 import type { PluginFields, PluginSetFields, PluginsFields, PointName } from './fields.ts'
 
 export interface EnabledPlugin {
@@ -7,19 +9,22 @@ export interface EnabledPlugin {
 }
 
 export interface PluginSets {
-  /** All that have a part in anything, in the order in which they were named first. */
+  /** All plugins enabled at any extension point, in the order of first mention. */
   readonly all: readonly EnabledPlugin[]
-  /** Those that have a part in one thing, in the order in which they are asked. `canTakePart` says who could. */
+  /**
+   * The plugins enabled at one extension point, in order of execution. `canTakePart` tells if a plugin
+   * implements it.
+   */
   readonly at: (point: SinglePoint, canTakePart: (plugin: string) => boolean) => readonly string[]
 }
 
-/** Points that plugins have a part in by a function of theirs. */
+/** Extension points that correspond to one function of a plugin. */
 export type SinglePoint = Exclude<
   PointName,
   'multiPoint' | 'preFilter' | 'preScore' | 'placementGenerate' | 'placementScore'
 >
 
-/** What is prepared is one with what it is prepared for: who has a part in one has it in the other. */
+/** filter includes preFilter and score includes preScore: a plugin enabled at one is enabled at the other. */
 const preparing: Partial<Record<SinglePoint, PointName>> = { filter: 'preFilter', score: 'preScore' }
 
 const all = '*'
@@ -30,7 +35,7 @@ export function pluginSets(defaults: readonly EnabledPlugin[], plugins: PluginsF
   const scoring = new Map((plugins.score?.enabled ?? []).map(each => [nameOf(each), enabledPlugin(each)]))
   const single = Object.values(plugins).flatMap(({ enabled = [] }: PluginSetFields) => enabled)
   for (const { name, weight } of [...everywhere, ...single.map(enabledPlugin)]) {
-    // The weight that is said where scores are given counts more than the one that is said for everything.
+    // The weight of the score extension point overrides that of multiPoint.
     if (!named.has(name)) named.set(name, scoring.get(name) ?? { name, weight })
   }
   return {
@@ -60,7 +65,7 @@ function setAt(
   return { enabled: [...new Set([...enabled.map(nameOf), ...prepared])], disabled: off }
 }
 
-/** A plugin of the defaults that is named again keeps its place, and others come after them. */
+/** A default plugin that is enabled again keeps its position; other plugins are appended. */
 function withDefaults(
   defaults: readonly EnabledPlugin[],
   { enabled = [], disabled = [] }: PluginSetFields,

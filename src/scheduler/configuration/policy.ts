@@ -1,6 +1,6 @@
 /**
- * What a `Policy` of predicates and priorities says, in the words of today. Kubernetes read such files until v1.22;
- * what has no counterpart any more is refused, unless it never made a difference.
+ * Converts a `Policy` with predicates and priorities to a `KubeSchedulerConfiguration`. Kubernetes supported
+ * such files until v1.22; parts without an equivalent are rejected, unless they had no effect.
  */
 import { quote } from '#/api/quote.ts'
 import type {
@@ -108,10 +108,10 @@ const filtersByPredicate: ReadonlyMap<string, readonly string[]> = new Map([
   ['MatchInterPodAffinity', ['InterPodAffinity']],
 ])
 
-/** Always there, whatever a file says. */
+/** Enabled even if the file does not list them. */
 const mandatory = ['CheckNodeUnschedulable', 'PodToleratesNodeTaints']
 
-/** Priorities and the plugins that score for them now; none for those that had no effect left. */
+/** Priorities and the score plugins that replace them; undefined for those without effect. */
 const scorersByPriority: ReadonlyMap<string, string | undefined> = new Map([
   ['SelectorSpreadPriority', 'PodTopologySpread'],
   ['ServiceSpreadingPriority', 'PodTopologySpread'],
@@ -146,7 +146,7 @@ export function readPolicy(text: string): ConfigurationFile {
     ...(strategy === undefined ? [] : [{ name: 'NodeResourcesFit', args: { scoringStrategy: strategy } }]),
     ...addedAffinity(affinity),
   ]
-  // What a file leaves out altogether is as everybody has it.
+  // Absent predicates or priorities leave the defaults in place.
   const plugins = {
     ...(filters && {
       filter: only(filters),
@@ -164,7 +164,7 @@ function only(names: readonly string[]): PluginSetFields {
   return { disabled: all, enabled: names.map(name => ({ name })) }
 }
 
-/** Those that do something before a pod is bound, too. */
+/** The filter plugins that also have reserve and preBind. */
 function binding(filters: readonly string[]): readonly string[] {
   return filters.filter(name => name === 'VolumeBinding')
 }
@@ -174,7 +174,10 @@ interface AddedAffinity {
   readonly preferred: { readonly key: string; readonly operator: string; readonly weight: number }[]
 }
 
-/** What a label had to be, every node must have now. */
+/**
+ * The filter plugins of the predicates. Label presence becomes required node affinity in the NodeAffinity
+ * args.
+ */
 function filtersOf(
   predicates: NonNullable<PolicyFile['predicates']>,
   affinity: AddedAffinity,

@@ -12,22 +12,22 @@ export interface ProfileSettings {
   readonly schedulerName: string
   readonly percentageOfNodesToScore: number
   readonly fields: ProfileFields
-  /** Where it is in the file: `profiles[0]`. */
+  /** Path in the file: `profiles[0]`. */
   readonly field: string
-  /** Plugins that come from elsewhere. */
+  /** Out-of-tree plugins. */
   readonly imported: ReadonlyMap<string, PluginFactory>
-  /** Resources that a program outside looks after, so that nodes need not have them. */
+  /** Resources managed by an extender with `ignoredByScheduler`, which NodeResourcesFit skips. */
   readonly ignoredResources: readonly string[]
 }
 
 export interface ProfilesParts {
   readonly settings: readonly ProfileSettings[]
-  /** Those that there are, and that everybody gets. */
+  /** The in-tree plugins, all enabled by default. */
   readonly defaults: ReadonlyMap<string, PluginEntry>
   readonly extenders: Extenders
 }
 
-/** The points as files name them, and the function of a plugin that stands for each. */
+/** The plugin function of each extension point of the configuration. */
 const functions: Readonly<Record<SinglePoint, ExtensionPoint>> = {
   preEnqueue: 'preEnqueue',
   queueSort: 'compare',
@@ -43,7 +43,10 @@ const functions: Readonly<Record<SinglePoint, ExtensionPoint>> = {
 
 const points = new Map(Object.entries(functions).map(([point, name]) => [name, point as SinglePoint]))
 
-/** Throws ConfigurationError, when the profiles are made too: plugins check their parameters then. */
+/**
+ * Throws ConfigurationError. The returned function throws it too, because plugins validate their args on
+ * creation.
+ */
 export function configuredProfiles({ settings, defaults, extenders }: ProfilesParts): MakeProfiles {
   const plans = settings.map(each => ({ ...each, ...planPlugins(each, defaults) }))
   return context => plans.map(plan => makeProfile(plan, context, extenders))
@@ -54,7 +57,7 @@ interface PluginPlan {
   readonly makers: ReadonlyMap<string, (context: PluginContext) => Plugin>
 }
 
-/** What has to be made, and of what. */
+/** Resolves the plugins of a profile with their factories and args. */
 function planPlugins(settings: ProfileSettings, defaults: ReadonlyMap<string, PluginEntry>): PluginPlan {
   const { fields, field, imported } = settings
   const usual = [...defaults].map(([name, { weight = 1 }]) => ({ name, weight }))
@@ -78,7 +81,7 @@ function noSuch(name: string): string {
   return `plugin ${quote(name)} does not exist; ${wayOut}`
 }
 
-/** Where a name stands first. */
+/** Path of the first mention of a plugin. */
 function whereNamed({ fields, field }: ProfileSettings, name: string): string {
   for (const [point, { enabled = [] }] of Object.entries(fields.plugins ?? {})) {
     const index = enabled.findIndex(plugin => plugin.name === name)

@@ -1,4 +1,4 @@
-/** Files in the form of API objects, and strict as those are. */
+/** Strict decoding of configuration files in the form of API objects. */
 import { decode } from '#/api/decode.ts'
 import { DecodeError } from '#/api/decode-error.ts'
 import { isApiError } from '#/api/errors.ts'
@@ -10,7 +10,7 @@ import { strictDecode } from '#/api/strict-decode.ts'
 import { requireTypeMeta } from '#/api/type-meta.ts'
 import { parseYaml } from '#/api/yaml.ts'
 
-/** A configuration is wrong; the message says where, and what is. */
+/** An invalid configuration; the message includes the field path. */
 export class ConfigurationError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -18,10 +18,10 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** A kind of files, with the type that its schema stands for. */
+/** A kind of configuration file, with the type that its schema describes. */
 export interface FileKind<T> extends GroupVersionKind {
   readonly schema: StructSchema
-  /** Never there: it carries the type. */
+  /** Type carrier; never set. */
   readonly file?: T
 }
 
@@ -30,7 +30,7 @@ export function readFile<T>(text: string, { schema, ...expected }: FileKind<T>):
   try {
     requireTypeMeta(parseYaml(text), text)
     const options = { expected, fieldValidation: 'Strict' } as const
-    // Here text becomes the type that the schema stands for.
+    // The schema guarantees the type.
     return strictDecode(Buffer.from(text), 'application/yaml', schema, options).value as unknown as T
   } catch (error) {
     if (!isApiError(error) && !(error instanceof DecodeError)) throw error
@@ -38,7 +38,7 @@ export function readFile<T>(text: string, { schema, ...expected }: FileKind<T>):
   }
 }
 
-/** A part of a file that has a schema of its own. Throws ConfigurationError with the path of what is wrong. */
+/** Decodes a part of a file with its own schema. Throws ConfigurationError with the field path. */
 export function readPart(value: unknown, schema: StructSchema, field: string): Record<string, unknown> {
   try {
     const decoded = decode((value ?? {}) as JsonValue, schema)
@@ -60,7 +60,7 @@ export const number: Schema = { type: 'number' }
 export function struct(fields: Readonly<Record<string, Schema>>): StructSchema {
   return {
     type: 'struct',
-    // Only what has a name is checked in depth.
+    // Only structs with a name are type-checked by the decoder.
     name: 'scheduler.Configuration',
     fields: new Map(Object.entries(fields).map(([name, schema]) => [name, { schema, required: false }])),
     atomic: false,

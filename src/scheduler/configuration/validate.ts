@@ -1,4 +1,4 @@
-/** What is wrong with a configuration beyond its form; the texts are Kubernetes'. */
+/** Validation of a decoded configuration, with Kubernetes' messages. */
 import { tryParseDurationMs } from '#/api/duration.ts'
 import {
   duplicate,
@@ -21,7 +21,7 @@ import type {
 
 const version = 'kubescheduler.config.k8s.io/v1'
 
-/** Plugins that there are no more. */
+/** Plugins removed from Kubernetes. */
 const removed: ReadonlySet<string> = new Set(['AzureDiskLimits', 'CinderLimits', 'EBSLimits', 'GCEPDLimits'])
 
 export function validateConfiguration(file: ConfigurationFile): FieldError[] {
@@ -55,7 +55,7 @@ function validateLeaderElection(fields: LeaderElectionFields): FieldError[] {
   const ms = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 }
   for (const name of ['leaseDuration', 'renewDeadline', 'retryPeriod'] as const) {
     const text = fields[name]
-    // Nothing, or no time at all, is as usual.
+    // An absent or zero duration means the default.
     const parsed = text === undefined ? ms[name] : tryParseDurationMs(text)
     if (parsed === undefined) errors.push(invalid(`leaderElection.${name}`, text, 'must be a duration'))
     else if (parsed < 0 && leaderElect)
@@ -116,7 +116,7 @@ function validateSet(field: string, { enabled = [], disabled = [] }: PluginSetFi
   ]
 }
 
-/** There is one queue for all. */
+/** All profiles share one queue, so they must have the same queueSort plugin. */
 function validateQueueSort(profiles: readonly ProfileFields[]): FieldError[] {
   const sorted = profiles.map(({ plugins }) => plugins?.queueSort ?? {})
   const count = sorted[0]?.enabled?.length ?? 0

@@ -12,10 +12,10 @@ export interface HttpExtenderOptions {
   readonly timeoutMs: number
 }
 
-/** What a program may answer: a list of all nodes of a large cluster is no more. */
+/** Maximum response size, enough for all nodes of a large cluster. */
 const answerBytesMax = 128 * 1024 * 1024
 
-/** Questions to one program, as JSON over HTTP. It is connected to when it is asked first. */
+/** JSON over HTTP to one extender. Connects on the first call. */
 export class HttpExtender implements AsyncDisposable {
   readonly #options: HttpExtenderOptions
   #client: HttpClient | undefined
@@ -24,7 +24,7 @@ export class HttpExtender implements AsyncDisposable {
     this.#options = options
   }
 
-  /** The answer to a body that is JSON already. Throws Error when there is none within the time. */
+  /** Sends a body that is already JSON. Throws Error on failure or timeout. */
   async ask(verb: string, body: string): Promise<JsonValue> {
     const { clock, connectHttp, urlPrefix, tls, timeoutMs } = this.#options
     const url = `${urlPrefix.replace(/\/+$/, '')}/${verb}`

@@ -1,6 +1,6 @@
 /**
- * What goes over the wire. The names of fields begin with capitals; programs answer with or without them, since
- * Kubernetes never minded.
+ * The extender wire format. Field names are capitalized; responses may use any case, since Go's decoder
+ * ignores it.
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { stringifyJson } from '#/api/json.ts'
@@ -9,22 +9,22 @@ import type { Eviction } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import type { PodInfo } from '../pod-info.ts'
 
-/** What a program says of nodes: which will do, and why others will not. */
+/** The response to a filter call: feasible nodes and failure reasons of the rest. */
 export interface FilterAnswer {
-  /** Undefined when it names none. */
+  /** Undefined if the response has no node list. */
   readonly names: readonly string[] | undefined
   readonly failed: ReadonlyMap<string, string>
   readonly failedForGood: ReadonlyMap<string, string>
   readonly error: string
 }
 
-/** Pods by node, by their uids. */
+/** Victim uids by node. */
 export type EvictionAnswer = ReadonlyMap<
   string,
   { readonly uids: readonly string[]; readonly violations: number }
 >
 
-/** A program that knows the nodes itself gets their names. */
+/** An extender with a node cache receives only names. */
 export function nodesMessage(
   { pod }: PodInfo,
   nodes: readonly NodeInfo[],
@@ -74,7 +74,7 @@ export function readFilterAnswer(answer: JsonValue): FilterAnswer {
   }
 }
 
-/** Scores by node. */
+/** Scores by node name. */
 export function readScores(answer: JsonValue): ReadonlyMap<string, number> {
   if (!Array.isArray(answer)) throw new Error('the scores are no list')
   return new Map(answer.map(each => [textOf(field(each, 'Host')), numberOf(field(each, 'Score'))]))
@@ -91,12 +91,12 @@ export function readEvictionAnswer(answer: JsonValue): EvictionAnswer {
   )
 }
 
-/** What went wrong; empty when nothing did. */
+/** The error in a response; empty if there is none. */
 export function readError(answer: JsonValue): string {
   return textOf(field(answer, 'Error'))
 }
 
-/** Each version of an object is put into JSON once, however many pods are asked about. */
+/** Cache of the JSON of each object version, shared by all calls. */
 const texts = new WeakMap<object, string>()
 
 function jsonOf(object: Pod | Node): string {
@@ -107,7 +107,7 @@ function jsonOf(object: Pod | Node): string {
   return text
 }
 
-/** The field of that name, however it is written; undefined when there is none. */
+/** The field of that name in any case; undefined if absent. */
 function field(value: JsonValue | undefined, name: string): JsonValue | undefined {
   const entries = entriesOf(value)
   const exact = entries.find(([key]) => key === name)

@@ -2,8 +2,8 @@ import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
 
 /**
- * Objects as they will be when all is written that was decided: what the informer has, and what is assumed until it has
- * something newer. Others decide on that meanwhile.
+ * An assume cache: objects of an informer overlaid with assumed versions, until the informer has a newer one.
+ * Further decisions are based on the assumed versions.
  */
 export class Assumed<T extends KubernetesObject> {
   readonly #informer: Informer<T>
@@ -25,7 +25,7 @@ export class Assumed<T extends KubernetesObject> {
     return assumed === undefined || known === undefined || this.#isOver(assumed, known) ? known : assumed
   }
 
-  /** It was made of the newest version, or is what was written. */
+  /** The object is derived from the newest version, or is the result of a write. */
   assume(object: T): void {
     this.#assumed.set(keyOf(object), object)
   }

@@ -2,7 +2,7 @@ import type { Binding } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { PluginFactory } from '../framework.ts'
 
-/** Posts a Binding for the very pod that was looked at. */
+/** Posts a Binding with the uid of the pod as precondition. */
 export const defaultBinder: PluginFactory = () => ({
   name: 'DefaultBinder',
   bind: async ({ pod, namespace, uid }, node, { client, signal }) => {

@@ -22,7 +22,7 @@ type TestOf = Parameters<typeof startTestCluster>[0]
 const low: PodParts = { priority: 1, cpu: '3' }
 const high: PodParts = { priority: 100, cpu: '3' }
 
-/** A cluster with nodes of four processors, and pods of low priority on them: `{ n1: 'a' }`. */
+/** A cluster with nodes of four CPUs and pods of low priority on them: `{ n1: 'a' }`. */
 async function startFull(t: TestOf, placed: Readonly<Record<string, string>>): Promise<TestCluster> {
   const cluster = await startTestCluster(t)
   await cluster.addNodes(...Object.keys(placed).map(name => nodeOf(name)))
@@ -69,7 +69,7 @@ test('a victim is told to go, and the pod comes when it is gone', async t => {
     messageOf(pod),
     "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector.",
   )
-  // It is told once, and nobody is tried meanwhile.
+  // The victim is preempted once, and the pod is not retried meanwhile.
   await cluster.advance(60_000)
   assert.equal((await cluster.getPod('high')).spec?.nodeName, undefined)
   const told = (await cluster.list(events, 'default')).filter(({ reason }) => reason === 'Preempted')
@@ -113,7 +113,7 @@ test('while its victims go, nobody else has to, and the pod keeps its node', asy
   const [victim = ''] = (await leaving(cluster)).split(' ')
   const { nominatedNodeName } = (await cluster.getPod('high')).status ?? {}
   assert.ok(victim === 'a' || victim === 'b')
-  // Something happens that is worth another try.
+  // An event that causes a retry.
   await cluster.addNodes(nodeOf('n3', { cpu: '3', spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } }))
   await cluster.change(pods, 'default/high', pod => ({
     ...pod,
@@ -142,7 +142,7 @@ test('the room is not taken by those for whom it was not made', async t => {
   assert.deepEqual(await cluster.places(), { a: 'n1', high: '', late: '', lesser: '' })
   await cluster.deletePod('a')
   await cluster.advance(20_000)
-  // Four processors: what is left beside the first is enough for the second, and not for the third.
+  // Four CPUs: the rest beside the first pod fits the second, but not the third.
   assert.deepEqual(await cluster.places(), { high: 'n1', late: 'n1', lesser: '' })
 })
 
@@ -205,13 +205,13 @@ test('a node with room ends the wait, and frees the room that was made', async t
   await cluster.addNodes(nodeOf('n2'))
   await cluster.advance(20_000)
   assert.deepEqual(await cluster.places(), { a: 'n1', high: 'n2' })
-  // The room on n1 is nobody's any more.
+  // The nomination for n1 is cleared.
   await cluster.deletePod('a')
   await cluster.addPods(podOf('any', low))
   assert.equal((await cluster.places())['any'], 'n1')
 })
 
-/** Lets the scheduler delete pods as the test says: it may wait, or throw. */
+/** Intercepts deletions by the scheduler: `decide` may delay or reject them. */
 function onEviction(decide: (name: string) => Promise<void> | undefined): TestClusterOptions['admission'] {
   return () => [
     {

@@ -1,6 +1,6 @@
 /**
- * Makes room for a pod that fits nowhere, by sending less important ones away. Which ones is tried out on the snapshot;
- * that they go is left to the scheduler, which does not wait for it.
+ * Preemption: makes an unschedulable pod fit by evicting pods of lower priority. The victims are selected on
+ * the snapshot; the scheduler evicts them asynchronously.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/
  */
 import { podDisruptionBudgets } from '#/api/generated/policy/v1-resources.ts'
@@ -20,7 +20,7 @@ export const defaultPreemption: PluginFactory = ({ platform, informer }, paramet
   const budgets = informer(podDisruptionBudgets)
   return {
     name: 'DefaultPreemption',
-    // It refuses nobody.
+    // The plugin never refuses a pod.
     wakeUps: [],
     makeRoom: async (pod, failure, review) => {
       const objection = whyNotEligible(pod, failure)
@@ -55,7 +55,7 @@ export const defaultPreemption: PluginFactory = ({ platform, informer }, paramet
   }
 }
 
-/** Others may fail: then nobody goes this time. */
+/** If an extender fails, no pod is preempted in this cycle. */
 async function askOthers(
   review: () => ReturnType<ReviewEvictions>,
 ): Promise<{ readonly left: readonly Eviction[] } | { readonly message: string }> {
@@ -68,7 +68,7 @@ async function askOthers(
 
 const notHelpful = 'Preemption is not helpful for scheduling'
 
-/** Why nobody is sent away for the pod. */
+/** Reason why the pod is not eligible to preempt others. */
 function whyNotEligible({ pod, priority }: PodInfo, failure: FilterFailure): string | undefined {
   const { nominatedNode, snapshot } = failure
   if (pod.spec?.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.'
@@ -79,19 +79,19 @@ function whyNotEligible({ pod, priority }: PodInfo, failure: FilterFailure): str
   return isAwaited ? 'not eligible due to a terminating pod on the nominated node.' : undefined
 }
 
-/** Whether the pod will not fit there, whoever goes. */
+/** True if evicting pods cannot make the pod fit the node. */
 function isHopeless(node: string, { everywhere, refusals }: FilterFailure): boolean {
   const refusal = refusals.get(node)
   return everywhere !== undefined || refusal === undefined || refusal.isFinal === true
 }
 
-/** Those that may do when pods go. */
+/** Nodes where preemption may help. */
 function nodesToTry({ everywhere, refusals, snapshot }: FilterFailure): readonly NodeInfo[] {
   if (everywhere !== undefined) return []
   return [...refusals].flatMap(([name, { isFinal }]) => (isFinal ? [] : (snapshot.get(name) ?? [])))
 }
 
-/** How many ways out are enough for so many nodes. Throws when the parameters are bad. */
+/** Number of candidates to find for a number of nodes. Throws for invalid args. */
 function readWanted(parameters: Readonly<Record<string, unknown>>): (nodes: number) => number {
   const { minCandidateNodesPercentage: percentage = 10, minCandidateNodesAbsolute: absolute = 100 } =
     parameters

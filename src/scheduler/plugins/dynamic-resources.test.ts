@@ -17,7 +17,7 @@ import { testProfiles } from './test-profile.ts'
 
 const selectors = [{ cel: { expression: `device.driver == "${driver}"` } }]
 
-/** Nodes with these devices; somebody makes claims of templates. */
+/** Nodes with these devices, and a controller that creates claims from templates. */
 async function start(
   t: Parameters<typeof startTestCluster>[0],
   nodes: Readonly<Record<string, readonly (string | Device)[]>>,
@@ -52,7 +52,7 @@ async function claimNamed(cluster: TestCluster, name: string): Promise<ResourceC
   return cluster.run(cluster.client.get(resourceClaims, { namespace: 'default', name }))
 }
 
-/** `device>pod` of every claim: what it has, and whom it is for. */
+/** `device>pod` of every claim: the allocated device and the pod it is reserved for. */
 async function showAllocations(cluster: TestCluster): Promise<readonly string[]> {
   const claims = await cluster.list(resourceClaims)
   return claims
@@ -83,7 +83,7 @@ test('pods with claims of a template go where there are devices, each with its o
   )
   const [waiting = ''] = Object.entries(await cluster.places()).find(([, node]) => node === '') ?? []
   assert.match(await wordsAbout(cluster, waiting), /0\/3 nodes are available: 3 cannot allocate all claims\./)
-  // Who ends gives its device to the one that waits.
+  // A terminated pod frees its device for the pending one.
   const [done = ''] = Object.entries(await cluster.places()).find(([, node]) => node === 'n3') ?? []
   await cluster.deletePod(done)
   await cluster.advance(20_000)
@@ -203,7 +203,7 @@ test('devices that have to be made ready are waited for, and given up when they 
   }
   await say('broken')
   assert.match(await wordsAbout(cluster, 'web'), /device binding failed: claim=one, reason=Said, message="m"/)
-  // It is taken back, and tried again.
+  // The claim is deallocated and the pod retried.
   await cluster.advance(10_000)
   assert.equal((await claimNamed(cluster, 'one')).status?.devices, undefined)
   await say('attached')

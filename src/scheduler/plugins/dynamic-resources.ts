@@ -1,6 +1,7 @@
 /**
- * Gives pods the devices that they claim. Claims that have devices already keep their pods where these are; for others
- * devices are looked for on each node, and those that were found on the chosen one count as taken from then on.
+ * Dynamic resource allocation: allocates devices for the ResourceClaims of pods. Allocated claims restrict
+ * their pods to nodes where the devices are available; for unallocated claims devices are searched on each
+ * node, and those of the chosen node are reserved.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
  */
 import { pods } from '#/api/generated/core/v1-resources.ts'
@@ -48,10 +49,10 @@ export function dynamicResources(selectors: DeviceSelectors): PluginFactory {
   }
 }
 
-/** How long others may take to make devices ready. */
+/** Default timeout for the binding conditions of devices. */
 const bindingTimeoutUsual = '600s'
 
-/** As Go writes it, with seconds, minutes or hours. */
+/** A duration in Go's syntax with a single unit. */
 function timeoutMs(duration: unknown = bindingTimeoutUsual): number {
   const [, amount = '', unit = ''] = /^(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h)$/.exec(String(duration)) ?? []
   const inUnit = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }[unit]
@@ -59,7 +60,7 @@ function timeoutMs(duration: unknown = bindingTimeoutUsual): number {
   return Number(amount) * inUnit
 }
 
-/** Pods that are not even queued, since their claims are not there, are when these come. */
+/** Runs preEnqueue again for pods when one of their claims is created or changed. */
 function reconsiderWithClaims({ informer, reconsider }: PluginContext): void {
   const byClaim = informer(pods).index('device claims', claimKeysOf)
   informer(resourceClaims).onChange((key, { after }) => {
@@ -67,7 +68,10 @@ function reconsiderWithClaims({ informer, reconsider }: PluginContext): void {
   })
 }
 
-/** Frees the devices of a claim that are somewhere where the pod cannot be, when nobody else uses them. */
+/**
+ * postFilter: deallocates a claim of the pod that is unavailable on the examined nodes, if no other pod uses
+ * it.
+ */
 async function giveDevicesBack(
   { uid }: PodInfo,
   devices: PodDevices | undefined,

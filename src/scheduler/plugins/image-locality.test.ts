@@ -20,7 +20,7 @@ function nodeWith(name: string, text: string): Node {
   return { ...node, status: { ...node.status, images } }
 }
 
-/** `web:1 db; init; @volume`: containers, init containers after the semicolon, volumes with a sign. */
+/** `web:1 db; init; @volume`: containers, then init containers, then image volumes. */
 function podWith(text: string): Pod {
   const [containers = '', initContainers = '', volumes = ''] = text.split(';').map(part => part.trim())
   const of = (part: string): { name: string; image: string }[] =>
@@ -36,24 +36,24 @@ function podWith(text: string): Pod {
 }
 
 const cases: readonly (readonly [string, readonly string[], readonly number[] | undefined])[] = [
-  // Nobody has it.
+  // No node has the image.
   ['web:1', ['', ''], undefined],
   ['web:1', ['db:1=500', ''], undefined],
   // Half of the nodes have it, so half of its size counts: (150 - 23) / (1000 - 23).
   ['web:1', ['web:1=300', ''], [12, 0]],
   ['web:1', ['web:1=300', 'web:1=300'], [28, 28]],
-  // A name without a tag is the latest.
+  // A name without a tag means `latest`.
   ['web', ['web:latest=1000', 'web:1=1000'], [48, 0]],
   ['registry:5000/web', ['registry:5000/web:latest=1000', ''], [48, 0]],
-  // Any of the names will do.
+  // Any name of the image matches.
   ['registry/db:2', ['db:2|registry/db:2=1000', ''], [48, 0]],
-  // Small images are not worth a thought, and enough is enough.
+  // Small images are ignored, and large ones are capped.
   ['web:1', ['web:1=40', ''], [0, 0]],
   ['web:1', ['web:1=9000', ''], [100, 0]],
-  // The more containers, the more there is to have: (250 - 23) / (2000 - 23).
+  // The maximum grows with the number of containers: (250 - 23) / (2000 - 23).
   ['web:1 db:1', ['web:1=500', 'db:1=500'], [11, 11]],
   ['web:1; db:1', ['web:1=500 db:1=500', ''], [24, 0]],
-  // What volumes are made of counts as well, but is no container.
+  // Image volumes count, but do not raise the maximum.
   ['web:1; ; data:1', ['data:1=500', ''], [23, 0]],
 ]
 

@@ -4,16 +4,19 @@ import type { Snapshot } from '../snapshot.ts'
 
 const megabyte = 1024 * 1024
 
-/** Less than this is not worth a thought, and more than this for each image counts no more. */
+/** Lower threshold of the image size, and upper bound per container. */
 const bytesMin = 23 * megabyte
 const bytesMaxEach = 1_000 * megabyte
 
-/** Likes nodes that have the pod's images already; those of images that few nodes have less, or all would go there. */
+/**
+ * Prefers nodes that already have the pod's images; images on few nodes count less, to avoid concentrating
+ * pods there.
+ */
 export const imageLocality: PluginFactory = () => ({
   name: 'ImageLocality',
   score: ({ pod }, snapshot) => {
     const names = imagesOf(pod)
-    // What volumes are made of counts, but the most that can be reached goes by containers.
+    // Image volumes add to the score, but the maximum depends on the number of containers only.
     const containers = (pod.spec?.initContainers ?? []).length + (pod.spec?.containers ?? []).length
     const worth = new Map(names.flatMap(name => worthOf(name, snapshot)))
     if (worth.size === 0) return undefined
@@ -48,7 +51,7 @@ function withTag(name: string): string {
   return name.lastIndexOf(':') <= name.lastIndexOf('/') ? `${name}:latest` : name
 }
 
-/** Read once for each version of the list. */
+/** Cache per version of the image list. */
 const known = new WeakMap<object, ReadonlySet<string>>()
 const nothing: ReadonlySet<string> = new Set()
 

@@ -51,7 +51,7 @@ test('a pod is put near pods that it wants', () => {
   check(nodes, 'app=web [near host app=db]', 'n1 ok, n2 near, n3 near, n4 near')
   check(nodes, 'app=web [near zone app=cache]', 'n1 near, n2 near, n3 near, n4 near')
   check(nodes, 'app=web', 'nothing to say')
-  // A selector that is absent is about nobody, an empty one about everybody.
+  // An absent selector selects no pods, an empty one selects all.
   check(nodes, 'app=web [near zone -]', 'n1 near, n2 near, n3 near, n4 near')
   check(nodes, 'app=web [near zone *]', 'n1 ok, n2 ok, n3 ok, n4 near')
 })
@@ -66,7 +66,7 @@ test('the first of many that want each other may go where the topology is', () =
   check(['n1 zone=a', 'n2'], 'app=web [near zone app=web]', 'n1 ok, n2 near')
   check(['n1 zone=a', 'n2 zone=b: app=web'], 'app=web [near zone app=web]', 'n1 near, n2 ok')
   check(['n1 zone=a', 'n2'], 'app=web [near zone app=web & near zone app=db]', 'n1 near, n2 near')
-  // One on a node without the label is in no domain.
+  // A pod on a node without the label is in no domain.
   check(['n1 zone=a', 'n2: app=web'], 'app=web [near zone app=web]', 'n1 ok, n2 near')
   check(['n1 zone=a'], 'app=web [near zone app=web@test]', 'n1 near')
 })
@@ -169,7 +169,7 @@ test('the weight of what is required has bounds', () => {
   }
 })
 
-/** `app=web -> gone`: whether that may help the pod. */
+/** `app=web -> gone`: checks the queueing hint for this change. */
 function checkHelp(pod: string, change: string, expected: boolean): void {
   const [from = '', to = ''] = change.split(' -> ')
   const placed = (text: string) => {
@@ -220,7 +220,7 @@ function areTogether(key: string, left: NodeInfo, right: NodeInfo): boolean {
   return labelOf(left.labels, key) !== undefined && labelOf(left.labels, key) === labelOf(right.labels, key)
 }
 
-/** The same by the definition: each pod on each node is looked at. */
+/** Reference implementation: checks each pod on each node. */
 function refusalByDefinition(pod: PodInfo, node: NodeInfo, nodes: readonly NodeInfo[]): string {
   const all = nodes.flatMap(place => place.pods.map(each => ({ place, each })))
   const isIn = ({ topologyKey }: AffinityTerm, place: NodeInfo): boolean =>

@@ -1,6 +1,6 @@
 /**
- * Pods that want to be near others, or far from them, in a topology: on one node, in one zone. What they require is
- * kept to, and what pods require that are there already; what both prefer makes nodes better or worse.
+ * Inter-pod affinity and anti-affinity in a topology such as nodes or zones. Required terms of the incoming
+ * pod, and required anti-affinity of existing pods, filter nodes; preferred terms of both score nodes.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity
  */
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
@@ -17,14 +17,14 @@ import { podCountsOf } from './pod-counts.ts'
 const weightMax = 100
 
 interface InterPodAffinityParameters {
-  /** What it is worth to be near a pod that requires it. */
+  /** Score weight of matching a required affinity term of an existing pod. */
   readonly hardPodAffinityWeight?: number
-  /** Pods that prefer nothing themselves go anywhere, whatever others prefer. */
+  /** If true, pods without preferred terms are not scored by the preferred terms of existing pods. */
   readonly ignorePreferredTermsOfExistingPods?: boolean
 }
 
 export const interPodAffinity: PluginFactory = (context, parameters) => {
-  // The configuration was decoded against its schema.
+  // The args were decoded against their schema.
   const { hardPodAffinityWeight = 1, ignorePreferredTermsOfExistingPods = false } =
     parameters as InterPodAffinityParameters
   if (hardPodAffinityWeight < 0 || hardPodAffinityWeight > weightMax) {
@@ -57,7 +57,7 @@ export const interPodAffinity: PluginFactory = (context, parameters) => {
   }
 }
 
-/** What a pod on a node would like of others; who requires it likes it too. */
+/** The terms of an existing pod that affect scores; required affinity counts with a fixed weight. */
 function wishesOf(pod: PodInfo, requiredWeight: number): readonly WeightedTerm[] {
   if (requiredWeight === 0 || pod.requiredAffinity.length === 0) return preferencesOf(pod)
   return [...preferencesOf(pod), ...pod.requiredAffinity.map(term => ({ weight: requiredWeight, term }))]

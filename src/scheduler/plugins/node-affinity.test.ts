@@ -16,7 +16,7 @@ const nodes = [
 ]
 const snapshot = snapshotOf(nodes)
 
-/** `zone in 1,2 & disk & !cores`: all must hold; `name in a` is about the name. */
+/** `zone in 1,2 & disk & !cores`: a conjunction; `name in a` matches the node name. */
 function termOf(text: string): NodeSelectorTerm {
   const parts = text.split(' & ').filter(part => part !== '')
   const requirements = parts.map(part => {

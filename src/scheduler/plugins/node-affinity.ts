@@ -19,7 +19,7 @@ const enforcedRefusal: Refusal = {
 }
 const conflict: Refusal = { reason: 'pod affinity terms conflict', isFinal: true }
 
-/** Node selectors, required and preferred affinity, and what the configuration demands of every pod beside them. */
+/** Node selectors, required and preferred node affinity, and the `addedAffinity` of the configuration. */
 export const nodeAffinity: PluginFactory = (_context, parameters) => {
   const added = readAdded(parameters)
   const enforced = requiredTest(added)
@@ -67,9 +67,9 @@ function filterCycle(pod: Pod, enforced: NodeTest | undefined): FilterCycle | Re
   }
 }
 
-/** Throws Error when it is not valid. */
+/** Throws Error if it is invalid. */
 function readAdded(parameters: Readonly<Record<string, unknown>>): NodeAffinity | undefined {
-  // The configuration was decoded against its schema.
+  // The args were decoded against their schema.
   const { addedAffinity: added } = parameters as { readonly addedAffinity?: NodeAffinity }
   const required = added?.requiredDuringSchedulingIgnoredDuringExecution
   const preferred = added?.preferredDuringSchedulingIgnoredDuringExecution ?? []
@@ -87,10 +87,10 @@ function readAdded(parameters: Readonly<Record<string, unknown>>): NodeAffinity 
   return added
 }
 
-/** Compiled once for each version of a specification: changes of nodes ask every pod that waits. */
+/** Cache per version of the spec: each node event evaluates the tests of all unschedulable pods. */
 const podTests = new WeakMap<PodSpec, NodeTest>()
 
-/** What a pod demands of its node; undefined when nothing. */
+/** Tests the node selector and required node affinity; undefined if the pod has neither. */
 export function podTest({ spec }: Pod): NodeTest | undefined {
   const labels = spec?.nodeSelector
   const hasLabels = labels !== undefined && Object.keys(labels).length > 0
@@ -112,7 +112,7 @@ function requiredTest(affinity: NodeAffinity | undefined): NodeTest | undefined 
   return selector === undefined ? undefined : compileNodeSelector(selector)
 }
 
-/** The nodes that a pod names, when every term of its affinity does; undefined when it may go elsewhere. */
+/** The nodes that a pod names, if every term of its affinity does; undefined if other nodes are possible. */
 function namedNodes({ spec }: Pod): ReadonlySet<string> | undefined {
   const terms =
     spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms

@@ -3,7 +3,7 @@ import type { PluginFactory, Refusal } from '../framework.ts'
 
 const refusal: Refusal = { reason: "node(s) didn't match the requested node name", isFinal: true }
 
-/** A pod that names its node goes nowhere else. */
+/** Refuses all nodes other than `spec.nodeName`. */
 export const nodeName: PluginFactory = () => ({
   name: 'NodeName',
   wakeUps: [{ resource: nodes, on: ['add'] }],

@@ -8,7 +8,7 @@ import { isWokenBy, pluginOf, refusalsOf, snapshotOf } from './test-plugin.ts'
 const plugin = pluginOf(nodePorts)
 const refusal = "node(s) didn't have free ports for the requested pod ports"
 
-/** `TCP/80@127.0.0.1`, `UDP/53`, `80` are ports; those after a `+` are of a sidecar, `-` of an init container. */
+/** `TCP/80@127.0.0.1`, `UDP/53`, `80` are ports; `+` marks a sidecar container, `-` an init container. */
 function podWith(text: string, node = ''): Pod {
   const containerOf = (words: string, name: string): Container => ({
     name,
@@ -57,7 +57,7 @@ const cases: readonly (readonly [wanted: string, taken: string, fits: boolean])[
   ['80', '1 2 80', false],
   ['80', '+80', false],
   ['+80', '80', false],
-  // An init container is gone when the others run.
+  // Init containers have ended when the other containers run.
   ['-80', '80', true],
 ]
 

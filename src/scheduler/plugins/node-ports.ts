@@ -4,7 +4,7 @@ import { type PluginFactory, type Refusal, wakeUp } from '../framework.ts'
 
 const refusal: Refusal = { reason: "node(s) didn't have free ports for the requested pod ports" }
 
-/** Two pods on one node do not take the same port. */
+/** Refuses nodes with a host port conflict. */
 export const nodePorts: PluginFactory = () => ({
   name: 'NodePorts',
   wakeUps: [

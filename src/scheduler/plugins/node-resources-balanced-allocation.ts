@@ -10,7 +10,10 @@ interface Asked {
   readonly amount: number
 }
 
-/** Likes nodes whose resources become used to a like part by the pod. One that asks for nothing changes none. */
+/**
+ * Prefers nodes where the pod makes the utilization of resources more balanced. Pods without requests are not
+ * scored.
+ */
 export const nodeResourcesBalancedAllocation: PluginFactory = (_context, parameters) => {
   const names = readResources(parameters)
   return {
@@ -29,9 +32,9 @@ export const nodeResourcesBalancedAllocation: PluginFactory = (_context, paramet
   }
 }
 
-/** Throws Error when they are not valid. */
+/** Throws Error if they are invalid. */
 function readResources(parameters: Readonly<Record<string, unknown>>): readonly string[] {
-  // The configuration was decoded against its schema.
+  // The args were decoded against their schema.
   const { resources = [] } = parameters as {
     readonly resources?: readonly { readonly name: string; readonly weight?: number }[]
   }
@@ -44,7 +47,7 @@ function readResources(parameters: Readonly<Record<string, unknown>>): readonly 
   return names.length === 0 ? resourcesUsual : names
 }
 
-/** The highest when all resources are used to the same part, with the pod or without it. */
+/** Maximum if all resources have the same utilization, with or without the pod. */
 function balance(node: NodeInfo, asked: readonly Asked[], pods: 0 | 1): number {
   let count = 0
   let sum = 0
@@ -64,12 +67,12 @@ function balance(node: NodeInfo, asked: readonly Asked[], pods: 0 | 1): number {
     squares += (part - mean) * (part - mean)
     apart = part - apart
   }
-  // Of two the deviation is half of what is between them, without the errors of the root.
+  // For two values the deviation is half of their difference; avoids rounding errors of the square root.
   const deviation = count === 2 ? Math.abs(apart) / 2 : Math.sqrt(squares / count)
   return Math.trunc((1 - deviation) * scoreMax)
 }
 
-/** How much of what a node has is taken; less than nothing when it has none. */
+/** Utilization of a resource; -1 if the node does not have it. */
 function partOf({ allocatable, requested }: NodeInfo, { name, amount }: Asked, pods: 0 | 1): number {
   const has = takenOf(allocatable, name)
   return has === 0 ? -1 : Math.min(1, (takenOf(requested, name) + pods * amount) / has)

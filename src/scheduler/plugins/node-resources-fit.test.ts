@@ -11,7 +11,7 @@ import { startPluginWorld } from './test-world.ts'
 const { context } = await startPluginWorld()
 const plugin = nodeResourcesFit(context, {})
 
-/** `cpu=1,memory=1Gi,gpu=2`. */
+/** Parses `cpu=1,memory=1Gi,gpu=2`. */
 function tableOf(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(',').filter(pair => pair !== '')
   return Object.fromEntries(
@@ -23,8 +23,8 @@ function tableOf(text: string): Readonly<Record<string, string>> {
 }
 
 /**
- * `cpu=1 cpu=2 +cpu=1 -cpu=4 ^cpu=8 *cpu=6 ~cpu=1`: two containers, a sidecar, an init container, what the whole pod
- * asks for, what it was given already, and what running it costs; with `!` its node cannot give it what it asks for.
+ * `cpu=1 cpu=2 +cpu=1 -cpu=4 ^cpu=8 *cpu=6 ~cpu=1`: two containers, a sidecar, an init container, pod-level
+ * requests, allocated resources and overhead; `!` marks an infeasible resize.
  */
 function podWith(text: string, node = ''): Pod {
   const parts = text.split(' ').filter(part => part !== '')
@@ -78,17 +78,17 @@ function nodeWith(name: string, text: string): Node {
   return { ...node, status: { allocatable: table, capacity: table } }
 }
 
-/** What a pod asks for, in thousandths of processors and bytes. */
+/** Requests of a pod, in millicores and bytes. */
 const requests: readonly (readonly [
   string,
   Partial<Record<'cpu' | 'memory' | 'gpu' | 'hugepages-2Mi', number>>,
 ])[] = [
   ['', {}],
   ['cpu=1,memory=1Ki cpu=500m', { cpu: 1_500, memory: 1_024 }],
-  // Init containers run one after the other, and before the rest.
+  // Init containers run sequentially before the others.
   ['cpu=1 -cpu=3 -cpu=2', { cpu: 3_000 }],
   ['cpu=1 -cpu=500m', { cpu: 1_000 }],
-  // Sidecars run beside all that come after them.
+  // Sidecars run alongside all later containers.
   ['cpu=1 +cpu=1', { cpu: 2_000 }],
   ['cpu=1 +cpu=1 -cpu=3', { cpu: 4_000 }],
   ['cpu=1 -cpu=3 +cpu=1', { cpu: 3_000 }],
@@ -96,16 +96,16 @@ const requests: readonly (readonly [
   ['cpu=1 ~cpu=100m,memory=1Ki', { cpu: 1_100, memory: 1_024 }],
   ['cpu=1 -cpu=3 ~cpu=100m', { cpu: 3_100 }],
   ['gpu=2 gpu=1', { gpu: 3 }],
-  // What the whole pod asks for counts instead of its parts.
+  // Pod-level requests replace those of the containers.
   ['cpu=1 cpu=1 ^cpu=5', { cpu: 5_000 }],
   ['cpu=1,memory=1Ki ^cpu=500m', { cpu: 500, memory: 1_024 }],
   ['cpu=1,gpu=1 ^cpu=5,hugepages-2Mi=4Mi', { 'cpu': 5_000, 'gpu': 1, 'hugepages-2Mi': 4_194_304 }],
   ['cpu=1 ^cpu=5 ~cpu=1', { cpu: 6_000 }],
-  // While a pod is resized it counts for the most of what it has and what it wants.
+  // During a resize the maximum of allocated and desired resources counts.
   ['cpu=1 *cpu=3', { cpu: 3_000 }],
   ['cpu=4 *cpu=3', { cpu: 4_000 }],
   ['cpu=4 cpu=1 *cpu=1 *cpu=2', { cpu: 6_000 }],
-  // What it cannot have does not count.
+  // An infeasible resize does not count.
   ['cpu=8 *cpu=3 !', { cpu: 3_000 }],
   ['cpu=8 !', { cpu: 8_000 }],
 ]
@@ -120,7 +120,7 @@ for (const [text, want] of requests) {
   })
 }
 
-/** In tenths of processors and units of 100 MB. */
+/** In tenths of CPUs and units of 100 MB. */
 const loads: readonly (readonly [string, readonly [cpu: number, memory: number]])[] = [
   ['', [1, 2]],
   ['cpu=1', [10, 2]],
@@ -149,7 +149,7 @@ const fits: readonly (readonly [pod: string, node: string, placed: readonly stri
   ['gpu=1', 'gpu=2', ['gpu=2'], 'Insufficient example.com/gpu'],
   ['gpu=0', 'cpu=1', [], ''],
   ['hugepages-2Mi=2Mi', 'hugepages-2Mi=4Mi', ['hugepages-2Mi=4Mi'], 'Insufficient hugepages-2Mi'],
-  // Who asks for nothing goes where there is nothing left, but for the number of pods.
+  // A pod without requests fits a full node, except for the pod limit.
   ['', 'cpu=1', ['cpu=1'], ''],
   ['', 'pods=1', [''], 'Too many pods'],
   ['cpu=1', 'pods=0', [], 'Too many pods, Insufficient cpu!'],
@@ -195,7 +195,7 @@ const scores: readonly (readonly [
   [{}, `cpu=1,${full}`, 'cpu=4,memory=4Gi', '', 75],
   [{}, `cpu=1,${full}`, 'cpu=4,memory=4Gi', `cpu=1,${full}`, 50],
   [{}, `cpu=3,${full}`, 'cpu=4,memory=4Gi', '', 50],
-  // Who asks for nothing counts for something.
+  // A pod without requests counts with non-zero requests.
   [{}, '', 'cpu=1,memory=2000Mi', '', 90],
   [{}, `cpu=5,${full}`, 'cpu=4,memory=4Gi', '', 37],
   [{}, 'cpu=1', 'cpu=4', '', 75],
@@ -208,7 +208,7 @@ const scores: readonly (readonly [
     '',
     56,
   ],
-  // A resource that the pod does not ask for plays no part, unless all pods use it.
+  // An extended resource that the pod does not request is ignored.
   [{ resources: [{ name: 'cpu' }, { name: 'example.com/gpu' }] }, 'cpu=1', 'cpu=4,gpu=4', 'gpu=4', 72],
   [{ resources: [{ name: 'cpu' }, { name: 'example.com/gpu' }] }, 'cpu=1,gpu=1', 'cpu=4,gpu=4', '', 75],
   [
@@ -221,7 +221,7 @@ const scores: readonly (readonly [
   [ratio([0, 0], [100, 10]), `cpu=1,${full}`, 'cpu=4,memory=4Gi', '', 25],
   [ratio([0, 10], [100, 0]), `cpu=1,${full}`, 'cpu=4,memory=4Gi', '', 75],
   [ratio([0, 10], [70, 0]), 'cpu=33m,memory=33', 'cpu=100m,memory=100', '', 53],
-  // What scores nothing is left out, and what is left is rounded.
+  // Resources with score 0 are skipped, and the average is rounded.
   [ratio([50, 0], [100, 10]), `cpu=3,${full}`, 'cpu=4,memory=4Gi', '', 50],
   [ratio([0, 0], [100, 10]), 'cpu=1,memory=2Gi', 'cpu=4,memory=3Gi', '', 46],
 ]
@@ -243,9 +243,9 @@ const balances: readonly (readonly [
 ])[] = [
   ['cpu memory', '', 'cpu=4,memory=4', '', undefined],
   ['cpu memory', 'cpu=1,memory=1', 'cpu=4,memory=4', '', 75],
-  // From the same part of both to a quarter more of one: 100 becomes 87.
+  // From equal utilization to a quarter more of one resource: 100 becomes 87.
   ['cpu memory', 'cpu=1', 'cpu=4,memory=4', '', 68],
-  // What was out of balance becomes balanced.
+  // From unbalanced to balanced.
   ['cpu memory', 'cpu=2', 'cpu=4,memory=4', 'memory=2', 87],
   ['cpu memory', 'cpu=8', 'cpu=4,memory=4', '', 50],
   ['cpu memory', 'cpu=1', 'cpu=4', '', 75],

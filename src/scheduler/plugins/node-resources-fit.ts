@@ -16,7 +16,7 @@ import { podInfoOf } from '../pod-info.ts'
 import { readParameters, type FitParameters } from './node-resources-fit/parameters.ts'
 import { strategyFor, takenOf } from './node-resources-fit/strategy.ts'
 
-/** Nodes have to give what pods ask for; and by one of three strategies some are liked better. */
+/** Refuses nodes with insufficient resources, and scores nodes by one of three strategies. */
 export const nodeResourcesFit: PluginFactory = (context, parameters) => {
   const read = readParameters(parameters)
   const rules = { isIgnored: ignored(read), isByDevices: byDevices(context) }
@@ -49,13 +49,16 @@ function ignored({ ignoredResources, ignoredResourceGroups }: FitParameters): (r
   return name => isExtendedResource(name) && (names.has(name) || groups.has(name.slice(0, name.indexOf('/'))))
 }
 
-/** Resources that are not looked at: by the configuration, and where nodes have none but devices stand behind them. */
+/**
+ * Resources that are not checked: those ignored by configuration, and those that nodes lack but a DeviceClass
+ * provides.
+ */
 interface Rules {
   readonly isIgnored: (resource: string) => boolean
   readonly isByDevices: (resource: string) => boolean
 }
 
-/** Nobody is asked before a pod wants such a resource. */
+/** The informer of DeviceClasses is created on first use. */
 function byDevices(context: PluginContext): (resource: string) => boolean {
   let classOf: DeviceClassOf | undefined
   return resource => (classOf ??= deviceClassOf(context))(resource) !== undefined
@@ -89,7 +92,7 @@ function left({ allocatable, requested }: NodeInfo, name: string): number {
   return (allocatable.others.get(name) ?? 0) - (requested.others.get(name) ?? 0)
 }
 
-/** What every node has, in the order in which people are told of it. */
+/** Reasons for the basic resources, in the order of the message. */
 const basicReasons = [
   'Too many pods',
   'Insufficient cpu',
@@ -99,7 +102,10 @@ const basicReasons = [
 
 const final = 1 << basicReasons.length
 
-/** By the basic reasons, a bit for each, and one more when nothing can help: nodes that are full are many. */
+/**
+ * Shared refusals, indexed by a bit for each basic reason and one for unresolvable, to save allocations for
+ * many full nodes.
+ */
 const basicRefusals: readonly Refusal[] = Array.from(
   { length: 2 ** (basicReasons.length + 1) },
   (_, bits) => {
@@ -137,7 +143,10 @@ function refusalOf([reason = '', ...more]: readonly string[], isFinal: boolean):
   return { reason, isFinal, ...(more.length > 0 && { more }) }
 }
 
-/** A pod that goes, or asks for less than before of what the other waits for; or that pod itself, when it changes. */
+/**
+ * True if a pod was removed, or now requests less of a resource that the pending pod needs, or if the pending
+ * pod itself changed.
+ */
 function freesSomething(waiting: Pod, before: Pod | undefined, after: Pod | undefined): boolean {
   if (before === undefined || after === undefined) return true
   if (after.metadata?.uid === waiting.metadata?.uid) return true
@@ -145,7 +154,7 @@ function freesSomething(waiting: Pod, before: Pod | undefined, after: Pod | unde
   return askedBy(waiting).some(name => takenOf(is, name) < takenOf(was, name))
 }
 
-/** Whether the node has more room for pods, or more of what this one asks for. */
+/** True if the node's pod limit or a requested resource has increased. */
 function givesMore(pod: Pod, before: Node, after: Node | undefined): boolean {
   if (after === undefined) return false
   const [was, is] = [nodeInfoOf(before, []).allocatable, nodeInfoOf(after, []).allocatable]

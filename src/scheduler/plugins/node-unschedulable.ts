@@ -7,7 +7,7 @@ const refusal: Refusal = { reason: 'node(s) were unschedulable', isFinal: true }
 
 const taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }
 
-/** Keeps pods off nodes that were cordoned, unless they tolerate that. */
+/** Refuses cordoned nodes, unless the pod tolerates it. */
 export const nodeUnschedulable: PluginFactory = () => ({
   name: 'NodeUnschedulable',
   wakeUps: [

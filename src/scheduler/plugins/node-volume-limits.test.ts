@@ -14,7 +14,10 @@ const world = await startPluginWorld()
 const plugin = nodeVolumeLimits(world.context, {})
 const { client, run } = world
 
-/** Claims a to e have volumes of one driver, f of another that has no limit; g waits for one of the first. */
+/**
+ * Claims a to e have volumes of one driver, f of another without a limit; g is unbound with the class of the
+ * first.
+ */
 for (const [name, driver] of ['a x', 'b x', 'c x', 'd x', 'e x', 'f y'].map(each => each.split(' '))) {
   const csi = { driver: `${driver}.example.com`, volumeHandle: name! }
   await run(client.create(persistentVolumes, volumeOf(`v-${name}`, '1Gi', { csi })))
@@ -47,7 +50,7 @@ await run(
 )
 await world.settle()
 
-/** Claims by name, `aws` for a disk. */
+/** Claims by name; `aws` is an in-tree disk. */
 function pod(name: string, claims: string): Pod {
   const volumes = claims
     .split(' ')

@@ -10,7 +10,7 @@ import { usesClaim } from './pod-claims.ts'
 
 const refusal: Refusal = { reason: 'node(s) exceed max volume count' }
 
-/** How many volumes of a driver can be attached to a node is what the driver says in the CSINode. */
+/** Limits the attached volumes per CSI driver to the count in the CSINode. */
 export const nodeVolumeLimits: PluginFactory = context => {
   const drivers = context.informer(csiNodes)
   const claims = context.informer(persistentVolumeClaims)
@@ -77,7 +77,7 @@ function cycleOf(wanted: Wanted, drivers: Informer<CSINode>, world: VolumesWorld
 }
 
 interface Count {
-  /** Drivers by the names of the volumes that would come. */
+  /** Volumes to be attached: drivers by volume name. */
   readonly added: Map<string, string>
   readonly limits: ReadonlyMap<string, number>
   readonly world: VolumesWorld
@@ -92,7 +92,7 @@ function isRoom(
   for (const { pod } of placed) {
     if (!pod.spec?.volumes?.some(isAttachable)) continue
     const volumes = attachableVolumes(pod, world)
-    // Whoever is on the node already has what he needs.
+    // The volumes of a pod on the node that cannot be determined are ignored.
     if ('reason' in volumes) continue
     for (const volume of volumes) {
       const named = nameOn(volume, csiNode)

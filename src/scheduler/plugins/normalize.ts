@@ -1,7 +1,7 @@
-/** How scores of any size become scores up to the highest there is. */
+/** Score normalization to the range 0 to 100. */
 import { scoreMax } from '../framework.ts'
 
-/** The highest becomes the highest there is, the others in proportion. All that are nothing stay so. */
+/** Scales the scores so that the maximum becomes 100. All zero scores stay zero. */
 export function normalize(scores: Float64Array): void {
   const most = highest(scores)
   if (most === 0) return
@@ -9,7 +9,7 @@ export function normalize(scores: Float64Array): void {
     scores[index] = Math.trunc((scoreMax * scores[index]!) / most)
 }
 
-/** The other way round: nothing is the best. */
+/** Reversed: 0 becomes the best score. */
 export function normalizeReversed(scores: Float64Array): void {
   const most = highest(scores)
   for (let index = 0; index < scores.length; index++) {

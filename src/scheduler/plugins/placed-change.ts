@@ -1,11 +1,11 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 
-/** What a change means to those who look at pods on nodes: a pod that gets its node comes, and one that ends goes. */
+/** Reduces a pod event to pods on nodes: a pod that gets a node is added, one that terminates is removed. */
 export function placedChange({ before, after }: { readonly before?: Pod; readonly after?: Pod }): {
   readonly was: Pod | undefined
   readonly is: Pod | undefined
 } {
-  // One that is gone was on a node if only because we had put it there.
+  // A deleted pod without nodeName was assumed on a node.
   if (after === undefined) return { was: before, is: undefined }
   return {
     was: before !== undefined && isPlaced(before) ? before : undefined,

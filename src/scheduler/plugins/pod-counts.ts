@@ -1,7 +1,7 @@
 /**
- * How many pods of a kind are on each node and in each domain of a topology. Pods that look the same are counted
- * together when somebody asks for a kind that is new; after that it costs what has changed from snapshot to snapshot. A
- * kind is known by its key: pods of one Deployment ask for the same kinds, one after the other.
+ * Counts pods of a kind on each node and in each topology domain. The first count of a kind examines one pod
+ * of each label set; afterwards counts are updated incrementally between snapshots. Kinds are cached by key:
+ * the pods of one Deployment use the same kinds.
  */
 import { LruMap } from '#/base/lru-map.ts'
 import type { PluginContext } from '../framework.ts'
@@ -13,33 +13,33 @@ import { LabelSets } from './pod-counts/label-sets.ts'
 import { NodeCounts } from './pod-counts/node-counts.ts'
 import { Topologies } from './pod-counts/topology.ts'
 
-/** Which pods count. Two with the same key are the same. */
+/** A predicate on pods; equal keys mean equal predicates. */
 export interface PodKind {
   readonly key: string
-  /** Looks at nothing but namespace, labels and whether it is being deleted. */
+  /** Must depend only on namespace, labels and whether the pod is being deleted. */
   readonly isOne: (pod: PodInfo) => boolean
 }
 
-/** Which nodes count. Two with the same key are the same. */
+/** A predicate on nodes; equal keys mean equal predicates. */
 export interface NodeKind {
   readonly key: string
-  /** The test, which is made when it is first asked for; it must depend on nothing but the node. */
+  /** Creates the test on first use; it must depend only on the node. */
   readonly test: () => (info: NodeInfo) => boolean
 }
 
 export interface DomainQuestion {
   readonly pods: PodKind
   readonly topologyKey: string
-  /** All when absent. */
+  /** All nodes when absent. */
   readonly nodes?: NodeKind | undefined
 }
 
-/** Kinds that are remembered, each some numbers for every node. Past that the one not used for longest goes. */
+/** Maximum number of cached kinds, each with a few numbers per node; the least recently used is evicted. */
 const kindsMax = 256
 
 const known = new WeakMap<PluginContext, PodCounts>()
 
-/** The same for all plugins of a scheduler. */
+/** Shared by all plugins of a scheduler. */
 export function podCountsOf(context: PluginContext): PodCounts {
   const counts = known.get(context) ?? new PodCounts()
   known.set(context, counts)
@@ -52,12 +52,12 @@ export class PodCounts {
   readonly #onNodes = new LruMap<string, NodeCounts>(kindsMax)
   readonly #inDomains = new LruMap<string, DomainCounts>(kindsMax)
 
-  /** By position of the node. Good until another snapshot is asked about. */
+  /** By position of the node. Valid until the next call with another snapshot. */
   onNodes(pods: PodKind, snapshot: Snapshot): Int32Array {
     return this.#nodeCounts(pods).at(snapshot)
   }
 
-  /** Good until another snapshot is asked about. */
+  /** Valid until the next call with another snapshot. */
   inDomains({ pods, topologyKey, nodes }: DomainQuestion, snapshot: Snapshot): DomainCounts {
     const topology = this.topologies.of(topologyKey, snapshot)
     const key = `${topologyKey}\n${nodes?.key ?? ''}\n${pods.key}`

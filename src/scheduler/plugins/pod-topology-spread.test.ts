@@ -28,7 +28,7 @@ const world = await startPluginWorld()
 const plugin = podTopologySpread(world.context, {})
 await world.create(namespaces, { metadata: { name: 'test' } })
 
-/** `zone<=1 app=web min=3`, or `zone~1 app=web` when it need not be kept to. */
+/** `zone<=1 app=web min=3` is DoNotSchedule, `zone~1 app=web` is ScheduleAnyway. */
 function parseConstraint(text: string): TopologySpreadConstraint {
   const [what = '', selector = '', ...options] = text.split(' ')
   const [key = '', skew = ''] = what.split(/<=|~/)
@@ -103,7 +103,7 @@ test('only pods of the namespace count that are selected and not being deleted',
   check(['n1 zone=a: app=web,v=1', 'n2 zone=b'], 'app=web,v=2: zone<=1 app=web keys=v', 'n1 ok, n2 ok')
   check(['n1 zone=a: app=web,v=1', 'n2 zone=b'], 'app=web,v=1: zone<=1 app=web keys=v', 'n1 skew, n2 ok')
   check(['n1 zone=a: app=web,v=1', 'n2 zone=b'], 'app=web: zone<=1 app=web keys=v', 'n1 skew, n2 ok')
-  // Everything counts nobody, and so does nothing.
+  // An empty selector counts no pods, and so does an absent one.
   check(['n1 zone=a: app=web; app=web', 'n2 zone=b'], 'app=web: zone<=1 *', 'n1 ok, n2 ok')
   check(['n1 zone=a: app=web; app=web', 'n2 zone=b'], 'app=web: zone<=1 -', 'n1 ok, n2 ok')
 })
@@ -192,7 +192,7 @@ test('pods that belong together are spread, though nobody asked for it', async (
   }
   const metadata = { name: 'web', namespace: 'default' }
   const set = { metadata, spec: { selector: { matchLabels: { app: 'web' } }, template } }
-  // Two pods by node weigh log(6), and by zone log(5), a node in none being in one of its own.
+  // Two pods per node weigh log(6), and per zone log(5), where nodes without a zone form one domain.
   const expected = '13 9 6 2 > 15 46 69 100'
   checkScores(nodes, owned('ReplicaSet', 'apps/v1'), 'nothing to say')
   await world.create(replicaSets, set)
@@ -206,7 +206,7 @@ test('pods that belong together are spread, though nobody asked for it', async (
   await world.create(services, { metadata, spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } })
   checkScores(nodes, podOf('new', { labels: { app: 'web' } }), expected)
   checkScores(nodes, podOf('new', { labels: { app: 'db' } }), 'nothing to say')
-  // By the service and by the owner.
+  // Selectors of the service and the owner are combined.
   checkScores(['n1: app=web', 'n2: app=web,version=1'], owned('ReplicaSet', 'apps/v1'), '3 3 > 100 100')
   await world.create(services, {
     metadata: { ...metadata, name: 'v1' },
@@ -263,7 +263,7 @@ test('bad constraints of the configuration are refused', () => {
   )
 })
 
-/** `app=web -> gone`: whether that may help the pod. */
+/** `app=web -> gone`: checks the queueing hint for this change. */
 function checkHelp(pod: string, change: string, expected: boolean): void {
   const [from = '', to = ''] = change.split(' -> ')
   const placed = (text: string): Pod => {
@@ -302,7 +302,7 @@ test('only what may help wakes a pod', () => {
   checkHelp(pod, 'node1 -> node1 x=y', false)
 })
 
-/** The same by the definition: each pod on each node is looked at. */
+/** Reference implementation: checks each pod on each node. */
 function refusalByDefinition(
   { pod, labels, namespace }: PodInfo,
   node: NodeInfo,

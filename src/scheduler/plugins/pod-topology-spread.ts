@@ -1,7 +1,7 @@
 /**
- * Pods of a kind are spread over the domains of a topology: over nodes, over zones. A constraint that must be kept to
- * refuses nodes in domains that have too many of them already; one that need not be makes other domains better. Pods
- * without constraints get some, so that what belongs together is not all in one place.
+ * Spreads pods over topology domains such as nodes or zones. DoNotSchedule constraints filter nodes in
+ * domains with too many matching pods; ScheduleAnyway constraints score nodes. Pods without constraints get
+ * the default constraints.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/
  */
 import type { PluginFactory } from '../framework.ts'

@@ -6,16 +6,16 @@ import type { Clock } from '#/platform/platform.ts'
 import type { PodInfo } from '../pod-info.ts'
 
 export interface WaitOptions {
-  /** What the condition is about: it is looked at when one of them has something new. */
+  /** Informers that the condition depends on; it is evaluated on each of their events. */
   readonly informers: readonly Pick<Informer<KubernetesObject>, 'until'>[]
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
-/** Pods that have a node and are not bound yet, since others have to do something first. */
+/** Binding cycles that wait for other components, such as the volume controller or a device driver. */
 export class PodWaits {
   readonly #clock: Clock
-  /** By uid. */
+  /** By pod uid. */
   readonly #waiting = new Map<string, LinkedAbort>()
 
   constructor(clock: Clock, pods: Informer<Pod>) {
@@ -27,7 +27,7 @@ export class PodWaits {
   }
 
   /**
-   * Resolves when the condition holds. Rejects with what it throws, when the time is over, when the pod is deleted, or
+   * Resolves when the condition holds. Rejects if the condition throws, on timeout, if the pod is deleted, or
    * when aborted.
    */
   async until({ uid }: PodInfo, condition: () => boolean, options: WaitOptions): Promise<void> {

@@ -1,6 +1,6 @@
 import type { PluginFactory, QueuedPod } from '../framework.ts'
 
-/** The more important first, then who came first. */
+/** queueSort: higher priority first, then earlier time in the queue. */
 export const prioritySort: PluginFactory = () => ({ name: 'PrioritySort', compare })
 
 function compare(left: QueuedPod, right: QueuedPod): number {

@@ -1,7 +1,7 @@
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { PluginFactory } from '../framework.ts'
 
-/** A pod with gates waits until they are all gone. */
+/** Keeps pods with scheduling gates out of the queue. */
 export const schedulingGates: PluginFactory = () => ({
   name: 'SchedulingGates',
   wakeUps: [{ resource: pods, on: ['update'] }],

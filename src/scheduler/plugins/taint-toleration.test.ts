@@ -10,7 +10,7 @@ const plugin = pluginOf(taintToleration)
 
 const effects: Readonly<Record<string, string>> = { S: 'NoSchedule', E: 'NoExecute', P: 'PreferNoSchedule' }
 
-/** `gpu=a:S` is a taint that keeps pods from being placed, `:E` drives them away, `:P` would rather not have them. */
+/** Taints: `gpu=a:S` has the effect NoSchedule, `:E` NoExecute, `:P` PreferNoSchedule. */
 function nodeWith(name: string, text: string): Node {
   const taints = words(text).map((word): Taint => {
     const [, key = '', value, effect = ''] = /^(.*?)(?:=(.*))?:(\w)$/.exec(word) ?? []
@@ -19,7 +19,7 @@ function nodeWith(name: string, text: string): Node {
   return nodeOf(name, { spec: { taints } })
 }
 
-/** `gpu=a:S` tolerates just that, `gpu:S` the key with any value, `gpu` any effect of it too, `*` everything. */
+/** Tolerations: `gpu=a:S` is exact, `gpu:S` matches any value, `gpu` any value and effect, `*` everything. */
 function podWith(text: string): Pod {
   const tolerations = words(text).map((word): Toleration => {
     if (word === '*') return { operator: 'Exists' }
@@ -67,7 +67,7 @@ const scores: readonly (readonly [
   ['', ['a:P b:P', 'a:P', ''], [0, 50, 100]],
   ['a:P', ['a:P b:P', 'a:P', 'c:P d:P'], [50, 100, 0]],
   ['a', ['a:P', 'b:P'], [100, 0]],
-  // Only what would rather not have pods counts, and only tolerations of that.
+  // Only PreferNoSchedule taints count, and only tolerations for them.
   ['a:S', ['a:P', ''], [0, 100]],
   ['*', ['a:P', 'b:P'], [100, 100]],
   ['', ['a:P b:P c:P', 'a:P'], [0, 67]],

@@ -8,7 +8,7 @@ const refusal: Refusal = { reason: 'node(s) had untolerated taint(s)', isFinal: 
 
 const preferring = ['PreferNoSchedule'] as const
 
-/** Keeps pods off nodes whose taints they do not tolerate, and likes nodes with few that would rather not have them. */
+/** Refuses nodes with untolerated taints, and prefers nodes with few untolerated PreferNoSchedule taints. */
 export const taintToleration: PluginFactory = () => ({
   name: 'TaintToleration',
   wakeUps: [

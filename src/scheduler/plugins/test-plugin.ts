@@ -1,11 +1,11 @@
-/** What plugins that need nothing but pods and nodes say of them, for tables. */
+/** Table tests for plugins that depend only on pods and nodes. */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { ClusterCache } from '../cluster-cache.ts'
 import type { Plugin, PluginContext, PluginFactory } from '../framework.ts'
 import { podInfoOf } from '../pod-info.ts'
 import type { Snapshot } from '../snapshot.ts'
 
-/** A plugin that must not ask for anything. */
+/** A plugin with a context that throws on any use. */
 export function pluginOf(make: PluginFactory, parameters: Readonly<Record<string, unknown>> = {}): Plugin {
   const nobody = new Proxy<object>({}, { get: (_target, name) => assertNever(String(name)) })
   return make(nobody as PluginContext, parameters)
@@ -15,7 +15,7 @@ function assertNever(name: string): never {
   throw new Error(`the plugin asks for ${name}`)
 }
 
-/** Nodes, and the pods that name them. */
+/** A snapshot with these nodes, and the pods bound to them. */
 export function snapshotOf(nodes: readonly Node[], pods: readonly Pod[] = []): Snapshot {
   const cache = new ClusterCache()
   for (const node of nodes) cache.setNode(node)
@@ -25,7 +25,7 @@ export function snapshotOf(nodes: readonly Node[], pods: readonly Pod[] = []): S
   return cache.snapshot()
 }
 
-/** By node, why it will not do: reasons, with `!` after those that nothing can change; empty when it will. */
+/** The refusal reasons by node, with `!` appended if unresolvable; empty if feasible. */
 export function refusalsOf(plugin: Plugin, pod: Pod, snapshot: Snapshot): Readonly<Record<string, string>> {
   const said = plugin.filter?.(podInfoOf(pod), snapshot)
   return Object.fromEntries(
@@ -40,7 +40,7 @@ export function refusalsOf(plugin: Plugin, pod: Pod, snapshot: Snapshot): Readon
   )
 }
 
-/** By node, the score after all; undefined when the plugin has nothing to say. */
+/** The normalized scores by node; undefined if the plugin does not score the pod. */
 export function scoresOf(
   plugin: Plugin,
   pod: Pod,
@@ -53,7 +53,7 @@ export function scoresOf(
   return Object.fromEntries(snapshot.nodes.map(({ name }, index) => [name, scores[index]!]))
 }
 
-/** Whether a change may help the pod, by what the plugin says. */
+/** The queueing hint of the plugin for a change. */
 export function isWokenBy(
   plugin: Plugin,
   pod: Pod,

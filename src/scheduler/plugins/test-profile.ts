@@ -1,4 +1,4 @@
-/** For tests of plugins that care for storage and devices: a scheduler with the usual plugins and these. */
+/** Profiles for tests: the default plugins and the given ones. */
 import { defaultPlugins, type PluginEntry } from '../plugins.ts'
 import { profileOf, type MakeProfiles } from '../profile.ts'
 import { dynamicResources } from './dynamic-resources.ts'

@@ -1,6 +1,6 @@
 /**
- * Nodes and pods in a compact notation for tests of plugins. `n1 zone=a: app=web; app=db [far host app=db]` is a node
- * with its labels, and the pods on it with theirs and with what they want.
+ * Nodes and pods in a compact notation for tests of plugins. `n1 zone=a: app=web; app=db [far host app=db]`
+ * is a node with labels, and pods with their labels and affinity.
  */
 import { after, type TestContext } from 'node:test'
 import type { Affinity, Node, Pod, PodAffinityTerm } from '#/api/generated/core/v1.ts'
@@ -14,14 +14,14 @@ import type { NodeInfo } from '../node-info.ts'
 import { podInfoOf } from '../pod-info.ts'
 import { nodeOf, podOf } from '../test-cluster.ts'
 
-/** A real API server, and informers of it for plugins that are made by hand. */
+/** A real API server with informers, for plugins created by a test. */
 export interface PluginWorld extends TestControlPlane {
   readonly context: PluginContext
 }
 
-/** For all tests of a file: a table has many rows. */
+/** Shared by all tests of a file, since tables have many rows. */
 export async function startPluginWorld(): Promise<PluginWorld> {
-  // Hooks of files and of tests differ in what they are called with, which nobody looks at here.
+  // File hooks and test hooks have different callback arguments, which are not used here.
   const plane = await startTestControlPlane({ after } as Pick<TestContext, 'after'>, [])
   const { platform, run, settle, clientAs } = plane
   const client = clientAs('system:kube-scheduler', [])
@@ -45,7 +45,7 @@ export async function startPluginWorld(): Promise<PluginWorld> {
   }
 }
 
-/** Snapshots have them in the order of zones. */
+/** Sorts by name, since snapshots are in zone order. */
 export function byName(nodes: readonly NodeInfo[]): readonly NodeInfo[] {
   return nodes.toSorted((left, right) => (left.name < right.name ? -1 : 1))
 }
@@ -64,7 +64,7 @@ export function cacheOf(lines: readonly string[]): ClusterCache {
   return cache
 }
 
-/** `n1 zone=a,disk=ssd`; one with `!` has a taint. */
+/** `n1 zone=a,disk=ssd`; `!` adds a taint. */
 export function parseNode(text: string): Node {
   const [name = '', labels = ''] = text.split(' ')
   const isTainted = labels.includes('!')
@@ -74,7 +74,7 @@ export function parseNode(text: string): Node {
   })
 }
 
-/** `other/app=web [near zone app=db & far host app=web]`; one that ends with `†` is being deleted. */
+/** `other/app=web [near zone app=db & far host app=web]`; a trailing `†` marks a terminating pod. */
 export function parsePod(name: string, text: string): Pod {
   const {
     namespace,

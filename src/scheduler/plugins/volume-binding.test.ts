@@ -23,14 +23,14 @@ import { testProfiles } from './test-profile.ts'
 
 type Context = Parameters<typeof startTestCluster>[0]
 
-/** Somebody binds claims, and makes folders for those that want them, unless it is said that nobody does. */
+/** A cluster with a controller that binds and provisions volumes, if `isBinding`. */
 async function start(t: Context, isBinding = true): Promise<TestCluster> {
   const provisioner = hostPathProvisioner({ removeFolder: () => Promise.resolve() })
   const binder = persistentVolumeBinderController({ provisioners: [provisioner] })
   const cluster = await startTestCluster(t, {
     profiles: testProfiles,
     controllers: isBinding ? [binder, statefulSetController] : [],
-    // Nobody is there who says that nodes are ready.
+    // No controller would remove the not-ready taint.
     admission: await usualAdmission({ disable: ['ServiceAccount', 'TaintNodesByCondition'] }),
   })
   await cluster.run(ensureDefaultStorageClass(cluster.client))
@@ -47,7 +47,7 @@ function onNode(name: string): NonNullable<PersistentVolume['spec']> {
   }
 }
 
-/** What the pod's last event says. */
+/** Message of the last event of the pod. */
 async function lastWord(cluster: TestCluster, pod: string): Promise<string> {
   const said = await eventsAbout(cluster, pod)
   return said.at(-1) ?? ''
@@ -115,7 +115,7 @@ test('volumes that were made by hand are chosen with the node, each for one pod'
   const made = ['a', 'b', 'c'].map(name => podWithClaims(`web-${name}`, [name]))
   await cluster.run(Promise.all(made.map(pod => cluster.client.create(pods, pod))))
   await cluster.advance(5_000)
-  // Nobody chose what another had chosen.
+  // No two pods chose the same volume.
   for (const { metadata } of made) {
     const told = (await eventsAbout(cluster, metadata?.name ?? '')).join('\n')
     assert.doesNotMatch(told, /the object has been modified/)

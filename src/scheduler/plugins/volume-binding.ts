@@ -1,6 +1,6 @@
 /**
- * Pods go where their volumes are, or can be. Volumes for claims that wait for their first consumer are chosen together
- * with the node: they count as taken from then on, and the pod is not bound before the claims are.
+ * Filters nodes by the availability of the pod's volumes. For claims with WaitForFirstConsumer, volumes are
+ * chosen together with the node: they are reserved from then on, and the pod is bound only after its claims.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#node-affinity
  */
 import { withAnnotations } from '#/api/annotations.ts'
@@ -44,7 +44,7 @@ export const volumeBinding: PluginFactory = (context, parameters) => {
   }
 }
 
-/** How long others may take to bind the claims of a pod. */
+/** Default timeout for binding the claims of a pod. */
 const bindTimeoutSecondsUsual = 600
 
 function timeoutMs(seconds: unknown): number {
@@ -107,7 +107,7 @@ class VolumeBinder {
     return storageForPod(pod, this.#world)
   }
 
-  /** Looks once more, since others have chosen meanwhile, and takes what there is. */
+  /** Searches volumes again, since other pods may have reserved some meanwhile, and reserves them. */
   reserve({ pod }: PodInfo, name: string, cycle: CycleId): Refusal | undefined {
     const storage = this.storageFor(pod)
     if (storage === undefined) return undefined
@@ -128,7 +128,7 @@ class VolumeBinder {
     return undefined
   }
 
-  /** What has been written stays so: the claims have their volumes, wherever the pod goes now. */
+  /** Written changes are kept: the claims keep their volumes. */
   unreserve(cycle: CycleId): void {
     const plan = this.#plans.get(cycle)
     if (plan === undefined) return

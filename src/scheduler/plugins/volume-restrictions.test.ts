@@ -38,7 +38,7 @@ function pod(name: string, text: string): Pod {
   return podOf(name, { uid: name, volumes: text.split(' ').map(parseVolume) })
 }
 
-/** With a pod on the node that has these volumes. */
+/** Checks the refusal on a node with a pod that has the volumes `present`. */
 function check(wanted: string, present: string, expected: string | undefined): void {
   const cache = new ClusterCache()
   cache.setNode(nodeOf('n1'))

@@ -15,7 +15,7 @@ const claimConflict: Refusal = {
     'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod',
 }
 
-/** Disks that only one pod of a node may have, and claims that only one pod of the cluster may use. */
+/** Refuses nodes with conflicting in-tree disks, and claims with ReadWriteOncePod that another pod uses. */
 export const volumeRestrictions: PluginFactory = context => {
   const claims = context.informer(persistentVolumeClaims)
   const byClaim = context.informer(pods).index('claims by name', claimKeysOf)
@@ -45,7 +45,7 @@ export const volumeRestrictions: PluginFactory = context => {
   }
 }
 
-/** Told apart only by how many of the pod's claims others use. */
+/** Cycles differ only in the number of the pod's exclusive claims in use. */
 function cycleOf(disks: readonly Disk[], own: ReadonlySet<string>, inUse: number): FilterCycle {
   const shared = (pod: Pod): number => claimKeysOf(pod).filter(key => own.has(key)).length
   return {
@@ -65,7 +65,7 @@ function hasConflict(disks: readonly Disk[], pod: Pod): boolean {
   return others.length > 0 && disks.some(disk => others.some(other => areInConflict(disk, other)))
 }
 
-/** The keys of the claims that the pod must have for itself. */
+/** Keys of the pod's claims with ReadWriteOncePod. */
 function exclusiveClaims(pod: Pod, claims: Informer<PersistentVolumeClaim>): ReadonlySet<string> | Refusal {
   const own = new Set<string>()
   for (const key of claimKeysOf(pod)) {
@@ -82,7 +82,7 @@ function exclusiveClaims(pod: Pod, claims: Informer<PersistentVolumeClaim>): Rea
 function isInUse(key: string, uid: string, byClaim: ObjectIndex<Pod>, { nodes: infos }: Snapshot): boolean {
   const others = byClaim.get(key).filter(({ metadata }) => metadata?.uid !== uid)
   if (others.some(isPlaced)) return true
-  // Another one that has no node may have got one just now.
+  // A pending pod of the informer may be assumed on a node in the snapshot.
   const waiting = new Set(
     others.filter(({ spec }) => !spec?.nodeName).map(({ metadata }) => metadata?.uid ?? ''),
   )
@@ -93,7 +93,7 @@ function isPlaced({ spec, status }: Pod): boolean {
   return Boolean(spec?.nodeName) && status?.phase !== 'Succeeded' && status?.phase !== 'Failed'
 }
 
-/** Those that pods name; claims that are made for one pod only are used by no other. */
+/** Keys of the claims named by the pod; ephemeral claims are never shared. */
 function claimKeysOf({ metadata, spec }: Pod): readonly string[] {
   return (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) => {
     return claim ? [formatKey({ namespace: metadata?.namespace ?? '', name: claim.claimName })] : []

@@ -9,7 +9,7 @@ import { type PluginContext, type PluginFactory, type Refusal, wakeUp } from '..
 
 const refusal: Refusal = { reason: 'node(s) had no available volume zone', isFinal: true }
 
-/** Labels of volumes and nodes that must agree, and what the old ones are called now. */
+/** Zone and region labels of volumes, with the current name of each deprecated label. */
 const labels: Readonly<Record<string, string>> = {
   'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
   'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
@@ -18,7 +18,7 @@ const labels: Readonly<Record<string, string>> = {
 }
 const labelNames = Object.keys(labels)
 
-/** Pods go to the zones that their volumes are labelled with. Nodes without such labels are in every zone. */
+/** Refuses nodes outside the zones of the pod's volumes. Nodes without zone labels match every zone. */
 export const volumeZone: PluginFactory = context => {
   const zonesFor = zonesOfPods(context)
   return {
@@ -96,7 +96,7 @@ function claimNamesOf({ spec }: Pod): readonly string[] {
   return (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) => (claim ? [claim.claimName] : []))
 }
 
-/** Several zones are told apart by two underscores. A label that cannot be read says nothing. */
+/** Several zones in one label are separated by two underscores. A malformed label is ignored. */
 function zonesOf({ metadata }: PersistentVolume): readonly Zones[] {
   return labelNames.flatMap(label => {
     const values = metadata?.labels?.[label]?.split('__').map(value => value.trim())

@@ -1,12 +1,15 @@
 import type { Pod, PodAffinityTerm } from '#/api/generated/core/v1.ts'
 import { compileLabelSelector, type Selector } from '#/api/selector.ts'
 
-/** Which pods a term of an affinity is about, and what they must share. Label keys were merged in by the API server. */
+/**
+ * A pod affinity term: the selected pods and the topology key. The API server has merged matchLabelKeys into
+ * the selector.
+ */
 export interface AffinityTerm {
   readonly topologyKey: string
-  /** The names; empty when only the selector of namespaces says which. */
+  /** Namespace names; empty if only the namespace selector decides. */
   readonly namespaces: ReadonlySet<string>
-  /** Undefined when it selects none. */
+  /** Undefined if it selects no namespace. */
   readonly namespaceSelector: Selector | undefined
   readonly selector: Selector
 }

@@ -7,8 +7,8 @@ import type { Profile } from '../profile.ts'
 import { isBound } from './is-bound.ts'
 
 /**
- * From the choice of a node to the binding: reserve, permit, prepare, bind. A refusal, or an error that is thrown on,
- * undoes what was reserved.
+ * The reserve phase and the binding cycle: reserve, permit, preBind, bind, postBind. A refusal or an error
+ * calls unreserve.
  */
 export async function bindPod(
   pod: PodInfo,
@@ -36,7 +36,9 @@ export async function bindPod(
   return undefined
 }
 
-/** Whether what failed may have been done all the same. What the API refuses is not done. */
+/**
+ * True if a failed request may have been executed nevertheless. A request rejected by the API server was not.
+ */
 function mayBeDone(error: unknown): boolean {
   if (error instanceof TransportError) return error.sent
   return !(error instanceof ApiError) || error.code >= 500

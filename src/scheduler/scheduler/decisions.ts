@@ -2,15 +2,15 @@ import { LruMap } from '#/base/lru-map.ts'
 import type { Chosen, Filtered } from '../place-pod.ts'
 import type { PodInfo } from '../pod-info.ts'
 
-/** How a pass over a pod went, for those who ask why. */
+/** The result of a scheduling attempt, for diagnosis. */
 export interface PodDecision {
   readonly pod: string
   readonly uid: string
   readonly time: string
-  /** Where it went; absent when it found no place. */
+  /** The chosen node; absent if the pod was unschedulable. */
   readonly node?: string
   readonly message: string
-  /** How many nodes there were, and how many were looked at. */
+  /** Number of nodes in the cluster, and of those examined. */
   readonly nodes: number
   readonly looked: number
   readonly refused: readonly {
@@ -18,7 +18,7 @@ export interface PodDecision {
     readonly plugin: string
     readonly reasons: readonly string[]
   }[]
-  /** Of those that would do: the weighted scores by plugin, and their sum. The best first. */
+  /** The feasible nodes with their weighted scores by plugin and the total, best first. */
   readonly scored: readonly {
     readonly node: string
     readonly total: number
@@ -26,13 +26,13 @@ export interface PodDecision {
   }[]
 }
 
-/** Decisions that are remembered, and nodes of each that are told of. */
+/** Maximum number of cached decisions, and of nodes in each. */
 const decisionsMax = 1_000
 const nodesMax = 5_000
 
 interface Kept {
   readonly uid: string
-  /** How many nodes there were: the snapshot itself would hold on to all of them as they were. */
+  /** Only the count: a reference to the snapshot would keep all its nodes in memory. */
   readonly nodes: number
   readonly filtered: Pick<Filtered, 'feasible' | 'looked' | 'refusals'>
   readonly chosen: Chosen | undefined
@@ -40,7 +40,7 @@ interface Kept {
   readonly atMs: number
 }
 
-/** What was found out is kept as it is; it is put into words when somebody asks. */
+/** Caches the raw results; they are formatted on request. */
 export class Decisions {
   readonly #kept = new LruMap<string, Kept>(decisionsMax)
 
@@ -77,7 +77,7 @@ export class Decisions {
   }
 }
 
-/** Without what plugins hold on to. */
+/** Without the state of plugins, to save memory. */
 function light({ uid }: PodInfo, filtered: Filtered): Pick<Kept, 'uid' | 'nodes' | 'filtered'> {
   const { feasible, looked, refusals, snapshot } = filtered
   return { uid, nodes: snapshot.nodes.length, filtered: { feasible, looked, refusals } }

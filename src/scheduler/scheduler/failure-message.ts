@@ -1,7 +1,7 @@
 import type { FilterFailure } from '../framework.ts'
 import { noneAvailable } from '../reasons.ts'
 
-/** Why a pod has no node, for people. */
+/** The user-visible reason why a pod is unschedulable. */
 export function failureMessage({ snapshot, refusals, everywhere, narrowedBy }: FilterFailure): string {
   const total = snapshot.nodes.length
   if (total === 0) return 'no nodes available to schedule pods'

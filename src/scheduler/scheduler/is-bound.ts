@@ -4,12 +4,13 @@ import type { Clock } from '#/platform/platform.ts'
 import type { BindWork } from '../framework.ts'
 import type { PodInfo } from '../pod-info.ts'
 
-/** While nobody answers, the pod counts as bound; so often it is asked. */
+/** Retry interval while the API server does not answer; the pod counts as bound meanwhile. */
 const againMs = 1_000
 
 /**
- * Whether a pod is on the node although binding it seems to have failed: the answer may have been lost. Who took that
- * for a failure would give its room to another one. Throws when the pod is gone, or the signal's reason.
+ * True if a pod is bound to the node although the binding request failed: the response may have been lost.
+ * Treating it as a failure would give its resources to another pod. Throws if the pod is gone, or with the
+ * signal's reason.
  */
 export async function isBound(
   { pod, namespace, uid }: PodInfo,

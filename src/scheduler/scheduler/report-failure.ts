@@ -10,12 +10,12 @@ export interface FailureReport {
   readonly signal: AbortSignal
   readonly reason: string
   readonly message: string
-  /** The node on which room was made for the pod; empty when there is none any more, undefined when that stays. */
+  /** The nominated node; empty to clear it, undefined to leave it unchanged. */
   readonly nominated: string | undefined
   readonly nowMs: number
 }
 
-/** Writes into the pod why it has no node. What it says already is not said again. */
+/** Writes the PodScheduled condition and the nominated node. Does nothing if they are unchanged. */
 export async function reportFailure(pod: Pod, report: FailureReport): Promise<void> {
   const { client, signal, reason, message, nominated, nowMs } = report
   const said = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')

@@ -10,12 +10,12 @@ interface ObjectChange {
   readonly after?: KubernetesObject
 }
 
-/** What may help whom, by what plugins say. */
+/** Creates cluster events with the queueing hints of the plugins. */
 export interface WakeUps {
   readonly eventOf: (resource: Resource, type: WakeUp['on'][number], change: ObjectChange) => ClusterEvent
 }
 
-/** The same plugin may say one thing in one profile and another in the next. */
+/** Hints are looked up by profile, since profiles may configure the same plugin differently. */
 export function wakeUpsOf(
   profiles: readonly Profile[],
   profileOf: (pod: Pod) => Profile | undefined,
@@ -33,7 +33,7 @@ export function wakeUpsOf(
         const byPlugin = profile && byProfile.get(profile)
         return refusedBy.keys().some(name => {
           const wakeUps = byPlugin?.get(name)
-          // Who says nothing of what may help is helped by everything.
+          // A plugin without registered events is requeued by every event.
           if (wakeUps === undefined) return true
           return wakeUps.some(wakeUp => {
             const isMeant = isSame(wakeUp.resource, resource) && wakeUp.on.includes(type)

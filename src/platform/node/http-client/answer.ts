@@ -9,19 +9,19 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly setCookies?: readonly string[] | undefined
   readonly keepsEncoding?: boolean | undefined
-  /** What to throw when the stream fails. */
+  /** Maps a stream error to the error to throw. */
   readonly failed: (cause: Error) => Error
   readonly signal: AbortSignal | undefined
-  /** Whether the stream ended before the answer did. */
+  /** True if the stream ended before the response was complete. */
   readonly isCut: () => boolean
-  /** Tells the server that no more is wanted. */
+  /** Cancels the response at the server. */
   readonly cancel: () => void
 }
 
-/** A stream of either protocol as an answer: decompressed, and read only as fast as somebody reads. */
+/** A response of either protocol, decompressed and with backpressure. */
 export function answerOf(answer: Answer): HttpClientResponse {
   const { stream, status, setCookies } = answer
-  // Until somebody reads, and after, a failure has nobody to tell.
+  // Avoids an uncaught error while the body is not being read.
   stream.on('error', () => undefined)
   const isGzip = !answer.keepsEncoding && answer.headers['content-encoding'] === 'gzip'
   const { 'content-encoding': encoding, ...others } = answer.headers
@@ -58,7 +58,7 @@ async function* read(answer: Answer, isGzip: boolean): AsyncGenerator<Uint8Array
   }
 }
 
-/** Gives what has come so far after each piece: a stream of events must not wait for a block to fill up. */
+/** Flushes after each piece: watch events must not wait for a full block. */
 function gunzip(stream: Readable): Readable {
   return pipeline(stream, createGunzip({ flush: constants.Z_SYNC_FLUSH }), () => undefined)
 }

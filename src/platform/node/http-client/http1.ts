@@ -10,7 +10,7 @@ import { answerOf } from './answer.ts'
 import { sendBody } from './send-body.ts'
 import { connectTimeoutMs, endpointOf, unreachable } from './tls.ts'
 
-/** One request on a connection of its own, taken from the agent and given back to it. */
+/** One request on a connection taken from the agent and returned to it afterwards. */
 export function requestHttp1(
   options: HttpClientOptions,
   agent: Agent,
@@ -67,7 +67,10 @@ export function requestHttp1(
   return promise
 }
 
-/** Node leaves it out for methods that mostly have no body, and nobody could tell where this one ends. */
+/**
+ * Node omits the framing header for methods that usually have no body, which would leave the body without an
+ * end.
+ */
 function framing({ body, headers }: HttpClientRequest): Readonly<Record<string, string | number>> {
   if (body instanceof Uint8Array) return { 'content-length': body.length }
   const isFramed = body === undefined || headers?.['content-length'] !== undefined
@@ -87,8 +90,8 @@ export function failureOf(
       sent: true,
     })
   }
-  // The server closed a kept connection at the moment we used it: what only reads may be read again (RFC
-  // 9110, 9.2.2).
+  // The server closed a kept-alive connection while it was being reused; a GET is safe to retry (RFC 9110,
+  // 9.2.2).
   const isStale = outgoing.reusedSocket && cause.code === 'ECONNRESET' && outgoing.method === 'GET'
   return interrupted(origin, cause, !isStale)
 }

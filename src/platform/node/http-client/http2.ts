@@ -9,7 +9,7 @@ import { answerOf } from './answer.ts'
 import { sendBody } from './send-body.ts'
 import type { SessionLease } from './session-pool.ts'
 
-/** One request on a connection that has room for it. */
+/** One request on a connection with a free stream. */
 export function requestHttp2(
   origin: URL,
   lease: SessionLease,
@@ -70,7 +70,7 @@ function cancel(stream: ClientHttp2Stream): void {
 }
 
 function headersOf(origin: URL, { method, path, headers, body }: HttpClientRequest): OutgoingHttpHeaders {
-  // What HTTP/1.1 calls the host has another name here (RFC 9113, 8.3.1).
+  // HTTP/2 has `:authority` instead of `host` (RFC 9113, 8.3.1).
   const { host = origin.host, ...others } = headers ?? {}
   return {
     ':method': method,
@@ -85,7 +85,8 @@ function headersOf(origin: URL, { method, path, headers, body }: HttpClientReque
 
 function interrupted(origin: URL, stream: ClientHttp2Stream, cause: Error): HttpClientError {
   const { code } = cause as NodeJS.ErrnoException
-  // A server that goes away refuses the streams it has not looked at (RFC 9113, 6.8 and 8.7).
+  // A server that shuts down refuses the streams it has not processed (RFC 9113, 6.8 and 8.7), so a retry is
+  // safe.
   const isRefused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM || code === 'ERR_HTTP2_GOAWAY_SESSION'
   const text = `the connection to ${origin.origin} broke: ${cause.message}`
   return new HttpClientError('interrupted', text, { cause, sent: !isRefused })

@@ -3,18 +3,18 @@ import type { Socket } from 'node:net'
 import type { HttpClientOptions } from '../../http-client.ts'
 
 export interface Liveness {
-  /** How many streams are open now. */
+  /** Reports the number of open streams. */
   inUse(streams: number): void
 }
 
 const standard = { intervalMs: 30_000, timeoutMs: 15_000 }
 
-/** A connection that nobody has used for so long is closed. */
+/** Idle timeout of a connection without streams. */
 const idleMsMax = 90_000
 
 /**
- * Looks after a connection: one that is in use and silent is asked for a sign of life, and destroyed when
- * none comes. A network that drops packets would otherwise leave a watch waiting for ever.
+ * Pings a connection that has open streams but is silent, and destroys it if there is no answer. Otherwise a
+ * network that drops packets would leave a watch waiting forever.
  */
 export function keepAlive(
   session: ClientHttp2Session,

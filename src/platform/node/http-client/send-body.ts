@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream'
 
 /**
- * Sends a body as it comes. It is not waited for: a server may answer before it has read everything, and closes
- * what it does not want to read.
+ * Streams a request body without being awaited: a server may respond before it has read the whole body, and
+ * closes the stream if it does not want the rest.
  */
 export function sendBody(
   outgoing: Writable,
@@ -28,7 +28,7 @@ async function pump(outgoing: Writable, body: AsyncIterable<Uint8Array>): Promis
   }
 }
 
-/** Nobody is left to tell what goes wrong from here on. */
+/** Ends the iterator; later errors are ignored. */
 function giveUp(iterator: AsyncIterator<Uint8Array>, next: Promise<unknown>): void {
   next.catch(() => undefined)
   void Promise.resolve(iterator.return?.()).catch(() => undefined)

@@ -1,7 +1,7 @@
 /**
- * The HTTP/2 connections to one server. A server allows so many streams on a connection and no more, and a
- * watch keeps its stream for minutes: when all are taken another connection is made, rather than a request
- * left waiting for a watch.
+ * The HTTP/2 connections to one server. A server limits the streams of a connection, and a watch occupies its
+ * stream for minutes: when all streams are in use another connection is opened, so that requests do not wait
+ * for watches.
  */
 import { connect, type ClientHttp2Session } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
@@ -9,10 +9,10 @@ import { HttpClientError, type HttpClientOptions } from '../../http-client.ts'
 import { keepAlive, type Liveness } from './keep-alive.ts'
 import { connectTls } from './tls.ts'
 
-/** A place for one stream on a connection. */
+/** A reserved stream on a connection. */
 export interface SessionLease {
   readonly session: ClientHttp2Session
-  /** Once: the place is free again. */
+  /** Frees the stream; called once. */
   release(): void
 }
 
@@ -21,20 +21,19 @@ interface PooledSession {
   readonly liveness: Liveness
   streams: number
   /**
-   * Unknown, and so one, until the server has said how many it allows: what it refuses must be sent again.
+   * Undefined, and treated as one, until the server's SETTINGS arrive: a refused request would have to be
+   * sent again.
    */
   streamsMax: number | undefined
 }
 
-/** Connections to one server; past that requests wait until a stream ends. */
+/** Maximum connections to one server; beyond it requests wait until a stream ends. */
 const sessionsMax = 64
 
-/** Streams on a connection to a server that allows any number of them. */
+/** Maximum streams on a connection if the server has no lower limit. */
 const streamsMaxUsual = 1_000
 
-/**
- * How much a server may send before it is read: large lists are slow with the 64 KiB that HTTP/2 begins with.
- */
+/** Receive window of a stream: the HTTP/2 default of 64 KiB is slow for large lists. */
 const streamWindowBytes = 1_048_576
 const sessionWindowBytes = 8_388_608
 
@@ -42,7 +41,7 @@ export class SessionPool {
   readonly #options: HttpClientOptions
   readonly #sessions = new Set<PooledSession>()
   readonly #waiting = new Set<() => void>()
-  /** One connection is made at a time: requests that come together share it. */
+  /** One connection is opened at a time, shared by concurrent requests. */
   #connecting: Promise<void> | undefined
   #closed = false
 
@@ -62,7 +61,7 @@ export class SessionPool {
     }
   }
 
-  /** Takes over a connection on which HTTP/2 was agreed upon. */
+  /** Adds a connection on which HTTP/2 was negotiated. */
   adopt(socket: TLSSocket): void {
     const session = connect(this.#options.origin, {
       createConnection: () => socket,
@@ -81,7 +80,7 @@ export class SessionPool {
       this.#wake()
     })
     session.once('close', drop)
-    // Each stream learns of it by itself.
+    // Each stream reports the error to its request.
     session.on('error', () => undefined)
     // An idle connection does not keep the process alive.
     session.unref()
@@ -89,7 +88,7 @@ export class SessionPool {
     this.#wake()
   }
 
-  /** Connections close when their last stream ends. */
+  /** Connections close after their last stream has ended. */
   close(): void {
     this.#closed = true
     for (const { session } of this.#sessions) session.close()

@@ -4,9 +4,7 @@ import { HttpClientError, type HttpClientOptions } from '../../http-client.ts'
 
 export const connectTimeoutMs = 30_000
 
-/**
- * How long a silent connection is left alone before the kernel asks whether the other side is still there.
- */
+/** Idle time before the kernel sends TCP keepalive probes. */
 const keepAliveDelayMs = 15_000
 
 export function tlsOptions({ origin, tls = {} }: HttpClientOptions): ConnectionOptions {
@@ -16,22 +14,22 @@ export function tlsOptions({ origin, tls = {} }: HttpClientOptions): ConnectionO
     ...(tls.ca !== undefined && { ca: Buffer.from(tls.ca) }),
     ...(tls.cert !== undefined && { cert: Buffer.from(tls.cert) }),
     ...(tls.key !== undefined && { key: Buffer.from(tls.key) }),
-    // An address cannot be asked for by name in TLS (RFC 6066); the certificate is checked for it all the
-    // same.
+    // SNI does not allow IP addresses (RFC 6066); the certificate is verified against the address
+    // nevertheless.
     ...(isIP(serverName) ? {} : { servername: serverName }),
     rejectUnauthorized: tls.insecureSkipVerify !== true,
     minVersion: 'TLSv1.2',
   }
 }
 
-/** A connection on which HTTP/2 was agreed upon, if the server has it. */
+/** A connection with ALPN for HTTP/2 and HTTP/1.1. */
 export function connectTls(options: HttpClientOptions, signal: AbortSignal | undefined): Promise<TLSSocket> {
   const secure = { ...tlsOptions(options), ...endpointOf(new URL(options.origin)) }
   const socket = connect({ ...secure, ALPNProtocols: ['h2', 'http/1.1'] })
   return connected(socket, 'secureConnect', { options, signal })
 }
 
-/** A connection for HTTP/1.1, with TLS when the origin says so. */
+/** A connection for HTTP/1.1, with TLS for an `https` origin. */
 export function connectHttp1(options: HttpClientOptions, signal: AbortSignal | undefined): Promise<Socket> {
   const origin = new URL(options.origin)
   if (origin.protocol === 'http:') {
@@ -82,7 +80,7 @@ function connected<T extends Socket>(
     settle()
     reject(unreachable(options.origin, cause ?? new Error('the server hung up')))
   }
-  // Stays for good: a connection that fails while nobody uses it is no reason to end.
+  // Never removed: an error on an idle connection must not end the process.
   socket.on('error', failed)
   socket.once('close', () => failed())
   return promise

@@ -4,7 +4,7 @@ import { answerOf } from './answer.ts'
 import { failureOf, interrupted, plain } from './http1.ts'
 import { connectHttp1 } from './tls.ts'
 
-/** One request on a new connection, that is left to the caller when the server agrees. */
+/** One request on a new connection, which is handed to the caller if the server accepts the upgrade. */
 export async function requestUpgrade(
   options: HttpClientOptions,
   request: HttpUpgradeRequest,

@@ -6,16 +6,16 @@ export interface CheckedCertificate {
   readonly certificateError?: string
 }
 
-/** Who the client says it is, if authorities that we trust say so too. */
+/** The client certificate, if it is verified by the client CA. */
 export function checkClientCertificate(socket: TLSSocket): CheckedCertificate {
   const sent = socket.getPeerCertificate(true) as DetailedPeerCertificate | Record<string, never>
   if (sent.subject === undefined) return {}
-  // Node has a code for what is wrong, and its types say that it is an error.
+  // `authorizationError` is an error code, contrary to Node's types.
   if (!socket.authorized) return { certificateError: String(socket.authorizationError) }
   const subject: Readonly<Record<string, string | string[] | undefined>> = { ...sent.subject }
   return {
     certificate: {
-      // Of several names the last one counts, as for every other client of a Kubernetes API server.
+      // If there are several common names the last one counts, as in kube-apiserver.
       commonName: values(subject['CN']).at(-1) ?? '',
       organizations: values(subject['O']),
       expiresMs: Date.parse(sent.valid_to),
@@ -24,14 +24,14 @@ export function checkClientCertificate(socket: TLSSocket): CheckedCertificate {
   }
 }
 
-/** Certificates of one chain; longer ones nobody has. */
+/** Maximum number of certificates in a chain. */
 const chainLengthMax = 8
 
 function chainOf(leaf: DetailedPeerCertificate): readonly Uint8Array[] {
   const chain: Uint8Array[] = []
   for (let current: DetailedPeerCertificate | undefined = leaf; current && chain.length < chainLengthMax;) {
     chain.push(current.raw)
-    // A root is its own issuer, and what is not known has none.
+    // A root is its own issuer; an unknown issuer is undefined.
     current = current.issuerCertificate === current ? undefined : current.issuerCertificate
   }
   return chain

@@ -1,19 +1,19 @@
-/** What one connection may do, and the requests that are open on it. */
+/** One connection with its limits and open requests. */
 import type { ClientCertificate, HttpConnection, HttpLimits, HttpRejection } from '../../http.ts'
 import type { CheckedCertificate } from './client-certificate.ts'
 import { RateBound } from './rate-bound.ts'
 
 export interface OpenExchange {
-  /** Bytes of the answer that wait because the client does not read. */
+  /** Bytes of the response that the client has not read yet. */
   readonly unsentBytes: number
-  /** For how long they may; the limit of the server when absent. */
+  /** Overrides the server's limit if present. */
   readonly stallTimeoutMs: number | undefined
   abort(): void
 }
 
-/** How the protocol in use ends its connection. */
+/** Protocol-specific shutdown of a connection. */
 export interface Transport {
-  /** Once the open requests are answered. */
+  /** After the pending requests are answered. */
   close(): void
   destroy(): void
 }
@@ -34,11 +34,11 @@ export class Connection implements HttpConnection {
   readonly #onRejected: (reason: HttpRejection) => void
   readonly #resets: RateBound
   readonly #controlFrames: RateBound
-  /** Each with what was unsent when it was last looked at, if anything. */
+  /** With the unsent bytes at the last sweep, if any. */
   readonly #open = new Map<OpenExchange, Unsent | undefined>()
-  /** Since when no request is open. */
+  /** Time since which no request is open. */
   #idleSinceMs = performance.now()
-  /** Since when the client has not said that it knows what we allow; undefined once it has. */
+  /** Time since which the SETTINGS acknowledgement is pending; undefined once it has arrived. */
   #unsettledSinceMs: number | undefined
   #isTaken = false
   #isRejected = false
@@ -56,7 +56,7 @@ export class Connection implements HttpConnection {
     this.#controlFrames = new RateBound(controlFramesBurst, controlFramesPerSecond)
   }
 
-  /** No further request is wanted. */
+  /** True if no further request is accepted. */
   get isClosing(): boolean {
     return this.#isClosing
   }
@@ -76,7 +76,7 @@ export class Connection implements HttpConnection {
     if (this.#isClosing && !this.#isTaken) this.#transport.close()
   }
 
-  /** Some bounds hold only for a client that says it knows them, so it has to. */
+  /** Requires a SETTINGS acknowledgement in time: some limits apply only after it. */
   awaitSettings(): void {
     this.#unsettledSinceMs = performance.now()
   }
@@ -85,7 +85,7 @@ export class Connection implements HttpConnection {
     this.#unsettledSinceMs = undefined
   }
 
-  /** The client gave up before it had its answer. */
+  /** Counts a stream reset by the client before the response was complete. */
   countReset(): void {
     if (!this.#resets.take()) this.reject('flood')
   }
@@ -105,7 +105,10 @@ export class Connection implements HttpConnection {
     this.#transport.destroy()
   }
 
-  /** Another protocol has the connection: its end is no longer ours to decide, but when the server stops. */
+  /**
+   * The connection was upgraded to another protocol: timeouts no longer apply, and only stopping the server
+   * closes it.
+   */
   taken(): void {
     this.#isTaken = true
   }
@@ -119,7 +122,7 @@ export class Connection implements HttpConnection {
     this.#transport.destroy()
   }
 
-  /** Looks for what takes too long. */
+  /** Enforces the timeouts. */
   sweep(nowMs: number): void {
     if (this.#isTaken) return
     const { headerTimeoutMs, idleTimeoutMs, stallTimeoutMs } = this.limits
@@ -151,5 +154,5 @@ interface Unsent {
   readonly sinceMs: number
 }
 
-/** A client that was told to go and does not is cut off after this. */
+/** Grace period after closing an idle connection, before it is destroyed. */
 const closingGraceMs = 5_000

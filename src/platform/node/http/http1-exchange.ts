@@ -1,4 +1,4 @@
-/** A request over HTTP/1.1, one of several that follow each other on a connection. */
+/** An HTTP/1.1 request, one of several in sequence on a connection. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { HttpBodyError, type HttpExchange, type HttpHeaders, type TakenConnection } from '../../http.ts'
@@ -11,7 +11,7 @@ export interface Http1ExchangeOptions {
   readonly connection: Connection
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** There when the client wants another protocol. */
+  /** Present for an upgrade request. */
   readonly upgrade?: TakenConnection
 }
 
@@ -31,7 +31,7 @@ export class Http1Exchange implements HttpExchange, OpenExchange {
     this.#request = request
     this.#response = response
     this.#upgrade = upgrade
-    // The one header that Node does not join is only ever sent by servers.
+    // `set-cookie`, the only header that Node does not join, occurs in responses only.
     this.headers = request.headers as Readonly<Record<string, string | undefined>>
     connection.opened(this)
     request.on('error', ignore)
@@ -107,7 +107,7 @@ export class Http1Exchange implements HttpExchange, OpenExchange {
     const isLast = this.connection.isClosing || this.#hasUnreadBody || this.#upgrade !== undefined
     const all = isLast ? { ...headers, connection: 'close' } : headers
     this.#response.writeHead(status, all as ResponseHeaders)
-    // A stream may have nothing to say for long, but its reader wants to know that it has begun.
+    // A watch may have no events for long, but the client must see that it has started.
     this.#response.flushHeaders()
   }
 
@@ -125,7 +125,7 @@ export class Http1Exchange implements HttpExchange, OpenExchange {
     if (this.#isClosed || !response.writableNeedDrain) return
     const { promise, resolve } = Promise.withResolvers<void>()
     response.once('drain', resolve).once('close', resolve)
-    // Node does not pass the event on once it has handed over the connection.
+    // Node does not forward this event after an upgrade.
     this.#upgrade?.connection.once('drain', resolve)
     await promise
     response.off('drain', resolve).off('close', resolve)
@@ -155,8 +155,8 @@ export class Http1Exchange implements HttpExchange, OpenExchange {
   }
 
   /**
-   * Closing a connection on which bytes arrive that nobody reads makes the operating system throw away what
-   * the client has not read yet: the answer. So its bytes are read and thrown away for a while.
+   * Closing a socket with unread incoming bytes sends a reset, which discards the response if the client has
+   * not read it yet. So incoming bytes are drained for a while.
    */
   #linger(): void {
     const end = (): void => {
@@ -186,14 +186,14 @@ export class Http1Exchange implements HttpExchange, OpenExchange {
 
 type ResponseHeaders = NonNullable<Parameters<ServerResponse['writeHead']>[1]>
 
-/** For how long a client that is still sending gets to read its answer. */
+/** Time for a client that is still sending to read its response. */
 const lingerMs = 500
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (declaredBytes(headers) ?? 0) > 0
 }
 
-/** The connection of a client that hangs up has nothing to tell us by its error. */
+/** Avoids an uncaught error when a client disconnects. */
 export function surviving<T extends Duplex>(socket: T): T {
   return socket.on('error', ignore)
 }

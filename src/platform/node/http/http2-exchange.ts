@@ -1,4 +1,4 @@
-/** A request over HTTP/2: one stream. */
+/** An HTTP/2 request: one stream. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import { HttpBodyError, type HttpExchange, type HttpHeaders } from '../../http.ts'
 import type { Connection, OpenExchange } from './connection.ts'
@@ -9,7 +9,7 @@ export interface Http2ExchangeOptions {
   readonly connection: Connection
   readonly stream: ServerHttp2Stream
   readonly headers: IncomingHttpHeaders
-  /** Names and values in turn, as they were sent. */
+  /** Alternating names and values, as sent. */
   readonly rawHeaders: readonly string[]
 }
 
@@ -17,13 +17,13 @@ export class Http2Exchange implements HttpExchange, OpenExchange {
   readonly connection: Connection
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly #stream: ServerHttp2Stream
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly #rawHeaders: readonly string[]
   #onClose: (() => void)[] = []
   #isClosed = false
   #stallTimeoutMs: number | undefined
   #isCut = false
-  /** The client goes on sending a body that nobody reads. */
+  /** True if the client is still sending a body that is not read. */
   #hasUnreadBody = false
 
   constructor({ connection, stream, headers, rawHeaders }: Http2ExchangeOptions) {
@@ -31,10 +31,10 @@ export class Http2Exchange implements HttpExchange, OpenExchange {
     this.#stream = stream
     this.#rawHeaders = rawHeaders
     headers['host'] ??= headers[':authority']
-    // The one header that Node does not join is only ever sent by servers.
+    // `set-cookie`, the only header that Node does not join, occurs in responses only.
     this.headers = headers as Readonly<Record<string, string | undefined>>
     connection.opened(this)
-    // An error ends the stream, and its end is told by the other event; unheard it would end the process.
+    // An error is followed by `close`; without a listener it would end the process.
     stream.on('error', ignore)
     stream.once('close', () => this.#close())
   }
@@ -109,7 +109,7 @@ export class Http2Exchange implements HttpExchange, OpenExchange {
 
   respond(status: number, headers: HttpHeaders): void {
     if (this.#isClosed || this.#stream.closed) return
-    // Node sends names and values in turn with much less work than it has with an object.
+    // Node sends alternating names and values with much less work than an object.
     const raw: (string | number)[] = [':status', status]
     for (const name in headers) {
       const value = headers[name]!
@@ -154,7 +154,7 @@ export class Http2Exchange implements HttpExchange, OpenExchange {
     this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   }
 
-  /** Tells the client, once it has the answer, that the rest of its body is not wanted. */
+  /** After the response, tells the client to stop sending its body. */
   #stopBody(): void {
     if (this.#hasUnreadBody) this.#stream.close(constants.NGHTTP2_NO_ERROR)
   }
@@ -167,7 +167,7 @@ export class Http2Exchange implements HttpExchange, OpenExchange {
   }
 }
 
-/** What may wait to be sent for one request before its writer is told to wait. */
+/** Unsent bytes of a response at which `write` returns false. */
 export const unsentBytesMax = 256 * 1024
 
 export const nothing: Uint8Array = new Uint8Array()

@@ -1,4 +1,4 @@
-/** So many at once, then so many a second. */
+/** Rate limit with a burst. */
 export class RateBound {
   readonly #burst: number
   readonly #perSecond: number
@@ -12,7 +12,7 @@ export class RateBound {
     this.#filledMs = performance.now()
   }
 
-  /** False when there was one too many. */
+  /** Returns false if the limit is exceeded. */
   take(): boolean {
     const nowMs = performance.now()
     this.#left = Math.min(this.#burst, this.#left + ((nowMs - this.#filledMs) / 1_000) * this.#perSecond)

@@ -5,14 +5,11 @@ import { HttpBodyError, type HttpBodyErrorReason } from '../../http.ts'
 export interface ReadBodyOptions {
   readonly limitBytes: number
   readonly timeoutMs: number
-  /** Asked at the end: a client that gave up may look like one that has sent all. */
+  /** Called at the end: a disconnect by the client may look like the end of the body. */
   readonly isWhole: () => boolean
 }
 
-/**
- * Reads to the end. A source that is given up stays as it is, paused: whoever asked decides what becomes of
- * the rest.
- */
+/** Reads to the end. On failure the source is left paused; the caller decides what happens to the rest. */
 export function readBody(source: Readable, options: ReadBodyOptions): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const { limitBytes, timeoutMs, isWhole } = options
@@ -43,9 +40,7 @@ export function readBody(source: Readable, options: ReadBodyOptions): Promise<Ui
   })
 }
 
-/**
- * A length that is declared beyond the limit need not be read. Undefined when none is declared, or no number.
- */
+/** The `content-length`, so that an oversized body need not be read. Undefined if absent or not a number. */
 export function declaredBytes(headers: IncomingHttpHeaders): number | undefined {
   const declared = headers['content-length']
   const bytes = declared === undefined ? Number.NaN : Number(declared)

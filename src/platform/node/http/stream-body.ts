@@ -2,15 +2,15 @@ import type { Readable } from 'node:stream'
 import { HttpBodyError, type HttpBodyErrorReason } from '../../http.ts'
 
 export interface StreamBodyOptions {
-  /** For each piece. */
+  /** Timeout for each piece. */
   readonly timeoutMs: number
-  /** Asked at the end: a client that gave up may look like one that has sent all. */
+  /** Called at the end: a disconnect by the client may look like the end of the body. */
   readonly isWhole: () => boolean
 }
 
 /**
- * A body piece by piece. A source that is given up stays as it is, paused: whoever asked decides what becomes
- * of the rest.
+ * Reads a body piece by piece. On failure the source is left paused; the caller decides what happens to the
+ * rest.
  */
 export async function* streamBody(
   source: Readable,

@@ -1,30 +1,30 @@
 /**
- * Walks below a folder in which somebody hostile may change things at any moment. Each step opens one name in a folder
- * that is held open, without following it, so that what was looked at is what is used.
+ * Walks a folder tree that hostile code may change at any moment. Each step opens one name relative to an
+ * open folder without following links, so that the inspected file is the one that is used.
  */
 import { constants } from 'node:fs'
 import { chmod, lstat, mkdir, open, opendir, readlink, type FileHandle } from 'node:fs/promises'
 import type { HeldPath, Visit } from '../../linux.ts'
 import { statusOf } from './file-status.ts'
 
-/** O_PATH: a handle that only says which file it is. Node does not name this constant. */
+/** O_PATH: a handle that identifies a file without opening its content. Node does not export the constant. */
 const pathOnly = 0o10000000
 const hold = pathOnly | constants.O_NOFOLLOW
 
-/** Links on one way, as the kernel has it. */
+/** Maximum links in one path, as in the kernel. */
 const linksMax = 40
 
-/** Characters of a path, and of what a link says. */
+/** Maximum length of a path or link target. */
 const pathLengthMax = 4_096
 
-/** Folders in one another that are visited: each is held open. */
+/** Maximum depth of visited folders, each of which is held open. */
 const depthMax = 500
 
 export async function openBeneath(root: string, path: string): Promise<HeldPath> {
   const handle = await walkBeneath(root, path)
   const status = statusOf(await handle.stat({ bigint: true }))
   return {
-    // Other programs open it too, so it is not /proc/self.
+    // Not /proc/self, because other programs open it too.
     path: `/proc/${process.pid}/fd/${handle.fd}`,
     isFolder: status.type === 'folder',
     [Symbol.asyncDispose]: () => handle.close(),
@@ -92,7 +92,7 @@ async function visitFolder(folder: FileHandle, visiting: Visiting): Promise<void
   }
 }
 
-/** What a name that has just been read can be by now: nothing, or something else. */
+/** Errors of opening a name that was removed or replaced since it was listed. */
 const wentAway: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP']
 
 type MakeMissing = (path: string) => Promise<void>

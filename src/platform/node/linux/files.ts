@@ -58,7 +58,7 @@ async function status(path: string, look: typeof stat): Promise<LinuxFileStatus 
   }
 }
 
-/** In one piece: a control file takes what one call writes as one order. */
+/** In a single write call, which a cgroup or sysctl file treats as one command. */
 async function writeInPlace(path: string, content: string): Promise<void> {
   const file = await open(path, constants.O_WRONLY)
   try {
@@ -71,7 +71,7 @@ async function writeInPlace(path: string, content: string): Promise<void> {
 async function writePlain(path: string, content: Uint8Array | string, mode: number): Promise<void> {
   const file = await open(path, 'w', mode)
   try {
-    // The mode given to `open` is cut by the umask, and is nothing to a file that was there.
+    // The mode given to `open` is masked by the umask and ignored for an existing file.
     await file.chmod(mode)
     await withPath(path, file.writeFile(content))
   } finally {
@@ -84,7 +84,7 @@ async function makeFolderPlain(path: string, mode: number): Promise<void> {
   if (topmostMade !== undefined) await chmod(path, mode)
 }
 
-/** `rm` looks at the device only, which a folder that is mounted elsewhere on the same filesystem shares. */
+/** `rm --one-file-system` compares devices only, which misses bind mounts of the same filesystem. */
 async function removeTree(path: string): Promise<void> {
   const target = await realpath(dirname(path)).then(
     folder => join(folder, basename(path)),

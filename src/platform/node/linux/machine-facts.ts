@@ -30,7 +30,7 @@ const architectures: Readonly<Record<string, MachineFacts['architecture']>> = {
   ppc64: 'ppc64le',
 }
 
-/** Empty where there is no such file, or none for us. */
+/** Empty if the file is missing or unreadable. */
 async function content(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim()

@@ -10,7 +10,7 @@ async function list(): Promise<readonly MountPoint[]> {
   return parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'))
 }
 
-/** One line for each: `36 35 98:0 /root /mount/point options optional... - type source options`. */
+/** One line per mount: `36 35 98:0 /root /mount/point options optional... - type source options`. */
 export function parseMountInfo(text: string): readonly MountPoint[] {
   const points: MountPoint[] = []
   for (const line of text.split('\n')) {
@@ -22,13 +22,13 @@ export function parseMountInfo(text: string): readonly MountPoint[] {
   return points
 }
 
-/** The kernel writes spaces, tabs, line ends and backslashes as octal numbers. */
+/** The kernel escapes spaces, tabs, line breaks and backslashes as octal numbers. */
 function unescape(text: string): string {
   if (!text.includes('\\')) return text
   return text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(parseInt(digits, 8)))
 }
 
-/** A source such as `/proc/1/fd/7` means what is open there: the program must not look at what it links to. */
+/** A source such as `/proc/1/fd/7` refers to the open file: `mount` must not resolve it to a path. */
 const program = ['mount', '--no-canonicalize', '--no-mtab']
 
 async function bind(
@@ -63,12 +63,12 @@ async function makeShared(path: string): Promise<void> {
   await run([...program, '--make-rshared', target])
 }
 
-/** One mount may hide another at the same place; more than that is nobody's doing but a loop of ours. */
+/** Maximum mounts stacked at one path; more indicate a loop. */
 const hiddenMax = 64
 
 async function unmount(path: string): Promise<void> {
   const target = await realpath(path).catch((error: NodeJS.ErrnoException) => {
-    // Where nothing is, or where whatever is mounted does not answer, the path is taken as it is.
+    // A path that does not exist, or a mount that does not respond, is used as given.
     return error.code === 'ELOOP' ? Promise.reject(error) : path
   })
   for (let tries = 0; tries < hiddenMax; tries += 1) {

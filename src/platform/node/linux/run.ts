@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { assert } from '#/base/assert.ts'
 import type { RunOptions } from '../../linux.ts'
 
-/** What a short command may say; one that says more is killed. */
+/** Maximum output of a short command; one that exceeds it is killed. */
 const outputBytesMax = 16 * 1024 * 1024
 
-/** How long a short command may take when nobody says otherwise. */
+/** Default timeout of a short command. */
 const timeoutMsUsual = 120_000
 
 /** `su` leaves root with the search path of a user, on which nft and ip are not. */
@@ -29,7 +29,7 @@ export function run(command: readonly string[], options: RunOptions = {}): Promi
         reject(failure(command, cause, stderr.trim() || stdout.trim()))
       },
     )
-    // Whoever does not read his input is no reason for us to end.
+    // A child that does not read its stdin must not end this process.
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(stdin)
   })

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 
 const blockBytes = 512n
 
-/** Files with several names that are remembered, so that they are counted once; past that they count for each name. */
+/** Maximum number of hard-linked files tracked to be counted once; beyond it they count once per name. */
 const sharedMax = 100_000
 
 /**
- * Paths may be longer than the kernel takes, and may change while we look: what cannot be looked at is left out, since
- * whoever asks wants to know about how much it is.
+ * An estimate: paths may be too long for the kernel or change meanwhile, and entries that cannot be read are
+ * skipped.
  */
 export async function usage(
   path: string,

@@ -1,6 +1,9 @@
 import { watch } from 'node:fs'
 
-/** Names that wait to be read. Past that they become one `undefined`: look at everything. */
+/**
+ * Maximum backlog of unread names; beyond it they collapse into one `undefined`, which means rescan
+ * everything.
+ */
 const namesMax = 256
 
 export async function* watchPath(path: string, signal: AbortSignal): AsyncIterable<string | undefined> {

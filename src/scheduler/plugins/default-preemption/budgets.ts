@@ -1,4 +1,4 @@
-/** What disruption budgets allow, while it is tried out who could go. */
+/** PodDisruptionBudgets as seen by preemption. */
 import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import { compileLabelSelector, nothing, type Selector } from '#/api/selector.ts'
 import { SelectorError } from '#/api/selector-error.ts'
@@ -7,7 +7,7 @@ import type { PodInfo } from '../../pod-info.ts'
 interface Budget {
   readonly selector: Selector
   readonly allowed: number
-  /** Pods whose eviction has been counted already, by name. */
+  /** Pods with an eviction already counted in `allowed`, by name. */
   readonly disrupted: object
 }
 
@@ -22,12 +22,12 @@ export class Budgets {
     this.#byNamespace = new Map([...byNamespace].map(([namespace, each]) => [namespace, each.map(read)]))
   }
 
-  /** Whether a budget has a say when the pod is to go. */
+  /** True if a PodDisruptionBudget selects the pod. */
   covers(pod: PodInfo): boolean {
     return this.#of(pod).length > 0
   }
 
-  /** If all of them went, one after the other: who could, and for whom some budget would have nothing left. */
+  /** Splits the pods by whether evicting them in order would violate a PodDisruptionBudget. */
   split(pods: readonly PodInfo[]): {
     readonly violating: readonly PodInfo[]
     readonly fine: readonly PodInfo[]
@@ -41,7 +41,7 @@ export class Budgets {
     }
   }
 
-  /** Whether all of them could go. */
+  /** True if all of them can be evicted without a violation. */
   allow(pods: readonly PodInfo[]): boolean {
     return this.split(pods).violating.length === 0
   }
@@ -78,7 +78,7 @@ function read({ spec, status }: PodDisruptionBudget): Budget {
   }
 }
 
-/** One that says nothing, and one that says nonsense, is about no pod. */
+/** An empty or invalid selector selects no pod. */
 function selectorOf(said: NonNullable<PodDisruptionBudget['spec']>['selector']): Selector {
   try {
     const selector = compileLabelSelector(said)

@@ -4,16 +4,16 @@ import { startMs } from './importance.ts'
 type Price = (eviction: Eviction, nowMs: number) => number
 
 /**
- * What is compared, one after the other, until one is the cheapest; the first of those that are left otherwise. The
- * victims of each are sorted: the most important first.
+ * Criteria in order; the lowest value wins, and the first candidate if all are equal. The victims of each
+ * candidate are sorted by priority, highest first.
  */
 const prices: readonly Price[] = [
   ({ violations }) => violations,
   ({ victims }) => victims[0]?.priority ?? 0,
-  // All priorities above zero, so that more victims of a negative priority are not cheaper than fewer.
+  // Shifted to be non-negative, so that more victims of negative priority are not cheaper than fewer.
   ({ victims }) => victims.reduce((sum, { priority }) => sum + priority + 2 ** 31, 0),
   ({ victims }) => victims.length,
-  // Rather those that have not run for long: of the most important ones, the one that started first.
+  // Prefers victims that started late: compares the earliest start among those of the highest priority.
   ({ victims }, nowMs) => {
     const highest = victims[0]?.priority
     return -Math.min(

@@ -7,16 +7,16 @@ import type { RoomWork } from '../../framework.ts'
 import type { PodInfo } from '../../pod-info.ts'
 
 export interface EvictionTask {
-  /** For whom. */
+  /** The preemptor. */
   readonly pod: PodInfo
   readonly node: string
   readonly victims: readonly PodInfo[]
-  /** Less important pods that wait for the node: they had better look for another. */
+  /** Pods of lower priority nominated for the node, which lose their nomination. */
   readonly displaced: readonly PodInfo[]
   readonly nowMs: number
 }
 
-/** Whether a pod goes because the scheduler made room for another. */
+/** True if the pod is terminating because of preemption. */
 export function isPreempted(pod: Pod): boolean {
   const condition = targetOf(pod)
   return isBeingDeleted(pod) && condition?.status === 'True' && condition.reason === preemption
@@ -24,11 +24,11 @@ export function isPreempted(pod: Pod): boolean {
 
 const preemption = 'PreemptionByScheduler'
 
-/** Tells everybody to go who is in the way. All are told, also when one of them cannot be; then it throws. */
+/** Evicts all victims, even if some evictions fail; then it throws. */
 export async function evict(task: EvictionTask, work: RoomWork): Promise<void> {
   const told = await Promise.allSettled([
     ...task.displaced.map(pod => takeNomination(pod, work)),
-    // Who is on the way out already need not be told.
+    // Terminating victims need no eviction.
     ...task.victims.filter(({ pod }) => !isBeingDeleted(pod)).map(victim => evictOne(victim, task, work)),
   ])
   const errors = told.flatMap(each => (each.status === 'rejected' ? [each.reason as unknown] : []))
@@ -57,7 +57,7 @@ async function evictOne(victim: PodInfo, { pod, node, nowMs }: EvictionTask, wor
   record(victim.pod, { type: 'Normal', reason: 'Preempted', message })
 }
 
-/** What to say of the victim; undefined when it says so already. */
+/** The DisruptionTarget condition of the victim; undefined if it is already set. */
 function conditionOf(
   { metadata, status }: Pod,
   schedulerName: string,
@@ -85,7 +85,7 @@ function at({ metadata }: Pod): { readonly namespace: string | undefined; readon
   return { namespace: metadata?.namespace, name: metadata?.name ?? '' }
 }
 
-/** A pod that is gone, or in whose place another is, is out of the way: false then. */
+/** False if the pod is gone or has been replaced. */
 async function unlessGone(call: Promise<unknown>): Promise<boolean> {
   try {
     await call

@@ -21,15 +21,15 @@ const nowMs = Date.parse('2026-01-01T12:00:00Z')
 
 interface Case {
   /**
-   * `n1=4[a1:2@5-30 b:1@3]`: a node of four processors. a1 takes two of them, has priority 5 and label `app: a`, and
-   * began 30 minutes ago.
+   * `n1=4[a1:2@5-30 b:1@3]`: a node with four CPUs. a1 requests two of them, has priority 5 and label `app:
+   * a`, and started 30 minutes ago.
    */
   readonly nodes: string
-  /** `2@10`: what the pod that comes needs, and its priority. */
+  /** `2@10`: CPU request and priority of the preemptor. */
   readonly pod: string
-  /** `a=1`: of those with label `app: a` one may go. */
+  /** `a=1`: one pod with label `app: a` may be disrupted. */
   readonly budgets?: string
-  /** Pods for which room was made, as those on nodes. */
+  /** Nominated pods, in the notation of pods on nodes. */
   readonly nominated?: string
   readonly wanted?: number
 }
@@ -110,7 +110,7 @@ test('those go who are less important and in the way, and nobody else', async ()
   await check({ nodes: 'n=4[a:2@2 b:2@1]', pod: '2@10' }, 'n: b')
   await check({ nodes: 'n=4[a:1@1 b:1@2 c:2@3]', pod: '2@10' }, 'n: b a')
   await check({ nodes: 'n=4[a:1@3 b:3@1]', pod: '3@10' }, 'n: b')
-  // The one that has run for longer stays.
+  // The pod that has run longer is spared.
   await check({ nodes: 'n=4[a:2@1-10 b:2@1-20]', pod: '2@10' }, 'n: a')
   await check({ nodes: 'n=4[a:2@1-20 b:2@1-10]', pod: '2@10' }, 'n: b')
   await check({ nodes: 'n=4[a:2@1 b:2@1-1]', pod: '2@10' }, 'n: a')
@@ -132,25 +132,25 @@ test('budgets protect pods on a node before priority does', async () => {
   await check({ nodes: 'n=4[a:2@1 b:2@2]', pod: '2@10', budgets: 'a=1' }, 'n: a')
   await check({ nodes: 'n=4[a:2@1 b:2@2]', pod: '2@10', budgets: 'a=0 b=0' }, 'n: a !1')
   await check({ nodes: 'n=4[a1:2@1 a2:2@1]', pod: '4@10', budgets: 'a=1' }, 'n: a2 a1 !1')
-  // What is in danger is counted for those who really go.
+  // Violations are counted for the final victims only.
   await check({ nodes: 'n=4[a1:1@5 a2:3@4]', pod: '3@10', budgets: 'a=1' }, 'n: a2')
-  // Sparing the most important one first would cost two where one is allowed.
+  // Sparing the pod of highest priority first would require two victims, and only one disruption is allowed.
   await check({ nodes: 'n=9[a1:1@9 a2:3@8 a3:2@7 a4:2@6]', pod: '4@10', budgets: 'a=1' }, 'n: a2')
 })
 
 test('of several nodes the one is chosen where it costs least', async () => {
-  // The fewest that budgets protect.
+  // Fewest PodDisruptionBudget violations.
   await check({ nodes: 'n=4[a:4@1] m=4[b:4@5]', pod: '4@10', budgets: 'a=0' }, 'm: b')
-  // The lowest priority of the most important victim.
+  // Lowest priority of the highest-priority victim.
   await check({ nodes: 'n=4[a:4@5] m=4[b:2@4 c:2@4]', pod: '4@10' }, 'm: b c')
-  // The lowest sum of priorities; with negative ones, fewer are still cheaper.
+  // Lowest sum of priorities; with negative ones, fewer victims are still cheaper.
   await check({ nodes: 'n=4[a:2@5 b:2@4] m=4[c:2@5 d:2@3]', pod: '4@10' }, 'm: c d')
   await check({ nodes: 'n=4[a:2@-5 b:2@-5] m=4[c:4@-5]', pod: '4@10' }, 'm: c')
-  // The fewest victims, which the sum says already; and the latest start of the most important ones.
+  // Fewest victims, which the sum implies; then the latest start of the highest-priority victims.
   await check({ nodes: 'n=4[a:4@5-20] m=4[b:4@5-10]', pod: '4@10' }, 'm: b')
   await check({ nodes: 'n=4[a:2@5-5 b:2@5-30] m=4[c:2@5-20 d:2@5-20]', pod: '4@10' }, 'm: c d')
   await check({ nodes: 'n=4[a:2@5-5 b:2@4-30] m=4[c:2@5-10 d:2@4-1]', pod: '4@10' }, 'n: a b')
-  // The first.
+  // The first candidate.
   await check({ nodes: 'n=4[a:4@5-5] m=4[b:4@5-5]', pod: '4@10' }, 'n: a')
 })
 
@@ -170,7 +170,7 @@ test('enough ways out end the search, but not while all of them break budgets', 
 })
 
 test('what plugins remember of pods follows them', async () => {
-  // The plugin wants no pod of `a` anywhere, and counts them.
+  // A plugin that refuses nodes while any pod of `a` exists.
   const counting = (names: ReadonlySet<string>): FilterCycle => ({
     test: () => (names.size > 0 ? { reason: 'pods of a are there' } : undefined),
     withoutPod: ({ uid }) => counting(names.difference(new Set([uid]))),
@@ -201,7 +201,7 @@ test('a budget with an invalid or empty selector, or that counts the pod already
   assert.equal(elsewhere.allow([pod!]), true)
 })
 
-/** All sets of pods of a node. */
+/** All subsets of the pods of a node. */
 function subsets(pods: readonly PodInfo[]): PodInfo[][] {
   const [first, ...rest] = pods
   if (first === undefined) return [[]]
@@ -228,7 +228,7 @@ test('property: only the less important go, just enough, and within the budgets 
       let count = 0
       const texts = nodes.map((pods, index) => {
         const shown = pods.map(pod => `${pod.app}${count++}:${pod.cpu}@${pod.priority}`)
-        // Full: what the pod needs beyond that must come from others.
+        // The node is full, so the preemptor needs victims.
         return `n${index}=${pods.reduce((sum, pod) => sum + pod.cpu, 0)}[${shown.join(' ')}]`
       })
       const parts = { nodes: texts.join(' '), pod: `${cpu}@${priority}`, budgets: `a=${a} b=${b}` }

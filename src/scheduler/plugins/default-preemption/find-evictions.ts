@@ -4,29 +4,31 @@ import type { NodeInfo } from '../../node-info.ts'
 import { selectVictims, selectWithinBudgets, type EvictionWorld } from './select-victims.ts'
 
 export interface EvictionSearch extends EvictionWorld {
-  /** Those where it may help that others go. */
+  /** The nodes where preemption may help. */
   readonly nodes: readonly NodeInfo[]
-  /** At which of them to begin. */
+  /** Index of the first node to examine. */
   readonly startAt: number
-  /** How many ways out are enough; without one that keeps the budgets, all nodes are looked at. */
+  /**
+   * Number of candidates to find; without one that respects the PodDisruptionBudgets, all nodes are examined.
+   */
   readonly wanted: number
   readonly clock: Clock
 }
 
 export interface Evictions {
-  /** The ways out, those that keep the budgets first. */
+  /** The candidates, those without PodDisruptionBudget violations first. */
   readonly found: readonly Eviction[]
-  /** Why there is none on a node, by its name. */
+  /** Reason why there is no candidate, by node name. */
   readonly refusals: ReadonlyMap<string, Refusal>
 }
 
-/** After so long of looking at nodes others get a turn: milliseconds. */
+/** Milliseconds after which the search yields to the event loop. */
 const turnMs = 5
 
-/** How often in all it is tried to keep the budgets after all. */
+/** Maximum number of victim sets tried in total to avoid PodDisruptionBudget violations. */
 const triesMax = 2_000
 
-/** Tries out, node by node, whether the pod would fit if less important ones went. */
+/** Tests for each node if the pod would fit without the pods of lower priority. */
 export async function findEvictions(search: EvictionSearch): Promise<Evictions> {
   const { nodes, startAt, wanted, clock } = search
   const refusals = new Map<string, Refusal>()
@@ -46,7 +48,7 @@ export async function findEvictions(search: EvictionSearch): Promise<Evictions> 
   return { found: [...fine, ...violating], refusals }
 }
 
-/** Where budgets would be broken, another choice of victims may keep them. */
+/** Searches other victims on the nodes where PodDisruptionBudgets would be violated. */
 async function keepBudgets(search: EvictionSearch, violating: readonly Eviction[]): Promise<Eviction[]> {
   const byName = new Map(search.nodes.map(node => [node.name, node]))
   const tries = { left: triesMax }

@@ -2,14 +2,14 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { parseTime } from '#/api/time.ts'
 import type { PodInfo } from '../../pod-info.ts'
 
-/** Which of two pods rather stays: the one of higher priority, then the one that has run for longer. */
+/** Orders pods by importance: higher priority first, then earlier start. */
 export function byImportance(nowMs: number): (left: PodInfo, right: PodInfo) => number {
   return (left, right) => right.priority - left.priority || startMs(left, nowMs) - startMs(right, nowMs)
 }
 
 const known = new WeakMap<Pod, number>()
 
-/** A pod that has not started yet starts now. */
+/** The current time for a pod that has not started. */
 export function startMs({ pod }: PodInfo, nowMs: number): number {
   const startedMs = known.get(pod)
   if (startedMs !== undefined) return startedMs

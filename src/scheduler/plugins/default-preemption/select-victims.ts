@@ -14,9 +14,9 @@ export interface EvictionWorld extends TriedBy {
 const noVictims: Refusal = { reason: 'No preemption victims found for incoming pod', isFinal: true }
 
 /**
- * Who has to go for the pod to come to the node, and nobody else; or why that would not help. All that are less
- * important go at first, then whoever still fits may stay: those whom budgets protect before the others, the more
- * important ones before the less important.
+ * The minimal victims on a node, or the reason why preemption does not help. Removes all pods of lower
+ * priority, then reprieves as many as fit: first those with PodDisruptionBudget violations, and those of
+ * higher priority first.
  */
 export function selectVictims(node: NodeInfo, world: EvictionWorld): Eviction | Refusal {
   const lesser = node.pods.filter(({ priority }) => priority < world.pod.priority)
@@ -26,9 +26,9 @@ export function selectVictims(node: NodeInfo, world: EvictionWorld): Eviction | 
 }
 
 /**
- * The same with nobody whom a budget would not let go, when that is possible. Who is spared first above is not always
- * who should be, since pods take more and less room: here all sets that the budgets allow are tried, as long as
- * `tries` lasts.
+ * Like `selectVictims`, but without any PodDisruptionBudget violation, if possible. The greedy reprieve order
+ * is not always optimal, since pods differ in size: here all sets that the budgets allow are tried, up to
+ * `tries`.
  */
 export function selectWithinBudgets(
   node: NodeInfo,
@@ -47,7 +47,7 @@ export function selectWithinBudgets(
   return undefined
 }
 
-/** The sets of pods that could go together, each before those that are parts of it. */
+/** The sets of pods that can be disrupted together, supersets before their subsets. */
 function* allowedSets(
   pods: readonly PodInfo[],
   budgets: Budgets,
@@ -60,7 +60,7 @@ function* allowedSets(
   yield* allowedSets(rest, budgets, chosen)
 }
 
-/** Lets all of them go, and then one after the other stay, in their order, while the pod still fits. */
+/** Removes all of them, then reprieves each in order if the pod still fits. */
 function spare(node: NodeInfo, lesser: readonly PodInfo[], world: EvictionWorld): Eviction | Refusal {
   let tried = without({ node, filters: world.filters }, lesser)
   const refusal = refusalWithNominated(tried.node, tried.filters, world)
@@ -73,6 +73,6 @@ function spare(node: NodeInfo, lesser: readonly PodInfo[], world: EvictionWorld)
   }
   if (victims.length === 0) return { reason: `expected at least one victim pod on node "${node.name}"` }
   victims.sort(byImportance(world.nowMs))
-  // Only now is it known who goes: a budget that has enough for these was never in danger.
+  // Violations are counted for the final victims only.
   return { node: node.name, victims, violations: world.budgets.split(victims).violating.length }
 }

@@ -1,19 +1,19 @@
 import type { AllocationResult } from '#/api/generated/resource/v1.ts'
 import { tryParseQuantity } from '#/api/quantity.ts'
 
-/** Which device: drivers and devices have no slash in their names. */
+/** Unique ID of a device; names of drivers and devices contain no slash. */
 export function deviceIdOf(driver: string, pool: string, device: string): string {
   return `${driver}/${pool}/${device}`
 }
 
-/** Amounts of a device's capacity, in billionths. */
+/** Consumed capacity of a device, in billionths. */
 export type ConsumedNanos = ReadonlyMap<string, bigint>
 
-/** What others have of the devices. */
+/** The allocations of devices. */
 export interface DevicesInUse {
-  /** Somebody has it for himself. */
+  /** True if it is allocated exclusively. */
   readonly isTaken: (id: string) => boolean
-  /** Some have parts of it. */
+  /** True if it has shared allocations. */
   readonly isShared: (id: string) => boolean
   readonly consumedOf: (id: string) => ConsumedNanos
 }
@@ -25,10 +25,10 @@ interface Sharing {
 
 const nothing: ConsumedNanos = new Map()
 
-/** Devices that claims have, added up as claims come and go. */
+/** The devices allocated to claims, updated incrementally. */
 export class AllocatedDevices implements DevicesInUse {
   readonly #byClaim = new Map<string, AllocationResult>()
-  /** How many claims have it for themselves: one, unless somebody wrote nonsense. */
+  /** Number of exclusive allocations: one, unless the claims are inconsistent. */
   readonly #taken = new Map<string, number>()
   readonly #shared = new Map<string, Sharing>()
 
@@ -38,7 +38,7 @@ export class AllocatedDevices implements DevicesInUse {
 
   readonly consumedOf = (id: string): ConsumedNanos => this.#shared.get(id)?.consumed ?? nothing
 
-  /** What the claim of this uid has now. */
+  /** Sets the allocation of the claim with this uid. */
   set(uid: string, allocation: AllocationResult | undefined): void {
     const before = this.#byClaim.get(uid)
     if (before === allocation) return
@@ -54,7 +54,7 @@ export class AllocatedDevices implements DevicesInUse {
   #count({ devices }: AllocationResult, sign: 1 | -1): void {
     for (const result of devices?.results ?? []) {
       const { driver, pool, device, adminAccess, shareID, consumedCapacity } = result
-      // Who looks after devices takes none away from others.
+      // Admin access does not make a device unavailable.
       if (adminAccess) continue
       const id = deviceIdOf(driver, pool, device)
       if (shareID !== undefined) this.#countShared(id, consumedCapacity ?? {}, sign)

@@ -11,7 +11,7 @@ import type { Candidate } from './pools.ts'
 import type { Alternative } from './prepare-claims.ts'
 import type { Allotment } from './search.ts'
 
-/** What was found for a claim, as it is written into it. */
+/** The allocation result of a claim. */
 export function allocationOf(
   claim: ResourceClaim,
   found: { readonly allotments: readonly Allotment[]; readonly chosen: readonly Alternative[] },
@@ -52,7 +52,7 @@ function amounts(consumed: NonNullable<Allotment['consumed']>): Readonly<Record<
   return Object.fromEntries([...consumed].map(([name, amount]) => [name, formatQuantity(amount)]))
 }
 
-/** What a class says holds for all requests that name it. */
+/** Configuration of the DeviceClasses, for all requests that refer to them. */
 function configOfClasses(chosen: readonly Alternative[]): readonly DeviceAllocationConfiguration[] {
   const byClass = Map.groupBy(chosen, ({ deviceClass }) => deviceClass)
   return [...byClass].flatMap(([{ spec }, alternatives]) => {
@@ -61,7 +61,7 @@ function configOfClasses(chosen: readonly Alternative[]): readonly DeviceAllocat
   })
 }
 
-/** What is about a subrequest that was not chosen is left out. */
+/** Configuration of the claim, without that for subrequests that were not chosen. */
 function configOfClaim(
   { spec }: ResourceClaim,
   chosen: readonly Alternative[],
@@ -74,7 +74,7 @@ function configOfClaim(
     .map(config => ({ ...config, source: 'FromClaim' }))
 }
 
-/** Where all of the devices can be used; undefined when that is everywhere. */
+/** Selects the nodes where all of the devices are available; undefined if that is everywhere. */
 function nodeSelectorOf(allotments: readonly Allotment[], node: string): NodeSelector | undefined {
   const candidates = allotments.map(({ candidate }) => candidate)
   if (candidates.some(isForOneNode)) {
@@ -105,7 +105,7 @@ function isForOneNode(candidate: Candidate): boolean {
   return candidate.device.bindsToNode === true || placeOf(candidate).nodeName !== undefined
 }
 
-/** Who says where the device can be used. */
+/** The node selection of the device, or of its slice. */
 function placeOf({ device, slice }: Candidate): {
   readonly nodeName?: string
   readonly nodeSelector?: NodeSelector

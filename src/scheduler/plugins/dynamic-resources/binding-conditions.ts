@@ -1,7 +1,10 @@
 import type { DeviceRequestAllocationResult, ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { parseTime } from '#/api/time.ts'
 
-/** Whether others still have something to do before a pod may use the devices of the claim. Throws when they cannot. */
+/**
+ * True if the binding conditions of all devices of the claim are met. Throws if a binding failure condition
+ * is set.
+ */
 export function isReady(claim: ResourceClaim): boolean {
   return devicesWithConditions(claim).every(device => {
     const status = claim.status?.devices?.find(each => {
@@ -23,7 +26,7 @@ export function hasConditions(claim: ResourceClaim): boolean {
   return devicesWithConditions(claim).length > 0
 }
 
-/** Whether the devices will not be ready: somebody says so, or has taken too long. */
+/** True if the binding has failed or timed out. */
 export function isHopeless(claim: ResourceClaim, timeoutMs: number, nowMs: number): boolean {
   try {
     return !isReady(claim) && isLate(claim, timeoutMs, nowMs)

@@ -4,7 +4,7 @@ import type { CapacityRequestPolicy } from '#/api/generated/resource/v1.ts'
 import { formatQuantity, parseQuantity } from '#/api/quantity.ts'
 import { takeCapacity } from './capacity.ts'
 
-/** What is taken of 10Gi by the policy, when others have so much. */
+/** Checks the amount consumed of 10Gi under the policy, with the given amounts already consumed. */
 function check(
   requested: string | undefined,
   policy: CapacityRequestPolicy | undefined,

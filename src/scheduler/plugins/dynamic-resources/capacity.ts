@@ -1,5 +1,6 @@
 /**
- * Parts of devices: how much of each capacity a request takes, by the policy of the device.
+ * Consumable capacity: how much of each capacity of a device a request consumes, under the device's request
+ * policy.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/#consumable-capacity
  */
 import type {
@@ -20,7 +21,10 @@ import type { ConsumedNanos } from './allocated-devices.ts'
 
 export type CapacityRequests = Readonly<Record<string, string>>
 
-/** What is taken of each capacity; undefined when the device has no such part, or not enough is left of it. */
+/**
+ * The consumed amount of each capacity; undefined if the device lacks a requested capacity or not enough is
+ * left.
+ */
 export function takeCapacity(
   { capacity = {} }: Device,
   requests: CapacityRequests,
@@ -39,7 +43,7 @@ export function takeCapacity(
   return taken
 }
 
-/** All of it, when the device does not say otherwise. */
+/** The policy's default, or the whole capacity. */
 function usualAmount({ requestPolicy, value }: DeviceCapacity): Quantity {
   return amountOf(requestPolicy?.default ?? value)
 }

@@ -4,11 +4,11 @@ import type { Informer } from '#/client/informer.ts'
 import { Assumed } from '../assumed.ts'
 import { AllocatedDevices } from './allocated-devices.ts'
 
-/** Claims as they will be, and the devices that they have then. */
+/** The assume cache of claims, and the devices allocated to them. */
 export class Claims {
   readonly allocated = new AllocatedDevices()
   readonly #assumed: Assumed<ResourceClaim>
-  /** Keys of claims that are being given devices which nobody has been told of yet, by uid. */
+  /** Keys of claims with an allocation in progress that is not written yet, by uid. */
   readonly #pending = new Map<string, string>()
 
   constructor(informer: Informer<ResourceClaim>) {
@@ -28,14 +28,14 @@ export class Claims {
     return this.#pending.has(uid)
   }
 
-  /** The devices are the claim's from now on. */
+  /** Starts an allocation: the devices count as allocated from now on. */
   begin(claim: ResourceClaim, allocation: AllocationResult): void {
     const uid = claim.metadata?.uid ?? ''
     this.#pending.set(uid, keyOf(claim))
     this.allocated.set(uid, allocation)
   }
 
-  /** It was written; the informer need not know yet. */
+  /** Called after the write; the informer may not have seen it yet. */
   written(claim: ResourceClaim): void {
     const uid = claim.metadata?.uid ?? ''
     this.#pending.delete(uid)

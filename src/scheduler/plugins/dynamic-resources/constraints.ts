@@ -1,21 +1,21 @@
 import type { DeviceAttribute, DeviceConstraint } from '#/api/generated/resource/v1.ts'
 import type { Candidate } from './pools.ts'
 
-/** Which request a device is for: the subrequest is what was chosen among several. */
+/** The request of a device; `subrequest` is the chosen alternative, if there are several. */
 export interface RequestName {
   readonly request: string
   readonly subrequest: string | undefined
 }
 
-/** What the devices of a claim have to have in common, or must not. */
+/** A matchAttribute or distinctAttribute constraint on the devices of a claim. */
 export interface Constraint {
-  /** Whether the device may be added to those that were; it counts as added then. */
+  /** Adds a device; returns false, without adding it, if the constraint would be violated. */
   readonly add: (name: RequestName, candidate: Candidate) => boolean
-  /** Takes back what was added last. */
+  /** Removes the last added device. */
   readonly remove: (name: RequestName) => void
 }
 
-/** Undefined when it is of a kind that is not known. */
+/** Undefined for an unknown constraint type. */
 export function constraintOf({
   matchAttribute,
   distinctAttribute,
@@ -44,7 +44,7 @@ export function constraintOf({
   }
 }
 
-/** The type and the value. Attributes of the driver's own domain may be named without it. */
+/** The type and value of an attribute. The domain can be omitted if it is the driver's. */
 function valueOf({ device, driver }: Candidate, name: string): string | undefined {
   const { attributes = {} } = device
   if (Object.hasOwn(attributes, name)) return textOf(attributes[name])

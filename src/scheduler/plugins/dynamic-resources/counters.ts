@@ -3,19 +3,19 @@ import { deviceIdOf, type DevicesInUse } from './allocated-devices.ts'
 import type { Candidate, Pool } from './pools.ts'
 
 /**
- * What is left of the counters that devices of a pool share: each device takes from them as long as somebody has it.
+ * The remaining shared counters of a pool: each allocated device consumes a part of them.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/#partitionable-devices
  */
 export class Counters {
   readonly #inUse: DevicesInUse
-  /** By pool, then by set and counter: in billionths. */
+  /** By pool, then by counter set and counter, in billionths. */
   readonly #left = new Map<Pool, Map<string, bigint>>()
 
   constructor(inUse: DevicesInUse) {
     this.#inUse = inUse
   }
 
-  /** Whether there was enough of all; then it is taken. */
+  /** Consumes the counters of a device; returns false, without consuming any, if one is insufficient. */
   take(candidate: Candidate): boolean {
     const left = this.#leftIn(candidate.pool)
     const amounts = consumedBy(candidate.device)

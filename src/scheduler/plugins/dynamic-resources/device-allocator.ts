@@ -1,4 +1,4 @@
-/** What is known of devices, and what pods need of them. */
+/** Allocates devices: combines claims, DeviceClasses and ResourceSlices with the needs of pods. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { DeviceClass, ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { deviceClasses, resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
@@ -23,7 +23,7 @@ import { findDevices, type Solution } from './search.ts'
 
 export class DeviceAllocator {
   readonly claims: Claims
-  /** How long others may take to make devices ready. */
+  /** Timeout for the binding conditions of devices. */
   readonly timeoutMs: number
   readonly informer: Informer<ResourceClaim>
   readonly #context: PluginContext
@@ -31,7 +31,7 @@ export class DeviceAllocator {
   readonly #classOf: DeviceClassOf
   readonly #selectors: SelectorCache
   readonly #slices: SlicesWorld
-  /** Claims that were made for pods which ask for resources by name, by uid of the pod. */
+  /** Claims created for extended resources, by pod uid. */
   readonly #madeFor: ObjectIndex<ResourceClaim>
 
   constructor(context: PluginContext, selectors: DeviceSelectors, timeoutMs: number) {
@@ -50,7 +50,7 @@ export class DeviceAllocator {
     this.#slices = slicesWorld(context)
   }
 
-  /** The claims of a pod as far as they are its own; or why the pod has to wait for them. */
+  /** The claims of a pod, or the reason why one is not usable yet. */
   claimsOf(pod: Pod): { readonly claims: readonly ResourceClaim[] } | Refusal {
     const claims: ResourceClaim[] = []
     const { namespace = '', name: podName } = pod.metadata ?? {}
@@ -72,7 +72,7 @@ export class DeviceAllocator {
     return { claims }
   }
 
-  /** Undefined when the pod wants no devices; a refusal when it cannot have them anywhere. */
+  /** Undefined if the pod needs no devices; a refusal if no node can provide them. */
   devicesFor(pod: PodInfo): PodDevices | Refusal | undefined {
     const resources = this.#resourcesOf(pod)
     if (pod.pod.spec?.resourceClaims === undefined && resources.length === 0) return undefined
@@ -126,7 +126,7 @@ export class DeviceAllocator {
     return prepareClaim(claim, name => this.#classes.get(name))
   }
 
-  /** The extended resources of the pod, when there are devices behind one of them. */
+  /** The extended resources of the pod, if a DeviceClass provides at least one of them. */
   #resourcesOf({ requests }: PodInfo): readonly string[] {
     if (requests.others.size === 0) return none
     const names = [...requests.others].filter(([, amount]) => amount > 0).map(([name]) => name)
@@ -167,7 +167,7 @@ export class DeviceAllocator {
 
 const none: readonly string[] = []
 
-/** Slices that are about several nodes are under this, which no node can be called. */
+/** Index key of slices for several nodes; not a valid node name. */
 const manyNodes = '/'
 
 function slicesWorld(context: PluginContext): SlicesWorld {

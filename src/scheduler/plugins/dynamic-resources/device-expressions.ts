@@ -26,7 +26,7 @@ const environment = new Environment({
   libraries: [...kubernetesLibraries, bindingsLibrary],
 })
 
-/** Devices are selected by expressions in CEL over `device`. */
+/** Device selectors in CEL, with the variable `device`. */
 export const deviceExpressions: DeviceSelectors = {
   compile: expression => {
     const program = compile(expression, environment)
@@ -66,7 +66,7 @@ function attributeValue({ int, bool, version, string }: DeviceAttribute): Value 
   return version === undefined ? (string ?? '') : new SemanticVersionValue(parseSemanticVersion(version))
 }
 
-/** A name without a domain is in that of the driver. */
+/** Groups entries by domain; a name without a domain belongs to that of the driver. */
 function byDomain(driver: string, entries: readonly (readonly [string, Value])[]): MapValue {
   const domains = Map.groupBy(entries, ([name]) =>
     name.includes('/') ? name.slice(0, name.indexOf('/')) : driver,
@@ -85,7 +85,7 @@ function byDomain(driver: string, entries: readonly (readonly [string, Value])[]
 
 const nothing = map([])
 
-/** A domain of which the device says nothing is empty, and not an error: who asks for a name in it gets that. */
+/** An unknown domain is an empty map, not an error; looking up a name in it is the error. */
 class Domains extends MapValue {
   readonly #domains: ReadonlyMap<string, MapValue>
 

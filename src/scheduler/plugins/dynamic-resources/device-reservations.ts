@@ -1,4 +1,4 @@
-/** From the choice of a node until the pod is bound: which devices its claims get, and what is written of that. */
+/** Reserves devices in memory from reserve until preBind has written the allocations to the claims. */
 import type { ContainerExtendedResourceRequest } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { AllocationResult, ResourceClaim } from '#/api/generated/resource/v1.ts'
@@ -15,13 +15,13 @@ import type { DevicesFound, PodDevices } from './pod-devices.ts'
 import { deleteClaim, reserveFor, unreserveFor, type ClaimWork } from './write-claim.ts'
 
 interface Reservation {
-  /** As it was last written. */
+  /** The last written version. */
   claim: ResourceClaim
-  /** What it is to be given; undefined when it has devices. */
+  /** The allocation to write; undefined if the claim is already allocated. */
   readonly allocation: AllocationResult | undefined
-  /** The uid under which its devices count as taken until that is written. */
+  /** Uid under which the devices are in use until the allocation is written. */
   readonly pendingUid: string
-  /** It is still to be made, and is about these containers. */
+  /** Set for a claim still to be created for extended resources: its container mappings. */
   readonly mappings: readonly ContainerExtendedResourceRequest[] | undefined
   isWritten: boolean
 }
@@ -40,7 +40,7 @@ export class DeviceReservations {
     this.#waits = new PodWaits(context.platform.clock, context.informer(pods))
   }
 
-  /** Looks once more, since others have chosen meanwhile, and takes what there is. */
+  /** Searches devices again, since other pods may have reserved some meanwhile, and reserves them. */
   reserve(pod: PodInfo, name: string, cycle: CycleId): Refusal | undefined {
     const devices = this.#allocator.devicesFor(pod)
     if (devices === undefined || 'reason' in devices) return devices
@@ -55,7 +55,7 @@ export class DeviceReservations {
     return undefined
   }
 
-  /** What is written is taken back without waiting for it. */
+  /** Written reservations are reverted asynchronously. */
   unreserve(pod: PodInfo, cycle: CycleId): void {
     const { client, platform } = this.#context
     for (const reservation of this.#reserved.get(cycle) ?? []) {
@@ -113,7 +113,7 @@ export class DeviceReservations {
     )
   }
 
-  /** What was found, as it is written. The claim that has still to be made has a uid of its own until then. */
+  /** The found allocations as reservations. A claim still to be created has a temporary uid. */
   #granted({ claims, solution, mappings }: DevicesFound, node: string): readonly Reservation[] {
     const { random } = this.#context.platform
     const shareId = (): string => random.uuid('share of a device')

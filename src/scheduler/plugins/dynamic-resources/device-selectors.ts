@@ -1,7 +1,7 @@
 import { LruMap } from '#/base/lru-map.ts'
 import type { Device } from '#/api/generated/resource/v1.ts'
 
-/** What an expression can see of a device. */
+/** The properties of a device that are visible to selectors. */
 export interface SelectableDevice extends Pick<
   Device,
   'attributes' | 'capacity' | 'allowMultipleAllocations'
@@ -9,25 +9,25 @@ export interface SelectableDevice extends Pick<
   readonly driver: string
 }
 
-/** Whether a device is meant. Throws Error when that cannot be said of it. */
+/** True if the device matches. Throws Error if the evaluation fails. */
 export type DeviceTest = (device: SelectableDevice) => boolean
 
 /**
- * The language in which devices are selected.
+ * The selector language for devices.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/#deviceclass
  */
 export interface DeviceSelectors {
-  /** Throws Error when the expression is not valid. */
+  /** Throws Error if the expression is invalid. */
   readonly compile: (expression: string) => DeviceTest
 }
 
-/** Expressions that are kept compiled; classes are few. */
+/** Maximum number of cached compiled expressions. */
 const expressionsMax = 100
 
-/** Expressions whose answers are remembered for each version of a device; past that all are asked for anew. */
+/** Maximum number of cached results for each version of a device; all are discarded at the bound. */
 const answersMax = 16
 
-/** Compiles an expression once, and asks once what it says of each version of a device. */
+/** Caches compiled expressions, and their results for each version of a device. */
 export class SelectorCache {
   readonly #selectors: DeviceSelectors
   readonly #compiled = new LruMap<string, DeviceTest>(expressionsMax)
@@ -37,7 +37,7 @@ export class SelectorCache {
     this.#selectors = selectors
   }
 
-  /** `of` says whose selector it is, for errors: `class gpu: selector #0`. */
+  /** `of` identifies the selector in errors: `class gpu: selector #0`. */
   isMatch(expression: string, driver: string, device: Device, of: string): boolean {
     const known = this.#answers.get(device)
     const answer = known?.get(expression)

@@ -5,7 +5,7 @@ import { extendedRequests } from './extended-resources.ts'
 
 const gpu = 'example.com/gpu'
 
-/** `name:2`, `name:2+cpu`; with `>` before it one that begins first and ends, with `>>` one that stays. */
+/** `name:2`, `name:2+cpu`; with prefix `>` an init container, with `>>` a sidecar container. */
 function parsePod(text: string): Pod {
   const all = text.split(' ').map(word => {
     const [, sign, name = '', count = '', more] = /^(>{0,2})(\w+):(\d+)(\+cpu)?$/.exec(word) ?? []
@@ -23,7 +23,7 @@ function parsePod(text: string): Pod {
   return { metadata: { name: 'p' }, spec: { initContainers: of(true), containers: of(false) } }
 }
 
-/** `request=count`, then `container>request`. */
+/** Expected: `request=count`, then `container>request`. */
 function check(text: string, requests: string, mappings: string): void {
   const made = extendedRequests(parsePod(text), [gpu], () => ({ metadata: { name: 'gpu' }, spec: {} }))
   const short = (name: string): string => name.replace(/^container-(\d+)-request-(\d+)$/, '$1.$2')

@@ -1,6 +1,7 @@
 /**
- * Containers may ask for devices of a class as for any other resource, `example.com/gpu: 1`. On nodes that have no such
- * resource of their own, a claim is made for the pod that asks for the devices.
+ * Extended resources provided by DRA: containers can request devices of a class like any other resource,
+ * `example.com/gpu: 1`. For nodes without such a resource in their status, a claim for the devices is created
+ * for the pod.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/#extended-resource
  */
 import type { Container, ContainerExtendedResourceRequest, Pod } from '#/api/generated/core/v1.ts'
@@ -10,13 +11,13 @@ import type { DeviceClassOf } from '../../device-classes.ts'
 
 export const extendedClaimMark = 'resource.kubernetes.io/extended-resource-claim'
 
-/** Devices for the containers of a pod, and which container gets which. */
+/** Device requests for the containers of a pod, with the mapping from containers to requests. */
 export interface ExtendedRequests {
   readonly requests: readonly DeviceRequest[]
   readonly mappings: readonly ContainerExtendedResourceRequest[]
 }
 
-/** What is to be asked for, when these resources are met by devices. */
+/** The device requests for these extended resources. */
 export function extendedRequests(
   { spec }: Pod,
   resources: readonly string[],
@@ -37,7 +38,7 @@ export function extendedRequests(
   }
 }
 
-/** The claim that stands for the requests of a pod; it gets its name when it is made. */
+/** The claim for the extended resources of a pod; its name is generated on creation. */
 export function extendedClaim(
   { metadata }: Pod,
   requests: readonly DeviceRequest[],
@@ -59,9 +60,11 @@ export function extendedClaim(
 
 interface NumberedContainer {
   readonly container: Container
-  /** Among all containers, those that come first included. */
+  /** Index among all containers, init containers first. */
   readonly index: number
-  /** It has ended when others that come later begin, so that they can have its devices. */
+  /**
+   * True for an init container that ends before later containers start, so that they can reuse its devices.
+   */
   readonly isPassing: boolean
 }
 
@@ -74,7 +77,9 @@ interface CountedRequest {
   readonly count: number
 }
 
-/** Containers that pass use the devices of those that stay and come later; what they need beyond that they share. */
+/**
+ * Init containers reuse the devices of later containers; additional devices are shared among init containers.
+ */
 function requestsFor(
   resource: string,
   deviceClassName: string,
@@ -114,7 +119,7 @@ function requestsFor(
   }
 }
 
-/** The requests of containers that come later, as many as it takes. */
+/** The requests of later containers, as many as needed. */
 function reusable(
   container: NumberedContainer,
   resource: string,
@@ -137,7 +142,7 @@ function countOf({ container }: NumberedContainer, resource: string): number {
   return quantity === undefined ? 0 : Number(quantityValue(quantity))
 }
 
-/** By the place of the container, and of the resource among all that it asks for. */
+/** By index of the container, and of the resource among those that it requests. */
 function requestName({ container, index }: NumberedContainer, resource: string): string {
   const names = Object.keys(container.resources?.requests ?? {}).toSorted()
   return `container-${index}-request-${names.indexOf(resource)}`

@@ -1,4 +1,4 @@
-/** What a pod needs to get its devices on one node or another. */
+/** The device needs of a pod, evaluated for each node. */
 import type { ContainerExtendedResourceRequest } from '#/api/generated/core/v1.ts'
 import type { ResourceClaim } from '#/api/generated/resource/v1.ts'
 import type { NodeTest } from '#/api/node-selector.ts'
@@ -10,12 +10,12 @@ import { extendedRequests } from './extended-resources.ts'
 import type { PreparedClaim } from './prepare-claims.ts'
 import { SearchTooLong, type Solution } from './search.ts'
 
-/** A claim that has devices. */
+/** An allocated claim. */
 export interface HeldClaim {
   readonly claim: ResourceClaim
-  /** Where they are; undefined when they are everywhere. */
+  /** Tests if its devices are available on a node; undefined if they are on all nodes. */
   readonly isOn: NodeTest | undefined
-  /** They will never be ready. */
+  /** True if the binding of its devices has failed or timed out. */
   readonly isHopeless: boolean
 }
 
@@ -23,27 +23,27 @@ export interface PodNeeds {
   readonly pod: PodInfo
   readonly held: readonly HeldClaim[]
   readonly open: readonly PreparedClaim[]
-  /** Resources by name that devices may stand behind, when there are any. */
+  /** Extended resources that may be provided by devices. */
   readonly resources: readonly string[]
-  /** Was made for the resources in a pass that came to nothing; it has to go first. */
+  /** Created for the extended resources in a failed scheduling attempt; it must be deleted first. */
   readonly staleClaim: ResourceClaim | undefined
 }
 
 export interface DevicesWorld {
   readonly classOf: DeviceClassOf
   readonly find: (claims: readonly PreparedClaim[], node: NodeInfo) => Solution | undefined
-  /** The claim for resources by name on one node. */
+  /** Prepares the claim for extended resources on one node. */
   readonly prepareExtended: (requests: ReturnType<typeof extendedRequests>['requests']) => PreparedClaim
-  /** Whether a pool that the node could use makes no sense. */
+  /** True if a pool usable by the node is invalid. */
   readonly hasInvalidPool: (node: NodeInfo) => boolean
 }
 
-/** What a pod would get on a node. */
+/** The allocation for a pod on a node. */
 export interface DevicesFound {
   /** In the order of the solution. */
   readonly claims: readonly PreparedClaim[]
   readonly solution: Solution
-  /** For the claim that stands for resources by name, which comes last: which container gets what. */
+  /** Container mappings of the claim for extended resources, which is the last claim. */
   readonly mappings: readonly ContainerExtendedResourceRequest[] | undefined
 }
 
@@ -57,7 +57,7 @@ const nothing: DevicesFound = { claims: [], solution: { allotments: [], chosen: 
 
 export class PodDevices {
   readonly needs: PodNeeds
-  /** Claims whose devices were not where a node was. */
+  /** Claims with devices that were unavailable on an examined node. */
   readonly unavailable = new Set<ResourceClaim>()
   readonly #world: DevicesWorld
   readonly #scores = new Map<string, number>()
@@ -67,7 +67,7 @@ export class PodDevices {
     this.#world = world
   }
 
-  /** Some requests may be met in several ways. */
+  /** True if a request has alternatives (firstAvailable). */
   get hasAlternatives(): boolean {
     return this.needs.open.some(({ requests }) => requests.some(alternatives => alternatives.length > 1))
   }
@@ -83,7 +83,7 @@ export class PodDevices {
     return this.#scores.get(node) ?? 0
   }
 
-  /** Throws Error when claims or classes make no sense, or it would take too long to tell. */
+  /** Throws Error if claims or classes are invalid, or if the search takes too long. */
   find(node: NodeInfo): DevicesFound | Refusal {
     const { held, open } = this.needs
     const extended = this.#extended(node)
@@ -112,7 +112,7 @@ export class PodDevices {
     }
   }
 
-  /** What the node does not have by itself is met by devices; undefined when it has all. */
+  /** The claim for extended resources that the node itself does not have; undefined if it has all. */
   #extended({
     allocatable,
   }: NodeInfo):
@@ -131,7 +131,7 @@ export class PodDevices {
   }
 }
 
-/** More for what comes first among the alternatives, up to so many. */
+/** Maximum number of alternatives of a request; earlier ones score higher. */
 const alternativesMax = 8
 
 function scoreOf({ claims, solution }: DevicesFound): number {

@@ -6,7 +6,10 @@ import { candidatesOf, gatherPools, isUsableOn } from './pools.ts'
 
 const node = nodeOf('n1', { labels: { zone: 'a' } })
 
-/** `pool generation/count place: devices`; the place is a node, `*`, `zone=a` or `each`, with `device@node` then. */
+/**
+ * `pool generation/count place: devices`; the place is a node, `*`, `zone=a`, or `each` for per-device
+ * selection with `device@node`.
+ */
 function parseSlice(text: string): ResourceSlice {
   const [head = '', list = ''] = text.split(':')
   const [pool = '', version = '', place = ''] = head.split(' ')

@@ -1,6 +1,6 @@
 /**
- * Devices come in pools, which are told of in slices. Only a pool of which all slices of the newest generation are
- * known is used: anything else is about to change.
+ * Resource pools, published as ResourceSlices. A pool is used only if all slices of its newest generation are
+ * known; otherwise it is being updated.
  */
 import type { Node } from '#/api/generated/core/v1.ts'
 import type { CounterSet, Device, ResourceSlice } from '#/api/generated/resource/v1.ts'
@@ -22,33 +22,33 @@ export interface Pool {
   readonly driver: string
   readonly name: string
   readonly state: 'usable' | 'incomplete' | 'invalid'
-  /** The slices that the node can use, and all of the pool. */
+  /** The slices usable by the node, and all slices of the pool. */
   readonly slices: readonly ResourceSlice[]
   readonly all: readonly ResourceSlice[]
   readonly counterSets: ReadonlyMap<string, CounterSet>
 }
 
 export interface SlicesWorld {
-  /** Slices that are about this node only. */
+  /** Slices for this node only. */
   readonly ofNode: (node: string) => readonly ResourceSlice[]
-  /** Slices that are about several nodes, or about counters. */
+  /** Slices for several nodes, or with counters. */
   readonly shared: () => readonly ResourceSlice[]
   readonly ofPool: (driver: string, pool: string) => readonly ResourceSlice[]
 }
 
-/** The pools that a node can use, in the order in which devices are looked for. */
+/** The pools usable by a node, in allocation order. */
 export function gatherPools(node: Node, world: SlicesWorld): readonly Pool[] {
   const newest = new Map<string, ResourceSlice[]>()
   for (const slice of world.ofNode(node.metadata?.name ?? '')) addNewest(newest, slice)
   for (const slice of world.shared()) if (isRelevant(slice, node)) addNewest(newest, slice)
   const pools = [...newest.values()].flatMap(slices => poolOf(slices, world))
-  // Devices for which others have to do something first are taken last.
+  // Devices with binding conditions are allocated last.
   return pools.toSorted(
     (left, right) => Number(isSlow(left)) - Number(isSlow(right)) || compareIds(left, right),
   )
 }
 
-/** The devices of a pool that a node may use; which of them it can, when each says so itself, is not looked at. */
+/** The devices in the usable slices of a pool; per-device node selection is not evaluated. */
 export function candidatesOf(pool: Pool): readonly Candidate[] {
   return pool.slices.flatMap(slice =>
     (slice.spec.devices ?? []).map(device => {
@@ -58,7 +58,7 @@ export function candidatesOf(pool: Pool): readonly Candidate[] {
   )
 }
 
-/** Where a device can be used, when it says so itself. */
+/** Evaluates per-device node selection. */
 export function isUsableOn({ slice, device }: Candidate, node: Node): boolean {
   return slice.spec.perDeviceNodeSelection !== true || isMeant(device, node)
 }
@@ -76,7 +76,7 @@ function poolOf(found: readonly ResourceSlice[], world: SlicesWorld): readonly P
   const { driver, pool } = found[0]!.spec
   const count = Number(pool.resourceSliceCount)
   const all = found.length === count ? found : newestOf(world.ofPool(driver, pool.name))
-  // What the node knows of may have been replaced by something that is not for it.
+  // The slices for the node may be outdated by a newer generation without slices for it.
   if (all.length > 0 && compareInt64(all[0]!.spec.pool.generation, pool.generation) > 0) return []
   const slices = found
     .filter(({ spec }) => (spec.sharedCounters ?? []).length === 0)
@@ -102,7 +102,7 @@ function newestOf(slices: readonly ResourceSlice[]): readonly ResourceSlice[] {
   return [...newest.values()].flat()
 }
 
-/** Undefined when two have one name. */
+/** Undefined if a name is not unique. */
 function counterSetsOf(slices: readonly ResourceSlice[]): ReadonlyMap<string, CounterSet> | undefined {
   const sets = new Map<string, CounterSet>()
   for (const set of slices.flatMap(({ spec }) => spec.sharedCounters ?? [])) {
@@ -128,7 +128,7 @@ function areCountersKnown(slices: readonly ResourceSlice[], sets: ReadonlyMap<st
   )
 }
 
-/** Counters are needed wherever devices that use them are. */
+/** Slices with counters are needed for all devices that consume them. */
 function isRelevant({ spec }: ResourceSlice, node: Node): boolean {
   if ((spec.sharedCounters ?? []).length > 0) return true
   if (spec.perDeviceNodeSelection === true)

@@ -9,16 +9,16 @@ import type {
 import type { CapacityRequests } from './capacity.ts'
 import type { RequestName } from './constraints.ts'
 
-/** One way to meet a request. */
+/** A request or subrequest that can satisfy a device request. */
 export interface Alternative extends RequestName {
   /** `request`, or `request/subrequest`. */
   readonly name: string
   readonly deviceClass: DeviceClass
-  /** The expressions that must hold for a device, and whose they are, for errors. */
+  /** Selector expressions, with their origin for errors. */
   readonly selectors: readonly { readonly expression: string; readonly of: string }[]
-  /** How many devices; undefined for all there are. */
+  /** Number of devices; undefined for all matching devices. */
   readonly count: number | undefined
-  /** It does not matter who else has the device. */
+  /** Admin access: devices in use can be allocated too. */
   readonly isAdministrative: boolean
   readonly tolerations: readonly DeviceToleration[]
   readonly capacity: CapacityRequests
@@ -26,13 +26,13 @@ export interface Alternative extends RequestName {
 
 export interface PreparedClaim {
   readonly claim: ResourceClaim
-  /** As it is called in errors. */
+  /** Name in error messages. */
   readonly label: string
-  /** For each request its alternatives, the best first. */
+  /** The alternatives of each request, preferred first. */
   readonly requests: readonly (readonly Alternative[])[]
 }
 
-/** A claim with all that is known of its requests before there is a node. Throws Error when it makes no sense. */
+/** The node-independent part of a claim. Throws Error if the claim is invalid. */
 export function prepareClaim(
   claim: ResourceClaim,
   classNamed: (name: string) => DeviceClass | undefined,
@@ -51,7 +51,7 @@ export function prepareClaim(
 
 type Way = ExactDeviceRequest | DeviceSubRequest
 
-/** What a request may be met by. */
+/** The alternatives of a request. */
 export function waysOf({ exactly, firstAvailable = [] }: DeviceRequest): readonly Way[] {
   return exactly ? [exactly] : firstAvailable
 }

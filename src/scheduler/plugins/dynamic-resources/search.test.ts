@@ -9,7 +9,7 @@ import { find, parseClaim, sliceOf } from './test-devices.ts'
 
 interface Setting {
   readonly counters?: Readonly<Record<string, string>>
-  /** Devices that others have; `a=memory:1Gi` for a part. */
+  /** Devices in use; `a=memory:1Gi` for consumed capacity. */
   readonly taken?: readonly string[]
 }
 
@@ -26,7 +26,7 @@ function inUseOf(taken: readonly string[]): AllocatedDevices {
   return inUse
 }
 
-/** `request:device` of each claim; parts after it in brackets. */
+/** `request:device` of each claim, with consumed capacity in brackets. */
 function show(solution: Solution | undefined): string {
   if (solution === undefined) return 'none'
   return solution.allotments

@@ -1,7 +1,6 @@
 /**
- * Looks for devices for all requests of all claims of a pod on one node: one device after the other, and back when
- * there is none. The first solution is taken. Within one request the order of devices does not matter, so only
- * combinations are tried.
+ * Searches devices for all requests of all claims of a pod on one node, by backtracking. The first solution
+ * is taken. The order of devices within a request is irrelevant, so only combinations are tried.
  */
 import { toleratesDeviceTaint } from '#/api/device-taints.ts'
 import type { Device } from '#/api/generated/resource/v1.ts'
@@ -16,41 +15,41 @@ import type { Alternative, PreparedClaim } from './prepare-claims.ts'
 export interface SearchWorld {
   readonly pools: readonly Pool[]
   readonly inUse: DevicesInUse
-  /** Whether a device is what is asked for, and can be used on the node. */
+  /** True if a device matches the selectors and is usable on the node. */
   readonly isSelectable: (alternative: Alternative, candidate: Candidate) => boolean
 }
 
-/** A device for a request. */
+/** A device allocated to a request. */
 export interface Allotment {
   readonly alternative: Alternative
   readonly candidate: Candidate
-  /** What it takes of a device that others have parts of too. */
+  /** Consumed capacity of a device with multiple allocations. */
   readonly consumed: ReadonlyMap<string, Quantity> | undefined
 }
 
 export interface Solution {
   /** By claim. */
   readonly allotments: readonly (readonly Allotment[])[]
-  /** By claim and request, what was chosen. */
+  /** The chosen alternative, by claim and request. */
   readonly chosen: readonly (readonly Alternative[])[]
 }
 
-/** Devices that a claim can have at most. */
+/** Maximum number of devices of a claim. */
 const devicesMax = 32
 
-/** Devices that are looked at on a node at most: there are claims for which a lifetime would not be enough. */
+/** Maximum number of devices examined on a node, since backtracking is exponential in the worst case. */
 const looksMax = 500_000
 
-/** There is no solution that could be found in time. */
+/** The search exceeded its limit. */
 export class SearchTooLong extends Error {}
 
-/** Undefined when there are no devices. Throws Error when the claims cannot be met by anything. */
+/** Undefined if there is no solution. Throws Error if the claims are invalid. */
 export function findDevices(claims: readonly PreparedClaim[], world: SearchWorld): Solution | undefined {
   const search = new Search(claims, world)
   return search.request(0, 0) === 'found' ? search.solution : undefined
 }
 
-/** `too many`: nothing that comes before in the same claim changes that, unless it needs fewer devices. */
+/** `too many`: earlier choices in the same claim cannot help, unless they need fewer devices. */
 type Outcome = 'found' | 'none' | 'too many'
 
 interface Sharing {
@@ -68,7 +67,7 @@ class Search {
   readonly #counters: Counters
   readonly #wanted = new Map<Alternative, readonly Candidate[]>()
   readonly #answers = new Map<Alternative, Map<Candidate, boolean>>()
-  /** For which claims a device would be. */
+  /** The claims that would use a device. */
   readonly #taken = new Map<string, Set<number>>()
   readonly #shared = new Map<string, Sharing>()
   readonly #allotments: Allotment[][]
@@ -90,7 +89,7 @@ class Search {
     return { allotments: this.#allotments, chosen: this.#chosen }
   }
 
-  /** Meets this request and all that follow. */
+  /** Satisfies this request and all later ones. */
   request(claim: number, request: number): Outcome {
     const prepared = this.#claims[claim]
     if (prepared === undefined) return 'found'
@@ -109,7 +108,7 @@ class Search {
     return outcome
   }
 
-  /** The next device of a request, from this candidate on. */
+  /** Allocates the next device of a request, starting at this candidate. */
   #place(claim: number, request: number, placed: number, from: number): Outcome {
     const alternative = this.#chosen[claim]![request]!
     const all = alternative.count === undefined ? this.#allFor(alternative) : undefined
@@ -144,7 +143,7 @@ class Search {
     return outcome
   }
 
-  /** Undefined when the device cannot be had; otherwise what gives it back. */
+  /** Undefined if the device is not available; otherwise a function that releases it. */
   #take(
     claim: number,
     alternative: Alternative,
@@ -161,7 +160,7 @@ class Search {
     const used = [this.#world.inUse.consumedOf(id), sharing?.consumed ?? nothing]
     const consumed = takeCapacity(device, alternative.capacity, used)
     if (consumed === undefined) return undefined
-    // Who gets another part of a device does not take the whole of it once more.
+    // A further allocation of a shared device does not consume its counters again.
     const isNew = !isShareable || (!this.#world.inUse.isShared(id) && sharing === undefined)
     if (isNew && !this.#counters.take(candidate)) return undefined
     if (!this.#addToConstraints(claim, alternative, candidate)) {
@@ -182,7 +181,7 @@ class Search {
     }
   }
 
-  /** All of them or none. */
+  /** Adds to all constraints or to none. */
   #addToConstraints(claim: number, alternative: Alternative, candidate: Candidate): boolean {
     const constraints = this.#constraints[claim]!
     const failed = constraints.findIndex(constraint => !constraint.add(alternative, candidate))
@@ -222,7 +221,7 @@ class Search {
     return answer
   }
 
-  /** For who wants all devices: those that are there now, whoever has them. */
+  /** The candidates of allocation mode All: all matching devices, including those in use. */
   #allFor(alternative: Alternative): readonly Candidate[] {
     const known = this.#wanted.get(alternative)
     if (known !== undefined) return known
@@ -235,7 +234,10 @@ class Search {
     return wanted
   }
 
-  /** The fewest devices that would do must not be too many; and all are not known while a pool is changing. */
+  /**
+   * Checks that the minimum number of devices is allowed, and that all pools are complete if all devices are
+   * requested.
+   */
   #checkCounts(label: string, requests: PreparedClaim['requests']): void {
     let least = 0
     for (const alternatives of requests) {
@@ -271,7 +273,7 @@ function constraintsOf({ claim, label }: PreparedClaim): readonly Constraint[] {
   })
 }
 
-/** Effects that are not known keep nobody away. */
+/** Other effects, including unknown ones, are ignored. */
 const keepingAway: readonly string[] = ['NoSchedule', 'NoExecute']
 
 function areTaintsTolerated({ taints = [] }: Device, { tolerations }: Alternative): boolean {

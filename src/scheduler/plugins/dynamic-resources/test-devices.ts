@@ -1,4 +1,4 @@
-/** Devices and claims in a compact notation, for tests of who gets what. */
+/** Devices and claims in a compact notation, for allocation tests. */
 import type {
   Device,
   DeviceClass,
@@ -20,8 +20,8 @@ import { testSelectors } from './test-selectors.ts'
 const deviceClass: DeviceClass = { metadata: { name: 'gpu' }, spec: {} }
 
 /**
- * `name` and words: `numa=1` an attribute, `memory:8Gi` a capacity, `shared` for one of which parts are had,
- * `-slots:2` for what it takes of a counter, `!broken` and `?broken` taints that keep away and that do not.
+ * `name` and words: `numa=1` an attribute, `memory:8Gi` a capacity, `shared` for multiple allocations,
+ * `-slots:2` for consumed counters, `!broken` and `?broken` taints with and without effect.
  */
 function parseDevice(text: string): Device {
   const [name = '', ...words] = text.split(' ')
@@ -48,7 +48,7 @@ function parseDevice(text: string): Device {
   }
 }
 
-/** A slice of a node's only pool. */
+/** The slices of the only pool of a node. */
 export function sliceOf(
   devices: readonly string[],
   counters: Readonly<Record<string, string>> = {},
@@ -66,8 +66,9 @@ export function sliceOf(
 }
 
 /**
- * Requests with words: a number, `all`, `admin`, `numa=1` for a selector, `~broken` for a toleration, `memory:2Gi` for
- * a part; `|` between alternatives. The claim's words are after `;`: `same=numa` and `different=numa`.
+ * Requests with words: a number, `all`, `admin`, `numa=1` for a selector, `~broken` for a toleration,
+ * `memory:2Gi` for capacity; `|` between alternatives. Constraints of the claim come after `;`: `same=numa`
+ * and `different=numa`.
  */
 export function parseClaim(name: string, text: string): ResourceClaim {
   const [requests = '', constraints = ''] = text.split(';').map(part => part.trim())
@@ -113,7 +114,7 @@ function parseRequest(name: string, text: string): DeviceRequest {
   return { name, firstAvailable: ways.map((way, index) => ({ ...way, name: `s${index}` })) }
 }
 
-/** What claims get on the node n1, when others have these devices. */
+/** The allocation for claims on node n1 with these devices in use. */
 export function find(
   claims: readonly ResourceClaim[],
   slices: readonly ResourceSlice[],

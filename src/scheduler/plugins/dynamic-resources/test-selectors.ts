@@ -1,4 +1,4 @@
-/** For tests: as much of the language that selects devices as they need. */
+/** A minimal selector language for tests. */
 import type { DeviceSelectors, SelectableDevice } from './device-selectors.ts'
 
 /** `device.driver == "d"` and `device.attributes["d"].name == "value"`, joined by `&&`. */

@@ -34,7 +34,7 @@ export function wakeUpsFor(allocator: DeviceAllocator): readonly WakeUp[] {
   ]
 }
 
-/** Devices are free again, or one of the pod's own claims came or became another. */
+/** True if devices were freed, or if a claim of the pod was created or changed. */
 function isHelpful(
   pod: Pod,
   { before, after }: { readonly before?: ResourceClaim; readonly after?: ResourceClaim },

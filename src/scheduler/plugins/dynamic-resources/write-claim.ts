@@ -6,10 +6,10 @@ import { formatTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { PodInfo } from '../../pod-info.ts'
 
-/** Keeps a claim while devices are its own. */
+/** Protects a claim from deletion while it is allocated. */
 const finalizer = 'resource.kubernetes.io/delete-protection'
 
-/** How often is tried to write what others are changing too. */
+/** Maximum attempts on conflicts. */
 const triesMax = 5
 
 export interface ClaimWork {
@@ -18,7 +18,7 @@ export interface ClaimWork {
   readonly nowMs: number
 }
 
-/** Writes into a claim which devices it has, when it had none, and that they are for the pod. */
+/** Writes the allocation, if the claim has none, and the reservation for the pod. */
 export async function reserveFor(
   { pod, uid }: PodInfo,
   claim: ResourceClaim,
@@ -46,13 +46,13 @@ export async function reserveFor(
   })
 }
 
-/** The devices of a claim that nobody uses are free again. */
+/** Removes the allocation and reservations of a claim. */
 export async function deallocate(claim: ResourceClaim, client: Client): Promise<void> {
   const { allocation: _, reservedFor: __, devices: ___, ...status } = claim.status ?? {}
   await client.updateStatus(resourceClaims, { ...claim, status })
 }
 
-/** The devices are not for the pod after all. Others may have changed the claim. */
+/** Removes the reservation for the pod. A patch, since the claim may have been changed concurrently. */
 export async function unreserveFor(
   { uid }: PodInfo,
   { metadata }: ResourceClaim,
@@ -63,7 +63,7 @@ export async function unreserveFor(
   await client.patch(resourceClaims, { namespace, name, subresource: 'status' }, { type: 'strategic', patch })
 }
 
-/** A claim that was made for a pod in vain goes, with what it has. */
+/** Deletes a claim created for a pod that was not scheduled, including its finalizer. */
 export async function deleteClaim(claim: ResourceClaim, client: Client): Promise<void> {
   const { namespace, name = '' } = claim.metadata ?? {}
   try {
@@ -77,7 +77,7 @@ export async function deleteClaim(claim: ResourceClaim, client: Client): Promise
   }
 }
 
-/** Tries it with the claim that is known, then with the newest. */
+/** Tries with the known version first, and with the newest after a conflict. */
 async function retried(
   client: Client,
   claim: ResourceClaim,

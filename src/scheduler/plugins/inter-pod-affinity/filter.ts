@@ -19,14 +19,14 @@ export interface FilterWorld {
   readonly snapshot: Snapshot
   readonly namespaces: Namespaces
   readonly counts: PodCounts
-  /** What the pods on nodes must not be near to. */
+  /** Required anti-affinity terms of existing pods. */
   readonly antiAffinities: TermGroups
 }
 
-/** How many pods are in each domain that a term is about. */
+/** Number of pods that a term selects, by domain. */
 interface TermTally {
   readonly kind: PodKind
-  /** By position of the node; -1 for none. */
+  /** Domain by position of the node; -1 for none. */
   readonly domains: Int32Array
   readonly tally: Tally
 }
@@ -38,20 +38,20 @@ interface ExistingTally {
 }
 
 interface Counted {
-  /** The pods that all terms of the affinity are about, for each of the terms. */
+  /** For each affinity term: the pods that match all affinity terms. */
   readonly affinity: readonly TermTally[]
-  /** Whether there are such pods anywhere. */
+  /** Number of such pods in all domains. */
   readonly affinityCount: number
   readonly antiAffinity: readonly TermTally[]
-  /** The pods that must not be near the pod, by themselves. */
+  /** Existing pods with required anti-affinity to the incoming pod. */
   readonly existing: readonly ExistingTally[]
 }
 
-/** What never changes in a cycle. */
+/** The constant part of a filter cycle. */
 interface Cycle {
   readonly pod: PodInfo
   readonly namespaceLabels: Labels | undefined
-  /** The first pod of many that want to be near each other has to begin somewhere. */
+  /** True if the pod matches its own affinity terms, so that the first pod of a group can be scheduled. */
   readonly isNearItself: boolean
   readonly positionOf: (node: NodeInfo) => number
   readonly domainsOf: (topologyKey: string) => Int32Array

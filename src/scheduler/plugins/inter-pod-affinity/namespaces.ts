@@ -5,18 +5,18 @@ import type { Labels } from '#/api/labels.ts'
 import type { Selector } from '#/api/selector.ts'
 import type { Informer } from '#/client/informer.ts'
 
-/** The namespaces that a selector selects. They have another id when they are others. */
+/** The namespaces that a selector selects. The ID changes whenever the set changes. */
 export interface SelectedNamespaces {
   readonly id: number
   readonly names: ReadonlySet<string>
 }
 
 interface Selection extends SelectedNamespaces {
-  /** Of the namespaces when it was made. */
+  /** Version of the namespaces at the time of evaluation. */
   readonly version: number
 }
 
-/** Selectors that are remembered. */
+/** Maximum number of cached selectors. */
 const selectionsMax = 256
 
 export class Namespaces {

@@ -13,11 +13,11 @@ export interface ScoreWorld {
   readonly snapshot: Snapshot
   readonly namespaces: Namespaces
   readonly counts: PodCounts
-  /** What the pods on nodes would rather be near to, and far from. */
+  /** Terms of existing pods that affect scores. */
   readonly preferences: TermGroups
 }
 
-/** A pod's preferences: what it would rather not be near to weighs less than nothing. */
+/** The preferred terms of a pod; anti-affinity has negative weight. */
 export function preferencesOf(pod: PodInfo): readonly WeightedTerm[] {
   if (pod.preferredAntiAffinity.length === 0) return pod.preferredAffinity
   const against = pod.preferredAntiAffinity.map(({ weight, term }) => ({ weight: -weight, term }))
@@ -46,7 +46,7 @@ export function scoreCycle(world: ScoreWorld): ScoreCycle | undefined {
   }
 }
 
-/** By topology, what each domain is worth: by what the pod wants, and what those want that are there. */
+/** The weight of each domain by topology: from the terms of the incoming pod and those of existing pods. */
 function weightsOf({
   pod,
   snapshot,
@@ -72,7 +72,7 @@ function weightsOf({
   return weights
 }
 
-/** The lowest becomes nothing, the highest the highest there is; all that are the same become nothing. */
+/** Scales linearly from the minimum (0) to the maximum (100); all 0 if the scores are equal. */
 function stretch(scores: Float64Array): void {
   let least = Infinity
   let most = -Infinity

@@ -6,30 +6,30 @@ import { eachPodChange } from '../pod-counts/pod-changes.ts'
 import type { Topologies, Topology } from '../pod-counts/topology.ts'
 import { isMeant } from './term.ts'
 
-/** Terms of pods on nodes that say the same, as those of one Deployment do. */
+/** Identical terms of pods on nodes, such as those of one Deployment. */
 interface TermGroup {
   readonly term: AffinityTerm
   readonly topology: Topology
-  /** By domain, what they weigh together; those that come to nothing are not there. */
+  /** Total weight by domain; zero totals are absent. */
   readonly weights: Map<number, number>
-  /** How many terms there are: weights may come to nothing though there are some. */
+  /** Number of terms, since their weights may cancel out. */
   size: number
 }
 
 export interface TermGroupsOptions {
   readonly topologies: Topologies
-  /** The pods of a node whose terms are looked at: the same list as long as they are the same. */
+  /** The pods of a node with relevant terms; must return the same array while unchanged. */
   readonly podsOf: (info: NodeInfo) => readonly PodInfo[]
   readonly termsOf: (pod: PodInfo) => readonly WeightedTerm[]
 }
 
 /**
- * What the pods on all nodes say of others, the same things put together, so that a new pod is compared with each thing
- * once, however many pods say it. Kept up from snapshot to snapshot.
+ * The terms of all existing pods, grouped by content, so that an incoming pod is compared once with each
+ * distinct term. Updated incrementally between snapshots.
  */
 export class TermGroups {
   readonly #options: TermGroupsOptions
-  /** By a label that pods must have whom the term is about, then by what the term says. */
+  /** By a label that the term requires, then by content of the term. */
   readonly #groups = new Map<string, Map<string, TermGroup>>()
   readonly #topologies = new Map<string, Topology>()
   #snapshot = emptySnapshot
@@ -38,7 +38,7 @@ export class TermGroups {
     this.#options = options
   }
 
-  /** By topology, what terms that are about the pod weigh in each domain. */
+  /** The total weight in each domain, by topology, of the terms that select the pod. */
   weightsFor(
     pod: PodInfo,
     namespaceLabels: Labels | undefined,
@@ -73,7 +73,7 @@ export class TermGroups {
     eachPodChange(this.#snapshot, snapshot, podsOf, (pod, info, sign) => {
       for (const { term, weight } of termsOf(pod)) {
         const isAboutNobody = term.selector.selectsNothing
-        // A topology that no node has is not worth being remembered.
+        // Topology keys that no node has are skipped.
         if (isAboutNobody || labelOf(info.labels, term.topologyKey) === undefined) continue
         const topology = this.#topologyOf(term, snapshot)
         this.#add(this.#groupOf(term, topology), topology.domainOf(info.labels), { weight, sign })
@@ -122,7 +122,7 @@ export class TermGroups {
   }
 }
 
-/** For terms that name no label with its value. */
+/** Key of terms that require no exact label value. */
 const anyLabel = ''
 
 function requiredLabel({ selector }: AffinityTerm): string {
@@ -130,7 +130,7 @@ function requiredLabel({ selector }: AffinityTerm): string {
   return found === undefined ? anyLabel : `${found.key}=${found.values[0]}`
 }
 
-/** The same for terms that say the same. */
+/** Canonical text of a term. */
 function textOf({ topologyKey, namespaces, namespaceSelector, selector }: AffinityTerm): string {
   const names = [...namespaces].toSorted().join()
   return `${topologyKey}\n${names}\n${namespaceSelector?.toString() ?? '-'}\n${selector.toString()}`

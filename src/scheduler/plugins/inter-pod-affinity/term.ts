@@ -3,14 +3,14 @@ import type { AffinityTerm, PodInfo } from '../../pod-info.ts'
 import type { PodKind } from '../pod-counts.ts'
 import type { Namespaces } from './namespaces.ts'
 
-/** Whether a term of some pod is about this one, in a namespace with these labels. */
+/** True if the term selects the pod, in a namespace with these labels. */
 export function isMeant(term: AffinityTerm, pod: PodInfo, namespaceLabels: Labels | undefined): boolean {
   const { namespaces, namespaceSelector, selector } = term
   const isThere = namespaces.has(pod.namespace) || (namespaceSelector?.matches(namespaceLabels) ?? false)
   return isThere && selector.matches(pod.labels)
 }
 
-/** The pods that a term is about, as namespaces are labelled now. */
+/** The pods that a term selects, with the current namespace labels. */
 export function kindOf(
   { namespaces, namespaceSelector, selector }: AffinityTerm,
   table: Namespaces,
@@ -30,7 +30,7 @@ export function kindOf(
   }
 }
 
-/** The pods that all of these are about. */
+/** The pods that all of these select. */
 export function commonKind(kinds: readonly PodKind[]): PodKind {
   const [first] = kinds
   if (first !== undefined && kinds.length === 1) return first

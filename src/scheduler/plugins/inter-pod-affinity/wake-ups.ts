@@ -23,7 +23,7 @@ export function wakeUpsWith(namespaces: Namespaces): readonly WakeUp[] {
   ]
 }
 
-/** Somebody comes whom the pod wants near, or goes whom it does not want near, or who did not want it near. */
+/** True if a pod matching the affinity was added, or if a pod with an anti-affinity conflict was removed. */
 function isPodHelpful(
   waiting: Pod,
   change: { readonly before?: Pod; readonly after?: Pod },
@@ -48,7 +48,7 @@ function isPodHelpful(
   )
 }
 
-/** A node that is in another domain than before may be in one that will do. */
+/** True if the node moved to another domain of one of the terms. */
 function isNodeHelpful(pod: PodInfo, before: Node | undefined, after: Node | undefined): boolean {
   if (before === undefined && pod.requiredAntiAffinity.length > 0) return true
   const valueOf = (node: Node | undefined, key: string): string | undefined =>

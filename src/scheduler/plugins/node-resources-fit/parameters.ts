@@ -20,9 +20,9 @@ const weightMax = 100
 const utilizationMax = 100
 const scoreMax = 10
 
-/** Throws Error when they are not valid. */
+/** Throws Error if they are invalid. */
 export function readParameters(parameters: Readonly<Record<string, unknown>>): FitParameters {
-  // The configuration was decoded against its schema.
+  // The args were decoded against their schema.
   const read = parameters as FitParameters
   const { ignoredResources = [], ignoredResourceGroups = [], scoringStrategy } = read
   const errors = [

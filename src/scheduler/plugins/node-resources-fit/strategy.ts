@@ -5,7 +5,7 @@ import type { PodInfo } from '../../pod-info.ts'
 
 type Strategy = (pod: PodInfo, nodes: readonly NodeInfo[]) => ScoreCycle
 
-/** How well a node does for one resource, by what is taken of it and what there is. */
+/** Score of a node for one resource, from requested and allocatable amounts. */
 type ResourceScore = (taken: number, has: number) => number
 
 export interface WeightedResource {
@@ -29,29 +29,29 @@ const resourcesUsual: readonly WeightedResource[] = [
   { name: 'memory', weight: 1 },
 ]
 
-/** Scores in the configuration go up to this. */
+/** Maximum score of a shape point in the configuration. */
 const shapeScoreMax = 10
 
-/** Of settings that were found valid. */
+/** The settings must be validated. */
 export function strategyFor(settings: StrategySettings): Strategy {
   const { type = 'LeastAllocated', resources = [], requestedToCapacityRatio } = settings
-  // Who says nothing of the weight, or none, gets the usual one.
+  // An absent or zero weight means 1.
   const weighted =
     resources.length === 0
       ? resourcesUsual
       : resources.map(({ name, weight }) => ({ name, weight: weight || 1 }))
   if (type === 'MostAllocated') return strategyOf(weighted, mostAllocated, Math.trunc)
   if (type === 'LeastAllocated') return strategyOf(weighted, leastAllocated, Math.trunc)
-  // Resources that score nothing are left out here.
+  // Unlike the other strategies, this one skips resources with score 0.
   return strategyOf(weighted, byShape(requestedToCapacityRatio?.shape ?? []), Math.round)
 }
 
-/** Resources that a pod does not ask for play no part, but for those that every pod uses. */
+/** Resources that are scored even if the pod does not request them. */
 export function isBasic(resource: string): boolean {
   return resource === 'cpu' || resource === 'memory' || resource === 'ephemeral-storage'
 }
 
-/** How much of a resource there is, or is taken. */
+/** The amount of a resource by name. */
 export function takenOf(amounts: Amounts, name: string): number {
   if (name === 'cpu') return amounts.cpu
   if (name === 'memory') return amounts.memory
@@ -86,7 +86,7 @@ function strategyOf(
   }
 }
 
-/** No score at all. */
+/** Marks a resource without a score. */
 const leftOut = -1
 
 function leastAllocated(taken: number, has: number): number {
@@ -97,7 +97,7 @@ function mostAllocated(taken: number, has: number): number {
   return Math.trunc((Math.min(taken, has) * scoreMax) / has)
 }
 
-/** Straight lines between the points. */
+/** Linear interpolation between the shape points. */
 function byShape(shape: readonly ShapePoint[]): ResourceScore {
   return (taken, has) => {
     const score = onShape(shape, taken > has ? 100 : Math.trunc((taken * 100) / has))

@@ -15,12 +15,12 @@ export interface VolumesWorld {
   readonly attachedTo: (node: string) => readonly VolumeAttachment[]
 }
 
-/** A volume that somebody attaches to nodes; or a disk that a driver does, where it has taken over. */
+/** A CSI volume, or an in-tree volume that is migrated to a CSI driver on some nodes. */
 export type AttachableVolume =
   | { readonly driver: string; readonly handle: string }
   | { readonly plugin: string; readonly handle: string }
 
-/** Whether a volume of a pod may be one. */
+/** True if a pod volume may be attachable. */
 export function isAttachable(volume: Volume): boolean {
   return (
     volume.persistentVolumeClaim !== undefined ||
@@ -29,7 +29,7 @@ export function isAttachable(volume: Volume): boolean {
   )
 }
 
-/** What would be attached for a pod; a refusal when that cannot be known. */
+/** The volumes to attach for a pod; a refusal if they cannot be determined. */
 export function attachableVolumes(pod: Pod, world: VolumesWorld): readonly AttachableVolume[] | Refusal {
   const namespace = pod.metadata?.namespace ?? ''
   const volumes: AttachableVolume[] = []
@@ -55,7 +55,7 @@ export function attachableVolumes(pod: Pod, world: VolumesWorld): readonly Attac
   return volumes
 }
 
-/** A claim that has no volume will have one of its class, which nobody else has. */
+/** An unbound claim counts as a new volume of its class. */
 function volumeOf(
   claim: PersistentVolumeClaim,
   key: string,
@@ -76,7 +76,9 @@ function volumeOf(
 
 const migratedPlugins = 'storage.alpha.kubernetes.io/migrated-plugins'
 
-/** The driver on a node, and the name by which a volume is counted once; undefined when none has taken over there. */
+/**
+ * The driver and unique name of a volume on a node; undefined if the in-tree plugin is not migrated there.
+ */
 export function nameOn(
   volume: AttachableVolume,
   csiNode: CSINode,

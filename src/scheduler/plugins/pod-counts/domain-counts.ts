@@ -7,17 +7,17 @@ import type { Topology } from './topology.ts'
 export interface DomainCountsOptions {
   readonly topology: Topology
   readonly pods: NodeCounts
-  /** Which nodes count; all when absent. It depends on nothing but the node. */
+  /** Selects the nodes that count; all when absent. Must depend only on the node. */
   readonly isIncluded: ((info: NodeInfo) => boolean) | undefined
 }
 
-/** How many pods of a kind are in each domain, kept up from snapshot to snapshot. */
+/** Number of pods of a kind in each domain, updated incrementally between snapshots. */
 export class DomainCounts {
   readonly topology: Topology
   readonly #pods: NodeCounts
   readonly #isIncluded: DomainCountsOptions['isIncluded']
   #snapshot = emptySnapshot
-  /** By position, what each node has added: the domain, -1 when it does not count, and the pods. */
+  /** Contribution of each node, by position: its domain, -1 if it does not count, and its pods. */
   #domainAt = new Int32Array(0)
   #countAt = new Int32Array(0)
   /** By domain. */
@@ -30,12 +30,12 @@ export class DomainCounts {
     this.#isIncluded = isIncluded
   }
 
-  /** Pods by domain; who keeps it sees it change when another snapshot is shown. */
+  /** Pods by domain; the array is modified when another snapshot is shown. */
   get sums(): Int32Array {
     return this.#sums
   }
 
-  /** Nodes that count, by domain; a domain without any is none. */
+  /** Number of counted nodes by domain; a domain without nodes does not exist. */
   get nodes(): Int32Array {
     return this.#nodes
   }

@@ -3,22 +3,22 @@ import type { PodInfo } from '../../pod-info.ts'
 import { emptySnapshot, type Snapshot } from '../../snapshot.ts'
 import { eachPodChange } from './pod-changes.ts'
 
-/** Pods that are the same to whoever looks at namespace, labels and whether they are being deleted. */
+/** Pods with the same namespace, labels and deletion state. */
 interface LabelSet {
   readonly one: PodInfo
-  /** By name of the node. */
+  /** By node name. */
   readonly counts: Map<string, number>
 }
 
 /**
- * The pods of all nodes, those that look the same put together: there are far fewer sets than pods, and who wants to
- * count pods for the first time looks at one pod of each.
+ * The pods of all nodes, grouped by label set: there are far fewer sets than pods, and the first count of a
+ * kind examines one pod of each set.
  */
 export class LabelSets {
   readonly #sets = new Map<string, LabelSet>()
   #snapshot = emptySnapshot
 
-  /** How many there are on each node, by its position. */
+  /** Number of matching pods on each node, by position. */
   count(isOne: (pod: PodInfo) => boolean, snapshot: Snapshot): Int32Array<ArrayBuffer> {
     this.#show(snapshot)
     const at = new Int32Array(snapshot.nodes.length)

@@ -1,4 +1,4 @@
-/** What became of nodes from one snapshot to another; nodes that stayed the same are the same values. */
+/** Differences between two snapshots; unchanged nodes are identical objects. */
 import type { NodeInfo } from '../../node-info.ts'
 import { emptySnapshot, type Snapshot } from '../../snapshot.ts'
 
@@ -8,17 +8,17 @@ interface Changes {
   readonly positions: readonly number[] | undefined
 }
 
-/** Who counts one thing counts others too, and asks the same question for each. */
+/** Caches the last result, since several counters compare the same snapshots. */
 let last: Changes = { before: emptySnapshot, after: emptySnapshot, positions: [] }
 
-/** Where other nodes are than before; undefined when they are in another order altogether. */
+/** Positions of changed nodes; undefined if the order of the nodes has changed. */
 export function changedPositions(before: Snapshot, after: Snapshot): readonly number[] | undefined {
   if (last.before === before && last.after === after) return last.positions
   last = { before, after, positions: findChanged(before, after) }
   return last.positions
 }
 
-/** Calls with each node that is not what it was: one that came had nothing before, one that went has nothing after. */
+/** Visits each changed node: `before` is undefined for an added node, `after` for a removed one. */
 export function eachChange(
   before: Snapshot,
   after: Snapshot,

@@ -4,7 +4,7 @@ import { emptySnapshot, type Snapshot } from '../../snapshot.ts'
 import type { LabelSets } from './label-sets.ts'
 import { changedPositions } from './node-changes.ts'
 
-/** How many pods of a kind are on each node. Only nodes where pods came or went are counted anew. */
+/** Number of pods of a kind on each node. Only nodes with changed pods are recounted. */
 export class NodeCounts {
   readonly #all: LabelSets
   readonly #isOne: (pod: PodInfo) => boolean
@@ -16,7 +16,7 @@ export class NodeCounts {
     this.#isOne = isOne
   }
 
-  /** By position of the node. Who keeps it sees it change when a later snapshot is asked for. */
+  /** By position of the node. The array is modified by a call with a later snapshot. */
   at(snapshot: Snapshot): Int32Array {
     if (snapshot === this.#snapshot) return this.#at
     const changed = changedPositions(this.#snapshot, snapshot)

@@ -3,12 +3,15 @@ import type { PodInfo } from '../../pod-info.ts'
 import type { Snapshot } from '../../snapshot.ts'
 import { eachChange } from './node-changes.ts'
 
-/** Takes note of a pod that is on a node (1), or is not there any more (-1). */
+/** Called for a pod added to (1) or removed from (-1) a node. */
 export type PodVisit = (pod: PodInfo, node: NodeInfo, sign: 1 | -1) => void
 
 const none: readonly PodInfo[] = []
 
-/** Calls with each pod that came or went; all pods of a node with other labels do both, as it is another place. */
+/**
+ * Visits each added and removed pod; if the labels of a node change, all its pods are removed and added
+ * again.
+ */
 export function eachPodChange(
   before: Snapshot,
   after: Snapshot,

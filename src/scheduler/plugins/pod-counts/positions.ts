@@ -1,7 +1,10 @@
 import type { NodeInfo } from '../../node-info.ts'
 import type { Snapshot } from '../../snapshot.ts'
 
-/** Where a node is in the snapshot; -1 when nowhere. Asked for in their order, none is looked up. */
+/**
+ * Returns a function that gives the position of a node in the snapshot, -1 if absent. Sequential access needs
+ * no lookup.
+ */
 export function positionsIn({ nodes, positions }: Snapshot): (node: NodeInfo) => number {
   let next = 0
   return node => {

@@ -1,8 +1,8 @@
-/** Counts by domain, as a value: who tries out what happens when a pod comes or goes gets another one. */
+/** Immutable counts by domain with a small overlay, for hypothetically added and removed pods. */
 export class Tally {
-  /** Never changes. */
+  /** Never modified. */
   readonly #counts: Int32Array
-  /** The few domains that were changed, and what is there now. */
+  /** Overridden counts by domain. */
   readonly changed: ReadonlyMap<number, number>
 
   constructor(counts: Int32Array, changed: ReadonlyMap<number, number> = none) {
@@ -18,7 +18,7 @@ export class Tally {
     return this.#counts[domain] ?? 0
   }
 
-  /** In all domains together, before anything was changed. */
+  /** Sum over all domains, without the overrides. */
   total(): number {
     return this.#counts.reduce((sum, count) => sum + count, 0)
   }

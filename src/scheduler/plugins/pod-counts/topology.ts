@@ -3,14 +3,17 @@ import { labelOf } from '#/api/labels.ts'
 import { emptySnapshot, type Snapshot } from '../../snapshot.ts'
 import { changedPositions } from './node-changes.ts'
 
-/** Keys that are remembered; past that whoever needs one again begins anew. */
+/** Maximum number of cached topology keys; evicted ones are rebuilt. */
 const keysMax = 256
 
-/** A domain is a number. When far more numbers were given out than there are nodes, we begin anew. */
+/**
+ * Domains are numbered in order of appearance. The topology is rebuilt when there are far more numbers than
+ * nodes.
+ */
 const domainsPerNodeMax = 2
 const domainsSpare = 1_000
 
-/** Which nodes are together in a domain, because a label of theirs has the same value. */
+/** The domains of a topology key: nodes with the same label value. */
 export class Topology {
   readonly key: string
   readonly #domains = new Map<string, number>()
@@ -21,12 +24,12 @@ export class Topology {
     this.key = key
   }
 
-  /** All domains there ever were have numbers below this. */
+  /** Number of domains ever seen; all domain numbers are below it. */
   get size(): number {
     return this.#domains.size
   }
 
-  /** By position of the node, its domain; -1 when it is in none. The array never changes. */
+  /** Domain by position of the node; -1 for none. The array is never modified. */
   at(snapshot: Snapshot): Int32Array {
     if (snapshot === this.#snapshot) return this.#at
     const changed = changedPositions(this.#snapshot, snapshot)
@@ -58,8 +61,8 @@ export class Topologies {
   readonly #byKey = new LruMap<string, { readonly topology: Topology; snapshot: Snapshot }>(keysMax)
 
   /**
-   * The same for the same key, while numbers last: another one numbers its domains otherwise. It stays the same for all
-   * that is asked about one snapshot.
+   * The topology of a key. A rebuilt one has different domain numbers; it is never rebuilt within one
+   * snapshot.
    */
   of(key: string, snapshot: Snapshot): Topology {
     const known = this.#byKey.get(key)

@@ -8,23 +8,26 @@ import type { PodInfo } from '../../pod-info.ts'
 import { podTest } from '../node-affinity.ts'
 import type { NodeKind, PodKind } from '../pod-counts.ts'
 
-/** What a constraint asks of a pod's place, read off once. */
+/** A compiled topology spread constraint. */
 export interface Constraint {
   readonly topologyKey: string
   readonly maxSkew: number
   readonly minDomains: number
   readonly selector: Selector
-  /** The pods that are counted. */
+  /** The pods to count. */
   readonly pods: PodKind
-  /** Whether only nodes count to which the pod's node selector and affinity let it, or its tolerations. */
+  /**
+   * nodeAffinityPolicy and nodeTaintsPolicy: true if only nodes count that match the pod's node affinity, or
+   * its tolerations.
+   */
   readonly honorsAffinity: boolean
   readonly honorsTaints: boolean
 }
 
-/** What happens when a constraint cannot be met. */
+/** Values of whenUnsatisfiable. */
 export type Action = 'DoNotSchedule' | 'ScheduleAnyway'
 
-/** With a selector in place of what the constraints themselves say. */
+/** `selector` overrides the selectors of the constraints. */
 export function constraintsOf(
   { namespace, labels }: Pick<PodInfo, 'namespace' | 'labels'>,
   given: readonly TopologySpreadConstraint[],
@@ -47,7 +50,7 @@ export function constraintsOf(
     })
 }
 
-/** The API server has merged the keys into the selector of pods that it made itself; others may still have them. */
+/** matchLabelKeys are merged here for pods where the API server has not merged them into the selector. */
 function selectorFor(
   { labelSelector, matchLabelKeys = [] }: TopologySpreadConstraint,
   labels: Labels,
@@ -61,7 +64,7 @@ function selectorFor(
   return same.length === 0 ? selector : selectorOf([...selector.requirements, ...same])
 }
 
-/** A selector that selects everything counts nobody: that is how the API has it. */
+/** A selector that matches everything counts no pods, as in Kubernetes. */
 function kindOf(selector: Selector, namespace: string): PodKind {
   return {
     key: `${namespace}\n${selector.selectsNothing ? '-' : selector.toString()}`,
@@ -73,14 +76,14 @@ function kindOf(selector: Selector, namespace: string): PodKind {
   }
 }
 
-/** The nodes that count for a constraint; undefined when all do. They must have all of these keys. */
+/** The nodes that count for a constraint, with all of these label keys; undefined if all nodes count. */
 export function nodesOf(
   { pod }: PodInfo,
   { honorsAffinity, honorsTaints }: Constraint,
   keys: readonly string[],
 ): NodeKind | undefined {
   const affinity = honorsAffinity ? affinityOf(pod) : undefined
-  // Every constraint asks for its own key anyway.
+  // Its own key is required anyway, because nodes without it are in no domain.
   const others = keys.length > 1 ? keys : []
   if (affinity === undefined && !honorsTaints && others.length === 0) return undefined
   const tolerations = honorsTaints ? (pod.spec?.tolerations ?? []) : undefined

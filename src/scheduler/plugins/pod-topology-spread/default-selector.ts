@@ -12,7 +12,9 @@ import {
 } from '#/api/selector.ts'
 import type { PluginContext } from '../../framework.ts'
 
-/** The pods that belong together with a pod: by the services that lead to it, and by who made it. */
+/**
+ * Selector of the pods that are spread together by default: those of the same Services and the same owner.
+ */
 export type DefaultSelector = (pod: Pod) => Selector
 
 export function defaultSelector({ informer }: Pick<PluginContext, 'informer'>): DefaultSelector {
@@ -50,7 +52,7 @@ export function defaultSelector({ informer }: Pick<PluginContext, 'informer'>): 
 
 const known = new WeakMap<Labels, Selector>()
 
-/** Made once for each version of the labels. */
+/** Cached per version of the labels. */
 function selectorFrom(labels: Labels | undefined): Selector {
   if (labels === undefined) return everything
   const selector = known.get(labels) ?? selectorFromLabels(labels)

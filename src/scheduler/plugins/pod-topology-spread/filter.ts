@@ -15,29 +15,29 @@ export interface FilterWorld {
   readonly pod: PodInfo
   readonly snapshot: Snapshot
   readonly counts: PodCounts
-  /** At least one. */
+  /** Not empty. */
   readonly constraints: readonly Constraint[]
 }
 
-/** How the pods of a constraint are spread. */
+/** Counts of one constraint. */
 interface Spread {
   readonly constraint: Constraint
   readonly nodes: NodeKind | undefined
-  /** By position of the node; -1 for none. */
+  /** Domain by position of the node; -1 for none. */
   readonly domains: Int32Array
   readonly tally: Tally
   readonly domainsWithNodes: DomainsWithNodes
-  /** More pods than this must not be in a domain before the pod comes. */
+  /** Maximum number of pods in a domain before the pod is added. */
   readonly countMax: number
 }
 
-/** The domains that count, and where the fewest pods are before anything is tried out. */
+/** The domains with counted nodes, and the minimum count before any override. */
 interface DomainsWithNodes {
   readonly size: number
-  /** By domain; one without nodes does not count. */
+  /** Number of nodes by domain; domains without nodes do not count. */
   readonly nodes: Int32Array
   readonly lowest: { readonly domain: number; readonly count: number }
-  /** The fewest in any other domain. */
+  /** Minimum count of the other domains. */
   readonly nextCount: number
 }
 
@@ -61,12 +61,12 @@ export function filterCycle({ pod, snapshot, counts, constraints }: FilterWorld)
   return cycleOf({ pod, keys, positionOf: positionsIn(snapshot) }, spreads)
 }
 
-/** The keys that a node must have all of to count. */
+/** The label keys that a node must have to count. */
 export function keysOf(constraints: readonly Constraint[]): readonly string[] {
   return [...new Set(constraints.map(({ topologyKey }) => topologyKey))].toSorted()
 }
 
-/** What never changes in a cycle. */
+/** The constant part of a filter cycle. */
 interface Cycle {
   readonly pod: PodInfo
   readonly keys: readonly string[]
@@ -116,12 +116,12 @@ function countMaxOf(
   domains: DomainsWithNodes,
   tally: Tally,
 ): number {
-  // Too few domains count as if there were an empty one.
+  // With fewer than minDomains domains the global minimum is 0.
   const lowest = domains.size < minDomains ? 0 : lowestOf(domains, tally)
   return maxSkew + lowest - (selector.matches(labels) ? 1 : 0)
 }
 
-/** Mostly one domain is changed: then the two lowest are enough to know. */
+/** Usually a single domain is overridden; then the two lowest counts suffice. */
 function lowestOf({ nodes, lowest, nextCount }: DomainsWithNodes, tally: Tally): number {
   const { changed } = tally
   if (changed.size === 0) return lowest.count

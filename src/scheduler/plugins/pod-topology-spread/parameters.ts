@@ -10,10 +10,10 @@ import {
 } from '#/api/field-error.ts'
 import { validateLabelName } from '#/api/labels.ts'
 
-/** The constraints of pods that have none themselves. */
+/** The constraints of pods without their own. */
 export interface Defaults {
   readonly constraints: readonly TopologySpreadConstraint[]
-  /** Nobody has chosen them: nodes that lack a label of theirs are as good as others. */
+  /** True for the built-in defaults: nodes without their labels are not penalized. */
   readonly isSystem: boolean
 }
 
@@ -25,9 +25,9 @@ const systemConstraints: readonly TopologySpreadConstraint[] = [
 const actions = ['DoNotSchedule', 'ScheduleAnyway']
 const defaultings = ['System', 'List']
 
-/** Throws Error when they are not valid. */
+/** Throws Error if they are invalid. */
 export function readDefaults(parameters: Readonly<Record<string, unknown>>): Defaults {
-  // The configuration was decoded against its schema.
+  // The args were decoded against their schema.
   const { defaultingType = 'System', defaultConstraints = [] } = parameters as {
     readonly defaultingType?: string
     readonly defaultConstraints?: readonly TopologySpreadConstraint[]

@@ -10,31 +10,34 @@ import { keysOf } from './filter.ts'
 export interface ScoreWorld {
   readonly pod: PodInfo
   readonly snapshot: Snapshot
-  /** Those that are left. */
+  /** The feasible nodes. */
   readonly nodes: readonly NodeInfo[]
   readonly counts: PodCounts
-  /** At least one. */
+  /** Not empty. */
   readonly constraints: readonly Constraint[]
-  /** Nodes that lack one of the labels are the worst; otherwise they are only not compared by it. */
+  /**
+   * If true, nodes without one of the labels get the lowest score; otherwise that constraint is skipped for
+   * them.
+   */
   readonly needsAllKeys: boolean
 }
 
 const hostnameKey = 'kubernetes.io/hostname'
 
-/** What a node that lacks a label scores until scores are normalized. */
+/** Raw score of a node without a required label, before normalization. */
 const outside = -1
 
-/** How many pods there are by domain; each node of its own is a domain by position. */
+/** Counts of one constraint, by domain; by node position for the hostname topology. */
 interface Spread {
   readonly domains: Int32Array
   readonly isHostname: boolean
   readonly pods: Int32Array
   readonly weight: number
-  /** Makes small differences small. */
+  /** maxSkew - 1, which reduces the effect of small differences. */
   readonly allowance: number
 }
 
-/** Fewer pods are better. Raw scores are what there is too much of. */
+/** Raw scores are weighted pod counts; normalization reverses them, so that fewer pods are better. */
 export function scoreCycle(world: ScoreWorld): ScoreCycle {
   const { snapshot, needsAllKeys } = world
   const spreads = spreadsOf(world)
@@ -71,7 +74,7 @@ function spreadsOf({
     : positions
   return constraints.map((constraint): Spread => {
     const { topologyKey, pods, maxSkew } = constraint
-    // Where there are many domains a single pod more in one of them weighs more.
+    // Weight by topology size: with more domains, a single pod in one of them counts more.
     const weightOf = (domainCount: number): number => Math.log(domainCount + 2)
     const allowance = maxSkew - 1
     if (topologyKey === hostnameKey) {
@@ -89,7 +92,7 @@ function spreadsOf({
   })
 }
 
-/** Nodes that are in none are together in one. */
+/** Nodes without the label count as one domain. */
 function countDistinct(domains: Int32Array, positions: readonly number[]): number {
   const seen = new Set<number>()
   for (const position of positions) seen.add(domains[position] ?? -1)

@@ -24,7 +24,7 @@ export function wakeUpsWith(constraintsOf: ConstraintsOf): readonly WakeUp[] {
   ]
 }
 
-/** A pod is counted that was not, or the other way round. */
+/** True if the change affects the count of a constraint. */
 function isPodHelpful(
   waiting: Pod,
   change: { readonly before?: Pod; readonly after?: Pod },
@@ -37,13 +37,13 @@ function isPodHelpful(
   if (other?.namespace !== namespace) return false
   const [wasInfo, isInfo] = [was && podInfoOf(was), is && podInfoOf(is)]
   return constraintsOf(waiting).some(({ pods: { isOne }, selector }) => {
-    // One that was being deleted did not count any more; but it may have been forgotten only now.
+    // A terminating pod already did not count, but its removal may be the first event seen.
     if (isInfo === undefined) return wasInfo !== undefined && selector.matches(wasInfo.labels)
     return isOne(isInfo) !== (wasInfo !== undefined && isOne(wasInfo))
   })
 }
 
-/** A node that counts came or went, or is in another domain, or has other taints. */
+/** True if a counted node was added, removed or moved to another domain, or if its taints changed. */
 function isNodeHelpful(
   constraints: readonly Constraint[],
   before: Node | undefined,

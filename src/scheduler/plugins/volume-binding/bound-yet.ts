@@ -6,17 +6,17 @@ import { quote } from '#/api/quote.ts'
 import type { VolumePlan } from './storage-for-pod.ts'
 import { isUsableOn } from './volume-affinity.ts'
 
-/** What the server has; nothing that is only assumed. */
+/** Informer state, without assumed objects. */
 export interface BoundWorld {
   readonly node: Node
   readonly volume: (name: string) => PersistentVolume | undefined
   readonly claim: (key: string) => PersistentVolumeClaim | undefined
-  /** Whether what was written is seen. */
+  /** True if the informer has seen this resourceVersion. */
   readonly hasSeenVolume: (version: string) => boolean
   readonly hasSeenClaim: (version: string) => boolean
 }
 
-/** Whether all that was written has been done by others. Throws when it never will be. */
+/** True if all written bindings and provisionings have been completed. Throws if they have failed. */
 export function areBound(written: VolumePlan, world: BoundWorld): boolean {
   const { bindings, provisions } = written
   return (
@@ -38,7 +38,7 @@ function isVolumeBound(written: PersistentVolume, claim: PersistentVolumeClaim, 
 function isProvisioned(written: PersistentVolumeClaim, world: BoundWorld): boolean {
   if (!world.hasSeenClaim(written.metadata?.resourceVersion ?? '')) return false
   const claim = existing(written, world)
-  // Who could not make the volume takes the choice of the node back.
+  // A provisioner that fails removes or changes the selected-node annotation.
   if (annotationOf(claim, selectedNode) !== world.node.metadata?.name)
     throw new Error(`provisioning failed for PVC ${quote(claim.metadata?.name ?? '')}`)
   const name = claim.spec?.volumeName

@@ -6,13 +6,13 @@ import { compileLabelSelector, type Selector } from '#/api/selector.ts'
 
 export interface CapacityWorld {
   readonly driver: (name: string) => CSIDriver | undefined
-  /** What is left for volumes of a class, here and there. */
+  /** The storage capacities of a class. */
   readonly capacities: (storageClass: string) => readonly CSIStorageCapacity[]
 }
 
 /**
- * Where there is room for a volume of the claim; undefined when its driver does not say.
- * https://kubernetes.io/docs/concepts/storage/storage-capacity/
+ * Tests if a node has enough storage capacity for the claim; undefined if the driver does not publish
+ * capacities. https://kubernetes.io/docs/concepts/storage/storage-capacity/
  */
 export function roomFor(
   claim: PersistentVolumeClaim,
@@ -30,7 +30,7 @@ export function roomFor(
   return node => places.some(selector => selector.matches(node.metadata?.labels ?? {}))
 }
 
-/** How large one volume can be at most. */
+/** Maximum size of a single volume. */
 export function volumeLimit({ maximumVolumeSize, capacity }: CSIStorageCapacity): Quantity | undefined {
   const text = maximumVolumeSize ?? capacity
   return text === undefined ? undefined : tryParseQuantity(text)

@@ -22,7 +22,7 @@ const classes: readonly StorageClass[] = [
   classOf('now', { volumeBindingMode: 'Immediate' }),
 ]
 
-/** `name class size`, then `>volume` for one that has it, `@node` for one that is to be made there, or a phase. */
+/** `name class size`, then `>volume` for a bound claim, `@node` for a selected node, or a phase. */
 function parseClaim(text: string): PersistentVolumeClaim {
   const [name = '', storageClassName = '', size = '1Gi', ...words] = text.split(' ')
   const after = (sign: string): string | undefined => words.find(word => word.startsWith(sign))?.slice(1)
@@ -40,7 +40,7 @@ function parseClaim(text: string): PersistentVolumeClaim {
   return { ...claim, ...(words.includes('Lost') && { status: { phase: 'Lost' } }) }
 }
 
-/** `name class size @node` or `@zone=a`, and `=claim` for one that is kept for it. */
+/** `name class size @node` or `@zone=a`, and `=claim` for a pre-bound volume. */
 function parseVolume(text: string): PersistentVolume {
   const [name = '', storageClassName = '', size = '1Gi', ...words] = text.split(' ')
   const place = words.find(word => word.startsWith('@'))?.slice(1)
@@ -61,7 +61,7 @@ function parseVolume(text: string): PersistentVolume {
 
 const node = nodeOf('n1', { labels: { zone: 'a' } })
 
-/** Where a driver has room: by class and node. */
+/** Class and claim pairs without storage capacity. */
 const full = new Set(['made big'])
 
 function worldOf(claims: readonly string[], volumes: readonly string[]): StorageWorld {
@@ -78,7 +78,7 @@ function worldOf(claims: readonly string[], volumes: readonly string[]): Storage
   }
 }
 
-/** `fits: claim>volume claim+`, where `+` is one to be made; or the reasons against it. */
+/** Expected: `fits: claim>volume claim+`, where `+` is provisioned; or the refusal reasons. */
 function check(claims: readonly string[], volumes: readonly string[], expected: string): void {
   const names = claims.map(claim => claim.split(' ')[0]!.replace('?', ''))
   const world = worldOf(

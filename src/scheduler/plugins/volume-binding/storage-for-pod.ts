@@ -1,6 +1,6 @@
 /**
- * What a pod needs to get its volumes on one node or another: claims that have a volume want to be where that can be
- * used; others get a volume that is free, or one that is made for them.
+ * The volume needs of a pod, evaluated for each node: bound claims require a node where their volume is
+ * accessible; unbound ones get an existing volume or a provisioned one.
  * https://kubernetes.io/docs/concepts/storage/storage-classes/#volume-binding-mode
  */
 import { annotationOf } from '#/api/annotations.ts'
@@ -16,22 +16,22 @@ import type { Refusal } from '../../framework.ts'
 import { isUsableOn } from './volume-affinity.ts'
 
 export interface StorageWorld {
-  /** As the server has it. */
+  /** From the informer. */
   readonly claim: (key: string) => PersistentVolumeClaim | undefined
-  /** As it will be. */
+  /** From the assume cache. */
   readonly assumedClaim: (key: string) => PersistentVolumeClaim | undefined
   readonly assumedVolume: (name: string) => PersistentVolume | undefined
-  /** Volumes that are kept for the claim, and free ones of its class. */
+  /** Volumes pre-bound to the claim, and available ones of its class. */
   readonly candidates: (claim: PersistentVolumeClaim) => readonly PersistentVolume[]
   readonly storageClass: (name: string) => StorageClass | undefined
-  /** Where the provisioner of the class could make a volume for the claim; undefined when it can everywhere. */
+  /** Tests if the provisioner has capacity for the claim on a node; undefined if it is unlimited. */
   readonly roomFor: (
     claim: PersistentVolumeClaim,
     storageClass: StorageClass,
   ) => ((node: Node) => boolean) | undefined
 }
 
-/** What is to be written when the pod goes to the node. */
+/** The writes required for the pod on the node. */
 export interface VolumePlan {
   readonly bindings: {
     readonly volume: PersistentVolume
@@ -41,13 +41,13 @@ export interface VolumePlan {
 }
 
 export interface StorageForPod {
-  /** Nothing is left to be bound. */
+  /** True if all claims are bound. */
   readonly isBound: boolean
-  /** Why the node will not do; what would have to be written is added to the plan, when there is one. */
+  /** Tests a node; the required writes are added to the plan, if given. */
   readonly examine: (node: Node, plan?: VolumePlan) => Refusal | undefined
 }
 
-/** Undefined when the pod wants no claims; a refusal when there is no node for it. */
+/** Undefined if the pod has no claims; a refusal if no node is possible. */
 export function storageForPod(pod: Pod, world: StorageWorld): StorageForPod | Refusal | undefined {
   const uses = claimsOf(pod)
   if (uses.length === 0) return undefined
@@ -65,7 +65,7 @@ export function storageForPod(pod: Pod, world: StorageWorld): StorageForPod | Re
   }
   const found = bound.map(({ spec }) => world.assumedVolume(spec?.volumeName ?? ''))
   const wanted = waiting.map(claim => wantedBy(claim, world))
-  // The small ones first, so that large volumes are left for those that need them.
+  // Smallest first, so that large volumes remain for large claims.
   wanted.sort((left, right) => compareQuantities(requestedSize(left.claim), requestedSize(right.claim)))
   return { isBound: waiting.length === 0, examine: (node, plan) => examine(node, { found, wanted }, plan) }
 }
@@ -97,7 +97,7 @@ function problemWith(
   return `PVC ${namespace}/${name} was not created for pod ${namespace}/${podName} (pod is not owner)`
 }
 
-/** Whether the volume is chosen when the node is; one that names its volume is left to others. */
+/** True for WaitForFirstConsumer, unless the claim names its volume. */
 function isDelayed(claim: PersistentVolumeClaim, { storageClass }: StorageWorld): boolean {
   const name = storageClassOf(claim)
   const known = name === '' ? undefined : storageClass(name)
@@ -109,14 +109,14 @@ function isDelayed(claim: PersistentVolumeClaim, { storageClass }: StorageWorld)
 
 interface WantedVolume {
   readonly claim: PersistentVolumeClaim
-  /** Somebody is to make it, and only there. */
+  /** The selected node, if provisioning has already been requested. */
   readonly onlyOn: string | undefined
   readonly kept: PersistentVolume | undefined
   readonly free: readonly PersistentVolume[]
   readonly provisioning: Provisioning
 }
 
-/** Whether a volume could be made for a claim on a node. */
+/** Tests if a volume can be provisioned for a claim on a node. */
 interface Provisioning {
   readonly isPossible: (node: Node) => boolean
   readonly hasRoom: ((node: Node) => boolean) | undefined
@@ -129,7 +129,7 @@ function wantedBy(claim: PersistentVolumeClaim, world: StorageWorld): WantedVolu
   return { claim, onlyOn, ...ranked, provisioning: provisioningFor(claim, world) }
 }
 
-/** Classes whose volumes somebody makes by hand. */
+/** Provisioner of classes with manually created volumes. */
 const noProvisioner = 'kubernetes.io/no-provisioner'
 
 function provisioningFor(claim: PersistentVolumeClaim, world: StorageWorld): Provisioning {
@@ -157,12 +157,12 @@ function isTermMet(
 }
 
 interface Needs {
-  /** The volumes of claims that have one; undefined for one that is gone. */
+  /** The volumes of bound claims; undefined if the volume does not exist. */
   readonly found: readonly (PersistentVolume | undefined)[]
   readonly wanted: readonly WantedVolume[]
 }
 
-/** Bits of what is wrong, in the order in which it is told. */
+/** One bit per reason, in the order of the message. */
 const reasons = [
   "node(s) didn't match PersistentVolume's node affinity",
   "node(s) didn't find available persistent volumes to bind",
@@ -184,7 +184,7 @@ function examine(node: Node, { found, wanted }: Needs, plan: VolumePlan | undefi
   return problems === 0 ? undefined : refusals[problems]
 }
 
-/** The first volume that will not do ends it. */
+/** Stops at the first volume that does not match. */
 function checkFound(found: Needs['found'], node: Node): number {
   for (const volume of found) {
     if (volume === undefined) return gone

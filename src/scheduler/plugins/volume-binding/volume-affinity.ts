@@ -1,10 +1,10 @@
 import type { Node, PersistentVolume } from '#/api/generated/core/v1.ts'
 import { compileNodeSelector, type NodeTest } from '#/api/node-selector.ts'
 
-/** Compiled once for each version of a volume. */
+/** Compiled node affinity, cached per version of a volume. */
 const compiled = new WeakMap<object, NodeTest>()
 
-/** Whether the volume can be used on the node. */
+/** True if the volume's node affinity matches the node. */
 export function isUsableOn({ spec }: PersistentVolume, node: Node): boolean {
   const required = spec?.nodeAffinity?.required
   if (required === undefined) return true

@@ -1,10 +1,10 @@
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 
-/** A disk outside of the cluster that a pod names itself. */
+/** An in-tree disk referenced directly by a pod. */
 export interface Disk {
   readonly kind: 'gce' | 'ebs' | 'iscsi' | 'rbd'
   readonly name: string
-  /** Where to find it, when it can be found in several places: one in common is enough. */
+  /** Hosts that serve it; disks are the same if one host is in common. */
   readonly hosts: readonly string[]
   readonly isReadOnly: boolean
 }
@@ -21,7 +21,7 @@ export function disksOf(pod: Pod): readonly Disk[] {
   return made
 }
 
-/** Several may read what nobody writes; one of Amazon's is for one pod in any case. */
+/** Disks conflict unless both uses are read-only; an EBS volume always conflicts. */
 export function areInConflict(left: Disk, right: Disk): boolean {
   if (left.kind !== right.kind || left.name !== right.name) return false
   if (left.isReadOnly && right.isReadOnly) return false
