@@ -1,8 +1,8 @@
 /**
- * Load balancers for machines without a cloud: each service gets an address of a pool. Which address a
- * service has stands in its status and nowhere else, so nothing is forgotten with this process; what was
- * given and does not stand there yet is remembered for so long. To bring the address to a node is the
- * proxy's part.
+ * Load balancers for clusters without a cloud provider: each service of type LoadBalancer gets an IP address
+ * from a pool. The service's status is the only record of its address, so restarts lose nothing; addresses
+ * that were allocated but are not yet visible in the status are kept in memory. Announcing the address on a
+ * node is the service proxy's task.
  */
 import type { LoadBalancerStatus, Service } from '#/api/generated/core/v1.ts'
 import { services } from '#/api/generated/core/v1-resources.ts'
@@ -14,7 +14,7 @@ import { parseRange, type AddressRange } from './address-pool/ranges.ts'
 import type { ControllerContext } from './controller.ts'
 import type { ConnectLoadBalancers, LoadBalancers } from './load-balancers.ts'
 
-/** The ranges are networks, pairs of ends or single addresses. Throws Error when one is none of these. */
+/** Each range is a CIDR, a `first-last` pair or a single address. Throws Error for any other format. */
 export function addressPool(ranges: readonly string[]): ConnectLoadBalancers {
   const parsed = ranges.map(parseRange)
   return context => new AddressPool(parsed, context)
@@ -23,9 +23,11 @@ export function addressPool(ranges: readonly string[]): ConnectLoadBalancers {
 class AddressPool implements LoadBalancers {
   readonly #ranges: readonly AddressRange[]
   readonly #holders: ObjectIndex<Service>
-  /** Addresses that were given to a service, by its uid, whose status does not show them yet. */
+  /**
+   * Allocated addresses that the informer does not show in the service's status yet, by the service's uid.
+   */
   readonly #given = new Map<string, { readonly key: string; readonly addresses: readonly string[] }>()
-  /** Keys of services for which there was no address. */
+  /** Keys of services that could not get an address. */
   readonly #waiting = new Set<string>()
   readonly #client: Client
   readonly #enqueue: ControllerContext['enqueue']
@@ -76,7 +78,7 @@ class AddressPool implements LoadBalancers {
   }
 
   async updateNodes(): Promise<void> {
-    // The address is the same whatever nodes there are.
+    // The address does not depend on the set of nodes.
   }
 
   async remove(service: Service): Promise<void> {
@@ -84,12 +86,12 @@ class AddressPool implements LoadBalancers {
     if (this.#given.delete(service.metadata?.uid ?? '')) this.#wake()
   }
 
-  /** Something came free. */
+  /** Requeues the services that are waiting for an address, after one has been released. */
   #wake(): void {
     for (const key of this.#waiting) this.#enqueue(key)
   }
 
-  /** What the process before this one gave last may not be in the copy yet. */
+  /** Loads the allocations that a previous process wrote last and that the informer may not show yet. */
   async #learn(): Promise<void> {
     for (const service of (await this.#client.listAll(services)).items) {
       const addresses = addressesOf(service)
@@ -124,7 +126,7 @@ function statusOf(addresses: readonly string[]): LoadBalancerStatus {
   return { ingress: addresses.map(ip => ({ ip, ipMode: 'VIP' })) }
 }
 
-/** Of two that have one address, as two processes may have made it, the older keeps it. */
+/** If two services have the same address (two processes may have allocated it), the older one keeps it. */
 function isElder(left: Service, right: Service): boolean {
   const ageOf = ({ metadata }: Service): string => `${metadata?.creationTimestamp} ${metadata?.uid}`
   return ageOf(left) < ageOf(right)

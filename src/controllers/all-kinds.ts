@@ -1,6 +1,6 @@
 /**
- * Follows every kind that the server has, also those that are defined while the controllers run: for the few that deal
- * with objects whatever they are.
+ * Starts an informer for every resource that the API server serves, including custom resources that are
+ * defined while the controllers run. For controllers that handle objects of any kind.
  */
 import { backoffMs } from '#/base/backoff.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -9,19 +9,19 @@ import { discoverResources } from '#/client/discovery.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ControllerContext } from './controller.ts'
 
-/** A kind that is new is known soon after its definition; several at once are found together. */
+/** Debounce: resources defined within this time are discovered together. */
 const rediscoverMs = 1_000
 
 const retry = { initialMs: 500, maxMs: 30_000, factor: 2, jitter: 0 }
 
-/** What defines kinds. */
+/** Changes to these resources trigger a new discovery. */
 const definitions: ReadonlySet<string> = new Set(['customresourcedefinitions', 'apiservices'])
 
 export type OnKind = (resource: Resource, informer: Informer<KubernetesObject>, signal: AbortSignal) => void
 
 /**
- * Calls back once for each kind that can be listed, watched and deleted, apart from events, of which there are many and
- * which nobody owns, and apart from what is not wanted.
+ * Calls `onKind` once for each resource that supports list, watch and delete, except those excluded by
+ * `isWanted` and except events, which are numerous and have no owners.
  */
 export function followAllKinds(
   context: ControllerContext,

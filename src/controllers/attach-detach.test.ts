@@ -12,7 +12,7 @@ import { claimOf, eventsAbout, nodeOf, podWithClaims, volumeOf } from './test-st
 const managed = { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' }
 const unique = 'kubernetes.io/csi/csi.example.com^h'
 
-/** A volume of a driver that is claimed, and two nodes that could use it. */
+/** A bound claim for a CSI volume, and two nodes that can mount it. */
 async function start(
   t: Parameters<typeof startTestControlPlane>[0],
   spec: PersistentVolumeSpec = {},
@@ -29,7 +29,7 @@ async function start(
   return plane
 }
 
-/** What the kubelet writes. */
+/** Writes the node status, as the kubelet does. */
 async function say(
   plane: TestControlPlane,
   node: string,
@@ -38,7 +38,7 @@ async function say(
   await plane.changeStatus(nodes, node, each => ({ ...each, status: change(each.status ?? {}) }))
 }
 
-/** What the attacher writes. */
+/** Writes the attachment status, as the external attacher does. */
 async function attach(
   plane: TestControlPlane,
   node: string,
@@ -51,7 +51,10 @@ async function attach(
   }))
 }
 
-/** `node*` for each attachment, with a star when it is attached; and what nodes are told, in brackets. */
+/**
+ * `node*` for each VolumeAttachment (star: attached), then `[node volume]` for each entry of
+ * `volumesAttached`.
+ */
 async function show(plane: TestControlPlane): Promise<string> {
   const attachments = await plane.list(volumeAttachments)
   const made = attachments.map(({ spec, status }) => `${spec.nodeName}${status?.attached ? '*' : ''}`)
@@ -171,7 +174,7 @@ test('a volume for many nodes goes to all that want it', async t => {
   assert.equal(await show(plane), 'n1* n2* [n1 v] [n2 v]')
 })
 
-/** What becomes of a volume that the node says it uses, though no pod there wants it. */
+/** Failures of a node that still reports a volume in use which no pod there needs. */
 const silences: Readonly<Record<string, (plane: TestControlPlane) => Promise<void>>> = {
   'not ready': plane =>
     say(plane, 'n1', status => ({ ...status, conditions: [{ type: 'Ready', status: 'Unknown' }] })),

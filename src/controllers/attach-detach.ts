@@ -1,7 +1,8 @@
 /**
- * Says which volumes should be at which node, for the attachers of CSI drivers to carry out, and tells nodes what is
- * attached to them. A volume is taken from a node only when the node does not use it any more, unless the node is out
- * of service or was silent for long enough. Attachments are the memory: whoever starts anew finds what was begun.
+ * Creates and deletes VolumeAttachments, which external CSI attachers carry out, and writes `volumesAttached`
+ * to node status. A volume is detached only when the node no longer reports it in use, unless the node has
+ * the out-of-service taint or has been not ready for long enough. All persistent state is in the
+ * VolumeAttachments, so a restarted controller continues where the last one stopped.
  * https://kubernetes.io/docs/concepts/architecture/nodes/#non-graceful-node-shutdown
  */
 import { isApiError } from '#/api/errors.ts'
@@ -32,11 +33,11 @@ export const attachDetachController: Controller = {
   },
 }
 
-/** What nobody writes down about a node: each has its place in the next pass. */
+/** In-memory state of a node. Replaced as a whole by each reconcile. */
 interface Memory {
-  /** Since when volumes are not wanted, by unique name. */
+  /** Monotonic time at which a volume became unwanted, by unique volume name. */
   readonly unwantedSinceMs: ReadonlyMap<string, number>
-  /** What pods were told of their troubles, so that they are told once. */
+  /** Warnings already recorded as events, so that each is recorded once. */
   readonly told: ReadonlySet<string>
 }
 
@@ -47,9 +48,12 @@ class AttachDetach {
   readonly #recorder: EventRecorder
   readonly #world: VolumesOfNodes
   readonly #memories = new Map<string, Memory>()
-  /** What nodes that are gone said last that they use. */
+  /** Last reported `volumesInUse` of deleted nodes, by node name. */
   readonly #departed = new Map<string, readonly string[]>()
-  /** Which node is being given a volume: from the decision until the attachment is seen, or could not be made. */
+  /**
+   * Node that a volume is being attached to, by volume name: set from the decision until the informer shows
+   * the VolumeAttachment or its creation fails. Prevents two nodes from attaching a volume at once.
+   */
   readonly #taken = new Map<string, string>()
   readonly #enqueue: (nodeName: string) => void
 
@@ -71,7 +75,8 @@ class AttachDetach {
   async work({ key: nodeName, client }: Work): Promise<void | Again> {
     const world = this.#world
     const node = world.nodes.get(nodeName)
-    // What the last pass made has been seen by now.
+    // The informer shows everything that the previous reconcile wrote, so reservations left over from it are
+    // stale.
     for (const [volumeName, taker] of this.#taken) if (taker === nodeName) this.#giveBack(volumeName)
     const attachments = world.attachments(nodeName)
     if (node === undefined && attachments.size === 0) return this.#forget(nodeName)
@@ -103,7 +108,8 @@ class AttachDetach {
     const told = this.#tell(plan, this.#memories.get(nodeName)?.told ?? noMemory.told)
     if (plan.unwantedSinceMs.size + told.size === 0) this.#memories.delete(nodeName)
     else this.#memories.set(nodeName, { unwantedSinceMs: plan.unwantedSinceMs, told })
-    // A node that is told that a volume is gone does not begin to use it; only then may it be asked whether it does.
+    // Remove the volume from `volumesAttached` before reading `volumesInUse`: a kubelet does not mount a
+    // volume that is not listed there, so the answer cannot become outdated.
     if (node !== undefined && !equalJson(plan.volumesAttached, node.status?.volumesAttached ?? [])) {
       const patch = { status: { volumesAttached: plan.volumesAttached } }
       await client.patch(nodes, { name: nodeName, subresource: 'status' }, { type: 'merge', patch })
@@ -126,7 +132,7 @@ class AttachDetach {
     const isAsked = detachments.some(({ isForced }) => !isForced)
     const node = isAsked ? await client.find(nodes, { name: nodeName }) : undefined
     for (const { uniqueName, attachment, isForced } of detachments) {
-      // The node has said so meanwhile, and the next pass sees that.
+      // The node reported the volume in use meanwhile; that update triggers another reconcile.
       if (!isForced && node?.status?.volumesInUse?.includes(uniqueName)) continue
       const { name = '', uid = '' } = attachment.metadata ?? {}
       try {
@@ -145,7 +151,7 @@ class AttachDetach {
     }
   }
 
-  /** Says what is wrong, once, and returns what is known to have been said. */
+  /** Records events for new problems. Returns the problems that are now reported. */
   #tell({ failed, blocked }: NodePlan, before: ReadonlySet<string>): ReadonlySet<string> {
     const told = new Set<string>()
     const tell = (
@@ -178,7 +184,7 @@ async function attach(volume: WantedVolume, nodeName: string, client: Client): P
   try {
     await client.create(volumeAttachments, attachmentFor(volume, nodeName))
   } catch (error) {
-    // It is on its way to the copy.
+    // The VolumeAttachment exists and the informer will show it.
     if (!isApiError(error, 'AlreadyExists')) throw error
   }
 }

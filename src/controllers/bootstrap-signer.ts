@@ -1,6 +1,6 @@
 /**
- * Signs what everybody may read of the cluster with each token that is for that, so that a machine that has a token,
- * and knows nothing else, can tell that it is talking to the right cluster.
+ * Signs the public `cluster-info` ConfigMap with every bootstrap token that allows signing, so that a joining
+ * machine that has only a token can verify the cluster's identity.
  * https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/#configmap-signing
  */
 import { isApiError } from '#/api/errors.ts'

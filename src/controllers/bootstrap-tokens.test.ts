@@ -1,4 +1,4 @@
-/** The signer of what machines read before they join, and the cleaner of the tokens that they join with. */
+/** The bootstrap signer and the token cleaner. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signDetached } from '#/base/detached-signature.ts'

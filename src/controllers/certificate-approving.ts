@@ -1,7 +1,7 @@
 /**
- * Approves requests of kubelets for certificates with which they go to the API server: the first one, which somebody
- * with a token for joining asks for, and the next ones, which the kubelet asks for itself. Whether somebody may is
- * asked of the API server. All other requests are for people to approve.
+ * Approves CertificateSigningRequests of kubelets for client certificates: the first one, requested with a
+ * bootstrap token, and renewals, requested by the kubelet itself. Permission is checked with a
+ * SubjectAccessReview. All other requests need manual approval.
  * https://kubernetes.io/docs/reference/access-authn-authz/kubelet-tls-bootstrapping/#approval
  */
 import { backoffMs } from '#/base/backoff.ts'
@@ -24,7 +24,7 @@ export const certificateApprovingController: Controller = {
 
 const askAgain = { initialMs: 200, maxMs: 1_000_000, factor: 2, jitter: 0 }
 
-/** What somebody must be allowed to create, and what is said when he is. */
+/** The subresource that the requester must be allowed to create, and the message of the approval. */
 interface Permission {
   readonly subresource: 'selfnodeclient' | 'nodeclient'
   readonly message: string
@@ -42,7 +42,7 @@ const bootstrap: Permission = {
 
 function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   const requests = informer(certificateSigningRequests)
-  /** How often somebody was found not to be allowed yet. */
+  /** Number of denied access reviews, by request name. */
   const refusals = new Map<string, number>()
   requests.onChange((key, { after }) => {
     if (after !== undefined && isOpen(after)) enqueue(key)
@@ -59,7 +59,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
       return undefined
     }
     if (permissions.length === 0) return undefined
-    // Nobody tells us when he may, so it is asked again, later and later.
+    // Permission changes cannot be watched, so the access review is repeated with backoff.
     const times = (refusals.get(key) ?? 0) + 1
     refusals.set(key, times)
     return { againAfterMs: backoffMs(times, askAgain, 0) }
@@ -70,7 +70,7 @@ function isOpen(request: CertificateSigningRequest): boolean {
   return request.spec?.signerName === kubeletClientSigner && !isDecided(request) && !isIssued(request)
 }
 
-/** Each of which is enough. None for a request that is not one of a kubelet. */
+/** Any one of them suffices. Empty if the request is not for a kubelet client certificate. */
 async function permissionsFor({ spec }: CertificateSigningRequest): Promise<readonly Permission[]> {
   const wanted = await readCertificateRequest(spec?.request ?? '')
   if (wanted === undefined || whyNotKubeletClient(wanted, spec?.usages ?? []) !== undefined) return []

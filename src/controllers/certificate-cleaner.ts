@@ -1,6 +1,6 @@
 /**
- * Deletes requests for certificates that nobody needs any more: an hour after they were answered, and after a day those
- * that nobody answers.
+ * Deletes stale CertificateSigningRequests: one hour after they were denied, failed or issued, and after 24
+ * hours if they are still pending or approved but not issued.
  * https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#request-signing-process
  */
 import { isApiError } from '#/api/errors.ts'

@@ -1,6 +1,7 @@
 /**
- * Signs approved requests for certificates, for the signers that every cluster has. What a signer does not sign is
- * marked as failed, with the reason. The key of the authority is not here: somebody signs for us.
+ * Signs approved CertificateSigningRequests for Kubernetes' built-in signers. A request that a signer does
+ * not accept gets the Failed condition with the reason. The CA key is not held here; signing is delegated to
+ * `sign`.
  * https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/
  */
 import { isApiError } from '#/api/errors.ts'
@@ -17,16 +18,16 @@ import { planValidity } from './certificates/validity.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 export interface CertificateSigningSettings {
-  /** Gives a certificate, PEM. Rejects when it cannot, and is asked again. */
+  /** Returns the certificate as PEM. When it rejects, the request is retried. */
   readonly sign: (certificate: CertificateToSign) => Promise<string>
-  /** How long certificates are valid, unless less is asked for. */
+  /** Maximum validity, and the default if the request has no `expirationSeconds`. */
   readonly durationMs?: number
 }
 
 export interface CertificateToSign {
   /** PKCS #10, PEM. */
   readonly request: string
-  /** As the API calls them: `client auth`, `digital signature`. */
+  /** Key usages as the API spells them: `client auth`, `digital signature`. */
   readonly usages: readonly string[]
   readonly notBeforeMs: number
   readonly notAfterMs: number
@@ -65,7 +66,7 @@ function setUp(
     }
   }
 
-  /** What becomes of the status; undefined for what is no request at all. */
+  /** The status fields to change; undefined if the request cannot be parsed. */
   async function answer(
     { spec, status }: CertificateSigningRequest,
     nowMs: number,

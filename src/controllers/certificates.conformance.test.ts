@@ -1,4 +1,4 @@
-/** The conformance case of requests for certificates, from its description. */
+/** The conformance test of CertificateSigningRequests, written from its description. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'

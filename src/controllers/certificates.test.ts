@@ -1,4 +1,4 @@
-/** The life of a request for a certificate: approved, signed, deleted. */
+/** The lifecycle of a CertificateSigningRequest: approved, signed, cleaned up. */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { before, test } from 'node:test'
@@ -19,7 +19,7 @@ const client = 'kubernetes.io/kube-apiserver-client'
 
 type Spec = NonNullable<CertificateSigningRequest['spec']>
 
-/** Made once: it takes real time. */
+/** Generated once, since key generation takes real time. */
 let nodeRequest: string
 let janeRequest: string
 
@@ -70,7 +70,7 @@ test('a kubelet that may join, or renew, gets its client certificate approved', 
     await plane.run(asker.create(certificateSigningRequests, requestOf(kubeletClient)))
     await plane.settle()
     assert.deepEqual(await stateOf(plane), [])
-    // Who may not yet may be allowed to later.
+    // Permission granted later takes effect.
     await allow(plane, group, `${roles}:${role}`)
     await plane.advance(20_000)
     assert.deepEqual(await stateOf(plane), ['Approved AutoApproved'])
@@ -82,7 +82,7 @@ test('a kubelet that may join, or renew, gets its client certificate approved', 
   const running = ['system:node:n1', 'system:nodes'] as const
   await check(joining, 'nodeclient', /^Auto approving kubelet client certificate/)
   await check(running, 'selfnodeclient', /^Auto approving self kubelet client certificate/)
-  // Who may have certificates made for nodes may do so for himself.
+  // Permission for `nodeclient` includes the requester's own certificate.
   await check(running, 'nodeclient', /^Auto approving kubelet client certificate/)
 })
 
@@ -102,7 +102,7 @@ test('nothing else is approved by itself', async t => {
     each => each.status?.conditions ?? [],
   )
   assert.deepEqual(conditions, [])
-  // A member of system:masters may have certificates made for nodes.
+  // Members of system:masters have permission for `nodeclient`.
   await plane.create(certificateSigningRequests, requestOf(kubeletClient))
   assert.deepEqual(await stateOf(plane), ['Approved AutoApproved'])
 })
@@ -163,7 +163,7 @@ test('a signer that fails is asked again, and one that is not ours is left to it
 test('with the authority of a cluster the certificate is one that the cluster trusts', async t => {
   const crypto = nodeCrypto()
   const authorities: KeyAndCertificate[] = []
-  // Signing takes real time, which a virtual clock does not wait for.
+  // Signing takes real time, which does not pass on the virtual clock.
   let signing: Promise<string> | undefined
   const plane = await startTestControlPlane(t, [
     certificateSigningController({

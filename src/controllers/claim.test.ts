@@ -11,7 +11,7 @@ import { startTestControlPlane } from './test-control-plane.ts'
 const selector = selectorFromLabels({ app: 'web' })
 const spec = { containers: [{ name: 'web', image: 'web' }] }
 
-/** `name owner app`, with `-` for none, and a `!` after the name of one that is being deleted. */
+/** `name owner app`, with `-` for none, and `!` after the name if the pod is being deleted. */
 function podFrom(text: string): Pod {
   const [name = '', owner = '-', app = ''] = text.split(' ')
   const reference = { apiVersion: 'v1', kind: 'K', name: owner, uid: owner, controller: true }

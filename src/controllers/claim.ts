@@ -1,7 +1,7 @@
 /**
- * Adoption and release: a controller manages the objects that its selector matches. One that matches and that nobody
- * manages is adopted; one of its own that no longer matches is let go. Both write only where the object is still the
- * one that was seen, and only while the owner is not being deleted.
+ * Adoption and release of objects by label selector. An orphan that matches the selector is adopted; an owned
+ * object that no longer matches is released. Both writes require that the object's uid is unchanged and that
+ * the owner is not being deleted.
  * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/#non-template-pod-acquisitions
  */
 import { isApiError } from '#/api/errors.ts'
@@ -17,7 +17,7 @@ import type { Selector } from '#/api/selector.ts'
 import type { Client } from '#/client/client.ts'
 
 export interface ClaimPlan<T> {
-  /** Managed already, and rightly so. */
+  /** Already owned, and matching. */
   readonly keep: readonly T[]
   readonly adopt: readonly T[]
   readonly release: readonly T[]
@@ -26,11 +26,11 @@ export interface ClaimPlan<T> {
 export interface ClaimOptions<T> {
   readonly owner: KubernetesObject
   readonly selector: Selector
-  /** Those that the owner manages and those that nobody does; others are passed over. */
+  /** Owned objects and orphans; objects of other controllers are ignored. */
   readonly candidates: readonly T[]
-  /** Whether an orphan that matches may be adopted; all may when absent. */
+  /** Restricts which matching orphans are adopted; default all. */
   readonly isAdoptable?: (object: T) => boolean
-  /** What is adopted gets this finalizer in the same moment, and what is let go loses it. */
+  /** Added when an object is adopted and removed when it is released, in the same write. */
   readonly finalizer?: string
 }
 
@@ -59,7 +59,7 @@ export interface ClaimWork<T extends KubernetesObject> extends ClaimOptions<T> {
   readonly ownerResource: Resource
 }
 
-/** Adopts and releases, and gives back what the owner manages then. */
+/** Adopts and releases objects, and returns those that the owner controls afterwards. */
 export async function claim<T extends KubernetesObject>(work: ClaimWork<T>): Promise<readonly T[]> {
   const { client, resource, owner, finalizer } = work
   const { keep, adopt, release } = planClaim(work)
@@ -75,7 +75,10 @@ export async function claim<T extends KubernetesObject>(work: ClaimWork<T>): Pro
   return [...keep, ...adopted.filter(object => object !== undefined)]
 }
 
-/** The copy may be old: who was deleted meanwhile must not gather orphans that its deletion has just made. */
+/**
+ * Reads the owner from the API server: if it was deleted and the informer does not show it yet, it must not
+ * adopt the orphans that its deletion has just created.
+ */
 async function isStillWanted<T extends KubernetesObject>(work: ClaimWork<T>): Promise<boolean> {
   const { client, ownerResource, owner } = work
   const { namespace, name = '', uid } = owner.metadata ?? {}
@@ -108,7 +111,7 @@ function releasing(
   }
 }
 
-/** Undefined when the object has gone, or is another one by now. */
+/** Undefined if the object was deleted or replaced. */
 async function patchIfSame<T extends KubernetesObject>(
   client: Client,
   resource: Resource<T>,

@@ -1,5 +1,5 @@
 /**
- * Fills cluster roles that are made of others: those whose `aggregationRule` selects them.
+ * Fills ClusterRoles with the rules of other ClusterRoles that their `aggregationRule` selects.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles
  */
 import type { ClusterRole } from '#/api/generated/rbac/v1.ts'

@@ -1,6 +1,6 @@
 /**
- * Several controllers in one process. They share informers, so that there is one watch and one copy of a kind for all
- * of them; what each writes it writes with its own identity and rights.
+ * Runs several controllers in one process. They share informers, so there is one watch and one cache per
+ * resource; each controller writes with its own service account.
  */
 import { Informers } from '#/client/informers.ts'
 import type { Client } from '#/client/client.ts'
@@ -10,9 +10,12 @@ import { ControllerLoop, type Controller } from './controller.ts'
 export interface ControllerManagerOptions {
   readonly platform: Platform
   readonly controllers: readonly Controller[]
-  /** Reads for all of them, and writes for those without an account, as `system:kube-controller-manager`. */
+  /**
+   * Used for all reads, and for writes of controllers without a service account, as
+   * `system:kube-controller-manager`.
+   */
   readonly client: Client
-  /** A client with the identity of a service account in `kube-system`. */
+  /** A client that acts as a service account in `kube-system`. */
   readonly clientFor: (account: string) => Client
 }
 
@@ -30,18 +33,18 @@ export class ControllerManager {
     })
   }
 
-  /** Whether no controller has anything to do now. */
+  /** True if no work queue has keys that are due or being reconciled. */
   get isIdle(): boolean {
     return this.#loops.every(loop => loop.isIdle)
   }
 
-  /** Which controllers have something to do now, and with which keys. */
+  /** Keys waiting or being reconciled, by controller name. */
   busy(): ReadonlyMap<string, readonly string[]> {
     const busy = this.#loops.filter(loop => !loop.isIdle)
     return new Map(busy.map(loop => [loop.name, loop.busyKeys]))
   }
 
-  /** Works until aborted, and resolves when the work under way is done. */
+  /** Runs until aborted; resolves after reconciles in progress have finished. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.informers.run(signal), ...this.#loops.map(loop => loop.run(signal))])
   }

@@ -13,7 +13,7 @@ import { ControllerLoop, type Controller, type Reconcile } from './controller.ts
 import { replicaSetController } from './replicas.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
-/** The same client, but what is watched comes so much later. */
+/** Delays all watch events by `lateMs`. */
 function lateClient(client: Client, { clock }: Platform, lateMs: number): Client {
   async function* late<E>(events: AsyncIterable<E>, signal?: AbortSignal): AsyncGenerator<E> {
     for await (const event of events) {
@@ -34,7 +34,7 @@ interface Running {
   readonly stop: () => Promise<void>
 }
 
-/** One loop on a server, with informers that lag behind. */
+/** Runs a controller on a test API server, with informers that lag by `lateMs`. */
 async function runLoop(t: TestContext, controller: Controller, lateMs = 0): Promise<Running> {
   const plane = await startTestControlPlane(t, [])
   const { client, platform } = plane
@@ -54,7 +54,7 @@ async function runLoop(t: TestContext, controller: Controller, lateMs = 0): Prom
   return { plane, loop, stop }
 }
 
-/** Works on config maps. */
+/** A controller of ConfigMaps. */
 function controllerOf(reconcile: (get: (key: string) => ConfigMap | undefined) => Reconcile): Controller {
   return {
     name: 'test-controller',
@@ -88,7 +88,7 @@ test('informers that lag behind make nobody create twice, or remove more than th
   })
   const scale = async (replicas: number): Promise<void> => {
     await plane.change(replicaSets, 'default/web', set => ({ ...set, spec: { ...set.spec!, replicas } }))
-    // Something wakes the controller again and again while it does not see what it wrote.
+    // Triggers reconciles while the informers do not show the controller's last writes.
     for (let time = 0; time < 20; time++) {
       await plane.change(replicaSets, 'default/web', set => ({
         ...set,

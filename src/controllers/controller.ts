@@ -1,12 +1,13 @@
 /**
- * The one loop that all controllers share. A controller is a value: it names the informers it reads, says which
- * changes put which keys into its queue, and how one key is worked on. The loop does the rest: it works with several
- * keys at once but never with one key twice, brings back a key whose work failed, later and later, and begins work on
- * a key only when the informers show everything that the last work on it wrote (`own-writes.ts`), so that nobody
- * decides on a state that he himself has changed already.
+ * The reconcile loop shared by all controllers. A controller is a value that names its informers, maps
+ * changes to work queue keys, and reconciles one key. The loop runs several keys in parallel but never the
+ * same key twice, requeues failed keys with backoff, and starts a reconcile only when the informers show
+ * everything that the previous reconcile of that key wrote (`own-writes.ts`). That replaces upstream's
+ * expectations.
  *
- * Work on a key reads the world from informers, asks a pure `planX` what to do, and does it. It may be cut off between
- * any two writes: the next pass, here or in another process, must complete what is left.
+ * A reconcile reads from informers, calls a pure `planX` function and performs the plan. It may be
+ * interrupted between any two writes; the next reconcile, possibly in another process, must complete the
+ * rest.
  */
 import { isNamespaceGoing } from '#/api/errors.ts'
 import { parseKey, type KubernetesObject, type NamespacedName } from '#/api/metadata.ts'
@@ -22,25 +23,25 @@ import { OwnWrites } from './controller/own-writes.ts'
 import { rememberingClient } from './controller/remembering-client.ts'
 
 export interface Controller {
-  /** As `--controllers` knows it: `replicaset-controller`. */
+  /** As in the `--controllers` flag: `replicaset-controller`. */
   readonly name: string
-  /** The service account in `kube-system` whose rights it has; when absent, those of the controller manager. */
+  /** Service account in `kube-system` used for writes; default the controller manager's own identity. */
   readonly account?: string
-  /** How events name it; the account, or else the name, when absent. */
+  /** Source component in events; default the account, or else the name. */
   readonly component?: string
-  /** How many keys it works with at a time. */
+  /** Number of keys reconciled in parallel. */
   readonly workers?: number
   /** Called once, before the informers run. */
   setUp(context: ControllerContext): Reconcile
 }
 
-/** Works on a key. Throwing brings the key back later; so does what it returns. */
+/** Reconciles a key. The key is requeued with backoff if it throws, or after the returned delay. */
 export type Reconcile = (work: Work) => Promise<void | Again>
 
-/** One pass over one key. */
+/** One reconcile of one key. */
 export interface Work extends NamespacedName {
   readonly key: string
-  /** What is written with it is waited for before the next pass over the key. */
+  /** Writes through this client must be visible in the informers before the key is reconciled again. */
   readonly client: Client
   readonly signal: AbortSignal
 }
@@ -48,26 +49,29 @@ export interface Work extends NamespacedName {
 export interface ControllerContext {
   readonly platform: Platform
   readonly recorder: EventRecorder
-  /** For work outside of a pass over a key: nobody waits for what it writes. */
+  /** For writes outside a reconcile; the loop does not wait for them to become visible. */
   readonly client: Client
-  /** All objects of a kind, or some of them. The loop begins when all informers that were asked for have synced. */
+  /**
+   * A shared informer, optionally restricted by a selection. The loop starts when all requested informers
+   * have synced.
+   */
   readonly informer: <T extends KubernetesObject>(resource: Resource<T>, selection?: Selection) => Informer<T>
-  /** A key is worked on soon, or after a time. */
+  /** Adds a key to the work queue, optionally after a delay. */
   readonly enqueue: (key: string, afterMs?: number) => void
-  /** Something that runs beside the work on keys, from when the informers have synced until aborted. */
+  /** Registers a task that runs beside the reconciles, from when the informers have synced until aborted. */
   readonly background: (run: (signal: AbortSignal) => Promise<void>) => void
 }
 
 export interface ControllerLoopOptions {
   readonly controller: Controller
   readonly platform: Platform
-  /** With the identity of the controller. */
+  /** Acts as the controller's service account. */
   readonly client: Client
-  /** Shared by all controllers of the process. */
+  /** Shared by all controllers in the process. */
   readonly informers: Informers
 }
 
-/** As in Kubernetes' controller manager, where most have five. */
+/** Five, as for most controllers of kube-controller-manager. */
 const workersUsual = 5
 
 export class ControllerLoop {
@@ -92,7 +96,7 @@ export class ControllerLoop {
     return this.#queue.name
   }
 
-  /** Works until aborted, and resolves when the work under way is done. */
+  /** Runs until aborted; resolves after reconciles in progress have finished. */
   async run(signal: AbortSignal): Promise<void> {
     const { controller, platform } = this.#options
     const recording = this.#recorder.run(signal)
@@ -113,13 +117,13 @@ export class ControllerLoop {
     await Promise.all([recording, ...backgrounds])
   }
 
-  /** Whether nothing waits to be worked on now; what is to be looked at later does not count. */
+  /** True if no key is due or being reconciled; delayed keys do not count. */
   get isIdle(): boolean {
     const { depth, working } = this.#queue.metrics()
     return depth === 0 && working === 0
   }
 
-  /** Keys that wait or are worked on now. */
+  /** Keys that are due or being reconciled. */
   get busyKeys(): readonly string[] {
     return this.#queue.busyKeys()
   }
@@ -134,7 +138,7 @@ export class ControllerLoop {
     try {
       return await this.#reconcile({ ...nameIn(key), key, client, signal })
     } catch (error) {
-      // Nothing can be made in a namespace that is going away, and soon nothing is left that would want to.
+      // Nothing can be created in a terminating namespace, and the owner will be deleted soon.
       if (isNamespaceGoing(error)) return undefined
       throw error
     }
@@ -149,7 +153,7 @@ export class ControllerLoop {
       informer: (resource, selection) => {
         const informer = informers.of(resource, selection)
         this.#informers.add(informer)
-        // Who sees a part only may never see what was written.
+        // An informer with a selection may never show a written object.
         if (selection === undefined) this.#writes.follow(resource, informer)
         return informer
       },
@@ -159,7 +163,7 @@ export class ControllerLoop {
   }
 }
 
-/** Keys need not be names of objects: a controller may put whatever it likes before a name. */
+/** Keys need not be object names: a controller may add a prefix. */
 function nameIn(key: string): NamespacedName {
   const parts = key.split('/')
   return parts.length === 2 ? parseKey(key) : { namespace: '', name: key }

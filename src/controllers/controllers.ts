@@ -1,4 +1,4 @@
-/** Every controller there is. */
+/** Assembles all controllers, depending on the settings. */
 import { addressPool } from './address-pool.ts'
 import { attachDetachController } from './attach-detach.ts'
 import { bootstrapSignerController } from './bootstrap-signer.ts'
@@ -51,21 +51,23 @@ import {
 } from './validating-admission-policy-status.ts'
 import { volumeAttributesClassProtectionController } from './volume-attributes-class-protection.ts'
 
-/** What controllers need beside the API. A controller that cannot do without what is missing is not there. */
+/**
+ * Dependencies of controllers beside the API. A controller is not started if a setting that it requires is
+ * missing.
+ */
 export interface ControllersSettings {
-  /** The certificate of the cluster's authority, PEM. */
+  /** CA certificate of the cluster, PEM. */
   readonly authority?: string
-  /** Signs what certificate requests ask for. */
   readonly signCertificate?: CertificateSigningSettings['sign']
-  /** Signs tokens of service accounts that are kept in secrets. */
+  /** Signs service account tokens that are stored in secrets. */
   readonly signToken?: ServiceAccountTokensSettings['sign']
   readonly checkPolicyTypes?: ValidatingAdmissionPolicyStatusSettings['checkTypes']
-  /** Where pods get their addresses from, and services; nodes are given no ranges without the former. */
+  /** CIDRs for pod addresses; without them nodes get no `podCIDR`. */
   readonly clusterCidrs?: readonly string[]
   readonly serviceCidrs?: readonly string[]
-  /** Addresses for services of type LoadBalancer: CIDRs, ranges `a-b` or single ones. */
+  /** Addresses for services of type LoadBalancer: CIDRs, `first-last` ranges or single addresses. */
   readonly loadBalancerAddresses?: readonly string[]
-  /** Who makes volumes in this process. */
+  /** Volume provisioners that run in this process. */
   readonly provisioners?: readonly Provisioner[]
 }
 
@@ -113,7 +115,7 @@ export function controllersOf(settings: ControllersSettings = {}): readonly Cont
   ]
 }
 
-/** Those that need something to be there at all. */
+/** Controllers that depend on a setting. */
 function controllersWith(settings: ControllersSettings): readonly Controller[] {
   const { authority, signCertificate, signToken, checkPolicyTypes } = settings
   const { clusterCidrs, serviceCidrs = [], loadBalancerAddresses } = settings

@@ -1,6 +1,6 @@
 /**
- * Cron jobs start a job whenever their schedule says so. The name of a job follows from the time that it is due, so
- * whoever starts it again after a crash finds it there.
+ * CronJobs create a Job at each scheduled time. The Job's name is derived from the scheduled time, so a retry
+ * after a crash finds the existing Job instead of creating another.
  * https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/
  */
 import { isApiError } from '#/api/errors.ts'
@@ -27,7 +27,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
   const allCronJobs = informer(cronJobs)
   const allJobs = informer(jobs)
   const owned = ownedIndex(allJobs)
-  /** When the schedule of a cron job was last seen to change, by key. */
+  /** Time at which the schedule was last seen to change, by key. */
   const changedAtMs = new Map<string, number>()
   allCronJobs.onChange((key, { before, after }) => {
     if (before === undefined || after === undefined) changedAtMs.delete(key)
@@ -61,7 +61,7 @@ function hasOtherSchedule({ spec: before }: CronJob, { spec }: CronJob): boolean
   return before?.schedule !== spec?.schedule || before?.timeZone !== spec?.timeZone
 }
 
-/** Which of the jobs that the status calls active are really gone, and not only unknown to the informer so far. */
+/** The uids in `status.active` for which the API server has no Job; the informer may lag. */
 async function findMissing(
   client: Client,
   { status }: CronJob,
@@ -77,7 +77,6 @@ async function findMissing(
   return missing
 }
 
-/** One pass over a cron job. */
 interface Pass {
   readonly client: Client
   readonly recorder: EventRecorder
@@ -86,7 +85,7 @@ interface Pass {
 
 interface Started {
   readonly status: CronJobStatus
-  /** Why it went no further. */
+  /** Reason why the start was incomplete. */
   readonly error?: unknown
 }
 
@@ -105,7 +104,7 @@ async function start(pass: Pass, plan: CronJobPlan): Promise<Started> {
   }
 }
 
-/** Undefined when the name is taken by a job of somebody else's. */
+/** Undefined if a Job that this CronJob does not control has the name. */
 async function createJob({ client, recorder, cronJob }: Pass, startMs: number): Promise<Job | undefined> {
   const job = jobOfCronJob(cronJob, startMs)
   const { namespace, name = '' } = job.metadata ?? {}
@@ -140,5 +139,5 @@ async function removeJob(
   }
 }
 
-/** An old job that stays is not worth more than the event that says so; the next pass tries again. */
+/** A failed history cleanup is reported by an event and retried by the next reconcile. */
 function ignore(): void {}

@@ -1,4 +1,4 @@
-/** The conformance tests for daemon sets and controller revisions; each test is named after its own. */
+/** The conformance tests for DaemonSets and ControllerRevisions; each test has the upstream test's name. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { controllerRevisions, daemonSets } from '#/api/generated/apps/v1-resources.ts'
@@ -31,7 +31,7 @@ function nodeOf(pod: Pod): string {
   return required?.nodeSelectorTerms[0]?.matchFields?.[0]?.values?.[0] ?? ''
 }
 
-/** `n1:old* n2:new`: images by node, with a star where the pod is ready. */
+/** `n1:old* n2:new`: image by node, with a star if the pod is ready. */
 function shown(plane: TestControlPlane): Promise<string> {
   return showPods(plane, pod => `${nodeOf(pod)}:${pod.spec?.containers[0]?.image}`)
 }

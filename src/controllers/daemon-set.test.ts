@@ -34,7 +34,7 @@ function nodeNameOf({ spec }: Pod): string {
   return spec?.nodeName || (required?.nodeSelectorTerms[0]?.matchFields?.[0]?.values?.[0] ?? '')
 }
 
-/** `a:one* b:two`: images by node, with a star where the pod is ready. */
+/** `a:one* b:two`: image by node, with a star if the pod is ready. */
 function shown(plane: TestControlPlane): Promise<string> {
   return showPods(plane, pod => `${nodeNameOf(pod)}:${pod.spec?.containers[0]?.image}`)
 }
@@ -196,7 +196,7 @@ test('with a surge the new pod comes beside the old one, which goes when the new
   assert.equal(await shown(plane), 'a:one* a:two* b:one*')
   await plane.advance(10_000)
   assert.equal(await shown(plane), 'a:two* b:one* b:two')
-  // One that does no work any more need not be waited for.
+  // The update does not wait for a pod that is not available.
   const old = (await plane.list(pods)).find(pod => pod.spec?.containers[0]?.image === 'one')
   await setReady(plane, keyOf(old!), 'False')
   assert.equal(await shown(plane), 'a:two* b:two')

@@ -1,6 +1,6 @@
 /**
- * Daemon sets keep one pod on every node that should have it. The scheduler places the pods, on the one node that each
- * is meant for; which nodes those are is decided here, by the same rules.
+ * DaemonSets keep one pod on every eligible node. This controller decides which nodes are eligible, by the
+ * scheduler's rules; the scheduler binds each pod to the node that its affinity names.
  * https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
  */
 import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
@@ -56,7 +56,8 @@ function setUp(context: ControllerContext): Reconcile {
 
   return async ({ key, client, signal }) => {
     const set = sets.get(key)
-    // One that is being deleted may have lost its revisions already, and who has none cannot count.
+    // A DaemonSet being deleted may have lost its revisions already, without which the status cannot be
+    // computed.
     if (set === undefined || isBeingDeleted(set)) return undefined
     const { uid = '', namespace = '', generation } = set.metadata ?? {}
     const revisions = await history.claimed(set, client)
@@ -97,7 +98,7 @@ function soonest(...waits: readonly (number | undefined)[]): { readonly againAft
   return known.length === 0 ? undefined : { againAfterMs: Math.min(...known) }
 }
 
-/** Nodes tell of themselves all the time; only what makes a difference to a set wakes it. */
+/** Node status changes frequently; only changes of a node's eligibility enqueue a DaemonSet. */
 function wakeByNode(
   allNodes: Informer<Node>,
   sets: Informer<DaemonSet>,
@@ -124,12 +125,12 @@ function isAlike(before: Node, after: Node): boolean {
   )
 }
 
-/** Revisions that somebody else has made may not have the label. */
+/** Revisions not created by this controller may lack the label. */
 function hashOf({ metadata }: ControllerRevision): string {
   return metadata?.labels?.[hashLabel] ?? metadata?.name ?? ''
 }
 
-/** Of several revisions that are the same one stays, and their pods become pods of it. */
+/** Deletes duplicate revisions and relabels their pods with the remaining revision's hash. */
 async function mergeDuplicates(
   duplicates: readonly ControllerRevision[],
   world: { readonly pods: readonly Pod[]; readonly hash: string; readonly client: Client },
@@ -156,7 +157,7 @@ interface Performance {
   readonly recorder: EventRecorder
 }
 
-/** Does all that is planned, and says what failed first. */
+/** Performs the whole plan and returns the first failure. */
 async function perform(
   plan: DaemonPlan,
   performance: Performance,
@@ -203,7 +204,7 @@ async function remove({ metadata }: Pod, { set, client, recorder }: Performance)
   }
 }
 
-/** Keeps so many old revisions, and those that pods have. */
+/** Deletes revisions beyond `revisionHistoryLimit`, except those that pods still have. */
 async function truncate(
   revisions: readonly ControllerRevision[],
   world: {

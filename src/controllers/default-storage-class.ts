@@ -1,6 +1,6 @@
 /**
- * A storage class that a new cluster begins with, so that claims which name none get a volume. It is made when there is
- * no class at all; whoever has removed it and made another keeps that.
+ * Creates a default storage class in a new cluster, so that claims without `storageClassName` get a volume.
+ * It is created only if no storage class exists, so an administrator's choice is never overwritten.
  */
 import { isApiError } from '#/api/errors.ts'
 import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
@@ -19,14 +19,14 @@ const standard: StorageClass = {
   allowVolumeExpansion: true,
 }
 
-/** The client must have the right to make storage classes, which no controller has. */
+/** Requires a client that may create storage classes; no controller's service account may. */
 export async function ensureDefaultStorageClass(client: Client, signal?: AbortSignal): Promise<void> {
   const { items } = await client.list(storageClasses, { limit: 1, signal })
   if (items.length > 0) return
   try {
     await client.create(storageClasses, standard, { signal })
   } catch (error) {
-    // Another server of the same cluster was faster.
+    // Another API server of the cluster created it first.
     if (!isApiError(error, 'AlreadyExists')) throw error
   }
 }

@@ -1,4 +1,7 @@
-/** The conformance cases of Deployments, from their descriptions; the test is scheduler and kubelet. */
+/**
+ * The conformance tests of Deployments, written from their descriptions; the test acts as scheduler and
+ * kubelet.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
@@ -43,7 +46,7 @@ function imageOf({ spec }: Pod): string {
   return spec?.containers[0]?.image ?? ''
 }
 
-/** How many pods each image has. */
+/** Number of pods by image. */
 async function podsOf(plane: TestControlPlane): Promise<Record<string, number>> {
   const all = await plane.list(pods)
   return Object.fromEntries(
@@ -156,7 +159,7 @@ test('a Deployment supports rollover', async t => {
     deploymentOf({ strategy, minReadySeconds: 10, template: templateOf('bad') }),
   )
   assert.deepEqual(await podsOf(plane), { httpd: 1, bad: 1 })
-  // Another template before the first is there.
+  // The template changes again before the first rollout completes.
   await changeSpec(plane, { template: templateOf('agnhost') })
   await runPods(plane, pod => imageOf(pod) === 'agnhost')
   await plane.advance(12_000)

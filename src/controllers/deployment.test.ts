@@ -42,7 +42,7 @@ function imageOf(set: ReplicaSet): string {
   return set.spec?.template?.spec?.containers[0]?.image ?? ''
 }
 
-/** `image:size/available#revision`, by image. */
+/** `image:size/available#revision`, sorted by image. */
 async function shapeOf(plane: TestControlPlane): Promise<string> {
   const sets = await plane.list(replicaSets)
   const shapes = sets.map(set => {
@@ -173,7 +173,7 @@ test('to recreate is to wait for the last old pod', async t => {
   const [waiting] = await plane.list(deployments)
   assert.equal(waiting?.status?.terminatingReplicas, 2)
   const [first, last] = await plane.list(pods)
-  // A pod that its replica set does not count any more may run as well.
+  // A running pod blocks the rollout even if its labels no longer match the replica set.
   await plane.change(pods, keyOf(last!), pod => ({
     ...pod,
     metadata: { ...pod.metadata, labels: { app: 'other' } },

@@ -1,8 +1,8 @@
 /**
- * Deployments: replica sets that take each other's place. Each template that a deployment has had is a revision, kept
- * as a replica set of its own; a rollout moves pods from the old ones to the present one, step by step and within
- * bounds. A pass decides all of its step at once (`deployment/plan.ts`), does it, and says how things stand
- * (`deployment/status.ts`); the next step is that of the pass which sees what became of it.
+ * Deployments. Each pod template that a Deployment has had is a revision, kept as a ReplicaSet; a rollout
+ * moves pods from the old ReplicaSets to the new one in steps, within `maxSurge` and `maxUnavailable`. Each
+ * reconcile plans one whole step (`deployment/plan.ts`), performs it and updates the status
+ * (`deployment/status.ts`); the next step is planned when the resulting changes are observed.
  * https://kubernetes.io/docs/concepts/workloads/controllers/deployment/
  */
 import type { Deployment } from '#/api/generated/apps/v1.ts'
@@ -76,7 +76,7 @@ function setUp(context: ControllerContext): Reconcile {
   }
 }
 
-/** Which changes concern which deployments. */
+/** Maps changes to the Deployments that must be reconciled. */
 function wakeUp({ informer, enqueue }: ControllerContext): void {
   const allDeployments = informer(deployments)
   const allSets = informer(replicaSets)
@@ -95,7 +95,8 @@ function wakeUp({ informer, enqueue }: ControllerContext): void {
     const name = set && isControlledBy(pod, set) ? controllerOf(set)?.name : undefined
     return name === undefined ? undefined : allDeployments.get(formatKey({ namespace, name }))
   }
-  // Who recreates waits for the last pod, and a replica set does not tell of every one that is on its way out.
+  // The Recreate strategy waits for the last old pod to stop, and the ReplicaSet's status does not change for
+  // every terminating pod.
   informer(pods).onChange((_key, { before, after }) => {
     if (before === undefined || isPodFinished(before) || (after && !isPodFinished(after))) return
     const waiting = deploymentOf(before)
@@ -108,7 +109,7 @@ function selectsAll({ spec }: Deployment): boolean {
   return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0
 }
 
-/** Nobody means all pods of a namespace. */
+/** An empty selector would match all pods of the namespace. */
 async function refuse({ deployment, client, recorder }: PerformWork): Promise<undefined> {
   const message = 'This deployment is selecting all pods. A non-empty selector is required.'
   recorder.record(deployment, { type: 'Warning', reason: 'SelectingAll', message })
@@ -118,7 +119,7 @@ async function refuse({ deployment, client, recorder }: PerformWork): Promise<un
   await client.updateStatus(deployments, { ...deployment, status })
 }
 
-/** Writes how things stand, and says when to look again. */
+/** Updates the status. Returns the delay until the next progress check. */
 async function tell({ deployment, client }: PerformWork, world: StatusWorld): Promise<number | undefined> {
   const status = planStatus(world)
   const revision = world.present?.metadata?.annotations?.[revisionAnnotation]

@@ -61,7 +61,7 @@ test('when a pod has to leave its devices', () => {
   check(undefined, { slices: [sliceOf('s', [{ ...broken, effect: 'NoSchedule' }])] })
   check(undefined, { slices: [sliceOf('s', [{ ...broken, effect: 'None' }])] })
   check(undefined, { slices: [] })
-  // Only what the newest generation of the pool says counts.
+  // Only the newest generation of the pool counts.
   check(undefined, { slices: [sliceOf('s', [broken]), sliceOf('t', [], 2)] })
   check(0, { slices: [sliceOf('s', []), sliceOf('t', [broken], 2)] })
   check(undefined, tolerating({ operator: 'Exists' }))

@@ -1,7 +1,7 @@
 /**
- * Drives pods from devices whose taints their claims do not tolerate, at once or when the time is over for
- * which they do. The taints are those that drivers put on their devices; rules of others for them are not
- * on unless asked for.
+ * Evicts pods that use devices with NoExecute taints which their claims do not tolerate, immediately or after
+ * `tolerationSeconds`. Only taints that drivers publish in ResourceSlices are considered; DeviceTaintRules,
+ * which are disabled by default, are not implemented.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/#device-taints-and-tolerations
  */
 import { withCondition } from '#/api/conditions.ts'
@@ -37,7 +37,7 @@ class DeviceTaintEviction {
   readonly #claims: Informer<ResourceClaim>
   readonly #slices: ObjectIndex<ResourceSlice>
   readonly #claimsByDevice: ObjectIndex<ResourceClaim>
-  /** The uids of pods that have to go later, by their keys. */
+  /** The uids of pods that are scheduled for eviction, by pod key. */
   readonly #leaving = new Map<string, string>()
 
   constructor(context: ControllerContext) {
@@ -137,13 +137,13 @@ function devicesOf({ status }: ResourceClaim): readonly string[] {
   )
 }
 
-/** By the names of devices; of those that have any. */
+/** NoExecute taints by device name; devices without any are omitted. */
 function drivingTaints(slice: ResourceSlice | undefined): ReadonlyMap<string, Device['taints']> {
   const tainted = (slice?.spec.devices ?? []).filter(({ taints }) => taints?.some(isDriving))
   return new Map(tainted.map(({ name, taints }) => [name, taints?.filter(isDriving)]))
 }
 
-/** A pool's name may have slashes, a device's not. */
+/** The separator is a space, since pool names may contain slashes. */
 function poolKey(driver: string, pool: string): string {
   return `${driver} ${pool}`
 }

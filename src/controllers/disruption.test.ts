@@ -22,7 +22,8 @@ function podOf(name: string, isReady: boolean): Pod {
 
 test('how many pods may go', () => {
   const cases: readonly [PodDisruptionBudget['spec'], string, number | undefined, string][] = [
-    // the budget, pods (+ ready, - not), what their controllers want, then: healthy, desired, expected, allowed
+    // Columns: budget, pods (+ ready, - not ready), replicas of their controllers, expected `currentHealthy
+    // desiredHealthy expectedPods disruptionsAllowed`.
     [{ minAvailable: 2 }, '+++', 3, '3 2 3 1'],
     [{ minAvailable: 2 }, '++', 2, '2 2 2 0'],
     [{ minAvailable: 2 }, '+--', 3, '1 2 3 0'],

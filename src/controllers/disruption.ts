@@ -1,6 +1,6 @@
 /**
- * Says of every disruption budget how many of its pods may go now, which the eviction API counts down; and takes back
- * the announcement of a disruption that did not come.
+ * Computes `disruptionsAllowed` of every PodDisruptionBudget, which the eviction API decrements, and resets
+ * stale DisruptionTarget conditions of pods.
  * https://kubernetes.io/docs/concepts/workloads/pods/disruptions/
  */
 import { isApiError } from '#/api/errors.ts'
@@ -35,10 +35,10 @@ function setUp(context: ControllerContext): Reconcile {
   return work => (work.key.startsWith(podPrefix) ? disruption.lookAtPod(work) : disruption.lookAtBudget(work))
 }
 
-/** Keys of pods beside those of budgets. */
+/** Distinguishes keys of pods from keys of budgets. */
 const podPrefix = 'pod '
 
-/** Kinds whose number of pods informers tell; that of others is asked for. */
+/** For these kinds `replicas` is read from informers; for others the scale subresource is read. */
 const knownKinds = [replicaSets, statefulSets, replicationControllers, deployments] as const
 
 class Disruption {
@@ -46,7 +46,7 @@ class Disruption {
   readonly #budgets: Informer<PodDisruptionBudget>
   readonly #pods: Informer<Pod>
   readonly #scaled: ReadonlyMap<string, Informer<ScaledObject>>
-  /** Compiled once for each version of a budget. */
+  /** Compiled once per version of a budget. */
   readonly #selectors = new WeakMap<PodDisruptionBudget, Selector>()
 
   constructor(context: ControllerContext) {
@@ -104,7 +104,7 @@ class Disruption {
     return againAfterMs === undefined ? undefined : { againAfterMs }
   }
 
-  /** A pod that was to be disrupted and is still there after a while is not going to be. */
+  /** Resets the DisruptionTarget condition of a pod that was not deleted in time. */
   async lookAtPod({ key, client, signal }: Work): Promise<Again | undefined> {
     const pod = this.#pods.get(key.slice(podPrefix.length))
     const stale = pod && staleTarget(pod, this.#context.platform.clock.now())
@@ -140,7 +140,7 @@ class Disruption {
     return selector
   }
 
-  /** How many pods the controllers of these want, each controller once. */
+  /** Desired replicas of the pods' controllers, each controller once. */
   async #scalesOf(
     matching: readonly Pod[],
     client: Work['client'],
@@ -156,7 +156,7 @@ class Disruption {
     return [...scales.values()]
   }
 
-  /** What a deployment wants is what counts, not what each of its sets is given. */
+  /** For a ReplicaSet of a Deployment, the Deployment's replicas count. */
   async #scaleOf(
     namespace: string,
     reference: OwnerReference,

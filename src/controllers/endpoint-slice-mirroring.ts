@@ -1,6 +1,6 @@
 /**
- * Says in endpoint slices what somebody says in endpoints that he wrote himself, for a service without a
- * selector: those who read slices, as proxies do, would not know otherwise.
+ * Mirrors manually written Endpoints of services without a selector to EndpointSlices, which service proxies
+ * and other clients read.
  * https://kubernetes.io/docs/concepts/services-networking/service/#endpointslice-mirroring
  */
 import { endpoints, services } from '#/api/generated/core/v1-resources.ts'
@@ -32,7 +32,7 @@ function setUp({ recorder, informer, enqueue }: ControllerContext): Reconcile {
     if (!isSame) enqueue(key)
   })
   allEndpoints.onChange((key, { before, after }) => {
-    // Most endpoints are those of services with a selector, and change with every pod.
+    // Skips Endpoints of services with a selector, which are most of them and change with every pod.
     const service = allServices.get(key)
     const isMirrored = (before && mayMirror(before)) || (after && mayMirror(after))
     if (isMirrored && !(service && hasSelector(service))) enqueue(key)

@@ -1,7 +1,7 @@
 /**
- * Tells where the pods behind each service are: slices with at most so many endpoints each, written as
- * seldom as possible, since a proxy on every node reads them. Slices go with their service, which owns
- * them.
+ * Maintains the EndpointSlices of services with a selector. The number of endpoints per slice is limited and
+ * writes are minimized, since a service proxy on every node watches the slices. Slices are owned by their
+ * service and garbage collected with it.
  * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/
  */
 import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
@@ -21,15 +21,15 @@ import { writeSlices } from './service-endpoints/write-slices.ts'
 import { podsByNode } from './pods.ts'
 
 export interface EndpointSliceSettings {
-  /** At most so many endpoints in one slice; 1000 is what the API takes. */
+  /** Maximum number of endpoints per slice; the API allows up to 1000. */
   readonly endpointsMax?: number
-  /** Changes of pods are gathered for so long before they are written. */
+  /** Debounce: pod changes within this time are handled in one sync. */
   readonly gatherMs?: number
 }
 
 const endpointsMaxUsual = 100
 
-/** Changes of slices themselves, which are mostly our own, are looked at together. */
+/** Debounce for changes of slices, which are mostly this controller's own writes. */
 const sliceChangeMs = 1_000
 
 export function endpointSliceController(settings: EndpointSliceSettings = {}): Controller {
@@ -51,7 +51,7 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
   const members = new ServiceMembers({ services: allServices, pods: allPods })
   const triggerTimes = new TriggerTimes()
   const shares = followNodes(context, members)
-  /** What people were last told of hints by zone: by service and type of address. */
+  /** Last reported state of topology aware hints, by service and address type. */
   const told = new Map<string, string>()
   allServices.onChange(key => enqueue(key))
   members.onChange(key => enqueue(key, gatherMs))
@@ -89,7 +89,7 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
   }
 
   function recordFailure(service: Service, error: unknown): void {
-    // A race that was lost is no failure.
+    // Losing a race is not a failure.
     if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound') || isNamespaceGoing(error)) return
     const { namespace = '', name = '' } = service.metadata ?? {}
     recorder.record(service, {
@@ -101,8 +101,7 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
 }
 
 /**
- * Wakes the services that a change of nodes concerns. Gives what is known of zones, worked out when asked
- * for.
+ * Enqueues the services affected by node changes. Returns a function that computes the zone shares lazily.
  */
 function followNodes(
   { informer, enqueue }: ControllerContext,
@@ -128,7 +127,6 @@ function followNodes(
   }
 }
 
-/** What people should know when it stands otherwise with hints than they were last told. */
 function zoneHintsEvent(before: string, now: string, type: string): EventContent | undefined {
   const about = (text: string): string => `${text}, addressType: ${type}`
   if (before === now || (now === 'off' && before !== 'on')) return undefined

@@ -1,6 +1,6 @@
 /**
- * Keeps the older form of where the pods behind a service are: one object for each service, of the
- * service's name, for clients that do not read endpoint slices.
+ * Maintains the legacy Endpoints object of each service with a selector, for clients that do not read
+ * EndpointSlices.
  * https://kubernetes.io/docs/concepts/services-networking/service/#endpoints
  */
 import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
@@ -14,7 +14,7 @@ import { hasMembers, ServiceMembers } from './service-endpoints/members.ts'
 import { TriggerTimes } from './service-endpoints/trigger-times.ts'
 
 export interface EndpointsSettings {
-  /** Changes of pods are gathered for so long before they are written. */
+  /** Debounce: pod changes within this time are handled in one sync. */
   readonly gatherMs?: number
 }
 
@@ -26,7 +26,7 @@ export function endpointsController(settings: EndpointsSettings = {}): Controlle
   }
 }
 
-/** Old locks of leaders are endpoints too, and have no service. */
+/** Legacy leader election locks are Endpoints without a service. */
 const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader'
 
 function setUp(context: ControllerContext, { gatherMs = 0 }: EndpointsSettings): Reconcile {
@@ -40,7 +40,7 @@ function setUp(context: ControllerContext, { gatherMs = 0 }: EndpointsSettings):
   allEndpoints.onChange((key, { after }) => {
     if (after === undefined && allServices.get(key) !== undefined) enqueue(key)
   })
-  // What services left behind that went while nobody looked.
+  // Finds Endpoints of services that were deleted while the controller was not running.
   background(async () => {
     for (const each of allEndpoints.list()) {
       if (each.metadata?.annotations?.[leaderAnnotation] === undefined) enqueue(keyOf(each))
@@ -54,7 +54,7 @@ function setUp(context: ControllerContext, { gatherMs = 0 }: EndpointsSettings):
       triggerTimes.forget(key)
       return remove({ namespace, name }, current, client)
     }
-    // Who has no selector, or points elsewhere, gets his endpoints from somebody else, if at all.
+    // The Endpoints of a service without a selector, or of type ExternalName, are not managed here.
     if (!hasMembers(service)) return undefined
     const podsOfService = members.podsOf(service)
     const triggerTime = triggerTimes.observe(key, service, podsOfService)
@@ -71,7 +71,7 @@ function setUp(context: ControllerContext, { gatherMs = 0 }: EndpointsSettings):
   }
 
   function recordFailure({ key, planned, isNew, error }: Failure): void {
-    // A race that was lost is no failure.
+    // Losing a race is not a failure.
     if (isApiError(error, 'Conflict') || isApiError(error, 'AlreadyExists') || isNamespaceGoing(error)) return
     const what = isNew ? `create endpoint for service ${key}` : `update endpoint ${key}`
     const about = { apiVersion: 'v1', kind: 'Endpoints', metadata: planned.metadata ?? {} }
@@ -90,7 +90,9 @@ interface Failure {
   readonly error: unknown
 }
 
-/** Also what was just made for a service that is gone, and is not known here yet. */
+/**
+ * Deletes unconditionally if the informer does not show the Endpoints yet: they may just have been created.
+ */
 async function remove(
   at: NamespacedName,
   known: Endpoints | undefined,

@@ -1,5 +1,5 @@
 /**
- * Volumes that live as long as a pod: each gets a claim that the pod owns.
+ * Generic ephemeral volumes: creates a PersistentVolumeClaim owned by the pod for each.
  * https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#generic-ephemeral-volumes
  */
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
@@ -26,7 +26,7 @@ function setUp({ recorder, informer, enqueue }: ControllerContext): Reconcile {
   allPods.onChange((key, { before, after }) => {
     if (before === undefined && after !== undefined && wantsClaims(after)) enqueue(key)
   })
-  // A claim in the way is gone, or one that is needed.
+  // A deleted claim may be one that the pod needs, or one with a conflicting name.
   claims.onChange((key, { after }) => {
     if (after === undefined) for (const pod of byClaim.get(key)) if (wantsClaims(pod)) enqueue(keyOf(pod))
   })

@@ -1,7 +1,7 @@
-/** When a job is over: it has completed, or it has failed for good. */
+/** Detects finished Jobs: those with a Complete or Failed condition. */
 import type { Job, JobCondition } from '#/api/generated/batch/v1.ts'
 
-/** The condition that ended the job; undefined while it goes on. */
+/** The Complete or Failed condition; undefined if the Job is not finished. */
 export function finishedCondition({ status }: Job): JobCondition | undefined {
   return status?.conditions?.find(({ type, status: holds }) => {
     return (type === 'Complete' || type === 'Failed') && holds === 'True'

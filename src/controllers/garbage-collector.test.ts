@@ -9,7 +9,7 @@ import { garbageCollectorController } from './garbage-collector.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 interface World extends TestControlPlane {
-  /** Makes a config map that these own. */
+  /** Creates a ConfigMap with these owner references. */
   readonly make: (name: string, ...owners: readonly OwnerReference[]) => Promise<ConfigMap>
   readonly names: () => Promise<readonly string[]>
   readonly remove: (name: string, options: DeleteOptions) => Promise<void>

@@ -1,7 +1,7 @@
 /**
- * Deletes objects whose owners are gone, and carries out what a deletion asked for: `Background` (the owner goes, what
- * it owned follows), `Foreground` (the owner goes last) and `Orphan` (what it owned stays and is owned no more). It
- * follows every kind there is.
+ * Deletes objects after their owners are gone, and implements deletion propagation: `Background` (dependents
+ * are deleted after the owner), `Foreground` (the owner is deleted last) and `Orphan` (dependents lose the
+ * owner reference and stay). Watches every resource.
  * https://kubernetes.io/docs/concepts/architecture/garbage-collection/
  */
 import { LruMap } from '#/base/lru-map.ts'
@@ -32,10 +32,10 @@ export const garbageCollectorController: Controller = {
   setUp,
 }
 
-/** Owners that were asked for and are not there; nobody gets the same uid twice. */
+/** Size of the cache of absent owners. Entries never become wrong, since uids are not reused. */
 const absentOwnersMax = 500
 
-/** An owner that is there, and that informers will show, is asked for again after so long. */
+/** Interval for checking an owner that exists but that no informer shows yet. */
 const unseenOwnerMs = 5_000
 
 function setUp(context: ControllerContext): Reconcile {
@@ -60,7 +60,7 @@ class Collector {
     })
   }
 
-  /** The key is the uid of an object. */
+  /** The key is an object's uid. */
   async look(work: Work): Promise<void | Again> {
     const node = this.#graph.get(work.key)
     if (node === undefined) return undefined
@@ -72,7 +72,7 @@ class Collector {
     }
     const plan = planDependent(this.#graph, node.object, ({ uid }) => states.get(uid) ?? 'solid')
     await this.#perform(node, plan, work)
-    // Nobody tells of the end of an owner that no informer has seen yet.
+    // No watch event will report the deletion of an owner that no informer has seen.
     const isUnseen = [...states].some(
       ([uid, state]) => state !== 'absent' && this.#graph.get(uid) === undefined,
     )
@@ -93,7 +93,7 @@ class Collector {
     if (this.#absent.get(`${namespace}/${reference.uid}`)) return 'absent'
     const { apiVersion, kind: kindName, name, uid } = reference
     const kind = this.#kinds.get(kindKey(parseGroupVersion(apiVersion)?.group ?? '', kindName))
-    // Of a kind that is not known nothing is known: it may be served again.
+    // An unknown kind proves nothing: its API may be temporarily unavailable.
     if (kind === undefined)
       throw new Error(`cannot look for owner ${name}: no kind ${kindName} in ${apiVersion}`)
     if (kind.scope === 'Namespaced' && resource.scope === 'Cluster') return this.#misplaced(object, reference)
@@ -104,7 +104,7 @@ class Collector {
     return 'absent'
   }
 
-  /** An owner elsewhere is none, and whoever made the reference should know. */
+  /** An owner in another namespace counts as absent; an event reports the invalid reference. */
   #misplaced(object: KubernetesObject, { apiVersion, kind, name, uid }: OwnerReference): OwnerState {
     const where = object.metadata?.namespace ?? ''
     const owner = `[${apiVersion}/${kind}, namespace: ${where}, name: ${name}, uid: ${uid}]`
@@ -123,7 +123,7 @@ class Collector {
         for (const dependent of plan.dependents) this.#context.enqueue(dependent)
         return
       case 'orphan':
-        // Informers tell when they are free, or gone; until then there is nothing to look at.
+        // The informers trigger the next reconcile when the dependents have changed.
         await Promise.all(plan.dependents.map(dependent => disown(client, dependent, uid)))
         return
       case 'remove-finalizer': {
@@ -138,7 +138,7 @@ class Collector {
   }
 }
 
-/** Who has to be looked at after a change: the object, those that it owns, or those that own it. */
+/** The uids to reconcile after a change: the object, its dependents or its owners. */
 function concerned(graph: OwnerGraph, { before, after }: Change<KubernetesObject>): readonly string[] {
   const uid = (after ?? before)?.metadata?.uid ?? ''
   if (after === undefined) return [...graph.dependentUids(uid), ...waitingOwners(graph, before)]
@@ -152,7 +152,7 @@ function concerned(graph: OwnerGraph, { before, after }: Change<KubernetesObject
   return isFine ? [] : [uid, ...concernedOwners]
 }
 
-/** Whether anything changed that matters here: most changes are of statuses. */
+/** True if owner references or the deletion state changed; most changes are status updates. */
 function hasNews(before: KubernetesObject, after: KubernetesObject): boolean {
   if (before.metadata?.deletionTimestamp !== after.metadata?.deletionTimestamp) return true
   if (after.metadata?.deletionTimestamp !== undefined) return true
@@ -171,7 +171,7 @@ function waitingOwners(graph: OwnerGraph, object: KubernetesObject): readonly st
     .filter(uid => dependsOnOthers(graph.get(uid)?.object ?? {}))
 }
 
-/** What is in a namespace may be owned by what is there too, or by what is in none. */
+/** An owner must be cluster-scoped or in the same namespace. */
 function mayOwn({ resource, object }: GraphNode, namespace: string): boolean {
   return resource.scope === 'Cluster' || object.metadata?.namespace === namespace
 }
@@ -181,7 +181,9 @@ async function disown(client: Client, node: GraphNode, ownerUid: string): Promis
   await patchMetadata(client, node, { ownerReferences })
 }
 
-/** Only what was seen is changed: a conflict means that there is something new to see. */
+/**
+ * Patches with uid and resourceVersion preconditions: a conflict means that a newer version must be examined.
+ */
 async function patchMetadata(client: Client, { resource, object }: GraphNode, change: object): Promise<void> {
   const { uid, resourceVersion } = object.metadata ?? {}
   const patch = { metadata: { uid, resourceVersion, ...change } }

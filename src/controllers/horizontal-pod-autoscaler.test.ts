@@ -40,11 +40,11 @@ function autoscalerOf(
   }
 }
 
-/** What every pod uses, and how long the queue is; both can be changed, and be unknown. */
+/** Usage per pod and length of the queue; undefined if the metric is unavailable. */
 interface Numbers {
   milliCores: bigint | undefined
   queue: bigint | undefined
-  /** Happens while metrics are read. */
+  /** Called while metrics are being read. */
   meanwhile?: () => Promise<void>
 }
 
@@ -68,7 +68,7 @@ function metricsOf(numbers: Numbers, { client, platform }: ControllerContext): M
 interface Scene {
   readonly plane: TestControlPlane
   readonly numbers: Numbers
-  /** Time passes, and pods become ready as they come. */
+  /** Advances time; new pods become ready. */
   readonly pass: (ms: number) => Promise<void>
   readonly replicas: () => Promise<number | undefined>
   readonly autoscaler: (name?: string) => Promise<HorizontalPodAutoscaler | undefined>
@@ -160,7 +160,7 @@ test('a target grows with its load, and shrinks when there was less for five min
   assert.deepEqual(await eventsOf(plane), [
     'SuccessfulRescale: New size: 4; reason: cpu resource utilization (percentage of request) above target',
   ])
-  // All load stays with each pod, so the target grows on, until it may not.
+  // The load per pod does not decrease, so the target grows up to `maxReplicas`.
   await pass(60_000)
   assert.equal(await replicas(), 10)
   assert.equal(conditionsOf(await autoscaler())[2], 'ScalingLimited=True TooManyReplicas')
@@ -239,7 +239,7 @@ test('the metric that asks for most decides, and nothing shrinks while one is un
         'unable to get metrics for resource cpu: nobody knows',
     ),
   )
-  // More is asked for by the one that is known.
+  // The available metric proposes more replicas.
   numbers.queue = 100_000n
   await pass(20_000)
   assert.equal(await replicas(), 10)

@@ -1,7 +1,6 @@
 /**
- * Scales whatever has a `scale` subresource to the number of pods at which metrics are as an autoscaler
- * wants them. The metrics come from outside, and nobody tells when they change: each autoscaler is looked
- * at every fifteen seconds, and when its spec changes.
+ * Scales any resource with a `scale` subresource so that its metrics reach their targets. Metrics cannot be
+ * watched, so each HorizontalPodAutoscaler is reconciled every 15 seconds and when its spec changes.
  * https://kubernetes.io/docs/concepts/workloads/autoscaling/horizontal-pod-autoscale/
  */
 import { isApiError } from '#/api/errors.ts'
@@ -37,14 +36,12 @@ import { readMetric } from './horizontal-pod-autoscaler/reading.ts'
 import { messageOf } from './message-of.ts'
 
 export interface AutoscalingSettings {
-  /** Where metrics come from; the API of metrics when absent, which somebody else must serve. */
+  /** Source of metrics; default the metrics APIs, which an add-on such as metrics-server must serve. */
   readonly metrics?: (context: ControllerContext) => Metrics
   readonly syncMs?: number
-  /**
-   * For how long a higher recommendation keeps a target from shrinking, where the autoscaler does not say.
-   */
+  /** Default stabilization window for scaling down. */
   readonly downscaleWindowMs?: number
-  /** By which part a metric may be off its target, where the autoscaler does not say. */
+  /** Default relative deviation from the target within which nothing is scaled. */
   readonly tolerance?: number
   readonly cpuInitializationMs?: number
   readonly initialReadinessDelayMs?: number
@@ -58,7 +55,7 @@ const settingsUsual = {
   initialReadinessDelayMs: 30_000,
 }
 
-/** Tries to write over a scale or a status that others change meanwhile; then it waits for the next time. */
+/** Maximum attempts to update a scale or status after conflicts; then the next sync retries. */
 const triesMax = 5
 
 export function horizontalPodAutoscalerController(settings: AutoscalingSettings = {}): Controller {
@@ -79,9 +76,9 @@ class Autoscaling {
   readonly #pods: Informer<Pod>
   readonly #kinds: KindLookup
   readonly #metrics: Metrics
-  /** By the keys of autoscalers. */
+  /** By HorizontalPodAutoscaler key. */
   readonly #histories = new Map<string, ScaleHistory>()
-  /** Of the targets, by the keys of autoscalers. */
+  /** Pod selectors of the targets, by HorizontalPodAutoscaler key. */
   readonly #selectors = new Map<string, Selector>()
 
   constructor(context: ControllerContext, settings: AutoscalingSettings) {
@@ -107,7 +104,7 @@ class Autoscaling {
       await this.#scale(autoscaler, work)
     } catch (error) {
       if (work.signal.aborted) throw error
-      // Metrics that are missing now are not there in a moment either: the next time is soon enough.
+      // Not retried with backoff: missing metrics will not appear before the next sync.
       const level = isApiError(error, 'NotFound') ? 'debug' : 'warn'
       this.#context.platform.log[level]('an autoscaler could not be looked at', { key: work.key, error })
     }
@@ -202,7 +199,7 @@ class Autoscaling {
     })
   }
 
-  /** The selector of a target's pods, remembered; or what is wrong with it. */
+  /** Parses and caches the target's pod selector; returns a condition and an event if it is invalid. */
   #selectorOf(key: string, text: string): Selector | Parameters<typeof planWithoutPods>[0] {
     if (text === '') {
       return {
@@ -222,7 +219,7 @@ class Autoscaling {
     }
   }
 
-  /** The autoscalers that want to decide about these pods, as messages name them. */
+  /** HorizontalPodAutoscalers that select any of these pods, formatted for messages. */
   #rivalsOver(namespace: string, selected: readonly Pod[]): readonly string[] {
     return this.#autoscalers
       .inNamespace(namespace)
@@ -234,7 +231,7 @@ class Autoscaling {
       .toSorted()
   }
 
-  /** Undefined when there is nothing to do. */
+  /** Undefined if the size does not change. */
   async #rescale(
     autoscaler: HorizontalPodAutoscaler,
     { resource, at, scale }: Target,
@@ -294,7 +291,7 @@ class Autoscaling {
       )
     } catch (error) {
       const message = messageOf(error)
-      // Nobody reads what is said of an autoscaler that is gone.
+      // No event for a deleted HorizontalPodAutoscaler.
       if (!signal.aborted && !isApiError(error, 'NotFound')) {
         this.#context.recorder.record(autoscaler, { type: 'Warning', reason: 'FailedUpdateStatus', message })
       }
@@ -321,7 +318,7 @@ const gotScale: ConditionWords = {
   message: "the HPA controller was able to get the target's current scale",
 }
 
-/** Writes; when others were faster, writes over what they left. */
+/** Writes; on a conflict reads the current version and tries again. */
 async function withTries<T>(
   write: (current: T) => Promise<T>,
   read: () => Promise<T>,

@@ -23,11 +23,11 @@ import {
 
 interface Setting {
   readonly plane: TestControlPlane
-  /** `node:path` of every folder that was removed. */
+  /** `node:path` of every removed directory. */
   readonly removed: string[]
-  /** Does what the scheduler does for a pod that is to run on a node. */
+  /** Selects a node for the claim, as the scheduler does. */
   readonly select: (claim: string, node: string) => Promise<void>
-  /** Says what is wrong with folders; nothing at first. */
+  /** Error message of directory removal; succeeds if undefined. */
   readonly trouble: { message?: string }
 }
 
@@ -117,7 +117,7 @@ test('a folder that cannot be removed keeps its volume, which says why, until it
   const [volume] = await plane.list(persistentVolumes)
   assert.equal(volume?.status?.message, 'node n1 does not answer')
   assert.ok((await eventsAbout(plane, name)).includes('VolumeFailedDelete: node n1 does not answer'))
-  // Removing the object does not get around it.
+  // Deleting the PersistentVolume does not bypass the reclaim.
   await plane.run(plane.client.delete(persistentVolumes, { name }))
   await plane.settle()
   assert.equal((await plane.list(persistentVolumes)).length, 1)

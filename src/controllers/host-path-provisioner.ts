@@ -1,6 +1,6 @@
 /**
- * Volumes that are folders on the node where their first pod runs, so that claims work without any storage system. The
- * folder comes to be when the first pod is started. Nothing keeps a volume to its size.
+ * Provisions volumes as directories on the node of their first pod, so that claims work without a storage
+ * system. The directory is created when the first pod starts. Capacity is not enforced.
  */
 import { posix } from 'node:path'
 import type { Node, PersistentVolume } from '#/api/generated/core/v1.ts'
@@ -9,9 +9,9 @@ import type { Provisioner } from './provisioner.ts'
 export const hostPathProvisionerName = 'k8ts.io/host-path'
 
 export interface HostPathSettings {
-  /** Absolute, on every node; each volume is a folder in it. */
+  /** Absolute path on every node; each volume is a subdirectory. */
   readonly root?: string
-  /** Removes a folder, with all that is in it, from a node; there may be none. */
+  /** Deletes a directory with its contents on a node; succeeds if it does not exist. */
   readonly removeFolder: (path: string, node: string | undefined) => Promise<void>
 }
 
@@ -41,7 +41,8 @@ export function hostPathProvisioner({ root = rootUsual, removeFolder }: HostPath
     },
     async delete(volume) {
       const path = volume.spec?.hostPath?.path ?? ''
-      // What the object says now, somebody may have written who must not remove anything else.
+      // The path may have been edited by a user, which must not lead to the deletion of arbitrary
+      // directories.
       if (path !== posix.join(root, volume.metadata?.name ?? ''))
         throw new Error(
           `only folders in ${root} are removed, and ${JSON.stringify(path)} is not that of the volume`,
@@ -57,7 +58,7 @@ function onNode({ metadata }: Node): { key: string; operator: string; values: re
   return { key: hostnameLabel, operator: 'In', values: [value] }
 }
 
-/** As the node calls itself. */
+/** Value of the node's hostname label. */
 function nodeOf({ spec }: PersistentVolume): string | undefined {
   const [term] = spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []
   return term?.matchExpressions?.find(({ key }) => key === hostnameLabel)?.values?.[0]

@@ -11,7 +11,7 @@ import { startTestControlPlane } from './test-control-plane.ts'
 
 interface Story {
   readonly spec: Partial<Job['spec']>
-  /** With which code each pod ends, in the order in which they do. */
+  /** Exit code of each pod, in the order in which they finish. */
   readonly codes: (ended: number, index: number) => number
   readonly expected: Partial<JobStatus>
   readonly podsMade: number

@@ -1,4 +1,4 @@
-/** The cases of the conformance list that concern jobs; the test plays the scheduler and the kubelet. */
+/** The conformance tests of Jobs; the test acts as scheduler and kubelet. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jobs } from '#/api/generated/batch/v1-resources.ts'
@@ -22,7 +22,10 @@ function conditionsIn({ conditions = [] }: JobStatus): readonly string[] {
   return conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`)
 }
 
-/** Every pod that comes ends as the function says, until none comes any more. Says how many there were. */
+/**
+ * Finishes every pod with the exit code that the function returns, until no more are created. Returns the
+ * number of pods.
+ */
 async function playAll(
   plane: TestControlPlane,
   endingOf: (index: number, pod: Pod) => Ending | undefined,

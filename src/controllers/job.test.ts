@@ -25,7 +25,6 @@ async function reasonsOf(plane: TestControlPlane): Promise<readonly (string | un
   return [...new Set((await plane.list(events)).map(event => event.reason))]
 }
 
-/** The counts of a status, with what is left to count. */
 function show(status: JobStatus): string {
   const { active = 0, ready = 0, terminating = 0, succeeded = 0, failed = 0 } = status
   return `active ${active} ready ${ready} terminating ${terminating} succeeded ${succeeded} failed ${failed}`
@@ -107,7 +106,7 @@ test('a job that takes too long fails, takes its pods with it, and waits for the
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ activeDeadlineSeconds: 60, parallelism: 2 }))
   const [first] = await activePods(plane)
-  // One with a node is given time to end.
+  // A bound pod gets its grace period.
   await bindPod(plane, first!, 'node-1')
   await plane.advance(61_000)
   const status = await statusOf(plane)

@@ -1,6 +1,6 @@
 /**
- * Jobs run pods until enough of them have succeeded, or too many have failed. What a pass decides is in `job/plan.ts`,
- * how every pod comes to be counted exactly once in `job/tracking.ts`.
+ * Jobs run pods until enough have succeeded or too many have failed. Decisions are in `job/plan.ts`; counting
+ * every pod exactly once is in `job/tracking.ts`.
  * https://kubernetes.io/docs/concepts/workloads/controllers/job/
  */
 import { jobs } from '#/api/generated/batch/v1-resources.ts'
@@ -28,9 +28,9 @@ function setUp(context: ControllerContext): Reconcile {
   const allPods = informer(pods)
   const owned = ownedIndex(allPods)
   const orphans = orphanIndex(allPods)
-  /** By uid, while the job goes on. */
+  /** By job uid, until the job finishes. */
   const failuresOf = new Map<string, Failures>()
-  /** When the last pass over a key began. */
+  /** Start of the last reconcile, by key. */
   const passedAtMs = new Map<string, number>()
   wakeUp({ ...context, allJobs, allPods, passedAtMs })
   allJobs.onChange((key, { before, after }) => {
@@ -42,7 +42,7 @@ function setUp(context: ControllerContext): Reconcile {
   return async ({ key, client }) => {
     if (key.startsWith(strayPrefix)) {
       const pod = allPods.get(key.slice(strayPrefix.length))
-      // Only the very version that was seen: it may have been adopted meanwhile.
+      // With a resourceVersion precondition: the pod may have been adopted meanwhile.
       if (pod && isTracked(pod) && isStray(pod, allJobs))
         await releasePod(client, pod, { resourceVersion: pod.metadata?.resourceVersion })
       return undefined
@@ -72,10 +72,13 @@ function setUp(context: ControllerContext): Reconcile {
   }
 }
 
-/** Keys of pods that nobody counts any more, and that must only lose their finalizer. */
+/** Prefix of keys of orphaned pods that must only lose their finalizer. */
 const strayPrefix = 'stray/'
 
-/** Passes that only pods ask for are this far apart, so that a status is not written for each of a thousand pods. */
+/**
+ * Minimum interval between reconciles triggered by pods, so that the status is not written for each of a
+ * thousand pods.
+ */
 const passesApartMs = 1_000
 
 interface WakeUps extends Pick<ControllerContext, 'platform' | 'enqueue'> {
@@ -109,7 +112,7 @@ function wakeUp({ platform, enqueue, allJobs, allPods, passedAtMs }: WakeUps): v
   })
 }
 
-/** Something else is wanted than was, which is a reason to hurry. */
+/** True if the spec or the deletion state changed; such changes are reconciled without delay. */
 function isWantedOtherwise(before: Job | undefined, after: Job): boolean {
   if (before === undefined) return true
   return (
@@ -118,7 +121,7 @@ function isWantedOtherwise(before: Job | undefined, after: Job): boolean {
   )
 }
 
-/** Whether no job will ever count the pod. */
+/** True if no job will ever count the pod. */
 function isStray(pod: Pod, allJobs: Informer<Job>): boolean {
   const owner = controllerOf(pod)
   if (owner === undefined) return true
@@ -128,7 +131,7 @@ function isStray(pod: Pod, allJobs: Informer<Job>): boolean {
   return isJobFinished(job) && !isManagedElsewhere(job)
 }
 
-/** Somebody else cares for the job, and for its pods. */
+/** `spec.managedBy` names another controller. */
 function isManagedElsewhere({ spec }: Job): boolean {
   return spec?.managedBy !== undefined && spec.managedBy !== 'kubernetes.io/job-controller'
 }

@@ -9,7 +9,7 @@ const hourMs = 3_600_000
 
 const tracking = 'kube-apiserver-legacy-service-account-token-tracking'
 
-/** It begins at the beginning of a day. */
+/** The clock starts at the beginning of a day. */
 async function start(t: Parameters<typeof startTestControlPlane>[0]): Promise<TestControlPlane> {
   const plane = await startTestControlPlane(t, [legacyTokenCleanerController({ periodMs: hourMs })])
   await plane.change(configMaps, `kube-system/${tracking}`, map => ({
@@ -51,7 +51,7 @@ test('a generated token that nobody uses is marked, and later deleted; others st
   await plane.advance(0.2 * hourMs)
   assert.deepEqual(await state(plane), ['by-hand', 'generated marked', 'mounted'])
   await plane.run(plane.client.delete(pods, { namespace: 'here', name: 'pod' }, { gracePeriodSeconds: 0 }))
-  // A day is over when all of it is.
+  // A day counts only after it has ended.
   await plane.advance(23 * hourMs)
   assert.deepEqual(await state(plane), ['by-hand', 'generated marked', 'mounted'])
   await plane.advance(2 * hourMs)

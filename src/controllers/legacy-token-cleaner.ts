@@ -1,7 +1,7 @@
 /**
- * Cleans up tokens that service accounts got before tokens were given out on demand, and that nobody has used for long:
- * such a token is first marked, with which it is good no more, and after as long again its secret is deleted. Tokens
- * that somebody made by hand stay.
+ * Cleans up auto-generated service account token secrets that have not been used for a long time: first the
+ * secret is labeled as invalid, which makes the API server reject the token, and after the same period again
+ * it is deleted. Manually created token secrets are kept.
  * https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#legacy-serviceaccount-token-cleaner
  */
 import { isApiError } from '#/api/errors.ts'
@@ -17,7 +17,7 @@ import { secretNamesOf } from './legacy-token-cleaner/secret-names.ts'
 import { accountKeyOf, isAccountToken } from './service-account-tokens/token-secret.ts'
 
 export interface LegacyTokenCleanerSettings {
-  /** How long a token must not have been used. */
+  /** Time for which a token must be unused. */
   readonly periodMs?: number
 }
 
@@ -41,7 +41,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext, periodMs: num
   allSecrets.onChange((key, { after }) => {
     if (after !== undefined && isAccountToken(after)) enqueue(key)
   })
-  // Only tokens that their account refers to were made by the system.
+  // Only secrets that the service account references were auto-generated.
   accounts.onChange((key, { before, after }) => {
     if (equalJson(before?.secrets, after?.secrets)) return
     for (const secretKey of ofAccount.keys(key)) enqueue(secretKey)
@@ -92,7 +92,7 @@ async function perform(
   }
 }
 
-/** Since when the API server notes that tokens are used: what was used before, nobody knows. */
+/** Start of usage tracking by the API server; earlier use of tokens is unknown. */
 async function findTrackedSince(client: Client, signal: AbortSignal): Promise<number | undefined> {
   const at = { namespace: 'kube-system', name: 'kube-apiserver-legacy-service-account-token-tracking' }
   const tracking = await client.find(configMaps, at, { signal })

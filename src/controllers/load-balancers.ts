@@ -1,29 +1,28 @@
 /**
- * Who makes load balancers: a cloud, or something on bare machines. Every call may be repeated, also after
- * a crash in the midst of it, and then completes what is left. What fails is thrown, told to people, and
- * tried again later.
+ * Load balancer implementation: a cloud provider, or a bare-metal one. All calls are idempotent: repeated
+ * after a crash, they complete the rest. Errors are thrown, reported as events and retried.
  * https://kubernetes.io/docs/concepts/services-networking/service/#loadbalancer
  */
 import type { LoadBalancerStatus, Node, Service } from '#/api/generated/core/v1.ts'
 import type { ControllerContext } from './controller.ts'
 
 export interface LoadBalancers {
-  /** What there is for the service; undefined when nothing is. */
+  /** The existing load balancer's status; undefined if there is none. */
   find(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined>
   /**
-   * Makes the load balancer of a service, or brings it up to date, for these nodes. `elsewhere` when
-   * somebody else cares for this service: its status is left to him.
+   * Creates or updates the load balancer of a service for these nodes. Returns `elsewhere` if another
+   * implementation handles the service; its status is then left alone.
    */
   ensure(
     service: Service,
     nodes: readonly Node[],
     signal: AbortSignal,
   ): Promise<LoadBalancerStatus | 'elsewhere'>
-  /** The service is as it was, but the nodes behind it are these now. */
+  /** Called when only the set of nodes has changed. */
   updateNodes(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<void>
-  /** Removes all that was made for the service; nothing being there is success. */
+  /** Deletes all resources of the service's load balancer; succeeds if there are none. */
   remove(service: Service, signal: AbortSignal): Promise<void>
 }
 
-/** Makes one for the controller to ask; it may follow whatever it needs to know. */
+/** Creates the implementation; it may use informers of the context. */
 export type ConnectLoadBalancers = (context: ControllerContext) => LoadBalancers

@@ -1,4 +1,4 @@
-/** What an error says, for events and conditions. */
+/** Error message for events and conditions. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

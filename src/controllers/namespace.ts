@@ -1,6 +1,7 @@
 /**
- * Empties namespaces that are being deleted: pods first, since others may be needed until they have stopped, then
- * everything else of every kind. What is left, and why, stands in the conditions; when nothing is, the namespace goes.
+ * Deletes the contents of terminating namespaces: pods first, since other objects may be needed until they
+ * have stopped, then all other resources. Remaining objects and failures are reported as conditions; when
+ * nothing remains, the finalizer is removed.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
  */
 import { isApiError } from '#/api/errors.ts'
@@ -24,13 +25,13 @@ export const namespaceController: Controller = {
 
 const finalizer = 'kubernetes'
 
-/** Until what takes its time, such as a pod that stops, is looked at again. */
+/** Backoff for checking remaining objects, such as terminating pods. */
 const lookAgainMs = { first: 200, max: 5_000 }
 
 function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   const { clock } = platform
   const all = informer(namespaces)
-  /** How often a namespace has been found not to be empty. */
+  /** Number of checks that found remaining objects, by namespace. */
   const looks = new Map<string, number>()
   all.onChange((key, { before, after }) => {
     if (after === undefined) looks.delete(key)
@@ -57,7 +58,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   }
 }
 
-/** Asks for the deletion of everything in the namespace that is not being deleted, and tells what is still there. */
+/** Deletes all objects in the namespace that are not being deleted already. Returns those that remain. */
 async function empty(namespace: string, client: Client, signal: AbortSignal): Promise<Remains> {
   const failures: Remains['failures'][number][] = []
   const left: Remains['left'][number][] = []

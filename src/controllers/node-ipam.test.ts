@@ -53,7 +53,7 @@ test('many nodes at once get as many ranges', async t => {
 
 test('whatever write is the last, no range is given twice', async t => {
   for (let writes = 1; ; writes++) {
-    // One after the other, so that there is a last write.
+    // One worker, so that the order of writes is deterministic.
     const ipam = { ...nodeIpamController({ clusterCidrs: ['10.0.0.0/16'] }), workers: 1 }
     const { controller, hasCrashed } = crashingController(ipam, writes)
     const plane = await startTestControlPlane(t, [controller])

@@ -1,7 +1,6 @@
 /**
- * Gives each node the ranges from which its pods get their addresses: one of each range of the cluster.
- * Which a node has stands in the node; what was given and does not stand there yet is remembered for so
- * long.
+ * Allocates pod CIDRs to nodes, one from each cluster CIDR. The node's spec is the only record of an
+ * allocation; allocations that are not yet visible there are kept in memory.
  * https://kubernetes.io/docs/concepts/architecture/nodes/#node-controller
  */
 import { formatCidr, parseCidr, type Cidr } from '#/api/cidr.ts'
@@ -14,17 +13,17 @@ import { NodeRanges } from './node-ipam/node-ranges.ts'
 import { Subnets } from './node-ipam/subnets.ts'
 
 export interface NodeIpamSettings {
-  /** One, or one of each family, the preferred one first. */
+  /** One CIDR, or one per IP family with the preferred family first. */
   readonly clusterCidrs: readonly string[]
-  /** How large the range of a node is. */
+  /** Prefix length of the pod CIDR of a node. */
   readonly prefixLengths?: { readonly ipv4?: number; readonly ipv6?: number }
-  /** Ranges of services: where they lie in those of the cluster, no node gets them. */
+  /** Service CIDRs; where they overlap with the cluster CIDRs, nothing is allocated to nodes. */
   readonly serviceCidrs?: readonly string[]
 }
 
 const prefixLengthsUsual = { ipv4: 24, ipv6: 64 }
 
-/** Throws Error when the ranges do not fit each other. */
+/** Throws Error if the CIDRs or prefix lengths are invalid. */
 export function nodeIpamController(settings: NodeIpamSettings): Controller {
   const prefixLengths = { ...prefixLengthsUsual, ...settings.prefixLengths }
   const pools = (): readonly Subnets[] => {
@@ -37,7 +36,7 @@ export function nodeIpamController(settings: NodeIpamSettings): Controller {
       return subnets
     })
   }
-  // People should hear of a mistake before anything runs.
+  // Fail at startup if the settings are invalid.
   pools()
   return {
     name: 'node-ipam-controller',
@@ -51,7 +50,7 @@ export function nodeIpamController(settings: NodeIpamSettings): Controller {
 function setUp({ recorder, informer, enqueue }: ControllerContext, pools: readonly Subnets[]): Reconcile {
   const allNodes = informer(nodes)
   const ranges = new NodeRanges(pools)
-  /** Nodes for which nothing was left. */
+  /** Nodes for which no CIDR was left. */
   const waiting = new Set<string>()
   allNodes.onChange((name, { before, after }) => {
     const has = after ? rangesOf(after) : []
@@ -63,8 +62,8 @@ function setUp({ recorder, informer, enqueue }: ControllerContext, pools: readon
     else if (before === undefined || rangesOf(before).length > 0) enqueue(name)
   })
   /**
-   * What the process before this one gave last may not be in the copy yet, and a range that is given stays
-   * given.
+   * Allocations that a previous process wrote last may not be visible in the informer yet, and an allocated
+   * CIDR never changes.
    */
   let learning: Promise<void> | undefined
   const learn = async (client: Client): Promise<void> => {
@@ -86,7 +85,8 @@ function setUp({ recorder, informer, enqueue }: ControllerContext, pools: readon
       learning = undefined
       throw error
     })
-    // Kept also when the next fails: whether it arrived is not known, and the next try gives the same.
+    // The allocation is kept even if the write fails: it may have succeeded, and the retry uses the same
+    // CIDRs.
     const given = ranges.give(name)
     if (given === undefined) {
       waiting.add(name)

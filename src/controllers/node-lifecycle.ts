@@ -1,7 +1,7 @@
 /**
- * Says of nodes that fell silent that nobody knows how they are, and turns what is known of a node into taints: those
- * that keep pods off at once, those that drive pods away only so fast, zone by zone, since a failure of the network
- * looks like a failure of many nodes.
+ * Sets the conditions of nodes without heartbeats to Unknown, and derives taints from node conditions:
+ * NoSchedule taints at once, NoExecute taints at a limited rate per zone, since a network failure looks like
+ * the failure of many nodes.
  * https://kubernetes.io/docs/concepts/architecture/nodes/#node-controller
  */
 import { conditionOf, withCondition } from '#/api/conditions.ts'
@@ -24,7 +24,10 @@ import { Zones } from './node-lifecycle/zones.ts'
 import { isPodReady, podsByNode } from './pods.ts'
 
 export interface NodeLifecycleSettings {
-  /** How long a node may be silent, and how long a new one may be before it first speaks. */
+  /**
+   * Time without a heartbeat after which a node is considered unreachable; `startupGraceMs` applies until its
+   * first status.
+   */
   readonly graceMs?: number
   readonly startupGraceMs?: number
 }
@@ -53,10 +56,10 @@ class NodeLifecycle {
   readonly #nodes: Informer<Node>
   readonly #leases: Informer<Lease>
   readonly #podsByNode: ObjectIndex<Pod>
-  /** When each node was last heard of, by this clock and not by the node's. */
+  /** Last observed heartbeat by node, with this process's time, since node clocks may differ. */
   readonly #observations = new Map<string, Observation>()
   readonly #zones = new Zones()
-  /** Nodes as they were when last looked at, for those who want to be told what became of them. */
+  /** Nodes as last reconciled, for detecting the changes that events report. */
   readonly #seen = new Map<string, Node>()
 
   constructor(context: ControllerContext, settings: NodeLifecycleSettings) {
@@ -102,7 +105,7 @@ class NodeLifecycle {
     return againAfterMs === Infinity ? undefined : { againAfterMs }
   }
 
-  /** Nodes that come, go and fail are worth an event. */
+  /** Records events for added, removed and failed nodes. */
   #tell(name: string, node: Node | undefined): void {
     const before = this.#seen.get(name)
     const isSame = before?.metadata?.uid === node?.metadata?.uid
@@ -134,7 +137,7 @@ class NodeLifecycle {
     this.#zones.forget(name)
   }
 
-  /** How long the node may still be silent. */
+  /** Remaining time until the node's heartbeat is overdue. */
   #silentMs(name: string, node: Node): number {
     const nowMs = this.#context.platform.clock.monotonicMs()
     const heardMs = this.#observations.get(name)?.atMs ?? nowMs
@@ -142,7 +145,9 @@ class NodeLifecycle {
     return (isNew ? this.#startupGraceMs : this.#graceMs) - (nowMs - heardMs)
   }
 
-  /** How long to wait until the node may be emptied; Infinity when there is nothing to wait for. */
+  /**
+   * Updates the taints. Returns the time until a NoExecute taint may be added; Infinity if none is pending.
+   */
   async #taint(node: Node, client: Client, signal: AbortSignal): Promise<number> {
     const { clock } = this.#context.platform
     const name = keyOf(node)
@@ -161,7 +166,7 @@ class NodeLifecycle {
     return waitMs > 0 ? waitMs : Infinity
   }
 
-  /** Nobody should be sent to pods on a node that nobody hears of. */
+  /** Removes the node's pods from service endpoints. */
   async #markPodsNotReady(node: Node, client: Client): Promise<void> {
     const { platform, recorder } = this.#context
     for (const pod of this.#podsByNode.get(keyOf(node)).filter(isPodReady)) {
@@ -184,7 +189,7 @@ function isSilent(node: Node | undefined): boolean {
   return conditionOf(node?.status?.conditions, 'Ready')?.status === 'Unknown'
 }
 
-/** A heartbeat that says nothing new does not. */
+/** False for a plain heartbeat. */
 function mattersHere(before: Node, after: Node): boolean {
   const statuses = ({ status }: Node): unknown =>
     status?.conditions?.map(({ type, status: value }) => [type, value])

@@ -1,6 +1,6 @@
 /**
- * Tells nodes how long they may go on with what they know of secrets and configuration: the more nodes there are, the
- * longer, so that they do not all ask all the time. The number stands in an annotation of each node.
+ * Sets the TTL annotation of nodes, for which kubelets may cache secrets and config maps: it grows with the
+ * number of nodes, to limit the load on the API server.
  */
 import type { Node } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
@@ -11,7 +11,10 @@ export const nodeTtlController: Controller = { name: 'ttl-controller', account: 
 
 const annotation = 'node.alpha.kubernetes.io/ttl'
 
-/** From `min` to `max` nodes. Neighbours overlap, so that one node that comes and goes changes nothing. */
+/**
+ * Ranges of node counts. They overlap (hysteresis), so that a single added or removed node does not change
+ * the TTL.
+ */
 const steps = [
   { min: 0, max: 100, ttlSeconds: 0 },
   { min: 90, max: 500, ttlSeconds: 15 },
@@ -20,7 +23,7 @@ const steps = [
   { min: 1_800, max: Infinity, ttlSeconds: 300 },
 ] as const
 
-/** The step for so many nodes, from the one before. */
+/** The step for this number of nodes, given the previous step. */
 export function planTtlStep(step: number, nodeCount: number): number {
   if (nodeCount > steps[step]!.max) return planTtlStep(step + 1, nodeCount)
   return nodeCount < steps[step]!.min ? planTtlStep(step - 1, nodeCount) : step

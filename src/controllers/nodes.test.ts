@@ -1,4 +1,4 @@
-/** What happens to nodes that fall silent, and to the pods on them. */
+/** Node failures, and their effect on the pods of the node. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Node, Taint } from '#/api/generated/core/v1.ts'

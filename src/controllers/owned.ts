@@ -1,6 +1,6 @@
 /**
- * What belongs to whom: objects point at the one controller that manages them. An object that changes hands wakes both,
- * and one that nobody manages wakes whoever might adopt it.
+ * Indexes and event handlers for controller references. If an object's controller changes, both controllers
+ * are enqueued; an orphan is reported to controllers that might adopt it.
  */
 import { equalJson } from '#/api/json-value.ts'
 import {
@@ -15,19 +15,19 @@ import type { Resource } from '#/api/resource.ts'
 import type { Change, Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
 
-/** The objects of an informer by the uid of their controller; those that have none are under ''. */
+/** Objects by the uid of their controller; orphans are under ''. */
 export function ownedIndex<T extends KubernetesObject>(informer: Informer<T>): ObjectIndex<T> {
   return informer.index('controller', object => [controllerOf(object)?.uid ?? ''])
 }
 
-/** The objects in a namespace that nobody manages. */
+/** Orphans by namespace. */
 export function orphanIndex<T extends KubernetesObject>(informer: Informer<T>): ObjectIndex<T> {
   return informer.index('orphans', object => {
     return controllerOf(object) === undefined ? [object.metadata?.namespace ?? ''] : []
   })
 }
 
-/** Puts the key of the owner, of this kind, into the queue for every change of what it owns. */
+/** Enqueues the owner, if it is of this kind, for every change of an owned object. */
 export function onOwnedChange<T extends KubernetesObject>(
   informer: Informer<T>,
   owner: Pick<Resource, 'group' | 'kind'>,
@@ -41,7 +41,7 @@ export function onOwnedChange<T extends KubernetesObject>(
   })
 }
 
-/** Told of every object that nobody manages, when that comes to be so and when its labels change: it may be adopted. */
+/** Reports objects that have become orphans, and orphans with changed labels: they may be adopted. */
 export function onOrphan<T extends KubernetesObject>(
   informer: Informer<T>,
   adopt: (orphan: T) => void,

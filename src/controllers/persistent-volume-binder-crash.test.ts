@@ -19,7 +19,7 @@ const binder = persistentVolumeBinderController({ provisioners: [provisioner] })
 const lazy = classOf('lazy', { provisioner: provisioner.name, volumeBindingMode: 'WaitForFirstConsumer' })
 const onNode = { annotations: { 'volume.kubernetes.io/selected-node': 'n1' } }
 
-/** Looks at every version of every claim: never do two say that they have the same volume. */
+/** Checks at every change that no two claims are bound to the same volume. */
 function watcher(violations: string[]): Controller {
   return {
     name: 'watcher',
@@ -45,7 +45,10 @@ function isBound(claim: PersistentVolumeClaim): boolean {
   )
 }
 
-/** At rest what is bound is bound on both sides, and nobody waits for what is there. */
+/**
+ * Checks the settled state: bindings are complete on both sides, and no claim waits while a suitable volume
+ * is available.
+ */
 async function checkRest(plane: TestControlPlane, about: string): Promise<void> {
   const [claims, volumes] = [await plane.list(persistentVolumeClaims), await plane.list(persistentVolumes)]
   const show = `${about}\n${await showClaims(plane)}\n${await showVolumes(plane)}`
@@ -89,7 +92,7 @@ test('whatever write is the last, the binding is completed, and nothing is made 
   }
 })
 
-/** Each pass and each write takes its time, so that what was read is old when it is acted upon. */
+/** Delays each reconcile and each write, so that decisions are made on stale state. */
 function slowController(controller: Controller, delaysMs: readonly number[]): Controller {
   let count = 0
   return {
@@ -139,7 +142,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constant({ do: 'settle' as const }),
 )
 
-/** Three want what two can have. */
+/** Three claims for two volumes. */
 const contended: readonly Step[] = [
   { do: 'claim', name: 'a', size: 1 },
   { do: 'claim', name: 'b', size: 1 },
@@ -199,7 +202,7 @@ test('no volume ever is two claims, whatever happens in whatever order, with two
   )
 })
 
-/** As `checkRest`, where claims and volumes may have been chosen by hand in ways that can never come true. */
+/** Like `checkRest`, but claims and volumes may be pre-bound in ways that can never be satisfied. */
 async function checkConsistent(plane: TestControlPlane): Promise<void> {
   const [claims, volumes] = [await plane.list(persistentVolumeClaims), await plane.list(persistentVolumes)]
   const show = `${await showClaims(plane)}\n${await showVolumes(plane)}`

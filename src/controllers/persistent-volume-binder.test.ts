@@ -128,7 +128,7 @@ test('a claim and a volume that name each other are bound, whoever comes first',
     assert.equal(await showClaims(plane), 'data:Bound>kept')
     const [made] = await plane.list(persistentVolumeClaims)
     assert.deepEqual(made?.metadata?.annotations, { 'pv.kubernetes.io/bind-completed': 'yes' })
-    // Kept by hand: it goes on being kept, for another claim of that name.
+    // Pre-bound by the user: the volume stays reserved for a claim of that name.
     await remove(plane, 'data')
     assert.equal(await showVolumes(plane), 'kept:Released>data other:Available')
   }
@@ -249,7 +249,7 @@ test('a class that nobody can serve, or that does not exist, is named', async t 
   ])
 })
 
-/** Whoever makes volumes with nothing wrong but what the test wants. */
+/** A provisioner that succeeds unless the test overrides it. */
 function provisionerOf(spec: PersistentVolumeSpec, fields: Partial<Provisioner> = {}): Provisioner {
   return {
     name: 'example.com/own',
@@ -266,7 +266,7 @@ test('storage that the server refuses to know is destroyed again', async t => {
     deleted.push(metadata?.name)
     throw new Error('stuck')
   }
-  // Without a size no volume is valid.
+  // A volume without capacity is invalid.
   const provisioner = provisionerOf({ nfs: { server: 's', path: '/p' } }, { delete: fail })
   const plane = await startTestControlPlane(t, [
     persistentVolumeBinderController({ provisioners: [provisioner] }),

@@ -1,7 +1,7 @@
 /**
- * Brings claims to storage and volumes together, has volumes made for claims that find none, and does with volumes that
- * were released what their policy says. What is decided is in `plan-claim.ts` and `plan-volume.ts`; how a binding
- * survives a crash in `write.ts`.
+ * Binds claims and volumes, provisions volumes for claims without a match, and reclaims released volumes
+ * according to their policy. Decisions are in `plan-claim.ts` and `plan-volume.ts`; crash-safe binding is in
+ * `write.ts`.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/
  */
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
@@ -40,7 +40,7 @@ import { isPodTerminated, podsByClaim } from './pod-volumes.ts'
 import type { Provisioner } from './provisioner.ts'
 
 export interface PersistentVolumeBinderSettings {
-  /** Those that run in here; all others are external. */
+  /** In-process provisioners; all others are external. */
   readonly provisioners?: readonly Provisioner[]
 }
 
@@ -56,7 +56,7 @@ export function persistentVolumeBinderController(settings: PersistentVolumeBinde
   }
 }
 
-/** A claim whose volume somebody else is being given now looks again after so long. */
+/** Retry delay of a claim if a candidate volume is being bound to another claim. */
 const contendedMs = 5
 
 class Binder {
@@ -69,7 +69,7 @@ class Binder {
   readonly #available: ObjectIndex<PersistentVolume>
   readonly #volumesByClaim: ObjectIndex<PersistentVolume>
   readonly #podsByClaim: ObjectIndex<Pod>
-  /** The names of volumes that some claim is being given now. */
+  /** Names of volumes that are being bound. */
   readonly #binding = new Set<string>()
 
   constructor(
@@ -150,7 +150,7 @@ class Binder {
       unscheduledPods: () => this.#unscheduledPods(claim),
     }
     const plan = planClaim(world)
-    // The copy may be older than the claim, and nobody is told lightly that his data is lost.
+    // Confirm with the API server before marking a claim as Lost: the informer may lag behind.
     if (plan.do !== 'lose' || !name) return plan
     return planClaim({ ...world, volume: await client.find(persistentVolumes, { name }) })
   }
@@ -202,7 +202,10 @@ class Binder {
     }
   }
 
-  /** The very claim that the volume points at. Before it is said to be gone, the server is asked. */
+  /**
+   * The claim with the uid that the volume references. Confirmed with the API server before it counts as
+   * deleted.
+   */
   async #claimOf(volume: PersistentVolume, client: Client): Promise<PersistentVolumeClaim | undefined> {
     const { namespace = '', name = '', uid } = volume.spec?.claimRef ?? {}
     if (!uid) return undefined

@@ -1,6 +1,6 @@
 /**
- * Claims do not go while a pod uses them. A pod that has no node does not count: it will not be started with a claim
- * that is on its way out. One that has finished does, as long as the object is there.
+ * Prevents the deletion of claims while pods use them. Unscheduled pods do not count, since they are not
+ * started with a claim that is being deleted. Finished pods count until they are deleted.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#storage-object-in-use-protection
  */
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
@@ -41,7 +41,8 @@ function setUp({ informer, enqueue }: ControllerContext): Reconcile {
       return undefined
     }
     if (byClaim.get(key).some(pod => uses(pod, claim))) return undefined
-    // The copy may not show yet the pod that came last, and nothing brings a claim back.
+    // Confirm with the API server: the informer may not show the newest pod yet, and deletion is
+    // irreversible.
     const { items } = await client.listAll(pods, { namespace })
     if (!items.some(pod => uses(pod, claim)))
       await client.update(persistentVolumeClaims, withoutFinalizer(claim, finalizer))
@@ -56,7 +57,7 @@ function uses(pod: Pod, claim: PersistentVolumeClaim): boolean {
   })
 }
 
-/** Nothing of it is left on the node, and the object goes now: what it owns may go first. */
+/** The pod has stopped on its node and is about to be removed: its ephemeral claims may be deleted first. */
 function isShutDown({ metadata }: Pod): boolean {
   return metadata?.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0
 }

@@ -1,6 +1,6 @@
 /**
- * Makes volumes as large as their claims have come to ask for, where a provisioner in here can do that; of all others
- * it says that somebody else must.
+ * Expands volumes to the size that their claims request, if an in-process provisioner supports it; for others
+ * an event reports that an external controller must do it.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims
  */
 import { annotationOf } from '#/api/annotations.ts'
@@ -15,7 +15,7 @@ import { expandedStatus, expandingStatus, planExpansion } from './persistent-vol
 import type { Provisioner } from './provisioner.ts'
 
 export interface PersistentVolumeExpanderSettings {
-  /** Those that run in here; all others are external. */
+  /** In-process provisioners; all others are external. */
   readonly provisioners?: readonly Provisioner[]
 }
 
@@ -43,7 +43,7 @@ function setUp(
   claims.onChange((key, { before, after }) => {
     if (after !== undefined && isOtherSize(before, after)) enqueue(key)
   })
-  // The claim may be known before the volume that it has got.
+  // The informer may show the claim before its bound volume.
   volumes.onChange((_name, { before, after }) => {
     const { namespace, name, uid } = after?.spec?.claimRef ?? {}
     if (namespace && name && uid && before?.spec?.claimRef?.uid !== uid) enqueue(`${namespace}/${name}`)
@@ -82,7 +82,7 @@ function setUp(
     readonly size: string
   }
 
-  /** The claim says last that it is done: a crash before that leads here again. */
+  /** The claim's status is written last, so that a crash before that leads to a retry. */
   async function expand(
     client: Client,
     claim: PersistentVolumeClaim,
@@ -113,7 +113,7 @@ function patchStatus(
   return client.patch(persistentVolumeClaims, at, { type: 'merge', patch })
 }
 
-/** A claim is looked at when it asks for another size, and when it is said to have another. */
+/** True if the requested size or the capacity changed. */
 function isOtherSize(before: PersistentVolumeClaim | undefined, after: PersistentVolumeClaim): boolean {
   if (after.status?.phase !== 'Bound') return false
   const sizes = ({ spec, status }: PersistentVolumeClaim): string => {

@@ -1,5 +1,5 @@
 /**
- * Volumes do not go while a claim has them.
+ * Prevents the deletion of volumes while they are bound to a claim.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#storage-object-in-use-protection
  */
 import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
@@ -30,7 +30,7 @@ function setUp({ informer, enqueue }: ControllerContext): Reconcile {
   }
 }
 
-/** The volume as it should be; the same one when it is. */
+/** The desired volume; the same object if nothing changes. */
 function planOf(volume: PersistentVolume): PersistentVolume {
   if (!isBeingDeleted(volume)) return withFinalizer(volume, finalizer)
   if (volume.status?.phase === 'Bound' || !hasFinalizer(volume, finalizer)) return volume

@@ -1,6 +1,6 @@
 /**
- * Removes pods that nobody else will: the oldest of those that are finished when there are too many, those
- * of nodes that are gone, and those that are on their way out with no kubelet to see to it.
+ * Deletes pods that no other component deletes: the oldest finished pods beyond a limit, pods of deleted
+ * nodes, and terminating pods without a kubelet to stop them.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-garbage-collection
  */
 import { withCondition } from '#/api/conditions.ts'
@@ -14,19 +14,19 @@ import { isCollected, isOutOfService, isStuck, planFinished } from './pod-garbag
 import { isPodFinished, podsByNode } from './pods.ts'
 
 export interface PodGarbageCollectorSettings {
-  /** So many finished pods stay; all when 0. */
+  /** Number of finished pods to keep; 0 keeps all. */
   readonly finishedMax?: number
 }
 
 const finishedMaxUsual = 12_500
 
-/** Pods that finish are looked at together, not each for itself. */
+/** Debounce: pods that finish within this time are handled together. */
 const gatherMs = 20_000
 
-/** A node may be deleted and come back at once; its pods wait for so long. */
+/** Time after which pods of a missing node are deleted, since a node may be recreated immediately. */
 const quarantineMs = 40_000
 
-/** Keys that are not those of pods, which all have a slash. */
+/** Not keys of pods, which contain a slash. */
 const finishedKey = 'finished'
 const nodePrefix = 'node:'
 
@@ -46,7 +46,7 @@ function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings
   const allNodes = informer(nodes)
   const byNode = podsByNode(allPods)
   const finished = allPods.index('finished', pod => (isFinishedAndStays(pod) ? ['stays'] : []))
-  /** Since when nodes are missing that pods name. */
+  /** Time since when a node that pods name is missing, by node name. */
   const missing = new Map<string, number>()
   let finishedCount = 0
 
@@ -111,8 +111,8 @@ function isFinishedAndStays(pod: Pod): boolean {
 }
 
 /**
- * A pod that has not finished has failed; whoever counts on it learns that from its status before it is
- * gone.
+ * Sets the phase of an unfinished pod to Failed before deleting it, so that its controller can observe the
+ * failure.
  */
 async function collect(pod: Pod, client: Work['client'], condition?: PodCondition): Promise<void> {
   const { namespace, name = '', uid = '', generation } = pod.metadata ?? {}
@@ -126,7 +126,7 @@ async function collect(pod: Pod, client: Work['client'], condition?: PodConditio
     }
     await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } })
   } catch (error) {
-    // Gone, or another by now.
+    // Deleted or replaced meanwhile.
     if (!isApiError(error, 'NotFound') && !isApiError(error, 'Conflict')) throw error
   }
 }

@@ -1,4 +1,4 @@
-/** Pods by the claims to storage that they use, and for how long they do. */
+/** PersistentVolumeClaims used by pods. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { claimKeysOf } from '#/api/pod-volumes.ts'
@@ -6,12 +6,11 @@ import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
 import { isPodFinished } from './pods.ts'
 
-/** Pods by the keys of the claims that they use. */
 export function podsByClaim(pods: Informer<Pod>): ObjectIndex<Pod> {
   return pods.index('volume claims', claimKeysOf)
 }
 
-/** Nothing of it runs any more, and nothing will. */
+/** True if no container is running or will be started. */
 export function isPodTerminated(pod: Pod): boolean {
   if (isPodFinished(pod)) return true
   if (!isBeingDeleted(pod)) return false

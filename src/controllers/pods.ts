@@ -1,11 +1,11 @@
-/** What controllers ask about pods. */
+/** Pod predicates and indexes shared by controllers. */
 import type { Pod, PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import { controllerReference, isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
 import { parseTime } from '#/api/time.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
 
-/** Neither finished nor on its way out. */
+/** Neither finished nor being deleted. */
 export function isPodActive(pod: Pod): boolean {
   return !isPodFinished(pod) && !isBeingDeleted(pod)
 }
@@ -18,22 +18,22 @@ export function isPodReady(pod: Pod): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
 }
 
-/** Since when the pod has been ready, in milliseconds; undefined when it is not. */
+/** Time of the transition to Ready; undefined if the pod is not ready. */
 export function readySinceMs(pod: Pod): number | undefined {
   const ready = pod.status?.conditions?.find(({ type }) => type === 'Ready')
   if (ready?.status !== 'True') return undefined
   return parseTime(ready.lastTransitionTime ?? '') ?? -Infinity
 }
 
-/** Ready for so long that it counts. */
+/** True if the pod has been ready for `minReadySeconds`. */
 export function isPodAvailable(pod: Pod, minReadySeconds: number, nowMs: number): boolean {
   const sinceMs = readySinceMs(pod)
   return sinceMs !== undefined && (minReadySeconds === 0 || sinceMs + minReadySeconds * 1_000 <= nowMs)
 }
 
 /**
- * How long until the next of these pods has been ready for long enough; undefined when none is on its way. Nothing
- * happens at that moment but that it is reached, so whoever counts available pods must look again by himself.
+ * Time until the next pod becomes available; undefined if none is waiting for `minReadySeconds`. No watch
+ * event occurs at that time, so the caller must requeue.
  */
 export function nextAvailableMs(
   pods: readonly Pod[],
@@ -47,7 +47,9 @@ export function nextAvailableMs(
   return waits.length === 0 ? undefined : Math.min(...waits)
 }
 
-/** A pod as the template has it, managed by the owner, with a name that begins like the owner's. */
+/**
+ * A pod from the template with a controller reference to the owner; its name is generated from the owner's.
+ */
 export function podFromTemplate(template: PodTemplateSpec, owner: KubernetesObject): Pod {
   const { labels, annotations, finalizers } = template.metadata ?? {}
   const reference = controllerReference(owner)
@@ -64,12 +66,11 @@ export function podFromTemplate(template: PodTemplateSpec, owner: KubernetesObje
   }
 }
 
-/** The server shortens what is too long for a name, so that only a long name's end can be lost. */
+/** The API server truncates long prefixes, so only the end of a long name is lost. */
 function podNamePrefix(name: string): string {
   return `${name}-`
 }
 
-/** The pods of an informer by the node that they are on. */
 export function podsByNode(informer: Informer<Pod>): ObjectIndex<Pod> {
   return informer.index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
 }

@@ -1,23 +1,26 @@
 /**
- * Who makes volumes for claims, within the program. Classes that name a provisioner which is not among those given to
- * the controllers are left to external ones, such as CSI drivers.
+ * In-process volume provisioner. Storage classes with other provisioners are left to external ones, such as
+ * CSI drivers.
  * https://kubernetes.io/docs/concepts/storage/dynamic-provisioning/
  */
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
 
 export interface Provisioner {
-  /** As storage classes name it: `k8ts.io/host-path`. */
+  /** The `provisioner` field of storage classes: `k8ts.io/host-path`. */
   readonly name: string
   readonly supportsMountOptions: boolean
   /**
-   * Makes the storage, and says what the volume is like. Asked twice for one volume it makes one. Throws when it
-   * cannot: the message is for whoever wants the claim.
+   * Creates the storage and returns the volume's spec. Idempotent per volume name. Throws on failure; the
+   * message is recorded as an event on the claim.
    */
   provision(request: ProvisionRequest): Promise<ProvisionedVolume>
-  /** Destroys the storage; there may be none any more. Throws when it cannot. */
+  /** Deletes the storage; succeeds if it no longer exists. Throws on failure. */
   delete(volume: PersistentVolume): Promise<void>
-  /** Makes the storage at least so large, and says how large it is. Without it volumes keep their size. */
+  /**
+   * Expands the storage to at least this size and returns its actual size. If not implemented, volumes cannot
+   * be expanded.
+   */
   expand?(volume: PersistentVolume, size: string): Promise<string>
 }
 
@@ -25,11 +28,11 @@ export interface ProvisionRequest {
   readonly volumeName: string
   readonly claim: PersistentVolumeClaim
   readonly storageClass: StorageClass
-  /** Where the first pod that uses the claim will run; the class says whether anybody waits for that. */
+  /** Node of the first pod that uses the claim; only set with volume binding mode WaitForFirstConsumer. */
   readonly selectedNode: Node | undefined
 }
 
-/** What the controller does not know by itself. */
+/** The parts of the PersistentVolume that the provisioner determines. */
 export interface ProvisionedVolume {
   readonly spec: NonNullable<PersistentVolume['spec']>
   readonly annotations?: Readonly<Record<string, string>>

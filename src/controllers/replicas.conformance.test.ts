@@ -1,4 +1,4 @@
-/** The conformance cases of ReplicaSets and ReplicationControllers, from their descriptions. */
+/** The conformance tests of ReplicaSets and ReplicationControllers, written from their descriptions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ReplicaSet } from '#/api/generated/apps/v1.ts'
@@ -38,7 +38,7 @@ async function orphanOwner(plane: TestControlPlane): Promise<string | undefined>
   return controllerOf(await plane.run(plane.client.get(pods, { ...at, name: 'orphan' })))?.kind
 }
 
-/** Each pod of a workload gets other labels, and is let go. */
+/** Changes the labels of a pod, so that it is released. */
 async function relabel(plane: TestControlPlane, pod: Pod): Promise<void> {
   await plane.change(pods, keyOf(pod), each => ({
     ...each,
@@ -203,7 +203,7 @@ test('a ReplicationController runs through its life', async t => {
   await plane.run(plane.client.deleteCollection(replicationControllers, selected))
   await plane.settle()
   assert.equal((await plane.list(replicationControllers)).length, 0)
-  // Who does not say what becomes of the pods keeps them.
+  // Without a propagation policy the pods are orphaned.
   assert.deepEqual(
     (await plane.list(pods)).map(pod => pod.metadata?.ownerReferences ?? []),
     [[], []],

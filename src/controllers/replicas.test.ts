@@ -102,7 +102,7 @@ test('pods that are refused are told of once and tried again later and later', a
   let isRefused = true
   const admission = refuseCreation(plural => {
     if (plural !== 'pods' || !isRefused) return undefined
-    // The names of pods differ, and so do the texts.
+    // The pod names differ, and so do the error messages.
     return forbidden({ group: '', kind: 'pods', name: `web-${++tries}` }, 'exceeded quota')
   })
   const plane = await startTestControlPlane(t, [replicaSetController], { admission })

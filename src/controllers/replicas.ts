@@ -1,6 +1,6 @@
 /**
- * ReplicaSets and replication controllers keep so many pods of a template. They differ in how they select and in
- * nothing else that matters here.
+ * ReplicaSets and ReplicationControllers maintain a number of pods from a template. They differ only in their
+ * selectors.
  * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/
  */
 import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
@@ -92,7 +92,7 @@ function setUp(kind: ReplicasKind, context: ControllerContext): Reconcile {
     return againAfterMs === undefined ? undefined : { againAfterMs }
   }
 
-  /** The pods of all sets that have the same owner: those of the other revisions of a deployment. */
+  /** Pods of all sets with the same controller, such as the other revisions of a Deployment. */
   function relatedPods(set: ReplicatedSet): readonly Pod[] {
     const owner = controllerOf(set)
     const related = owner === undefined ? [set] : siblings.get(owner.uid)

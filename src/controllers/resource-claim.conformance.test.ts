@@ -1,7 +1,4 @@
-/**
- * The cases of Kubernetes' conformance suite about the kinds of dynamic resource allocation, which need no
- * containers.
- */
+/** The conformance tests of the dynamic resource allocation APIs that need no containers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isApiError } from '#/api/errors.ts'

@@ -12,7 +12,7 @@ import { crashingController } from './test-crashes.ts'
 import { allocate, claimOf, podWithClaims, templateOf } from './test-devices.ts'
 import { bindPod } from './test-pods.ts'
 
-/** Each claim: `name: who has it reserved`, with `-` when it has no device and `!` when it cannot go. */
+/** Each claim as `name: consumers`, with `-` if it is not allocated and `!` if it has the finalizer. */
 async function claimsIn(plane: TestControlPlane): Promise<readonly string[]> {
   return (await plane.list(resourceClaims)).map(({ metadata, status }) => {
     const who = status?.reservedFor?.map(({ name }) => name).join(' ') ?? ''
@@ -54,7 +54,7 @@ test('a pod gets a claim of its own for each template, and says which', async t 
     { name: 'a', resourceClaimName: first?.metadata?.name },
     { name: 'b', resourceClaimName: second?.metadata?.name },
   ])
-  // One that somebody deletes is made again, and the other stays what it is.
+  // A deleted claim is recreated; the other one is unchanged.
   await plane.run(
     plane.client.delete(resourceClaims, { namespace: 'default', name: first?.metadata?.name ?? '' }),
   )
@@ -150,7 +150,8 @@ test('what happens to a claim', () => {
   const group = { apiGroup: 'scheduling.k8s.io', resource: 'podgroups', name: 'group', uid: 'group' }
   const finalizers = ['resource.kubernetes.io/delete-protection']
   const cases: readonly [marks: string, reservedFor: readonly object[], expected: string][] = [
-    // the claim: a allocated, f cannot go, d being deleted, o made for a pod that is done; then what is done
+    // Flags of the claim: a allocated, f has the finalizer, d being deleted, o created for a finished pod;
+    // then the expected actions.
     ['af', [pod('stays')], ''],
     ['af', [pod('over'), pod('stays')], 'reserved:stays allocated'],
     ['af', [pod('over')], 'reserved: freed unprotected'],

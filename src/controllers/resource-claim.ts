@@ -1,7 +1,7 @@
 /**
- * Makes the claims for devices that pods want of templates, ends reservations of pods that are gone or
- * done, frees devices that nobody uses any more, and deletes claims that were made for pods that are done.
- * Who gives devices to claims is the scheduler.
+ * Creates ResourceClaims from templates for pods, removes reservations of deleted and finished pods,
+ * deallocates unused claims, and deletes claims generated for finished pods. Allocation is done by the
+ * scheduler.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
  */
 import { LruMap } from '#/base/lru-map.ts'
@@ -45,12 +45,12 @@ export const resourceClaimController: Controller = {
   },
 }
 
-/** Keys of pods beside those of claims. */
+/** Distinguishes keys of pods from keys of claims. */
 const podPrefix = 'pod '
 
 const fieldManager = 'ResourceClaimController'
 
-/** Pods that were seen to go; the server is asked for others that are not there. */
+/** Size of the cache of deleted pods; for others that are missing the API server is queried. */
 const gonePodsMax = 500
 
 class Claiming {
@@ -58,7 +58,7 @@ class Claiming {
   readonly #pods: Informer<Pod>
   readonly #claims: Informer<ResourceClaim>
   readonly #templates: Informer<ResourceClaimTemplate>
-  /** By the uid of the pod. */
+  /** By pod uid. */
   readonly #claimsOf: ObjectIndex<ResourceClaim>
   readonly #gonePods = new LruMap<string, true>(gonePodsMax)
 
@@ -105,14 +105,14 @@ class Claiming {
       await work.client.updateStatus(resourceClaims, reservedFor(claim, pod), { signal: work.signal })
   }
 
-  /** Every entry of the pod gets its claim, and the pod says which. */
+  /** Creates missing claims and records their names in the pod's status. */
   async #fulfil(world: PodClaimsWorld, { client, signal }: Work): Promise<void> {
     const { pod } = world
     const made = new Map<string, string>()
     let failure: unknown
     for (const plan of planEntries(world)) {
       if (plan.action === 'tell') made.set(plan.entry, plan.claim)
-      // It is looked at again when somebody makes what is missing.
+      // The pod is enqueued when the template is created.
       else if (plan.action === 'wait') this.#warn(pod, plan.entry, plan.problem)
       else {
         try {
@@ -150,7 +150,7 @@ class Claiming {
       isOver: ({ uid }) => over.has(uid),
       isOrphan: this.#isOrphan(claim),
     })
-    // Only of what was seen: who reserves the claim at this moment makes it a conflict.
+    // Updates carry the observed resourceVersion: a concurrent reservation causes a conflict.
     let current = claim
     if (plan.status) {
       current = await client.updateStatus(resourceClaims, { ...claim, status: plan.status }, { signal })
@@ -167,7 +167,7 @@ class Claiming {
     }
   }
 
-  /** Their uids. */
+  /** The uids of deleted and finished consumers. */
   async #consumersThatAreOver(
     claim: ResourceClaim,
     client: Work['client'],
@@ -179,7 +179,7 @@ class Claiming {
       const { name, uid } = consumer
       const at = { namespace: claim.metadata?.namespace ?? '', name }
       const isGone = this.#gonePods.get(uid) ?? false
-      // The scheduler may have seen a pod that has not come here: nothing is taken from it on a guess.
+      // The scheduler may have seen a pod that the informer does not show yet, so the API server is queried.
       const pod =
         this.#pods.get(formatKey(at)) ?? (isGone ? undefined : await client.find(pods, at, { signal }))
       if (isGone || pod?.metadata?.uid !== uid || isDone(pod)) over.add(uid)
@@ -187,7 +187,7 @@ class Claiming {
     return over
   }
 
-  /** Of a pod that is not there nothing is known here; the garbage collector knows. */
+  /** False if the pod is missing from the informer: the garbage collector handles claims of deleted pods. */
   #isOrphan(claim: ResourceClaim): boolean {
     const owner = controllerOf(claim)
     if (owner?.apiVersion !== 'v1' || owner.kind !== 'Pod') return false
@@ -200,7 +200,7 @@ function usesClaims({ spec, status }: Pod): boolean {
   return (spec?.resourceClaims?.length ?? 0) > 0 || status?.extendedResourceClaimStatus !== undefined
 }
 
-/** None of its containers runs, and none will. */
+/** True if no container is running or will be started. */
 function isDone(pod: Pod): boolean {
   return isPodFinished(pod) || (isBeingDeleted(pod) && !pod.spec?.nodeName)
 }

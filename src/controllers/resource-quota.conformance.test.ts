@@ -1,4 +1,4 @@
-/** The conformance cases of resource quotas, from their descriptions. */
+/** The conformance tests of resource quotas, written from their descriptions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
@@ -36,14 +36,15 @@ async function quotaNow(plane: TestControlPlane, name = 'quota'): Promise<Resour
   return plane.run(plane.client.get(resourceQuotas, at(name)))
 }
 
-/** Those of the resources that are asked for. */
+/** Usage of the given resources. */
 async function used(plane: TestControlPlane, names: readonly string[], name = 'quota'): Promise<List> {
   const { status } = await quotaNow(plane, name)
   return Object.fromEntries(names.map(each => [each, status?.used?.[each] ?? 'unknown']))
 }
 
 async function remove(plane: TestControlPlane, resource: Resource, name: string): Promise<void> {
-  // Without the policy a replication controller would stay until the garbage collector has let its pods go.
+  // With the default policy the ReplicationController would remain until the garbage collector has orphaned
+  // its pods.
   const options = { gracePeriodSeconds: 0, propagationPolicy: 'Background' } as const
   await plane.run(plane.client.delete(resource, at(name), options))
   await plane.settle()
@@ -149,7 +150,7 @@ test('it captures the life of a pod, and refuses pods that would take too much',
   assert.deepEqual(await used(plane, Object.keys(hard)), nothing)
 })
 
-/** A pod counts for one quota and not for the other. */
+/** A pod counts against one quota and not against the other. */
 async function checkScope(
   plane: TestControlPlane,
   pod: Pod,

@@ -97,7 +97,7 @@ test('limits that change are known at once, and a limit that is new is counted',
   }))
   const [quota] = await plane.list(resourceQuotas, 'default')
   assert.deepEqual(quota?.status?.hard, { 'services': '3', 'services.nodeports': '1' })
-  // The API server has a service of its own there.
+  // The namespace also has the API server's own service.
   assert.deepEqual(quota.status.used, { 'services': '2', 'services.nodeports': '1' })
 })
 
@@ -105,10 +105,10 @@ test('what was entered and never came is taken back, but not before everything u
   const plane = await start(t)
   await plane.create(resourceQuotas, quotaOf({ configmaps: '3' }))
   await plane.create(configMaps, { metadata: { namespace: 'default', name: 'a' } })
-  // What was taken back for one that went is not taken back again.
+  // Usage released by a deleted object is not released again.
   await plane.create(configMaps, { metadata: { namespace: 'default', name: 'b' } })
   await remove(plane, configMaps, 'b')
-  // It is entered before it turns out that the name is taken.
+  // Usage is charged before the request fails because the name exists.
   const again = plane.client.create(configMaps, { metadata: { namespace: 'default', name: 'a' } })
   await assert.rejects(plane.run(again), /already exists/)
   await plane.settle()

@@ -1,7 +1,7 @@
 /**
- * Says in the status of each quota how much of it is used. The API server adds to that what a write will use; here it
- * is taken back when objects go, and counted where nobody counted yet. Every kind is followed, and what changes is
- * added up as it changes: nothing is counted anew but when something was entered and nothing came of it.
+ * Maintains `status.used` of resource quotas. Quota admission in the API server increases it before a write;
+ * this controller decreases it when objects are deleted, and computes it initially. All resources are watched
+ * and usage is updated incrementally; a full recount is made only if charged usage has no matching objects.
  * https://kubernetes.io/docs/concepts/policy/resource-quotas/
  */
 import { isApiError } from '#/api/errors.ts'
@@ -30,8 +30,8 @@ function setUp(context: ControllerContext): Reconcile {
 }
 
 /**
- * So long after something was entered the object is there, or never comes: no request takes longer. When the quota has
- * not changed for so long and more is entered than there is, everything is counted anew.
+ * Longer than any request can take: a charge without a matching object after this time is stale. If the quota
+ * has not changed for this long and still exceeds the counted usage, everything is recounted.
  */
 const quietMs = 65_000
 
@@ -43,11 +43,11 @@ interface FollowedKind extends CountedKind {
 class QuotaCounter {
   readonly #context: ControllerContext
   readonly #quotas: Informer<ResourceQuota>
-  /** None until the server has said what there is; then all that it has. */
+  /** Empty until the first discovery has completed. */
   readonly #kinds = new Map<string, FollowedKind>()
-  /** By namespace, so that what changes where there is no quota costs nothing, and by the key of the quota. */
+  /** By namespace, so that changes in namespaces without quotas are cheap, then by quota key. */
   readonly #tallies = new Map<string, Map<string, QuotaTally>>()
-  /** Quotas that have more entered than there is: in which version, and since when that is known. */
+  /** Quotas in which `used` exceeds the counted usage, with the resourceVersion and since when. */
   readonly #suspects = new Map<string, { readonly version: string; readonly sinceMs: number }>()
 
   constructor(context: ControllerContext) {
@@ -73,7 +73,7 @@ class QuotaCounter {
     if (status !== undefined) await write(quota, status, { client, tally })
     tally.settle(released)
     if (!hasExcess) this.#suspects.delete(key)
-    // What was just written is looked at when it is here.
+    // After a write, wait until the informer shows it.
     const isSuspect = hasExcess && status === undefined
     const waitMs = isSuspect ? await this.#suspect(quota, { key, client, signal }) : Infinity
     const againAfterMs = Math.min(tally.nextChangeMs - nowMs, waitMs)
@@ -98,7 +98,7 @@ class QuotaCounter {
     )
   }
 
-  /** All objects of the kind are known now. */
+  /** Called when the informer of the kind has synced. */
   #include(kind: FollowedKind): void {
     const nowMs = this.#context.platform.clock.now()
     for (const [namespace, tallies] of this.#tallies) {
@@ -144,7 +144,7 @@ class QuotaCounter {
     this.#suspects.delete(key)
   }
 
-  /** How long to wait for what may be on its way. When that was long enough, everything is counted anew. */
+  /** Time until charges can be considered stale. When it has passed, everything is recounted. */
   async #suspect(quota: ResourceQuota, work: Pick<Work, 'key' | 'client' | 'signal'>): Promise<number> {
     const version = quota.metadata?.resourceVersion ?? ''
     const nowMs = this.#context.platform.clock.monotonicMs()
@@ -157,7 +157,7 @@ class QuotaCounter {
     return quietMs
   }
 
-  /** Asks the server and not our copies, which may be behind. */
+  /** Lists from the API server, since informers may lag behind. */
   async #recount(quota: ResourceQuota, { client, signal }: Pick<Work, 'client' | 'signal'>): Promise<void> {
     const namespace = quota.metadata?.namespace ?? ''
     const tally = new QuotaTally(quota, [...this.#kinds.values()])
@@ -178,7 +178,7 @@ interface Writing extends Pick<Work, 'client'> {
   readonly tally: QuotaTally
 }
 
-/** Nothing is written when the quota is no longer what was looked at. */
+/** Writes with the observed resourceVersion. */
 async function write(
   quota: ResourceQuota,
   status: ResourceQuotaStatus,
@@ -188,7 +188,7 @@ async function write(
     await client.updateStatus(resourceQuotas, { ...quota, status })
   } catch (error) {
     if (isApiError(error, 'NotFound')) return
-    // It may have been written, and must not be taken back twice.
+    // The write may have succeeded, and usage must not be released twice.
     if (!isApiError(error, 'Conflict')) tally.doubt()
     throw error
   }
@@ -199,7 +199,7 @@ function isCounted(resource: Resource): boolean {
   return scope === 'Namespaced' && verbs.includes('create') && evaluatorFor(resource) !== undefined
 }
 
-/** Whether what counts is the same, however much of it is allowed. */
+/** True if both count the same resources and scopes, regardless of the limits. */
 function asksTheSame(before: ResourceQuota, after: ResourceQuota): boolean {
   const question = (quota: ResourceQuota): unknown => [
     Object.keys(quota.spec?.hard ?? {}).sort(),

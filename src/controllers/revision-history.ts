@@ -1,8 +1,7 @@
 /**
- * What stateful sets and daemon sets were like, as ControllerRevisions, so that they can tell pods of one template from
- * those of another and go back. A revision is found by what it keeps, not by its name: a set that goes back gets its
- * old revision again, as the newest. The name has a hash of what is kept; where that name is taken by something else,
- * another is tried.
+ * ControllerRevisions of StatefulSets and DaemonSets, which identify the template of a pod and allow
+ * rollbacks. A revision is found by its contents: after a rollback the old revision is renumbered as the
+ * newest. Its name contains a hash of the contents; on a collision another hash is tried.
  * https://kubernetes.io/docs/tasks/manage-daemon/rollback-daemon-set/#understanding-daemonset-revisions
  */
 import { isApiError } from '#/api/errors.ts'
@@ -28,18 +27,18 @@ import { oldestFirst, planRevision } from './revision-history/plan.ts'
 
 export { templateIn }
 
-/** What stateful sets and daemon sets have in common. */
+/** The common fields of StatefulSets and DaemonSets. */
 export interface RevisionedSet extends KubernetesObject {
   readonly spec?: { readonly selector: LabelSelector; readonly template: PodTemplateSpec }
   readonly status?: { readonly collisionCount?: number }
 }
 
 export interface RevisionHistory<T extends RevisionedSet> {
-  /** The revisions of a set, the oldest first, after adoption and release. */
+  /** Revisions of a set, oldest first, after adoption and release. */
   claimed(set: T, client: Client): Promise<readonly ControllerRevision[]>
 }
 
-/** Reads revisions, and wakes sets whose revisions others change. */
+/** Watches revisions and enqueues their sets. */
 export function revisionHistory<T extends RevisionedSet>(
   { informer, enqueue }: Pick<ControllerContext, 'informer' | 'enqueue'>,
   resource: Resource<T>,
@@ -49,7 +48,7 @@ export function revisionHistory<T extends RevisionedSet>(
   const owned = ownedIndex(revisions)
   const orphans = orphanIndex(revisions)
   onOwnedChange(revisions, resource, (key, { before }) => {
-    // One that has just been made is the set's own, or tells it nothing that could not wait.
+    // A new revision was created by the set's own reconcile, or needs no immediate action.
     if (before !== undefined) enqueue(key)
   })
   onOrphan(revisions, orphan => {
@@ -74,19 +73,19 @@ export function revisionHistory<T extends RevisionedSet>(
 }
 
 export interface RecordedRevision {
-  /** The one that keeps the template as it is now; the newest of all. */
+  /** The revision with the current template, which has the highest number. */
   readonly revision: ControllerRevision
-  /** Others that keep the same. */
+  /** Other revisions with the same contents. */
   readonly duplicates: readonly ControllerRevision[]
   readonly collisionCount: number
 }
 
-/** Makes sure that the newest revision of a set keeps its template as it is now. */
+/** Ensures that the newest revision of a set has its current template. */
 export async function recordRevision(options: {
   readonly set: RevisionedSet
-  /** All of the set, the oldest first. */
+  /** All revisions of the set, oldest first. */
   readonly revisions: readonly ControllerRevision[]
-  /** The label of a revision that has its hash. */
+  /** Label of revisions that contains the hash. */
   readonly hashLabel: string
   readonly client: Client
 }): Promise<RecordedRevision> {
@@ -114,7 +113,10 @@ interface NewRevision {
   readonly client: Client
 }
 
-/** Names are tried until one is free or has what is wanted; each that is not counts as a collision. */
+/**
+ * Tries names until one is free or belongs to an equal revision; each other conflict increments
+ * `collisionCount`.
+ */
 async function createRevision(
   wanted: NewRevision,
 ): Promise<Pick<RecordedRevision, 'revision' | 'collisionCount'>> {
@@ -133,7 +135,7 @@ async function createRevision(
   }
 }
 
-/** Of the owner's name in that of a revision; the rest is for the hash. */
+/** Maximum length of the owner's name within a revision's name; the rest is reserved for the hash. */
 const prefixCharactersMax = 223
 
 function newRevision(
@@ -157,7 +159,7 @@ function newRevision(
   }
 }
 
-/** Removes revisions, the oldest first; those that others have removed already are gone too. */
+/** Deletes revisions in order, ignoring those that no longer exist. */
 export async function deleteRevisions(
   client: Client,
   revisions: readonly ControllerRevision[],

@@ -1,4 +1,7 @@
-/** Puts the certificate of the cluster's authority into every namespace, where pods find it. */
+/**
+ * Publishes the cluster's CA certificate as the `kube-root-ca.crt` ConfigMap in every namespace, for use by
+ * pods.
+ */
 import { isApiError } from '#/api/errors.ts'
 import { configMaps, namespaces } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
@@ -36,7 +39,7 @@ export function rootCaPublisherController({ authority }: RootCaPublisherSettings
             await client.create(configMaps, { metadata, data }, { signal })
           } else await client.update(configMaps, { ...known, data }, { signal })
         } catch (error) {
-          // It is on its way to us, or gone again.
+          // It exists but the informer does not show it yet, or the namespace is gone.
           if (!isApiError(error, 'AlreadyExists') && !isApiError(error, 'NotFound')) throw error
         }
       }

@@ -1,6 +1,6 @@
 /**
- * Fills secrets that are to hold a token of a service account, as all accounts had one before tokens were given out on
- * demand. A token that nobody's account is behind goes, and an account no longer refers to a token that is gone.
+ * Token controller: fills service account token secrets, deletes those without an existing service account,
+ * and removes references to deleted secrets from service accounts.
  * https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#tokencontroller
  */
 import type { Claims } from '#/base/json-web-token.ts'
@@ -13,9 +13,9 @@ import { planReferences, planToken } from './service-account-tokens/plan.ts'
 import { accountKeyOf, accountOf, isAccountToken, isTokenOf } from './service-account-tokens/token-secret.ts'
 
 export interface ServiceAccountTokensSettings {
-  /** Signs with a key whose tokens the API server takes. */
+  /** Signs with a key that the API server trusts. */
   readonly sign: (claims: Claims) => string
-  /** The certificate of the cluster's authority, PEM. Secrets do not say which it is without it. */
+  /** CA certificate of the cluster, PEM; without it `ca.crt` is not set. */
   readonly authority?: string
 }
 
@@ -51,7 +51,7 @@ function setUp({ informer, enqueue }: ControllerContext, settings: ServiceAccoun
     await unlessGone(work.client.update(secrets, { ...filled, data: { ...filled.data, ...token } }))
   }
 
-  /** Before it is said that there is none, the server is asked: the account may be younger than our copy. */
+  /** Confirmed with the API server before the account counts as missing: the informer may lag behind. */
   async function findAccount(secret: Secret, { client }: Work): Promise<ServiceAccount | undefined> {
     const known = accounts.get(accountKeyOf(secret))
     if (known !== undefined && isTokenOf(secret, known)) return known
@@ -61,7 +61,7 @@ function setUp({ informer, enqueue }: ControllerContext, settings: ServiceAccoun
 
   async function dereference({ secretKey, secretName, accountKey }: Reference, work: Work): Promise<void> {
     const account = accounts.get(accountKey)
-    // Under the name there may be another one by now.
+    // A new secret with the same name may exist.
     if (account === undefined || allSecrets.get(secretKey) !== undefined) return
     const changed = planReferences(account, secretName)
     if (changed !== account) await unlessGone(work.client.update(serviceAccounts, changed))
@@ -81,14 +81,14 @@ async function unlessGone(writing: Promise<unknown>): Promise<void> {
   }
 }
 
-/** What an account may still say of a secret that is gone. */
+/** A reference to a deleted secret that a service account may still have. */
 interface Reference {
   readonly secretKey: string
   readonly secretName: string
   readonly accountKey: string
 }
 
-/** Names have no slash in them, so this is no key of a secret. */
+/** Contains two slashes, so it cannot be the key of a secret. */
 function referenceKey(secret: Secret): string {
   return [secret.metadata?.namespace, secret.metadata?.name, accountOf(secret).name].join('/')
 }

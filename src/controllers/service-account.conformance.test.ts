@@ -1,4 +1,4 @@
-/** The conformance cases of service accounts that need no containers, from their descriptions. */
+/** The conformance tests of service accounts that need no containers, written from their descriptions. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Gives every namespace its `default` service account, and gives it again when somebody deletes it. */
+/** Ensures that every namespace has the `default` service account; recreates it if deleted. */
 import { isApiError } from '#/api/errors.ts'
 import { namespaces, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'

@@ -66,7 +66,7 @@ test('a range is dispensable when every address in use of it is in another', () 
   check(['10.0.0.0/24', '10.0.0.0/16'], [addressOf('10.0.0.7')], true)
   check(['10.0.0.0/24', '10.0.0.0/28'], [addressOf('10.0.0.7')], true)
   check(['10.0.0.0/24', '10.0.0.0/28'], [addressOf('10.0.0.7'), addressOf('10.0.0.77')], false)
-  // The last address of the smaller range is none of it.
+  // The broadcast address of the smaller range is not part of it.
   check(['10.0.0.0/24', '10.0.0.0/28'], [addressOf('10.0.0.15')], false)
   check(['10.0.0.0/24 fd00::/112', '10.0.0.0/16'], [addressOf('fd00::7')], false)
 })

@@ -1,6 +1,6 @@
 /**
- * Keeps ranges from which services have their addresses from going away under them: a range that is deleted stays until
- * nobody has an address of it that is in no other range.
+ * Protects ServiceCIDRs in use: a deleted ServiceCIDR keeps its finalizer until every allocated address in it
+ * is also covered by another ServiceCIDR.
  * https://kubernetes.io/docs/tasks/network/extend-service-ip-ranges/
  */
 import { withCondition } from '#/api/conditions.ts'
@@ -22,7 +22,7 @@ export const serviceCidrController: Controller = {
 
 const finalizer = 'networking.k8s.io/service-cidr-finalizer'
 
-/** API servers that have not heard of the deletion yet may still give out addresses of the range. */
+/** API servers that have not observed the deletion yet may still allocate addresses from the range. */
 const deletionGraceMs = 10_000
 
 const ready = { type: 'Ready', status: 'True', reason: '', message: 'Kubernetes Service CIDR is ready' }
@@ -45,7 +45,8 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
   }
   ranges.onChange((key, { before, after }) => {
     if (after) enqueue(key)
-    // One that comes may make another dispensable, one that goes may be the last that had its addresses.
+    // An added range may cover another one's addresses, and a removed one may have been the last to cover
+    // them.
     if (before === undefined || after === undefined) wakeGoing(() => true)
   })
   addresses.onChange((_key, { before, after }) => {

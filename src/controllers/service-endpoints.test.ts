@@ -1,6 +1,6 @@
 /**
- * Services, the pods behind them, and what tells of those: the cases of Kubernetes' conformance tests that need no
- * containers, and what else people rely on. The test plays scheduler and kubelet.
+ * Services with their Endpoints and EndpointSlices: the conformance tests that need no containers, and more.
+ * The test acts as scheduler and kubelet.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -30,7 +30,7 @@ function serviceOf(spec: Service['spec'] = {}): Service {
   return { metadata: { namespace, name: 'web' }, spec: { selector: { app: 'web' }, ports, ...spec } }
 }
 
-/** A pod that runs on the node, with an address that ends with the number. */
+/** A running pod on the node, with an address that ends with the number. */
 async function runPod(
   plane: TestControlPlane,
   index: number,
@@ -67,7 +67,7 @@ async function slicesOf(plane: TestControlPlane, name: string): Promise<readonly
   })
 }
 
-/** `10.0.0.1:80,81` for each address and the ports that it offers, by slices and by endpoints; both say the same. */
+/** `10.0.0.1:80,81` for each address and its ports; checks that slices and Endpoints agree. */
 async function offered(plane: TestControlPlane, name = 'web'): Promise<readonly string[]> {
   const byAddress = new Map<string, Set<number>>()
   const older = new Map<string, Set<number>>()

@@ -1,6 +1,6 @@
 /**
- * Services of type LoadBalancer get one, from whoever makes them (`load-balancers.ts`). A finalizer keeps the
- * service until its load balancer is gone, so that none is left behind when this process dies on the way.
+ * Manages load balancers for services of type LoadBalancer, using an implementation of `load-balancers.ts`. A
+ * finalizer keeps the service until its load balancer is deleted, so that a crash leaves none behind.
  * https://kubernetes.io/docs/concepts/services-networking/service/#loadbalancer
  */
 import { backoffMs } from '#/base/backoff.ts'
@@ -22,11 +22,11 @@ import {
 
 export interface ServiceLoadBalancerSettings {
   readonly connect: ConnectLoadBalancers
-  /** The services with this class are ours; those without one when absent. */
+  /** Handles services with this `loadBalancerClass`; without it, those that have no class. */
   readonly balancerClass?: string
 }
 
-/** After failures; others are asked for what costs them, too. */
+/** Backoff after failures; slow, since calls to a cloud provider may be expensive. */
 const retry = { initialMs: 5_000, maxMs: 300_000, factor: 2, jitter: 0 }
 
 export function serviceLoadBalancerController(settings: ServiceLoadBalancerSettings): Controller {

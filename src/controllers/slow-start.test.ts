@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { slowStart } from './slow-start.ts'
 
-/** The sizes of the batches, each done before the next is begun. */
+/** Sizes of the batches; each completes before the next starts. */
 async function batchesOf(
   count: number,
   failing: ReadonlySet<number> = new Set(),

@@ -1,7 +1,10 @@
-/** What is asked for comes in batches: one, two, four. A quota that refuses the first refuses a thousand only once. */
+/**
+ * Runs operations in batches of 1, 2, 4 and so on, so that a persistent failure, such as an exceeded quota,
+ * is hit once and not a thousand times.
+ */
 export interface SlowStart {
   readonly succeeded: number
-  /** The first error of the batch that had one; no further batch was begun. */
+  /** The first error of a failed batch; no further batch is started. */
   readonly error: unknown
 }
 

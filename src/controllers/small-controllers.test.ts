@@ -1,4 +1,4 @@
-/** Controllers that say everything in a page. */
+/** Tests of several small controllers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { configMaps, namespaces, serviceAccounts } from '#/api/generated/core/v1-resources.ts'

@@ -36,7 +36,7 @@ test('whatever write is the last, the next process goes on where this one ended'
     const { controller, hasCrashed } = crashingController(statefulSetController, writes)
     const plane = await startTestControlPlane(t, [controller])
     const about = `after ${writes} writes`
-    /** Never is there a pod above one that is missing or not ready. */
+    /** Makes pods ready until none is created, and checks that at most one is unready at a time. */
     const makeReady = async (): Promise<void> => {
       for (let count = 1; count > 0;) {
         const all = await plane.list(pods)

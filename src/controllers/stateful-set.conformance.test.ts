@@ -1,4 +1,7 @@
-/** The conformance tests for stateful sets, from their descriptions; each test is named after its own. */
+/**
+ * The conformance tests for StatefulSets, written from their descriptions; each test has the upstream test's
+ * name.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { statefulSets } from '#/api/generated/apps/v1-resources.ts'
@@ -30,7 +33,7 @@ function setOf(spec: Partial<StatefulSetSpec> = {}): StatefulSet {
   }
 }
 
-/** `ss-0:old* ss-1:new`: names and images, with a star after those that are ready. */
+/** `ss-0:old* ss-1:new`: names and images, with a star if ready. */
 function shown(plane: TestControlPlane): Promise<string> {
   return showPods(plane, pod => `${pod.metadata?.name}:${pod.spec?.containers[0]?.image}`)
 }
@@ -49,7 +52,7 @@ async function revisionsOfPods(plane: TestControlPlane): Promise<readonly (strin
   return (await plane.list(pods)).map(pod => pod.metadata?.labels?.['controller-revision-hash'])
 }
 
-/** Follows what happens to pods: `+ss-0` came, `-ss-0` went. */
+/** Records pod events: `+ss-0` created, `-ss-0` deleted. */
 async function follow(plane: TestControlPlane, act: () => Promise<void>): Promise<string> {
   const seen: string[] = []
   const stop = new AbortController()

@@ -32,7 +32,7 @@ const dataClaim = {
   spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
 }
 
-/** `web-0 web-1*`: the pods there are, those that are ready with a star. */
+/** `web-0 web-1*`: the existing pods, with a star if ready. */
 function shown(plane: TestControlPlane): Promise<string> {
   return showPods(plane, pod => pod.metadata?.name ?? '')
 }
@@ -163,7 +163,7 @@ test('claims belong to the set, or to a pod that goes, as the retention policy s
   assert.equal(await shown(plane), 'web-0*')
   assert.deepEqual(await owners(), ['', 'Pod'])
   await changeSpec(plane, { replicas: 2 })
-  // The claim goes with the pod that was there before; a new one must not get it.
+  // The claim is deleted with its previous pod; a new pod must not use it.
   assert.equal(await shown(plane), 'web-0*')
   await plane.run(plane.client.delete(persistentVolumeClaims, { namespace: 'default', name: 'data-web-1' }))
   await plane.settle()
@@ -186,7 +186,7 @@ test('an update goes from the highest ordinal down, and its end is told', async 
   assert.equal(halfway.currentRevision, before)
   assert.notEqual(halfway.updateRevision, before)
   assert.deepEqual([halfway.currentReplicas, halfway.updatedReplicas], [2, 1])
-  // A pod that goes before it is its turn comes back as it was.
+  // A pod deleted before it is due for the update is recreated with the old revision.
   await plane.run(plane.client.delete(pods, { namespace: 'default', name: 'web-0' }))
   await plane.settle()
   assert.equal(await images(), 'one one two')
@@ -210,7 +210,7 @@ test('so many old revisions are kept as the set says', async t => {
   }
   await runAllPods(plane)
   assert.deepEqual(await revisionNumbers(plane), [3, 4])
-  // Gone back to what is not kept any more: a new revision.
+  // Rolled back to a template that has no revision any more: a new revision is created.
   await changeSpec(plane, { template: templateOf('one') })
   await runAllPods(plane)
   assert.deepEqual(await revisionNumbers(plane), [4, 5])

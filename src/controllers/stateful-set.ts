@@ -1,6 +1,6 @@
 /**
- * Stateful sets keep pods that are somebody: each has a name and claims of its own, which it gets back when it is made
- * again. They come one after the other and go in the opposite order, unless the set says that this does not matter.
+ * StatefulSets maintain pods with a stable identity: each has its own name and claims, which a recreated pod
+ * gets back. Pods are created in order and deleted in reverse order, unless the set is Parallel.
  * https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
  */
 import type { ControllerRevision, StatefulSet } from '#/api/generated/apps/v1.ts'
@@ -46,7 +46,7 @@ function setUp(context: ControllerContext): Reconcile {
     const { uid = '', namespace = '' } = set.metadata ?? {}
     const revisions = await history.claimed(set, client)
     const versions = await versionsOf(set, revisions, client)
-    // Last of all: what is decided on must not have aged while something else was written.
+    // Pods are claimed last, so that decisions are not based on state that is outdated by earlier writes.
     const claimed = await claim({
       client,
       owner: set,
@@ -75,8 +75,9 @@ function setUp(context: ControllerContext): Reconcile {
 const nothing: StatefulSetPlan = { replicas: [], claims: [], delete: [] }
 
 /**
- * Names say more than owners here: an orphan, or somebody who takes a member's name, can only be of the set that its
- * name begins with; and a claim that is gone may be what a member waits for.
+ * Enqueues sets by name, since ownership is not sufficient here: an orphan, or a foreign pod that blocks a
+ * name, can only belong to the set that its name starts with, and a pod may be waiting for the deletion of a
+ * claim.
  */
 function wakeByName(world: {
   readonly sets: Informer<StatefulSet>
@@ -97,7 +98,7 @@ function wakeByName(world: {
     if (before === undefined || after !== undefined) return
     const { name = '', namespace = '' } = before.metadata ?? {}
     const owner = memberName(name)?.parent ?? ''
-    // Names of templates and of sets may both have dashes: what follows any of them may be the set.
+    // Names of claim templates and of sets may contain dashes, so every suffix may be the set's name.
     for (let dash = owner.indexOf('-'); dash !== -1; dash = owner.indexOf('-', dash + 1)) {
       const key = formatKey({ namespace, name: owner.slice(dash + 1) })
       if (sets.get(key) !== undefined) enqueue(key)
@@ -105,7 +106,7 @@ function wakeByName(world: {
   })
 }
 
-/** The revision that the set has, and the one that it is to have. */
+/** The current and the update revision of the set. */
 interface Versions {
   readonly currentRevision: string
   readonly updateRevision: string
@@ -113,7 +114,7 @@ interface Versions {
   readonly collisionCount: number
 }
 
-/** The label of a revision that has its hash. */
+/** Label of revisions that contains the hash. */
 const hashLabel = 'controller.kubernetes.io/hash'
 
 async function versionsOf(
@@ -123,7 +124,7 @@ async function versionsOf(
 ): Promise<Versions> {
   const { currentRevision = '', updateRevision = '', collisionCount = 0 } = set.status ?? {}
   const template = set.spec?.template ?? {}
-  // What goes needs no revisions, and they may be gone already.
+  // A set being deleted needs no revisions, and they may be deleted already.
   if (isBeingDeleted(set)) {
     const templates = { current: template, update: template }
     return { currentRevision, updateRevision, templates, collisionCount }
@@ -139,7 +140,7 @@ async function versionsOf(
   }
 }
 
-/** Does what is planned until something fails, and says what that was. */
+/** Performs the plan until the first failure, which is returned. */
 async function perform(
   plan: StatefulSetPlan,
   versions: Versions,
@@ -175,7 +176,7 @@ async function performOn(action: ReplicaAction, versions: Versions, writing: Wri
   return createMember(writing, memberPod(writing.set, { ordinal, template, revision }), claims)
 }
 
-/** Keeps so many revisions that no pod has. */
+/** Deletes unused revisions beyond `revisionHistoryLimit`. */
 async function truncate(
   revisions: readonly ControllerRevision[],
   world: Versions & { readonly set: StatefulSet; readonly pods: readonly Pod[] },
@@ -185,6 +186,6 @@ async function truncate(
   const limit = set.spec?.revisionHistoryLimit ?? 10
   const live = new Set([currentRevision, updateRevision, ...members.map(revisionOf)])
   const past = revisions.filter(({ metadata }) => !live.has(metadata?.name ?? ''))
-  // A negative limit is none.
+  // A negative limit means no limit.
   if (limit >= 0) await deleteRevisions(client, past.slice(0, Math.max(0, past.length - limit)))
 }

@@ -103,7 +103,7 @@ test('a class of attributes stays while a claim has it, wants it, or is on its w
   assert.equal(claim?.status?.currentVolumeAttributesClassName, 'silver')
   for (const name of ['silver', 'gold']) await remove(plane, volumeAttributesClasses, name)
   assert.deepEqual(await namesOf(plane, volumeAttributesClasses), ['gold', 'silver'])
-  // What the driver's modifier does when it is done.
+  // Acts as the CSI driver's external resizer after it has modified the volume.
   await plane.change(persistentVolumes, 'v', volume => ({
     ...volume,
     spec: { ...volume.spec, volumeAttributesClassName: 'gold' },
@@ -140,7 +140,7 @@ test('a pod with an ephemeral volume gets a claim of its own', async t => {
   ])
   await remove(plane, persistentVolumeClaims, 'web-scratch')
   assert.deepEqual(await namesOf(plane, persistentVolumeClaims), ['web-scratch'], 'it is used')
-  // The kubelet is done with the pod, and only finalizers keep it.
+  // The kubelet has stopped the pod; only finalizers keep it.
   await plane.change(pods, 'default/web', each => ({
     ...each,
     metadata: { ...each.metadata, finalizers: ['example.com/keep'] },

@@ -1,4 +1,4 @@
-/** Kubernetes' conformance cases about storage that need no containers, after their descriptions. */
+/** The conformance tests of storage that need no containers, written from their descriptions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'

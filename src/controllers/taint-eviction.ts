@@ -1,5 +1,6 @@
 /**
- * Drives pods from nodes whose taints they do not tolerate, at once or when the time is over for which they do.
+ * Evicts pods from nodes with NoExecute taints that they do not tolerate, immediately or after
+ * `tolerationSeconds`.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-based-evictions
  */
 import { withCondition } from '#/api/conditions.ts'
@@ -21,7 +22,7 @@ export const taintEvictionController: Controller = {
   setUp,
 }
 
-/** A pod that stays for a time, and the taints since when. */
+/** A pod waiting for its eviction, and since when. */
 interface Stay {
   readonly uid: string
   readonly sinceMs: number
@@ -32,7 +33,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
   const allNodes = informer(nodes)
   const allPods = informer(pods)
   const byNode = podsByNode(allPods)
-  /** Pods on tainted nodes that tolerate it for a time. */
+  /** Pods that tolerate their node's taints for a limited time, by key. */
   const stays = new Map<string, Stay>()
   allNodes.onChange((name, { before, after }) => {
     if (equalJson(before?.spec?.taints, after?.spec?.taints)) return

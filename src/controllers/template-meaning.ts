@@ -1,7 +1,7 @@
 /**
- * What a pod template means, as a text that is the same for templates that mean the same. Clients write templates in
- * different ways: Go's drop what is empty, people write it down. That must not look like a change, for every change is
- * a rollout; but a label or a node selector with an empty value is one.
+ * Canonical text of a pod template, equal for templates with the same meaning. Clients serialize templates
+ * differently: Go clients omit empty values, hand-written manifests may contain them. Such a difference must
+ * not trigger a rollout; but a label or node selector with an empty value is meaningful.
  */
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
 
@@ -13,10 +13,10 @@ export function templateMeaning(template: PodTemplateSpec): string {
   return meaning
 }
 
-/** Templates are immutable, and each is looked at again and again. */
+/** Cached, since templates are immutable and compared repeatedly. */
 const meanings = new WeakMap<PodTemplateSpec, string>()
 
-/** The value with its keys in order and without what means nothing; undefined when all of it means nothing. */
+/** The value with sorted keys and without meaningless parts; undefined if nothing remains. */
 function essence(key: string, value: unknown): unknown {
   if (value === null || value === undefined) return undefined
   if (typeof value === 'bigint') return String(value)
@@ -30,11 +30,11 @@ function essence(key: string, value: unknown): unknown {
     .filter(([, each]) => each !== undefined)
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
   if (entries.length === 0 && (isMap || plainParts.has(key))) return undefined
-  // As pairs, for a map may have any key.
+  // As key-value pairs, since a map may have any key.
   return entries.flat()
 }
 
-/** Maps whose keys are the user's: every entry means something. */
+/** Maps with user-defined keys: every entry is meaningful. */
 const freeMaps: ReadonlySet<string> = new Set([
   'annotations',
   'labels',
@@ -46,10 +46,10 @@ const freeMaps: ReadonlySet<string> = new Set([
   'volumeAttributes',
 ])
 
-/** Parts for which empty and absent are the same; elsewhere `emptyDir: {}` says something. */
+/** Objects for which empty equals absent; elsewhere `emptyDir: {}` is meaningful. */
 const plainParts: ReadonlySet<string> = new Set(['metadata', 'resources'])
 
-/** Switches for which off and absent are the same. */
+/** Booleans for which false equals absent. */
 const plainSwitches: ReadonlySet<string> = new Set([
   'hostIPC',
   'hostNetwork',
@@ -60,5 +60,5 @@ const plainSwitches: ReadonlySet<string> = new Set([
   'tty',
 ])
 
-/** Texts for which empty and absent are not the same. */
+/** Strings for which empty differs from absent. */
 const emptyTextFields: ReadonlySet<string> = new Set(['runtimeClassName', 'storageClassName'])

@@ -1,9 +1,9 @@
-/** Admission for tests: the real plugins, and one that refuses what the test says. */
+/** Admission for tests: the real plugins, and one that rejects requests chosen by the test. */
 import type { ApiError } from '#/api/errors.ts'
 import { readAdmission, type AdmissionOptions, type MakeAdmissionPlugins } from '#/apiserver/admission.ts'
 import { Simulation } from '#/platform/simulated.ts'
 
-/** Refuses to create what the test has an error for. */
+/** Rejects creation of the resources for which the test returns an error. */
 export function refuseCreation(decide: (plural: string) => ApiError | undefined): MakeAdmissionPlugins {
   return () => [
     {
@@ -17,7 +17,9 @@ export function refuseCreation(decide: (plural: string) => ApiError | undefined)
   ]
 }
 
-/** The plugins of a real server, but for the one that wants service accounts, which nobody makes here. */
+/**
+ * The plugins of a real API server, except ServiceAccount, since no controller creates service accounts here.
+ */
 export function usualAdmission(options: AdmissionOptions = {}): Promise<MakeAdmissionPlugins> {
   const { files } = new Simulation({ seed: 1 }).host('files')
   return readAdmission(files, { disable: ['ServiceAccount'], ...options })

@@ -1,4 +1,4 @@
-/** For tests: requests for certificates, as the API carries them. */
+/** Test helper: certificate requests in the API's encoding. */
 import 'reflect-metadata'
 import {
   Pkcs10CertificateRequestGenerator,
@@ -25,7 +25,7 @@ const algorithms = {
   'Ed25519': { name: 'Ed25519' },
 } as const
 
-/** PEM, in base64. */
+/** PEM, base64-encoded. */
 export async function testRequest(request: TestRequest): Promise<string> {
   const { commonName = '', organizations = [], names = [], key = 'P-256' } = request
   const signingAlgorithm = algorithms[key]

@@ -1,6 +1,6 @@
 /**
- * Controllers on a real API server for a test: memory store, virtual time, no sockets, no nodes. The test plays the
- * parts that are missing, by writing the status of pods and nodes.
+ * Runs controllers on a real API server for tests: memory store, virtual time, no sockets, no nodes. The test
+ * acts as scheduler and kubelet by writing the status of pods and nodes.
  */
 import type { TestContext } from 'node:test'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -17,22 +17,25 @@ import { ControllerManager } from './controller-manager.ts'
 export interface TestControlPlane {
   readonly platform: Platform
   readonly simulation: Simulation
-  /** Of an administrator. Its promises come true inside `run` only. */
+  /** Acts as an administrator. Its promises settle only inside `run`. */
   readonly client: Client
-  /** Of somebody else. */
+  /** A client that acts as the given user. */
   readonly clientAs: (username: string, groups: readonly string[]) => Client
-  /** Time passes while the promise is under way. */
+  /** Advances virtual time until the promise settles. */
   readonly run: <T>(promise: Promise<T>) => Promise<T>
-  /** Lets happen all that follows by itself within a second. */
+  /** Advances virtual time by one second, so that all immediate consequences take effect. */
   readonly settle: () => Promise<void>
   readonly advance: (ms: number) => Promise<void>
-  /** Shorthands for what tests do all the time; each runs to its end, and what follows from it too. */
+  /** Shorthands for common steps; each one runs to completion and then settles. */
   readonly create: <T extends KubernetesObject>(resource: Resource<T>, object: T) => Promise<T>
   readonly list: <T extends KubernetesObject>(
     resource: Resource<T>,
     namespace?: string,
   ) => Promise<readonly T[]>
-  /** Writes what the function makes of the object as it is now; the status too, when that differs. */
+  /**
+   * Updates the current object with the result of the function; `changeStatus` writes to the status
+   * subresource.
+   */
   readonly change: <T extends KubernetesObject>(
     resource: Resource<T>,
     key: string,
@@ -101,7 +104,7 @@ export async function startTestControlPlane(
   }
 }
 
-/** Virtual: long enough for what happens at once, and for the first retries. */
+/** Virtual; long enough for immediate reconciles and the first retries. */
 const settleMs = 1_000
 
 function shorthands(

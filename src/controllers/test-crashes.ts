@@ -1,14 +1,14 @@
-/** For tests: a controller whose process dies between two writes, once, and begins anew with nothing in its memory. */
+/** Test helper: a controller that crashes once between two writes and restarts without its memory. */
 import type { Client } from '#/client/client.ts'
 import type { Controller } from './controller.ts'
 
 export interface CrashingController {
   readonly controller: Controller
-  /** Whether it has come to that. */
+  /** True after the crash. */
   readonly hasCrashed: () => boolean
 }
 
-/** The last write arrives, but nobody learns that. */
+/** The last write succeeds, but its response is lost. */
 export function crashingController(controller: Controller, writes: number): CrashingController {
   let left = writes
   let isCrashed = false

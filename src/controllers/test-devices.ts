@@ -1,4 +1,4 @@
-/** For tests: what the scheduler and the drivers of devices do. */
+/** Test helper: acts as scheduler and device drivers. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { DeviceToleration, ResourceClaim, ResourceClaimTemplate } from '#/api/generated/resource/v1.ts'
 import { resourceClaims } from '#/api/generated/resource/v1-resources.ts'
@@ -18,7 +18,7 @@ export function templateOf(name: string): ResourceClaimTemplate {
   return { metadata: { namespace: 'default', name }, spec: { metadata, spec: { devices } } }
 }
 
-/** A pod with entries for claims: `entry=claim`, or `entry<template`. */
+/** A pod with resource claim entries: `entry=claim`, or `entry<template`. */
 export function podWithClaims(
   name: string,
   entries: readonly string[],
@@ -37,7 +37,7 @@ export function podWithClaims(
   }
 }
 
-/** Gives a device to a claim, for pods. */
+/** Allocates a device for a claim and reserves it for pods. */
 export async function allocate(
   plane: TestControlPlane,
   name: string,

@@ -1,4 +1,4 @@
-/** What tests with workloads do in the place of the scheduler and the kubelet. */
+/** Test helper: acts as scheduler and kubelet for workloads. */
 import { isApiError } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
@@ -7,14 +7,14 @@ import { formatTime } from '#/api/time.ts'
 import { isPodFinished, isPodReady } from './pods.ts'
 import type { TestControlPlane } from './test-control-plane.ts'
 
-/** The pod as it is when it runs and is ready since now, or not ready. */
+/** The pod in phase Running, with the Ready condition set. */
 export function runningPod(pod: Pod, nowMs: number, ready: 'True' | 'False' = 'True'): Pod {
   const lastTransitionTime = formatTime(nowMs)
   const conditions = [{ type: 'Ready', status: ready, lastTransitionTime }]
   return { ...pod, status: { ...pod.status, phase: 'Running', conditions } }
 }
 
-/** All pods that should run become ready; says how many did. */
+/** Makes all active pods ready; returns their number. */
 export async function runPods(
   plane: TestControlPlane,
   isMeant: (pod: Pod) => boolean = () => true,
@@ -27,7 +27,7 @@ export async function runPods(
     try {
       await plane.run(plane.client.updateStatus(pods, runningPod(pod, nowMs)))
     } catch (error) {
-      // One that became ready may have made another superfluous.
+      // The controller may have deleted the pod meanwhile.
       if (!isApiError(error, 'NotFound') && !isApiError(error, 'Conflict')) throw error
     }
   }
@@ -35,12 +35,12 @@ export async function runPods(
   return waiting.length
 }
 
-/** Pods become ready, again and again, until no more come. */
+/** Makes pods ready repeatedly, until no new ones are created. */
 export async function runAllPods(plane: TestControlPlane): Promise<void> {
   while ((await runPods(plane)) > 0);
 }
 
-/** Binds a pod to a node, so that it goes in two steps when it is deleted. */
+/** Binds a pod to a node, so that its deletion is graceful. */
 export async function bindPod(plane: TestControlPlane, pod: Pod, nodeName: string): Promise<void> {
   const { namespace, name = '' } = pod.metadata ?? {}
   const binding = { metadata: { namespace, name }, target: { kind: 'Node', name: nodeName } }
@@ -48,7 +48,7 @@ export async function bindPod(plane: TestControlPlane, pod: Pod, nodeName: strin
   await plane.settle()
 }
 
-/** Pods that are on their way out go. */
+/** Completes the deletion of terminating pods. */
 export async function stopPods(
   plane: TestControlPlane,
   isMeant: (pod: Pod) => boolean = () => true,

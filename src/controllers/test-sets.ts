@@ -1,4 +1,4 @@
-/** Pods and revisions in few words, for tests of those who care for each of them. */
+/** Test helper: compact notation for pods and revisions of StatefulSets and DaemonSets. */
 import { controllerRevisions } from '#/api/generated/apps/v1-resources.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -6,7 +6,7 @@ import { isPodReady } from './pods.ts'
 import type { TestControlPlane } from './test-control-plane.ts'
 import { runningPod } from './test-pods.ts'
 
-/** Each pod as the function writes it, with a star after those that are ready; sorted. */
+/** Pods in the given notation with a star if ready; sorted. */
 export async function showPods(plane: TestControlPlane, write: (pod: Pod) => string): Promise<string> {
   const all = await plane.list(pods)
   return all
@@ -23,7 +23,7 @@ export async function setReady(
   await plane.changeStatus(pods, key, pod => runningPod(pod, plane.platform.clock.now(), ready))
 }
 
-/** The numbers of all revisions there are, the smallest first. */
+/** Numbers of all revisions, in ascending order. */
 export async function revisionNumbers(plane: TestControlPlane): Promise<readonly number[]> {
   const all = await plane.list(controllerRevisions)
   return all.map(({ revision }) => Number(revision)).toSorted((left, right) => left - right)

@@ -1,4 +1,4 @@
-/** Claims, volumes and classes in few words, for tests of those who care for storage. */
+/** Test helper: compact notation for claims, volumes and storage classes. */
 import { events, persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type {
   Node,
@@ -43,7 +43,6 @@ export function classOf(name: string, fields: Partial<StorageClass> = {}): Stora
   return { metadata: { name }, provisioner: 'csi.example.com', ...fields }
 }
 
-/** A pod that uses claims. */
 export function podWithClaims(name: string, claims: readonly string[], spec: Partial<Pod['spec']> = {}): Pod {
   return {
     metadata: { namespace: 'default', name },

@@ -1,5 +1,5 @@
 /**
- * Deletes tokens with which machines join a cluster when they have expired.
+ * Deletes expired bootstrap tokens.
  * https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/
  */
 import { isApiError } from '#/api/errors.ts'

@@ -1,5 +1,5 @@
 /**
- * Finished jobs that say how long they want to be seen are deleted after that, and their pods with them.
+ * Deletes finished jobs, and with them their pods, after `ttlSecondsAfterFinished`.
  * https://kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished/
  */
 import { isApiError } from '#/api/errors.ts'
@@ -30,7 +30,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     const soonMs = remainingMs(allJobs.get(key))
     if (soonMs === undefined) return undefined
     if (soonMs > 0) return { againAfterMs: soonMs }
-    // Somebody may have given it more time just now.
+    // Read from the API server, since the TTL may just have been extended.
     const job = await client.find(jobs, { namespace, name })
     const leftMs = remainingMs(job)
     if (leftMs === undefined) return undefined
@@ -46,7 +46,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   }
 }
 
-/** Undefined when the job stays, or goes already. */
+/** Undefined if the job has no TTL, is not finished or is being deleted. */
 function expiresAtMs(job: Job): number | undefined {
   const ttlSeconds = job.spec?.ttlSecondsAfterFinished
   if (ttlSeconds === undefined || isBeingDeleted(job)) return undefined

@@ -1,6 +1,6 @@
 /**
- * Tells the author of an admission policy what is wrong with the types of its expressions: they are checked against the
- * kinds that the policy is about each time it changes.
+ * Type-checks the expressions of a ValidatingAdmissionPolicy against its matched kinds when it changes, and
+ * writes warnings to its status.
  * https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/#type-checking
  */
 import { isApiError } from '#/api/errors.ts'
@@ -13,7 +13,7 @@ import { compareInt64 } from '#/api/int64.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 export interface ValidatingAdmissionPolicyStatusSettings {
-  /** What is wrong, by expression. It may have to ask which fields a kind has. */
+  /** Warnings by expression. May have to read the schema of a kind. */
   readonly checkTypes: (
     policy: ValidatingAdmissionPolicy,
     signal: AbortSignal,

@@ -1,5 +1,6 @@
 /**
- * Classes of volume attributes do not go while a claim or a volume has them, wants them, or is on its way to them.
+ * Prevents the deletion of VolumeAttributesClasses while a claim or volume has, requests or is changing to
+ * them.
  * https://kubernetes.io/docs/concepts/storage/volume-attributes-classes/
  */
 import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
@@ -44,7 +45,7 @@ function setUp({ informer, enqueue }: ControllerContext): Reconcile {
   }
 }
 
-/** Objects by the classes that they use; a class that one of them lets go is looked at. */
+/** Indexes objects by the classes that they use, and enqueues a class when an object stops using it. */
 function usersOf<T extends KubernetesObject>(
   informer: Informer<T>,
   classesOf: (object: T) => readonly string[],

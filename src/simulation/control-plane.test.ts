@@ -5,7 +5,7 @@ import { simulateControlPlane } from './control-plane.ts'
 
 const controllers = controllersOf()
 
-/** `npm run simulate` runs as many as one likes. */
+/** `npm run simulate` runs any number of seeds. */
 const seedsOfEach = 40
 
 for (const from of [0, 1_000, 2_000]) {
@@ -20,7 +20,7 @@ for (const from of [0, 1_000, 2_000]) {
   })
 }
 
-/** Each of them showed a mistake that the others did not. */
+/** Regression seeds: each one revealed a bug that the others did not. */
 const seedsOfOld = [1_287, 1_369, 2_085, 5_306, 6_065]
 
 test('seeds on which something was found once find nothing any more', async () => {

@@ -1,8 +1,8 @@
 /**
- * The whole control plane from a seed: an API server that crashes and comes back on its store, two controller managers
- * that compete for the lead, a scheduler, nodes that fail, and users who change their minds, with a network between
- * them that loses, delays, repeats and breaks apart. Checkers look at every revision of the store, at what controllers
- * decide, and at everything when it has come to rest. Seed in, verdict out.
+ * Simulates a whole control plane from a seed: an API server that crashes and restarts on its store, two
+ * controller managers with leader election, a scheduler, failing nodes and random users, connected by a
+ * network that loses, delays and repeats messages and cuts connections. Checkers examine every store
+ * revision, the controllers' decisions, and the settled state at the end.
  */
 import { isApiError } from '#/api/errors.ts'
 import { TransportError } from '#/client/transport.ts'
@@ -16,12 +16,12 @@ import { Trouble } from './control-plane/trouble.ts'
 import { Users } from './control-plane/users.ts'
 
 export interface ControlPlaneVerdict {
-  /** The same for the same seed, everywhere. */
+  /** Deterministic: the same for the same seed on every machine. */
   readonly traceHash: string
   readonly violations: readonly string[]
-  /** The last lines of what happened. */
+  /** The last trace lines. */
   readonly trace: readonly string[]
-  /** Writes that the store has seen. */
+  /** Number of store revisions. */
   readonly revisions: number
 }
 
@@ -29,16 +29,16 @@ export interface ControlPlaneOptions {
   readonly controllers: readonly Controller[]
 }
 
-/** How often users act, and how often something breaks in that time. */
+/** Number of steps; each one is a user action or a fault. */
 const userSteps = 25
 
-/** When what failed is mended, everything has so long to come to rest: virtual. */
+/** Virtual time within which the cluster must settle after the last fault has ended. */
 const restMs = 1_800_000
 
-/** It is at rest when so long nothing was written but signs of life. */
+/** The cluster is settled when nothing but leases and events was written for this time. */
 const quietMs = 60_000
 
-/** Some go on until the end, to see that rest is rest. */
+/** One in this many runs continues for the whole time, to check that the settled state is stable. */
 const patientOneIn = 32
 
 export async function simulateControlPlane(
@@ -81,7 +81,7 @@ async function play(simulation: Simulation, parts: Parts, trouble: Trouble): Pro
   while (!(await succeeds(users.uncordon()))) await clock.sleep(1_000)
 }
 
-/** Says what is still wrong when there is no more time. */
+/** Returns the violations that remain when the time is over. */
 async function rest(resting: Resting): Promise<readonly string[]> {
   const { simulation, parts, trouble, invariants } = resting
   const endMs = simulation.nowMs + restMs

@@ -1,4 +1,4 @@
-/** Everything that can happen to a request between a client and a server that is right, drawn at random. */
+/** Injects random faults between a client and a correct API server. */
 import { expired, serviceUnavailable, tooManyRequests } from '#/api/errors.ts'
 import type { ApiRequest, ApiResponse, StreamChunk } from '#/api/transport.ts'
 import type { Clock, Random } from '#/platform/platform.ts'
@@ -16,7 +16,7 @@ export interface Misbehaviour {
   readonly random: Random
   readonly requestFaults: readonly RequestFault[]
   readonly streamFaults: readonly StreamFault[]
-  /** How likely each request, and each batch of a stream, is hit: changes as the test goes on. */
+  /** Probability of a fault per request and per stream batch; mutable during a test. */
   chance: number
 }
 
@@ -86,7 +86,7 @@ async function* spoiled(
       case undefined:
         yield batch
     }
-    // An answer that begins with everything is not a place to begin old events from.
+    // Bookmarks are not replayed: one marks the end of a streaming list.
     sent.push(...batch.filter(({ value }) => (value as { type: string }).type !== 'BOOKMARK'))
   }
 }

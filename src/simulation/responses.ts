@@ -1,4 +1,4 @@
-/** Answers of an API server that no server made. */
+/** Synthetic API server responses for fault injection. */
 import type { ApiResponse, StreamChunk } from '#/api/transport.ts'
 
 export function valueResponse(value: object, status: number): ApiResponse {

@@ -15,7 +15,7 @@ test('a hundred seeds: no node ever bears more than it has, and nobody waits for
     waiting += verdict.waiting
   }
   assert.equal(hashes.size, seeds.length)
-  // Nodes do fill up, and pods do find places.
+  // Checks that the simulation is meaningful: some pods are bound and some are not.
   assert.ok(bound > seeds.length && waiting > seeds.length, `${bound} bound, ${waiting} waiting`)
 })
 

@@ -1,7 +1,7 @@
 /**
- * A scheduler from a seed, with nodes that come, go and fill up, and pods of all sorts that come and go. It crashes,
- * and is behind a network that loses, delays, repeats and breaks apart. No node may ever bear more than it has; and
- * when everything has come to rest, no pod may wait that could be somewhere. Seed in, verdict out.
+ * Simulates a scheduler from a seed, with nodes and pods that are created and deleted at random. The
+ * scheduler crashes, and its network loses, delays and repeats messages and cuts connections. Checks that no
+ * node is ever overcommitted, and that in the settled state no pod is pending that fits on a node.
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
@@ -19,11 +19,11 @@ import { isOn, mayGoTo } from './scheduling/room.ts'
 import { Users } from './scheduling/users.ts'
 
 export interface SchedulingVerdict {
-  /** The same for the same seed, everywhere. */
+  /** Deterministic: the same for the same seed on every machine. */
   readonly traceHash: string
   readonly violations: readonly string[]
   readonly trace: readonly string[]
-  /** Pods that were bound in the end, and those that found no place. */
+  /** Number of pods bound and unbound at the end. */
   readonly bound: number
   readonly waiting: number
 }
@@ -31,12 +31,12 @@ export interface SchedulingVerdict {
 const steps = 20
 const faultChance = 0.06
 
-/** One step in so many the scheduler crashes. */
+/** The scheduler crashes in one of this many steps. */
 const crashOneIn = 15
 
 /**
- * Virtual. Less than the time after which a pod is tried again though nothing happened: whoever is to be placed must
- * have been woken by what helped it.
+ * Virtual. Shorter than the interval after which unschedulable pods are retried in any case, so that pods
+ * must have been moved to the active queue by the event that made them schedulable.
  */
 const restMs = 240_000
 const tidyMs = 30_000
@@ -72,7 +72,7 @@ async function play(simulation: Simulation, cluster: SchedulingCluster): Promise
   }
   await users.openAll()
   cluster.calmDown()
-  // Who has to go goes, and others may come then.
+  // Complete deletions, which may make room for other pods.
   for (let restedMs = 0; restedMs < restMs; restedMs += tidyMs) {
     await users.tidy()
     await clock.sleep(tidyMs)
@@ -100,7 +100,7 @@ class SchedulingCluster {
     return this.#store!
   }
 
-  /** Of somebody to whom nothing bad happens. */
+  /** Acts as an administrator, without faults. */
   get client(): Client {
     return this.#clientAs('users', 'admin', ['system:masters'])
   }
@@ -112,7 +112,7 @@ class SchedulingCluster {
     this.#startScheduler()
   }
 
-  /** The scheduler crashes, and starts anew after a while. */
+  /** Crashes the scheduler and restarts it after a while. */
   async restart(): Promise<void> {
     const host = this.#simulation.host('scheduler')
     this.#simulation.record('the scheduler crashes')
@@ -122,7 +122,7 @@ class SchedulingCluster {
     this.#startScheduler()
   }
 
-  /** From now on nothing fails. */
+  /** Stops all faults. */
   calmDown(): void {
     this.#isCalm = true
     if (this.#behaviour !== undefined) this.#behaviour.chance = 0
@@ -134,7 +134,7 @@ class SchedulingCluster {
     await this.#simulation.advance(1_000)
   }
 
-  /** Pods that wait although there is room, or could be made by sending less important ones away. */
+  /** Finds pending pods that fit on a node, possibly after preempting pods with lower priority. */
   async check(): Promise<{ violations: readonly string[]; bound: number; waiting: number }> {
     const { items: all } = await this.client.list(pods)
     const { items: there } = await this.client.list(nodes)
@@ -158,7 +158,7 @@ class SchedulingCluster {
     const { signal } = host
     const handle: ApiServer['handle'] = async request => {
       const response = await this.#server!.handle(request)
-      // Who has crashed hears nothing any more.
+      // A crashed scheduler receives no response.
       return signal.aborted ? new Promise(() => undefined) : response
     }
     const behaviour: Misbehaviour = {
@@ -177,7 +177,7 @@ class SchedulingCluster {
   }
 }
 
-/** Those on the node that would not have to go for the pod. */
+/** Pods on the node that the pod cannot preempt. */
 function moreImportant(all: readonly Pod[], pod: Pod, node: Node): readonly Pod[] {
   const priority = pod.spec?.priority ?? 0
   return all.filter(each => isOn(each, node) && (each.spec?.priority ?? 0) >= priority)

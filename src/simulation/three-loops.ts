@@ -1,8 +1,8 @@
 /**
- * An example of a simulation, and a test of the memory store: three writers and a watcher, each on a host of
- * its own, talk over a network that loses, doubles, delays and cuts to a store whose host crashes again and
- * again. Seed in, verdict out: the checkers look for an acknowledged write that is lost, a revision given
- * twice, a change the watcher missed.
+ * An example of a simulation, and a test of the memory store: three writers and a watcher, each on its own
+ * host, use a store that crashes repeatedly, over a network that loses, duplicates and delays messages and
+ * cuts connections. Checkers look for lost acknowledged writes, duplicate revisions and changes that the
+ * watcher missed.
  */
 import { assert } from '#/base/assert.ts'
 import { Simulation, type DiskFaults, type NetworkFaults, type SimulatedHost } from '#/platform/simulated.ts'
@@ -14,15 +14,15 @@ import { Watcher } from './three-loops/watcher.ts'
 import { Writer } from './three-loops/writer.ts'
 
 export interface Verdict {
-  /** The same for the same seed, everywhere. */
+  /** Deterministic: the same for the same seed on every machine. */
   readonly traceHash: string
   readonly violations: readonly string[]
-  /** The last lines of what happened. */
+  /** The last trace lines. */
   readonly trace: readonly string[]
 }
 
 export interface ThreeLoopsOptions {
-  /** Instead of the disk that only does what disks may do. */
+  /** Overrides the faults of the simulated disk, which by default only does what a real disk may do. */
   readonly disk?: Partial<DiskFaults>
 }
 
@@ -47,7 +47,7 @@ const calmNetwork: Partial<NetworkFaults> = {
   splitRate: 0,
 }
 
-/** A sync takes about as long as the way there and back, so that crashes often hit in the middle of one. */
+/** A sync takes about as long as a network round trip, so that crashes often occur during one. */
 const busyDisk: Partial<DiskFaults> = { syncMinMs: 1, syncMaxMs: 8 }
 
 const writers = ['writer-1', 'writer-2', 'writer-3']
@@ -55,7 +55,7 @@ const watcherHost = 'watcher'
 const writesOfEach = 12
 const crashesMin = 3
 
-/** How long the watcher gets at the end, on a calm network, to catch up. */
+/** Time for the watcher to catch up at the end, without network faults. */
 const catchUpMsMax = 60_000
 
 export async function runThreeLoops(seed: number, options: ThreeLoopsOptions = {}): Promise<Verdict> {
@@ -103,7 +103,7 @@ class ThreeLoops {
     this.#writing--
   }
 
-  /** One mishap and its end. */
+  /** Injects one fault and ends it. */
   async #makeTrouble(): Promise<void> {
     const { clock, network, random } = this.#simulation
     const lastsMs = 10 + random.integer('length of trouble', 150)
@@ -138,7 +138,7 @@ class ThreeLoops {
     this.#store.restart()
   }
 
-  /** May never come to an end, when the next crash comes before it. */
+  /** May never settle, if the next crash occurs first. */
   async #boot(): Promise<Store> {
     try {
       return await bootStore(this.#store)
@@ -148,7 +148,7 @@ class ThreeLoops {
     }
   }
 
-  /** The faults end, and the store restarts for the last time. */
+  /** Ends all faults and restarts the store for the last time. */
   async #calmDown(): Promise<Store> {
     this.#simulation.network.heal()
     this.#simulation.network.setFaults(calmNetwork)
@@ -163,7 +163,7 @@ class ThreeLoops {
     while (watcher.revision < revision && this.#simulation.nowMs < untilMs) await clock.sleep(50)
   }
 
-  /** Reads the store directly, on its own host. */
+  /** Reads the store directly on its host. */
   async #examine(store: Store): Promise<void> {
     const { log, state } = this.observations
     const listing = await store.list({ prefix: '/' })

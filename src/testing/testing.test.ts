@@ -154,7 +154,7 @@ items:
   await assert.rejects(cluster.apply({ kind: 'Pod' }), /must have apiVersion and kind/)
 })
 
-/** Copies every ConfigMap into a Secret of the same name. */
+/** Copies every ConfigMap to a Secret of the same name. */
 const copier: Program = async ({ client, platform, signal }) => {
   const informers = new Informers({ client, platform })
   const maps = informers.of(configMaps, { namespace: 'default' })

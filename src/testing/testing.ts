@@ -1,7 +1,7 @@
 /**
- * A whole cluster inside a test process: API server, controllers, scheduler and simulated nodes, without sockets and
- * without files. With a virtual clock, which is the usual, five minutes pass in milliseconds and every run is the same.
- * `docs/testing.md` is for those who use it.
+ * A whole cluster inside a test process: API server, controllers, scheduler and simulated nodes, without
+ * sockets and files. With a virtual clock, the default, five minutes pass in milliseconds and every run is
+ * deterministic. See `docs/testing.md` for users' documentation.
  *
  * ```ts
  * await using cluster = await Cluster.start({ nodes: 3 })
@@ -10,8 +10,8 @@
  * await cluster.clock.advance('5m')
  * ```
  *
- * With a virtual clock nothing happens by itself: the cluster lives while a call of `client` is under way, and during
- * `settle` and `clock.advance`.
+ * With a virtual clock the cluster runs only while a call of `client` is in progress, and during `settle` and
+ * `clock.advance`.
  */
 import { tryParseDurationMs } from '#/api/duration.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -38,44 +38,44 @@ export type { Manifests } from './cluster/manifests.ts'
 export type { Program, ProgramContext, RunningProgram } from './cluster/programs.ts'
 
 export interface ClusterOptions {
-  /** How many nodes, or what they are like. None when absent. */
+  /** Number of nodes, or their options; default none. */
   readonly nodes?: number | readonly SimulatedNodeOptions[]
-  /** `virtual` when absent. */
+  /** Default `virtual`. */
   readonly clock?: 'virtual' | 'real'
-  /** `memory` when absent. The embedded store is in a folder that goes away with the cluster; it needs a real clock. */
+  /** Default `memory`. The embedded store uses a temporary folder and requires a real clock. */
   readonly store?: 'memory' | 'embedded'
-  /** What everything random comes from, with a virtual clock. */
+  /** Seed of all randomness, with a virtual clock. */
   readonly seed?: number
 }
 
 export interface ClusterClock {
-  /** Milliseconds since 1970, as the cluster has them. */
+  /** The cluster's time in milliseconds since 1970. */
   now(): number
-  /** Lets so much time pass: milliseconds, or as `90s`, `5m`, `1h30m`. */
+  /** Advances the time by milliseconds, or by a duration such as `90s`, `5m`, `1h30m`. */
   advance(time: number | string): Promise<void>
 }
 
 export interface ClusterUser {
   readonly username: string
-  /** Beside `system:authenticated`. */
+  /** In addition to `system:authenticated`. */
   readonly groups?: readonly string[]
 }
 
 export interface SettleOptions {
-  /** In the cluster's time. An hour when absent, or a minute with a real clock. */
+  /** Timeout in the cluster's time; default an hour, or a minute with a real clock. */
   readonly within?: number | string
 }
 
 const administrator: ClusterUser = { username: 'kubernetes-admin', groups: ['system:masters'] }
 
-/** As server-side apply knows whoever gives manifests to `apply`. */
+/** Field manager of `apply`. */
 const fieldManager = 'k8ts-testing'
 
 export class Cluster implements AsyncDisposable {
-  /** An administrator's. */
+  /** Acts as an administrator. */
   readonly client: Client
   readonly clock: ClusterClock
-  /** The cluster's clock, timers and random numbers, for whatever is to live in its time. */
+  /** The cluster's clock, timers and random numbers, for test code that runs in the cluster's time. */
   readonly platform: Platform
   readonly #time: TestTime
   readonly #server: ApiServer
@@ -105,7 +105,7 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  /** Resolves when the API answers and every node is ready. */
+  /** Resolves when the API server responds and every node is ready. */
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
     const { nodes = 0, clock = 'virtual', store: kind = 'memory', seed = 1 } = options
     refuseOthers('clock', clock, ['virtual', 'real'])
@@ -128,20 +128,20 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  /** A client with the rights of somebody else. */
+  /** A client that acts as the given user. */
   clientAs({ username, groups }: ClusterUser): Client {
     return drivenClient(this.#controlPlane.clientAs(username, groups), this.#time)
   }
 
   /**
-   * A kubeconfig for clients of any kind: the path of a file that lasts as long as the cluster. With the first call the
-   * API server begins to listen, at a port of this machine that nobody else can reach. Needs a real clock.
+   * Path of a kubeconfig for clients outside the process; it exists as long as the cluster. The first call
+   * starts an HTTPS listener on a local port. Requires a real clock.
    */
   kubeconfig(): Promise<string> {
     return this.#belongings.kubeconfig(this.#activity.handle)
   }
 
-  /** Server-side apply of manifests by an administrator, in the order in which they come. Gives what they became. */
+  /** Server-side apply of manifests as an administrator, in order. Returns the resulting objects. */
   async apply(manifests: Manifests): Promise<readonly KubernetesObject[]> {
     const applied: KubernetesObject[] = []
     for (const { resource, object } of readManifests(manifests, this.#server.scheme)) {
@@ -151,8 +151,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Makes a program of the test, such as the controller that is to be tested, a part of the cluster: it lives when the
-   * cluster lives and ends with it. When it fails, the next `settle`, `advance` or `stop` fails with its error.
+   * Runs a test program, such as a controller under test, in the cluster's time until the cluster stops. If
+   * it fails, the next `settle`, `advance` or `stop` throws its error.
    */
   run(program: Program, user: ClusterUser = administrator): RunningProgram {
     const client = this.#controlPlane.clientAs(user.username, user.groups)
@@ -161,20 +161,20 @@ export class Cluster implements AsyncDisposable {
     return { stop, [Symbol.asyncDispose]: stop }
   }
 
-  /** A node comes; one that was stopped comes back, as it was, when its name is given. Gives its name. */
+  /** Starts a node, or restarts a stopped one with the same name. Returns its name. */
   startNode(options: SimulatedNodeOptions = {}): string {
     return this.#nodes.start(options)
   }
 
-  /** A node falls silent, as if its machine had lost power. */
+  /** Stops a node's heartbeats, as after a power failure. */
   async stopNode(name: string): Promise<void> {
     await this.#time.drive(this.#nodes.stop(name))
   }
 
   /**
-   * Runs until nothing is left to do: nobody writes anything for a while (a second, or 0.2 s with a real clock), and no
-   * controller, scheduler or node has work waiting. What waits for a time to come, such as the next start of a CronJob,
-   * is not waited for. Throws when that takes too long, and says who is at work on what.
+   * Runs until the cluster is idle: nothing is written for a while (a second, or 0.2 s with a real clock),
+   * and no controller, scheduler or node has pending work. Delayed work, such as the next start of a CronJob,
+   * does not count. Throws after the timeout with a description of the activity.
    */
   async settle({ within }: SettleOptions = {}): Promise<void> {
     const withinMs = within === undefined ? this.#time.settleMsUsual : milliseconds(within)
@@ -187,7 +187,7 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  /** Resolves when nothing of the cluster is left. */
+  /** Resolves when all resources are released. */
   stop(): Promise<void> {
     this.#stopped ??= this.#belongings.stop()
     return this.#stopped
@@ -222,7 +222,7 @@ async function startServer(platform: Platform, store: Store): Promise<ApiServer>
   return ApiServer.start({ platform, store, admission, build: { version: '0.0.0' }, servesMetrics: true })
 }
 
-/** Who writes JavaScript is told by nobody else. */
+/** For callers without type checking. */
 function refuseOthers(name: string, value: string, allowed: readonly string[]): void {
   if (allowed.includes(value)) return
   throw new TypeError(`${name} must be '${allowed.join("' or '")}', not '${value}'`)

@@ -5,20 +5,22 @@ import { addressesIn, isInRanges, type AddressRange } from './ranges.ts'
 export interface AddressWorld {
   readonly service: Service
   readonly ranges: readonly AddressRange[]
-  /** What the service has already. */
+  /** Addresses in the service's status, or allocated and not yet visible there. */
   readonly current: readonly string[]
-  /** The key of a service that has the address; the one asked about does not count. */
+  /** Key of another service that has the address. */
   readonly holderOf: (address: string) => string | undefined
-  /** The same, of those who have an older right to it. */
+  /** Key of an older service that has the address. */
   readonly elderHolderOf: (address: string) => string | undefined
 }
 
 export type AddressPlan =
   | { readonly addresses: readonly string[]; readonly problem?: undefined }
-  /** For people. */
   | { readonly problem: string }
 
-/** An address of each family of the service that there are any of: the one asked for, the one it has, or a free one. */
+/**
+ * One address for each IP family of the service that the pool has ranges of: `loadBalancerIP`, the current
+ * address, or a free one.
+ */
 export function planAddresses(world: AddressWorld): AddressPlan {
   const { service, ranges } = world
   const { ipFamilies = ['IPv4'], loadBalancerIP } = service.spec ?? {}

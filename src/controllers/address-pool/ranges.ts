@@ -1,16 +1,15 @@
 import { cidrSize, firstAddress, lastAddress, parseCidr } from '#/api/cidr.ts'
 import { compareIps, offsetIp, parseIp, type Ip } from '#/api/ip.ts'
 
-/** From the first address to the last, both included. */
+/** Both ends are inclusive. */
 export interface AddressRange {
   readonly first: Ip
   readonly last: Ip
 }
 
 /**
- * Reads `192.0.2.0/28`, `192.0.2.10-192.0.2.20` or `192.0.2.7`. Of an IPv4 network the first and the last
- * address are left out, which stand for the network and for all of it; who names the two ends of a range
- * means them.
+ * Parses `192.0.2.0/28`, `192.0.2.10-192.0.2.20` or `192.0.2.7`. The network and broadcast addresses of an
+ * IPv4 CIDR are excluded; an explicit `first-last` range includes both ends.
  */
 export function parseRange(text: string): AddressRange {
   const [from = '', to = from, ...more] = text.split('-').map(part => part.trim())
@@ -39,7 +38,7 @@ export function isInRanges(ranges: readonly AddressRange[], ip: Ip): boolean {
   })
 }
 
-/** All of them in order; there may be more than anybody can walk. */
+/** All addresses in order. Lazy, since a range may be too large to enumerate. */
 export function* addressesIn(ranges: readonly AddressRange[]): Generator<Ip, void> {
   for (const { first, last } of ranges) {
     for (let value = first.value; value <= last.value; value++) yield { family: first.family, value }

@@ -1,4 +1,4 @@
-/** Names by which controller, kubelet and attachers know that they mean the same volume. */
+/** Names that identify a volume to the controller, the kubelet and the external attachers. */
 import { createHash } from 'node:crypto'
 import type { PersistentVolume } from '#/api/generated/core/v1.ts'
 
@@ -10,29 +10,32 @@ export interface DriverVolume {
 const uniquePrefix = 'kubernetes.io/csi/'
 const separator = '^'
 
-/** Undefined for a volume that no CSI driver serves: it is not attached by anybody. */
+/** Undefined if the volume is not a CSI volume: only those are attached. */
 export function driverVolumeOf({ spec }: PersistentVolume): DriverVolume | undefined {
   return spec?.csi && { driver: spec.csi.driver, handle: spec.csi.volumeHandle }
 }
 
-/** As nodes list it among what they use and what is attached to them. */
+/** The name in `volumesInUse` and `volumesAttached` of node status. */
 export function uniqueNameOf({ driver, handle }: DriverVolume): string {
   return `${uniquePrefix}${driver}${separator}${handle}`
 }
 
-/** Undefined for a volume of another kind. */
+/** Undefined if the volume is not a CSI volume. */
 export function parseUniqueName(name: string): DriverVolume | undefined {
   if (!name.startsWith(uniquePrefix)) return undefined
   const [driver = '', handle, ...rest] = name.slice(uniquePrefix.length).split(separator)
   return handle === undefined || rest.length > 0 ? undefined : { driver, handle }
 }
 
-/** The name of the object that says that the volume should be at the node. */
+/** Name of the VolumeAttachment. */
 export function attachmentName({ driver, handle }: DriverVolume, node: string): string {
   return `csi-${createHash('sha256').update(`${handle}${driver}${node}`).digest('hex')}`
 }
 
-/** Whether the volume may be at several nodes at once. Without access modes the driver has to know. */
+/**
+ * True if the volume may be attached to several nodes at once. Without access modes this is unknown, and the
+ * decision is left to the driver.
+ */
 export function isForManyNodes({ spec }: PersistentVolume): boolean {
   const modes = spec?.accessModes ?? []
   return modes.length === 0 || modes.includes('ReadWriteMany') || modes.includes('ReadOnlyMany')

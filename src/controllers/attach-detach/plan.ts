@@ -5,9 +5,9 @@ import { isBeingDeleted } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import { attachmentName, parseUniqueName, uniqueNameOf, type DriverVolume } from './attachment.ts'
 
-/** A volume that pods on the node use. */
+/** A volume that pods on the node need. */
 export interface WantedVolume extends DriverVolume {
-  /** Of the persistent volume. */
+  /** Name of the PersistentVolume. */
   readonly name: string
   readonly isForManyNodes: boolean
   readonly pods: readonly Pod[]
@@ -15,45 +15,45 @@ export interface WantedVolume extends DriverVolume {
 
 export interface NodeWorld {
   readonly nodeName: string
-  /** Undefined when it is gone. */
+  /** Undefined if the node has been deleted. */
   readonly node: Node | undefined
-  /** What the node said last that it has mounted; undefined when nobody knows, and it may be anything. */
+  /** Last reported by the node. Undefined when unknown; then every volume counts as in use. */
   readonly volumesInUse: readonly string[] | undefined
   readonly wanted: readonly WantedVolume[]
-  /** Those of this node that were made here, by the unique name of the volume. */
+  /** This controller's VolumeAttachments for the node, by unique volume name. */
   readonly attachments: ReadonlyMap<string, VolumeAttachment>
-  /** Attachments of a volume to other nodes. */
+  /** VolumeAttachments of a volume to other nodes. */
   readonly elsewhere: (volume: WantedVolume) => readonly VolumeAttachment[]
-  /** Another node is being given the volume at this moment. */
+  /** True while the volume is being attached to another node. */
   readonly isTaken: (volume: WantedVolume) => boolean
-  /** Since when volumes are not wanted any more, by their unique name. */
+  /** Time at which a volume became unwanted, by unique volume name. */
   readonly unwantedSinceMs: ReadonlyMap<string, number>
   readonly nowMs: number
 }
 
 export interface NodePlan {
   readonly attach: readonly WantedVolume[]
-  /** Attached since the node was last told. */
+  /** Attached volumes that are not in the node's `volumesAttached` yet. */
   readonly attached: readonly WantedVolume[]
   readonly failed: readonly { readonly volume: WantedVolume; readonly message: string }[]
-  /** Other nodes have them, and only one may. */
+  /** Single-node volumes that are attached to other nodes. */
   readonly blocked: readonly { readonly volume: WantedVolume; readonly nodes: readonly string[] }[]
   readonly detach: readonly Detachment[]
-  /** What the node is told is attached to it. */
+  /** Desired `volumesAttached` of the node status. */
   readonly volumesAttached: readonly AttachedVolume[]
   readonly unwantedSinceMs: ReadonlyMap<string, number>
-  /** When something happens without anybody doing anything; undefined when nothing does. */
+  /** Time until the next forced detach is due; undefined when none is pending. */
   readonly againAfterMs: number | undefined
 }
 
 export interface Detachment {
   readonly uniqueName: string
   readonly attachment: VolumeAttachment
-  /** Nobody asks the node whether it still uses the volume: it is out of service, or was silent for long enough. */
+  /** Detach without checking `volumesInUse`: the node is out of service, or was not ready for too long. */
   readonly isForced: boolean
 }
 
-/** How long a node that is not ready may go on using what it should not. */
+/** Time after which an unwanted volume is detached by force from a node that is not ready. */
 const unmountMsMax = 6 * 60_000
 
 const outOfService = 'node.kubernetes.io/out-of-service'
@@ -89,13 +89,16 @@ export function planNode(world: NodeWorld): NodePlan {
   }
 }
 
-/** Who must let go of the volume first. One that could not be attached does not count: it may never be. */
+/**
+ * Attachments that must be removed before the volume can be attached here. One that failed to attach does not
+ * count.
+ */
 function contendersOf({ elsewhere }: NodeWorld, volume: WantedVolume): readonly VolumeAttachment[] {
   if (volume.isForManyNodes) return []
   return elsewhere(volume).filter(({ status }) => status?.attached || status?.attachError === undefined)
 }
 
-/** Those that stay keep their place, and what was attached in another way stays too. */
+/** Keeps the order of existing entries, and keeps entries for volumes that are not CSI volumes. */
 function volumesAttached(node: Node | undefined, present: readonly string[]): readonly AttachedVolume[] {
   const told = node?.status?.volumesAttached ?? []
   const kept = told.filter(({ name }) => present.includes(name) || parseUniqueName(name) === undefined)
@@ -113,7 +116,7 @@ function planDetachments(world: NodeWorld, isWanted: ReadonlySet<string>): Depar
   const detach: Detachment[] = []
   let againAfterMs = Infinity
   for (const [uniqueName, attachment] of attachments) {
-    // What is on its way out is somebody else's work.
+    // Being deleted: the external attacher finishes the detach.
     if (isWanted.has(uniqueName) || isBeingDeleted(attachment)) continue
     const sinceMs = world.unwantedSinceMs.get(uniqueName) ?? nowMs
     unwantedSinceMs.set(uniqueName, sinceMs)
@@ -126,7 +129,6 @@ function planDetachments(world: NodeWorld, isWanted: ReadonlySet<string>): Depar
   return { detach, unwantedSinceMs, againAfterMs: againAfterMs === Infinity ? undefined : againAfterMs }
 }
 
-/** The attachment to make. */
 export function attachmentFor(volume: WantedVolume, nodeName: string): VolumeAttachment {
   return {
     metadata: { name: attachmentName(volume, nodeName) },
@@ -134,7 +136,10 @@ export function attachmentFor(volume: WantedVolume, nodeName: string): VolumeAtt
   }
 }
 
-/** What pods that wait for a volume are told; the other pods are those that use it on the nodes that have it. */
+/**
+ * Message of the `FailedAttachVolume` event. `others` are the pods that use the volume on the nodes it is
+ * attached to.
+ */
 export function blockedMessage(volume: string, pod: Pod, others: readonly Pod[]): string {
   const about = `Waiting for detach for volume ${quote(volume)}`
   if (others.length === 0) {

@@ -1,4 +1,4 @@
-/** What is known about the volumes of nodes, put together from many kinds of objects. */
+/** The desired and actual state of volume attachments, indexed by node and derived from the informers. */
 import { conditionOf } from '#/api/conditions.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
@@ -21,7 +21,7 @@ import {
 import type { WantedVolume } from './plan.ts'
 import { podsByNode } from '../pods.ts'
 
-/** On a node: attaching is not its own business. */
+/** Set by kubelets that leave attaching and detaching to this controller. */
 const managedAnnotation = 'volumes.kubernetes.io/controller-managed-attach-detach'
 
 export class VolumesOfNodes {
@@ -51,7 +51,7 @@ export class VolumesOfNodes {
     })
   }
 
-  /** Volumes that must be at the node because of the pods there. */
+  /** Volumes that must be attached to the node for its pods. */
   wanted(nodeName: string): readonly WantedVolume[] {
     const wanted = new Map<string, WantedVolume>()
     for (const pod of this.#podsByNode.get(nodeName)) {
@@ -68,12 +68,13 @@ export class VolumesOfNodes {
     return [...wanted.values()]
   }
 
-  /** Attachments to a node that were made here, by the unique names of their volumes. */
+  /** This controller's VolumeAttachments for a node, by unique volume name. */
   attachments(nodeName: string): ReadonlyMap<string, VolumeAttachment> {
     const all = this.#attachmentsByNode.get(nodeName)
     if (all.length === 0) return new Map()
     const names = new Map<string, string>()
-    // A volume may be gone whose attachment is not; then the node still knows what it was.
+    // The PersistentVolume may be deleted before its VolumeAttachment; `volumesAttached` still has its unique
+    // name.
     for (const { name } of this.nodes.get(nodeName)?.status?.volumesAttached ?? []) {
       const driverVolume = parseUniqueName(name)
       if (driverVolume) names.set(attachmentName(driverVolume, nodeName), name)
@@ -104,7 +105,7 @@ export class VolumesOfNodes {
     return this.nodes.get(nodeName)?.metadata?.annotations?.[managedAnnotation] !== undefined
   }
 
-  /** Puts a node into the queue for every change that may matter to its volumes. */
+  /** Enqueues a node for every change that may affect its volumes. */
   wakeUp(enqueue: (nodeName: string) => void): void {
     const enqueuePods = (using: readonly Pod[]): void => {
       for (const { spec } of using) if (spec?.nodeName) enqueue(spec.nodeName)
@@ -129,7 +130,7 @@ export class VolumesOfNodes {
     this.#attachments.onChange((_name, { before, after }) => {
       const { nodeName, source } = (after ?? before).spec
       enqueue(nodeName)
-      // Others may wait for it to go, or be told that it has come to another node.
+      // Nodes waiting for this volume must be reconciled too.
       if (before?.status?.attached !== after?.status?.attached || after === undefined)
         this.enqueueUsers(source.persistentVolumeName ?? '', enqueue)
     })
@@ -142,12 +143,12 @@ export class VolumesOfNodes {
     })
   }
 
-  /** Puts the nodes with pods that use a volume into the queue. */
+  /** Enqueues the nodes of pods that use a volume. */
   enqueueUsers(volumeName: string, enqueue: (nodeName: string) => void): void {
     for (const { spec } of this.#podsOf(volumeName)) if (spec?.nodeName) enqueue(spec.nodeName)
   }
 
-  /** Told of every attachment that comes, by the name of its volume and of its node. */
+  /** Calls back for every new VolumeAttachment. */
   onAttachment(tell: (volumeName: string, nodeName: string) => void): void {
     this.#attachments.onChange((_name, { before, after }) => {
       if (before !== undefined || after === undefined) return
@@ -171,7 +172,7 @@ export class VolumesOfNodes {
     })
   }
 
-  /** A driver that nobody describes wants it. */
+  /** Default true: volumes of a driver without a CSIDriver object are attached. */
   #isAttachRequired(driver: string): boolean {
     return this.#drivers.get(driver)?.spec?.attachRequired !== false
   }
@@ -185,7 +186,7 @@ function boundTo(claim: PersistentVolumeClaim | undefined): string | undefined {
   return claim?.status?.phase === 'Bound' ? claim.spec?.volumeName : undefined
 }
 
-/** Whether something changed that matters to volumes; a heartbeat does not. */
+/** True if a change affects volumes; a heartbeat does not. */
 function isOtherwise(before: Node, after: Node): boolean {
   const relevant = ({ metadata, spec, status }: Node): unknown => [
     status?.volumesInUse,

@@ -6,13 +6,13 @@ import { expiresAtMs, valueOf } from '../bootstrap-tokens/bootstrap-token.ts'
 const signaturePrefix = 'jws-kubeconfig-'
 
 export interface Signatures {
-  /** All that the map is to have. */
+  /** Complete desired data of the ConfigMap. */
   readonly data: Readonly<Record<string, string>>
-  /** When the first of the tokens expires. */
+  /** Expiration time of the first token to expire. */
   readonly untilMs: number
 }
 
-/** Undefined when there is nothing to sign. */
+/** Undefined if the ConfigMap has no `kubeconfig`. */
 export function planSignatures(
   { data = {} }: ConfigMap,
   tokens: readonly Secret[],
@@ -34,7 +34,7 @@ export function planSignatures(
   }
 }
 
-/** Undefined when the token is not for signing, not whole or over. */
+/** Undefined if the token is malformed, expired, being deleted or not enabled for signing. */
 function signingSecretOf(token: Secret, nowMs: number): SharedSecret | undefined {
   const [, named] = /^bootstrap-token-([a-z0-9]{6})$/.exec(token.metadata?.name ?? '') ?? []
   const keyId = valueOf(token, 'token-id')

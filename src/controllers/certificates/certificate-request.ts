@@ -1,26 +1,29 @@
-/** What somebody wants a certificate for. */
+/** The parsed contents of a PKCS #10 certificate request. */
 
 export interface CertificateRequest {
   readonly commonName: string
   readonly organizations: readonly string[]
-  /** Names beside the subject, by what they are. */
+  /** Subject alternative names by type. */
   readonly names: Readonly<Record<NameType, readonly string[]>>
 }
 
 export type NameType = 'dns' | 'email' | 'ip' | 'uri'
 
-/** The first block of a request as it is in the API, which is PEM in base64; undefined when it is no request. */
+/**
+ * Extracts the first PEM block from the base64 form used in the API; undefined if it is not a certificate
+ * request.
+ */
 export function requestPemOf(base64: string): string | undefined {
   const text = Buffer.from(base64, 'base64').toString('latin1')
   const [block, type] = /-----BEGIN ([A-Z0-9 ]+)-----[^-]*-----END [A-Z0-9 ]+-----/.exec(text) ?? []
   return type === 'CERTIFICATE REQUEST' ? block : undefined
 }
 
-/** Undefined when it cannot be read: as it never changes, it never can. */
+/** Undefined if the request cannot be parsed. Retrying is pointless, since `spec.request` is immutable. */
 export async function readCertificateRequest(base64: string): Promise<CertificateRequest | undefined> {
   const pem = requestPemOf(base64)
   if (pem === undefined) return undefined
-  // The library is slow to load, and most clusters are asked rarely.
+  // Loaded on demand: the library is slow to load and rarely needed.
   await import('reflect-metadata')
   const { Pkcs10CertificateRequest, SubjectAlternativeNameExtension } = await import('@peculiar/x509')
   try {

@@ -1,13 +1,12 @@
-/** What has become of a request for a certificate. */
+/** Conditions of a CertificateSigningRequest. */
 import { conditionOf } from '#/api/conditions.ts'
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
 
-/** Approved and denied conditions always hold. */
+/** The status of Approved and Denied conditions is always True, so their presence suffices. */
 export function isDecided({ status }: CertificateSigningRequest): boolean {
   return ['Approved', 'Denied'].some(type => conditionOf(status?.conditions, type) !== undefined)
 }
 
-/** Whether it is approved, and nobody has denied it. */
 export function isApproved({ status }: CertificateSigningRequest): boolean {
   const has = (type: string): boolean => conditionOf(status?.conditions, type) !== undefined
   return has('Approved') && !has('Denied')

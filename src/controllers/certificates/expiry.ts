@@ -7,7 +7,7 @@ const hourMs = 3_600_000
 const decidedMs = hourMs
 const openMs = 24 * hourMs
 
-/** When nobody needs the request any more; Infinity when it stays. */
+/** Time at which the request may be deleted; Infinity if it is kept. */
 export function requestExpiresAtMs(request: CertificateSigningRequest): number {
   const { metadata, status } = request
   const conditions = status?.conditions ?? []
@@ -26,7 +26,7 @@ function afterTime(text: string | undefined, ms: number): number {
   return timeMs === undefined ? Infinity : timeMs + ms
 }
 
-/** Of the first certificate in there. What is none does not expire. */
+/** End of validity of the first certificate; Infinity if it cannot be parsed. */
 function certificateEndsMs(base64: string): number {
   try {
     return new X509Certificate(Buffer.from(base64, 'base64')).validToDate.getTime()

@@ -1,12 +1,12 @@
 /**
- * What the signers of the cluster sign.
+ * Rules of the built-in signers.
  * https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers
  */
 import type { CertificateRequest, NameType } from './certificate-request.ts'
 
 export const kubeletClientSigner = 'kubernetes.io/kube-apiserver-client-kubelet'
 
-/** Why a request is not one for the signer; undefined when it is. */
+/** The reason why the signer rejects a request; undefined if it accepts it. */
 type WhyNot = (request: CertificateRequest, usages: readonly string[]) => string | undefined
 
 const signers: ReadonlyMap<string, WhyNot> = new Map<string, WhyNot>([
@@ -20,7 +20,7 @@ export function signerOf(name: string): WhyNot | undefined {
   return signers.get(name)
 }
 
-/** A kubelet that goes to the API server. */
+/** Client certificate with which a kubelet authenticates to the API server. */
 export function whyNotKubeletClient(
   request: CertificateRequest,
   usages: readonly string[],
@@ -33,7 +33,7 @@ export function whyNotKubeletClient(
   )
 }
 
-/** A kubelet that the API server goes to. */
+/** Serving certificate of a kubelet. */
 function whyNotKubeletServing(request: CertificateRequest, usages: readonly string[]): string | undefined {
   const { dns, ip } = request.names
   const isNameless = dns.length === 0 && ip.length === 0
@@ -63,7 +63,7 @@ function whyNamed({ names }: CertificateRequest, unwanted: readonly NameType[]):
   return found && `${nameWords[found]} subjectAltNames are not allowed`
 }
 
-/** Not every kind of key enciphers keys. */
+/** `key encipherment` is optional: not every key type supports it. */
 function whyNotUsages(usages: readonly string[], purpose: string): string | undefined {
   const required = [purpose, 'digital signature']
   const whole = [...required, 'key encipherment'].sort()

@@ -1,4 +1,4 @@
-/** How long a certificate is valid. */
+/** Validity period of an issued certificate. */
 
 export interface Validity {
   readonly notBeforeMs: number
@@ -8,17 +8,17 @@ export interface Validity {
 export interface ValidityQuestion {
   readonly expirationSeconds: number | undefined
   readonly nowMs: number
-  /** What is given when nothing is asked for, and at most. */
+  /** Maximum validity, and the default if `expirationSeconds` is not set. */
   readonly durationMs: number
 }
 
-/** Clocks differ: what is made now is valid on a machine that is a little behind. */
+/** Tolerates clock skew: the certificate is already valid on machines with a slow clock. */
 const backdatedMs = 5 * 60_000
 
-/** Less is not given, whatever is asked for. */
+/** Minimum validity, even if `expirationSeconds` is lower. */
 const durationMsMin = 10 * 60_000
 
-/** A certificate that is valid for less than this has its whole time after now. */
+/** For certificates shorter than this, the backdating is not subtracted from the validity. */
 const shortMs = 8 * 3_600_000
 
 export function planValidity({ expirationSeconds, nowMs, durationMs }: ValidityQuestion): Validity {

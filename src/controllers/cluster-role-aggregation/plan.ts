@@ -2,7 +2,7 @@ import type { ClusterRole, PolicyRule } from '#/api/generated/rbac/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
 
-/** The rules of all that are selected, selector by selector and by name within one, each rule once. */
+/** The rules of all selected roles without duplicates, ordered by selector and then by role name. */
 export function planRules(role: ClusterRole, all: readonly ClusterRole[]): readonly PolicyRule[] {
   const rules: PolicyRule[] = []
   const byName = all.toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1))

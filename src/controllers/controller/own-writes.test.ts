@@ -7,7 +7,7 @@ import { Informer } from '#/client/informer.ts'
 import { startTestControlPlane } from '../test-control-plane.ts'
 import { OwnWrites } from './own-writes.ts'
 
-/** An informer that does not run until it is asked to. */
+/** The informer does not run until `follow` is called. */
 async function setUp(t: Parameters<typeof startTestControlPlane>[0]) {
   const plane = await startTestControlPlane(t, [])
   const { platform, client } = plane
@@ -74,7 +74,7 @@ test('a deletion is seen when the object is gone, is another, or is on its way',
   for (const [name, object] of Object.entries(objects)) {
     const { namespace = '', uid = '' } = object.metadata ?? {}
     writes.deleted(name, configMaps, { namespace, name, uid })
-    // Without a uid it is the one that is there now.
+    // Without a uid, the object in the informer is meant.
     writes.deleted(`${name} by name`, configMaps, { namespace, name })
     assert.deepEqual([await isSeen(name), await isSeen(`${name} by name`)], [false, false])
     await remove(object)

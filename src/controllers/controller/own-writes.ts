@@ -2,31 +2,33 @@ import { keyOf, isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import type { Informer } from '#/client/informer.ts'
 
-/** What is asked of an informer here. */
 type Followed = Pick<Informer<KubernetesObject>, 'get' | 'hasSeen' | 'until'>
 
 /**
- * What was written while a key was worked on, and informers may not show yet. A write is remembered by what it made
- * true, so an informer that lists everything anew satisfies it as well as one that sees the event. There is nothing
- * to expire: an informer that is cut off learns of the write when it is back, and until then work on the key would
- * be work in the dark.
+ * Writes of a reconcile that the informers may not show yet. A write is recorded as a condition on the
+ * informer's contents, so a relist satisfies it as well as the watch event. There is no timeout: a
+ * disconnected informer shows the write after it reconnects, and a reconcile before that would act on stale
+ * state.
  */
 export class OwnWrites {
   readonly #informers = new Map<string, Followed>()
-  /** By the key that was worked on. */
+  /** By work queue key. */
   readonly #unseen = new Map<string, UnseenWrite[]>()
 
   follow<T extends KubernetesObject>(resource: Resource<T>, informer: Informer<T>): void {
     this.#informers.set(nameOf(resource), informer)
   }
 
-  /** An object was created or changed, and this is what became of it. */
+  /** Records a create or update that returned `object`. */
   written(key: string, resource: Resource, object: KubernetesObject): void {
     const version = object.metadata?.resourceVersion
     if (version !== undefined) this.#remember(key, resource, informer => informer.hasSeen(version))
   }
 
-  /** An object is gone, or on its way. Another may have its name by now. */
+  /**
+   * Records a deletion, which may still be waiting for finalizers or graceful termination. A new object may
+   * already have the same name.
+   */
   deleted(key: string, resource: Resource, object: NamedObject): void {
     const name = keyOf({ metadata: object })
     const uid = object.uid ?? this.#informers.get(nameOf(resource))?.get(name)?.metadata?.uid
@@ -36,7 +38,7 @@ export class OwnWrites {
     })
   }
 
-  /** Resolves when informers show everything that was written for the key. Rejects when aborted first. */
+  /** Resolves when the informers show all writes for the key. Rejects when aborted first. */
   async seen(key: string, signal: AbortSignal): Promise<void> {
     const writes = this.#unseen.get(key)
     if (writes === undefined) return

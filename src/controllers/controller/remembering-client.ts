@@ -3,7 +3,7 @@ import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
 import type { OwnWrites } from './own-writes.ts'
 
-/** The same client, but what is written through it is remembered for a key. */
+/** A client that records its writes for a work queue key. */
 export function rememberingClient(client: Client, writes: OwnWrites, key: string): Client {
   const written = async <T extends KubernetesObject>(resource: Resource, writing: Promise<T>): Promise<T> => {
     const object = await writing

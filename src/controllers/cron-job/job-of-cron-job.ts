@@ -2,7 +2,7 @@ import type { CronJob, Job } from '#/api/generated/batch/v1.ts'
 import { controllerReference } from '#/api/metadata.ts'
 import { formatTimeIn } from '#/api/time-zone.ts'
 
-/** One name for each time that a job is due, so that none can be started twice for it. */
+/** Unique per scheduled time, so that no Job is created twice for it. */
 export function nameOfJob({ metadata }: CronJob, dueMs: number): string {
   return `${metadata?.name}-${Math.floor(dueMs / 60_000)}`
 }

@@ -7,7 +7,7 @@ import { planCronJob } from './plan.ts'
 
 const day = '2026-05-04'
 
-/** `10:30`, or with a whole date before it. */
+/** `10:30`, optionally with a date before it. */
 function moment(text: string): number {
   return Date.parse(`${text.includes('T') ? text : `${day}T${text}`}:00Z`)
 }
@@ -16,9 +16,9 @@ interface Case {
   readonly spec?: Partial<CronJob['spec']>
   readonly created?: string
   readonly last?: string
-  /** Names of jobs that the status calls active; `-` at the end when the job is gone. */
+  /** Names of jobs in `status.active`, with `-` after the name if the Job is gone. */
   readonly active?: string
-  /** `name` runs, `name+09:30` completed then after it began ten minutes before, `name!` failed. */
+  /** `name` is running, `name+09:30` completed at that time after running ten minutes, `name!` failed. */
   readonly jobs?: string
   readonly changed?: string
   readonly now?: string
@@ -39,7 +39,7 @@ function jobOf(text: string): Job {
   }
 }
 
-/** `start` for when, `replace` and `forget` whom, `active` who is, the reasons of events, `next` when. */
+/** Notation: `start TIME`, `replace NAME`, `forget NAME`, `active NAMES`, event reasons, `next TIME`. */
 function check(given: Case, expected: string): void {
   const active = (given.active ?? '').split(' ').filter(Boolean)
   const nowMs = moment(given.now ?? '10:00')
@@ -129,7 +129,7 @@ test('what has become of jobs', () => {
   check({ ...rest, active: 'a b', jobs: 'a! b' }, 'active b SawCompletedJob next 10:00')
   check({ ...rest, jobs: 'a+09:20 b+09:40 c!' }, 'succeeded 09:40 next 10:00')
   check({ ...rest, jobs: 'other' }, 'UnexpectedJob next 10:00')
-  // It is known to the server, but not to the informer so far.
+  // The Job exists in the API server, but not in the informer yet.
   check({ ...rest, active: 'a' }, 'active a next 10:00')
 })
 

@@ -12,13 +12,13 @@ import { finishedCondition, isJobFinished } from '../finished-jobs.ts'
 import { nameOfJob } from './job-of-cron-job.ts'
 
 export interface CronJobPlan {
-  /** Finished jobs that nobody wants to see any more. */
+  /** Finished jobs beyond the history limits. */
   readonly forget: readonly Job[]
-  /** Unfinished ones that make place for the next. */
+  /** Active jobs to delete before the next one starts (concurrency policy Replace). */
   readonly replace: readonly ObjectReference[]
-  /** The time for which a job is to be started. */
+  /** Scheduled time of the Job to create. */
   readonly startMs: number | undefined
-  /** Without what is started; the very one that the cron job has when that is right. */
+  /** Does not include the Job to create. Identical to the CronJob's status if nothing changes. */
   readonly status: CronJobStatus
   readonly events: readonly EventContent[]
   readonly againAfterMs: number | undefined
@@ -26,11 +26,11 @@ export interface CronJobPlan {
 
 export interface CronJobWorld {
   readonly cronJob: CronJob
-  /** All that the cron job manages. */
+  /** All jobs that the CronJob controls. */
   readonly jobs: readonly Job[]
-  /** The uids of jobs that the status calls active, and that are gone. */
+  /** The uids in `status.active` that no longer have a Job. */
   readonly missing: ReadonlySet<string>
-  /** When somebody changed the schedule, if that was seen: what would have been due before is not made up for. */
+  /** Time of the last observed schedule change; times due before it are not caught up on. */
   readonly changedMs: number | undefined
   readonly nowMs: number
 }
@@ -57,12 +57,12 @@ function withoutEmpty({ active, ...rest }: CronJobStatus): CronJobStatus {
   return active === undefined || active.length === 0 ? rest : { active, ...rest }
 }
 
-/** The status when this one of the active jobs has been removed. */
+/** The status without an active job that has been deleted. */
 export function withoutActive(status: CronJobStatus, removed: ObjectReference): CronJobStatus {
   return withoutEmpty({ ...status, active: status.active?.filter(({ uid }) => uid !== removed.uid) })
 }
 
-/** The oldest of those that are more than the history is to keep. */
+/** The oldest finished jobs beyond the history limits. */
 function jobsToForget({ spec }: CronJob, jobs: readonly Job[]): readonly Job[] {
   const limits = { Complete: spec?.successfulJobsHistoryLimit, Failed: spec?.failedJobsHistoryLimit }
   return Object.entries(limits).flatMap(([type, limit]) => {
@@ -72,7 +72,7 @@ function jobsToForget({ spec }: CronJob, jobs: readonly Job[]): readonly Job[] {
   })
 }
 
-/** Those that never began are the last. */
+/** Jobs without a start time sort last. */
 function byStart(left: Job, right: Job): number {
   const [leftMs, rightMs] = [left, right].map(job => parseTime(job.status?.startTime ?? '') ?? Infinity)
   if (leftMs !== rightMs) return leftMs! < rightMs! ? -1 : 1
@@ -84,7 +84,7 @@ interface Seen {
   readonly events: readonly EventContent[]
 }
 
-/** What has become of the jobs that were started. */
+/** Removes finished and missing jobs from `status.active` and updates `lastSuccessfulTime`. */
 function lookBack({ cronJob, jobs, missing }: CronJobWorld): Seen {
   const { status = {} } = cronJob
   const events: EventContent[] = []
@@ -113,7 +113,6 @@ function lookBack({ cronJob, jobs, missing }: CronJobWorld): Seen {
 
 type Start = Partial<Pick<CronJobPlan, 'startMs' | 'status' | 'replace' | 'events' | 'againAfterMs'>>
 
-/** Whether a job is due, and may run. */
 function planStart(world: CronJobWorld, active: readonly ObjectReference[]): Start {
   const { cronJob, jobs, nowMs } = world
   if (isBeingDeleted(cronJob)) return {}
@@ -133,7 +132,7 @@ function planStart(world: CronJobWorld, active: readonly ObjectReference[]): Sta
   const base = { events: [...unexpected(others), ...events], againAfterMs }
   if (due.dueMs === undefined || active.some(({ name }) => name === dueName)) return base
   const started = jobs.find(({ metadata }) => metadata?.name === dueName)
-  // It was started, but before that could be written down something broke.
+  // The Job was created, but the status update failed.
   if (started !== undefined) return { ...base, status: withStarted({ active }, started, due.dueMs) }
   const { concurrencyPolicy } = cronJob.spec ?? {}
   if (concurrencyPolicy === 'Forbid' && active.length > 0) {
@@ -143,7 +142,10 @@ function planStart(world: CronJobWorld, active: readonly ObjectReference[]): Sta
   return { ...base, startMs: due.dueMs, replace }
 }
 
-/** Timers and clocks do not agree to the millisecond; rather a little late than too early. */
+/**
+ * Margin for differences between timer and clock: waking up late is harmless, waking up early costs another
+ * reconcile.
+ */
 const laterMs = 100
 
 const alreadyActive: EventContent = {
@@ -159,7 +161,7 @@ function unexpected(strangers: readonly Job[]): readonly EventContent[] {
   })
 }
 
-/** The status with the job that was started for this time; one that has ended since is active no more. */
+/** Adds a created Job to the status; a Job that has already finished is not listed as active. */
 export function withStarted(status: CronJobStatus, job: Job, startMs: number): CronJobStatus {
   const { apiVersion, kind, metadata = {} } = job
   const { namespace, name, uid, resourceVersion } = metadata
@@ -176,7 +178,7 @@ export function withStarted(status: CronJobStatus, job: Job, startMs: number): C
 }
 
 interface Schedule {
-  /** Undefined when the schedule cannot be followed. */
+  /** Undefined if the schedule is invalid. */
   readonly times?: DueTimes
   readonly problem?: EventContent
   readonly note?: EventContent
@@ -211,16 +213,16 @@ function unsupported(schedule: string): EventContent {
   return { type: 'Warning', reason: 'UnsupportedSchedule', message }
 }
 
-/** The time of the last job, or else that at which the cron job was made. */
+/** `lastScheduleTime`, or else the creation time of the CronJob. */
 function lastStartMs({ metadata, status }: CronJob): number {
   return parseTime(status?.lastScheduleTime ?? '') ?? parseTime(metadata?.creationTimestamp ?? '') ?? 0
 }
 
-/** Missed starts that nobody would want to make up for; that many must be a mistake. */
+/** More missed start times than this produce a warning event. */
 const missedMax = 100
 
 interface Due {
-  /** The last time that has not been made use of; those before it are gone. */
+  /** The most recent unused scheduled time; earlier ones are skipped. */
   readonly dueMs?: number
   readonly events: readonly EventContent[]
 }

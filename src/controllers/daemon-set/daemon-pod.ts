@@ -4,10 +4,10 @@ import { parseInt64 } from '#/api/int64.ts'
 import { podFromTemplate } from '../pods.ts'
 import { daemonTolerations } from './eligibility.ts'
 
-/** Pods and revisions say with it which template they have. */
+/** Label on pods and revisions that identifies the pod template. */
 export const hashLabel = 'controller-revision-hash'
 
-/** The pod of a set for one node. It is the scheduler that puts it there; the affinity leaves it no choice. */
+/** The pod of a DaemonSet for one node. The scheduler binds it; the affinity allows only that node. */
 export function daemonPod(set: DaemonSet, nodeName: string, hash: string): Pod {
   const { metadata, spec = { containers: [] } } = podFromTemplate(set.spec?.template ?? {}, set)
   const generation = templateGeneration(set)
@@ -28,7 +28,7 @@ export function daemonPod(set: DaemonSet, nodeName: string, hash: string): Pod {
   }
 }
 
-/** The node that a pod is on, or meant for. */
+/** The node that a pod is bound to, or that its affinity names. */
 export function targetNode({ spec }: Pod): string | undefined {
   if (spec?.nodeName) return spec.nodeName
   const required = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
@@ -39,8 +39,8 @@ export function targetNode({ spec }: Pod): string | undefined {
 }
 
 /**
- * Whether a pod has the template that the set has now. The number of the template tells it too: revisions may come and
- * go with no change of the template.
+ * True if the pod has the DaemonSet's current template, according to the revision hash or the template
+ * generation.
  */
 export function isUpToDate(pod: Pod, set: DaemonSet, hash: string): boolean {
   const labels = pod.metadata?.labels
@@ -57,7 +57,7 @@ function templateGeneration({ metadata }: DaemonSet): string | undefined {
   return generation === undefined ? undefined : String(generation)
 }
 
-/** In place of what the template requires of nodes, which this node has. */
+/** Replaces the template's required node affinity, which the node already satisfies. */
 function onlyOn(nodeName: string, affinity: Affinity = {}): Affinity {
   const matchFields = [{ key: 'metadata.name', operator: 'In', values: [nodeName] }]
   return {

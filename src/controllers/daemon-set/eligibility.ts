@@ -4,18 +4,17 @@ import { compileNodeSelector } from '#/api/node-selector.ts'
 import { selectorFromLabels } from '#/api/selector.ts'
 import { placingEffects, untolerated } from '#/api/taints.ts'
 
-/** What a daemon set wants on a node. */
 export interface Eligibility {
-  /** There should be a pod. */
+  /** A pod should run on the node. */
   readonly shouldRun: boolean
-  /** A pod that is there may stay. */
+  /** An existing pod may continue to run on the node. */
   readonly mayStay: boolean
 }
 
 const everywhere: Eligibility = { shouldRun: true, mayStay: true }
 const nowhere: Eligibility = { shouldRun: false, mayStay: false }
 
-/** On which nodes the pods of a set belong. */
+/** Returns a function that decides whether the pods of a DaemonSet run on a node. */
 export function eligibilityOf(set: DaemonSet): (node: Node) => Eligibility {
   const known = compiled.get(set)
   if (known !== undefined) return known
@@ -24,7 +23,7 @@ export function eligibilityOf(set: DaemonSet): (node: Node) => Eligibility {
   return made
 }
 
-/** Sets are immutable, and each is asked about every node. */
+/** Cached per object, since objects are immutable and every node is checked. */
 const compiled = new WeakMap<DaemonSet, (node: Node) => Eligibility>()
 
 function compile(spec: PodSpec): (node: Node) => Eligibility {
@@ -37,7 +36,7 @@ function compile(spec: PodSpec): (node: Node) => Eligibility {
     if (!isNamed || !labels.matches(node.metadata?.labels) || !isSelected(node)) return nowhere
     const { taints } = node.spec ?? {}
     if (untolerated(taints, tolerations, placingEffects) === undefined) return everywhere
-    // Where no more pods may come, those that are there stay until the taint drives them out.
+    // A NoSchedule taint prevents new pods; existing ones stay unless there is a NoExecute taint.
     return untolerated(taints, tolerations, ['NoExecute']) === undefined
       ? { shouldRun: false, mayStay: true }
       : nowhere
@@ -45,7 +44,7 @@ function compile(spec: PodSpec): (node: Node) => Eligibility {
 }
 
 /**
- * The tolerations of the pods: to those of the template come some for trouble in which daemons are needed most.
+ * The template's tolerations and those added to every daemon pod.
  * https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations
  */
 export function daemonTolerations(spec: PodSpec): readonly Toleration[] {
@@ -67,7 +66,7 @@ export function daemonTolerations(spec: PodSpec): readonly Toleration[] {
   return automatic.reduce(withToleration, spec.tolerations ?? [])
 }
 
-/** Takes the place of one that is about the same, which may hold for a time only. */
+/** Replaces a toleration of the same taint, which may have `tolerationSeconds`. */
 function withToleration(tolerations: readonly Toleration[], added: Toleration): readonly Toleration[] {
   const place = tolerations.findIndex(({ key, operator, effect, value = '' }) => {
     return key === added.key && operator === added.operator && effect === added.effect && value === ''

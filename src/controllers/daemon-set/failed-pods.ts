@@ -1,19 +1,18 @@
 import { backoffMs } from '#/base/backoff.ts'
 
 /**
- * How long pods that failed wait until they are replaced, longer each time: a kubelet that refuses a pod would refuse
- * its successors as fast as they came. What is remembered here is lost in a restart, and costs a few pods more then.
+ * Backoff for replacing failed pods: a kubelet that rejects a pod would reject its replacements as fast as
+ * they are created. Kept in memory only; after a restart the backoff starts over.
  */
 export class FailedPods {
-  /** The one that was replaced the longest ago first. */
+  /** In order of last replacement, oldest first. */
   readonly #replaced = new Map<string, Replaced>()
 
-  /** How long until the next may be replaced; zero when it may be now. */
+  /** Time until the next failed pod may be replaced; zero if now. */
   waitMs(key: string, nowMs: number): number {
     return Math.max(0, (this.#replaced.get(key)?.untilMs ?? 0) - nowMs)
   }
 
-  /** One is being replaced. */
   replaced(key: string, nowMs: number): void {
     for (const [old, { atMs }] of this.#replaced) {
       if (nowMs - atMs <= forgetMs) break
@@ -33,5 +32,5 @@ interface Replaced {
 
 const wait = { initialMs: 1_000, maxMs: 15 * 60_000, factor: 2, jitter: 0 }
 
-/** Whatever was replaced before that counts no more. */
+/** Entries older than this are dropped. */
 const forgetMs = 2 * wait.maxMs

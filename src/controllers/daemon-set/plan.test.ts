@@ -24,7 +24,7 @@ function rolling(rollingUpdate: object): Partial<DaemonSetSpec> {
   return { updateStrategy: { type: 'RollingUpdate', rollingUpdate } }
 }
 
-/** `a` may have pods, `b!` only those that it has, `c!!` none; `d?` is gone. */
+/** `a` is eligible, `b!` may only keep its pods, `c!!` may have none, `d?` does not exist. */
 function nodeOf(text: string): readonly Node[] {
   const name = text[0]!
   if (text.includes('?')) return []
@@ -32,7 +32,10 @@ function nodeOf(text: string): readonly Node[] {
   return [{ metadata: { name }, spec: text.includes('!') ? { taints: [{ key: 'x', effect }] } : {} }]
 }
 
-/** As for stateful sets: `P`, `N`, `R`, `Y` just ready, `T`, `F` and `S`; with `'` of the old revision. */
+/**
+ * Pod states as in the StatefulSet tests: `P`, `N`, `R`, `Y` just ready, `T`, `F` and `S`; `'` marks the old
+ * revision.
+ */
 function podOf(set: DaemonSet, nodeName: string, state: string, index: number): Pod {
   const [letter = '', old] = state
   const made = daemonPod(set, nodeName, old ? 'old' : 'new')
@@ -55,7 +58,7 @@ function podOf(set: DaemonSet, nodeName: string, state: string, index: number): 
   }
 }
 
-/** `a:R',N b! c:`: nodes and their pods, the oldest first. */
+/** `a:R',N b! c:`: nodes with their pods, oldest first. */
 function worldOf(set: DaemonSet, text: string): Parameters<typeof planStatus>[0] {
   const parts = text.split(' ').map(each => each.split(':'))
   const nodes = parts.flatMap(([node = '']) => nodeOf(node))
@@ -65,7 +68,7 @@ function worldOf(set: DaemonSet, text: string): Parameters<typeof planStatus>[0]
   return { set, hash: 'new', places: placesOf(set, nodes, pods), nowMs, collisionCount: 0 }
 }
 
-/** `+a` a pod is made for the node, `-a0` the first pod on it is removed. */
+/** `+a` creates a pod for the node, `-a0` deletes the first pod on it. */
 function planned(spec: Partial<DaemonSetSpec>, text: string, waitMs = 0): string {
   const plan = planDaemons({ ...worldOf(setOf(spec), text), waitMsOn: () => waitMs })
   return [...plan.create.map(node => `+${node}`), ...plan.delete.map(pod => `-${pod.metadata?.name}`)].join(

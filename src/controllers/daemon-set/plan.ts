@@ -6,12 +6,12 @@ import { hashLabel } from './daemon-pod.ts'
 import { isAvailable, surgeOf, type DaemonWorld, type Place } from './world.ts'
 
 export interface DaemonPlan {
-  /** Names of nodes that get a pod. */
+  /** Names of nodes for which a pod is created. */
   readonly create: readonly string[]
   readonly delete: readonly Pod[]
-  /** Of those that are deleted, the ones that are finished. */
+  /** The finished pods among those deleted. */
   readonly finished: readonly FinishedPod[]
-  /** A pod that failed has to wait for so long until it is replaced. */
+  /** Time until the next failed pod may be replaced. */
   readonly againAfterMs: number | undefined
 }
 
@@ -21,15 +21,16 @@ export interface FinishedPod {
 }
 
 export interface DaemonPlanWorld extends DaemonWorld {
-  /** How long a pod that failed on this node has to wait until it is replaced. */
+  /** Remaining backoff for replacing a failed pod on the node. */
   readonly waitMsOn: (nodeName: string) => number
 }
 
-/** Pods that one pass makes, or removes; the next pass does the rest. */
+/** Maximum number of pods created or deleted by one reconcile; the next one continues. */
 const burstMax = 250
 
 /**
- * One pod for each node that should have one. Only when that is so are pods replaced by those of a new revision.
+ * Creates and deletes pods so that each eligible node has one. A rolling update proceeds only when nothing
+ * else is to be done.
  */
 export function planDaemons(world: DaemonPlanWorld): DaemonPlan {
   const onNodes = world.places.map(place => planPlace(place, world))
@@ -52,7 +53,7 @@ const nothing: DaemonPlan = { create: [], delete: [], finished: [], againAfterMs
 
 function planPlace(place: Place, world: DaemonPlanWorld): DaemonPlan {
   const { nodeName, pods, shouldRun, mayStay, isThere } = place
-  // Those that had a node go with it, by somebody else's hand.
+  // Pods that were bound to the deleted node are deleted by the pod garbage collector.
   if (!isThere) return { ...nothing, delete: pods.filter(({ spec }) => !spec?.nodeName) }
   if (shouldRun && pods.length === 0) return { ...nothing, create: [nodeName] }
   const staying = pods.filter(pod => !isBeingDeleted(pod))
@@ -60,7 +61,7 @@ function planPlace(place: Place, world: DaemonPlanWorld): DaemonPlan {
   const failed = staying.filter(({ status }) => status?.phase === 'Failed')
   const succeeded = staying.filter(({ status }) => status?.phase === 'Succeeded')
   const running = staying.filter(pod => !failed.includes(pod) && !succeeded.includes(pod))
-  // A node that refuses the pod would refuse the next one as fast as it came.
+  // Backoff: a kubelet that rejects the pod would reject its replacement at once.
   const waitMs = failed.length === 0 ? 0 : world.waitMsOn(nodeName)
   const finished = waitMs > 0 ? succeeded : [...failed, ...succeeded]
   const isSurging = surgeOf(world.set, 1) > 0
@@ -72,7 +73,10 @@ function planPlace(place: Place, world: DaemonPlanWorld): DaemonPlan {
   }
 }
 
-/** While an update goes on there may be two: an old one that does its work, and the new one that is on its way. */
+/**
+ * During a rolling update with surge a node may have two pods: an old available one and a new one that is
+ * starting.
+ */
 function excessWithSurge(running: readonly Pod[], world: DaemonPlanWorld): readonly Pod[] {
   if (running.length < 2) return []
   const isNew = (pod: Pod): boolean => pod.metadata?.labels?.[hashLabel] === world.hash

@@ -12,8 +12,9 @@ export interface RollingUpdatePlan {
 }
 
 /**
- * The next old pods to replace. Either they are stopped first, and at most `maxUnavailable` nodes are without; or new
- * ones come beside them first, at most `maxSurge` at a time.
+ * Selects the next old pods to replace. Without surge, old pods are deleted first and at most
+ * `maxUnavailable` nodes are without an available pod; with surge, up to `maxSurge` new pods are created
+ * first.
  * https://kubernetes.io/docs/tasks/manage-daemon/update-daemon-set/
  */
 export function planRollingUpdate(world: DaemonWorld): RollingUpdatePlan {
@@ -31,7 +32,7 @@ interface Occupancy {
   readonly place: Place
   readonly newPod: Pod | undefined
   readonly oldPod: Pod | undefined
-  /** There are more, of which some will be removed before this goes on. */
+  /** More than one old or new pod; the excess is deleted first. */
   readonly isCrowded: boolean
 }
 
@@ -58,7 +59,7 @@ function planStopFirst(
     return only !== undefined && !isCrowded && isAvailable(only, world)
   })
   const rest = Math.max(0, world.max - (nodes.length - available.length))
-  // Those that do nothing for anybody cost nothing.
+  // Pods that are not available do not count against `maxUnavailable`.
   const unavailableOld = old.filter(pod => !isAvailable(pod, world))
   const availableOld = old.filter(pod => isAvailable(pod, world))
   return { create: [], delete: [...unavailableOld, ...availableOld.slice(0, rest)] }
@@ -75,7 +76,7 @@ function planStartFirst(
   const wanted = single.filter(({ place }) => place.shouldRun)
   const unwanted = single.filter(({ place }) => !place.shouldRun)
   const surging = nodes.length - orderly.length + pairs.filter(({ newPod }) => !isWorking(newPod)).length
-  // Where pods are no longer wanted they stay until as many work elsewhere as should.
+  // Pods on nodes that are no longer eligible stay until enough pods are available elsewhere.
   const working = orderly.filter(({ oldPod, newPod }) => isWorking(oldPod ?? newPod)).length
   const dispensable = Math.max(0, working - world.nodeCount)
   const isOldWorking = ({ oldPod }: Occupancy): boolean => isWorking(oldPod)

@@ -4,11 +4,11 @@ import { isPodReady } from '../pods.ts'
 import { isUpToDate } from './daemon-pod.ts'
 import { isAvailable, type DaemonWorld } from './world.ts'
 
-/** The status that a set should have; the very one that it has when that is right. */
+/** The desired status; identical to `set.status` if nothing changes. */
 export function planStatus(world: DaemonWorld & { readonly collisionCount: number }): DaemonSetStatus {
   const { set, hash, places, collisionCount } = world
   const wanted = places.filter(({ shouldRun }) => shouldRun)
-  // Of several on a node the one that counts most stands for it.
+  // The first-ranked pod represents the node.
   const running = wanted.flatMap(({ pods: [first] }) => first ?? [])
   const ready = running.filter(isPodReady)
   const available = ready.filter(pod => isAvailable(pod, world)).length
@@ -29,7 +29,7 @@ export function planStatus(world: DaemonWorld & { readonly collisionCount: numbe
   return set.status !== undefined && equalJson(set.status, status) ? set.status : status
 }
 
-/** Counts that are zero are left out, as Kubernetes leaves them out. */
+/** Omits zero counts, like `omitempty` upstream. */
 function withoutZeros<T extends Readonly<Record<string, number>>>(counts: T): Partial<T> {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0)) as Partial<T>
 }

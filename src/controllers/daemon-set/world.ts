@@ -8,18 +8,18 @@ import { eligibilityOf, type Eligibility } from './eligibility.ts'
 
 export interface DaemonWorld {
   readonly set: DaemonSet
-  /** Of the revision that the set has now. */
+  /** Hash of the current revision. */
   readonly hash: string
   readonly places: readonly Place[]
   readonly nowMs: number
 }
 
-/** A node, and the pods that are on it or meant for it. */
+/** A node with the pods bound to it or intended for it. */
 export interface Place extends Eligibility {
   readonly nodeName: string
-  /** Pods may still be meant for a node that is gone. */
+  /** False if the node was deleted but pods still name it. */
   readonly isThere: boolean
-  /** Those that count most first; without those that are finished and on their way out. */
+  /** Ranked, without finished pods that are being deleted. */
   readonly pods: readonly Pod[]
 }
 
@@ -45,7 +45,7 @@ export function placesOf(set: DaemonSet, nodes: readonly Node[], pods: readonly 
   return [...places, ...gone]
 }
 
-/** Those that have a node before those that wait for it, the oldest first. */
+/** Bound pods first, then by age, oldest first. */
 function ranked(pods: readonly Pod[]): readonly Pod[] {
   if (pods.length < 2) return pods
   const rank = ({ metadata, spec }: Pod): string => {
@@ -58,7 +58,7 @@ export function isAvailable(pod: Pod, { set, nowMs }: Pick<DaemonWorld, 'set' | 
   return isPodAvailable(pod, set.spec?.minReadySeconds ?? 0, nowMs)
 }
 
-/** How many pods may be there beside old ones while an update goes on; zero when they are stopped first. */
+/** Number of new pods that may run beside old ones during an update; zero if old pods are deleted first. */
 export function surgeOf(set: DaemonSet, nodeCount: number): number {
   const { type, rollingUpdate } = set.spec?.updateStrategy ?? {}
   if (type !== 'RollingUpdate') return 0

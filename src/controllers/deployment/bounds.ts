@@ -1,12 +1,12 @@
 import type { Deployment } from '#/api/generated/apps/v1.ts'
 import { scaledValueRoundedDown, scaledValueRoundedUp } from '#/api/int-or-string.ts'
 
-/** How many pods a deployment wants, and how far a rollout may depart from that. */
+/** Desired number of pods, and the limits during a rollout. */
 export interface Bounds {
   readonly replicas: number
-  /** Replica sets together never want more pods than this. */
+  /** `replicas` plus `maxSurge`: the ReplicaSets' sizes never add up to more. */
   readonly replicasMax: number
-  /** The rollout never makes fewer pods available than this. */
+  /** `replicas` minus `maxUnavailable`: the rollout never reduces the available pods below this. */
   readonly availableMin: number
 }
 
@@ -16,8 +16,8 @@ export function boundsOf({ spec }: Pick<Deployment, 'spec'>): Bounds {
   const { maxSurge = 0, maxUnavailable = 0 } = spec?.strategy?.rollingUpdate ?? {}
   const surge = scaledValueRoundedUp(maxSurge, replicas) ?? 0
   const unavailable = scaledValueRoundedDown(maxUnavailable, replicas) ?? 0
-  // A percentage may come to nothing. Without room in either direction nothing could move, and room above might be
-  // refused by a quota.
+  // Percentages may round to zero. If both limits are zero the rollout cannot proceed; `maxUnavailable` is
+  // then raised, since a quota might forbid a surge.
   const missing = surge === 0 && unavailable === 0 ? 1 : unavailable
   return { replicas, replicasMax: replicas + surge, availableMin: Math.max(0, replicas - missing) }
 }

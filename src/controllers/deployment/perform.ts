@@ -16,14 +16,14 @@ export interface PerformWork {
 }
 
 export interface Performed {
-  /** All that the deployment manages then. */
+  /** All ReplicaSets of the Deployment after the writes. */
   readonly replicaSets: readonly ReplicaSet[]
   readonly creation: Creation | undefined
-  /** Why there is no replica set for the present revision; the next pass tries again. */
+  /** Reason why the new ReplicaSet could not be created; the reconcile is retried. */
   readonly error: unknown
 }
 
-/** Does what is planned, one write after the other; gives back what the replica sets are then. */
+/** Performs the writes of a plan sequentially. Returns the resulting ReplicaSets. */
 export async function performPlan(
   work: PerformWork,
   plan: DeploymentPlan,
@@ -61,7 +61,7 @@ async function create(work: PerformWork, wanted: ReplicaSet): Promise<Made> {
   }
 }
 
-/** The name is taken: by the very replica set, made in a pass that was cut off, or by another. */
+/** The name exists: either the same ReplicaSet, created by an interrupted reconcile, or a hash collision. */
 async function comeUpon({ deployment, client }: PerformWork, wanted: ReplicaSet): Promise<Made> {
   const { namespace, name = '' } = wanted.metadata ?? {}
   const replicaSet = await client.get(replicaSets, { namespace, name })

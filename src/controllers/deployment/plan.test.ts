@@ -14,7 +14,7 @@ interface SetOptions {
   readonly status?: Partial<NonNullable<ReplicaSet['status']>>
 }
 
-/** The template is told by its image, and so is the name. */
+/** `image` determines both the template and the name. */
 function setOf(
   image: string,
   { size, available = size, revision = '1', annotations, status }: SetOptions,
@@ -53,7 +53,10 @@ function deploymentOf(image: string, spec: Partial<Deployment['spec']> = {}): De
   }
 }
 
-/** `+a3` makes a with three pods, `a1>2` scales, `a*` writes only what stands on it, `-a` removes. */
+/**
+ * `+a3` creates a with three replicas, `a1>2` scales, `a*` changes only annotations or other fields, `-a`
+ * deletes.
+ */
 function notation({ create, change, remove }: DeploymentPlan): string {
   const imageOf = (set: ReplicaSet): string => set.spec?.template?.spec?.containers[0]?.image ?? ''
   return [
@@ -208,10 +211,10 @@ test('a deployment that was scaled is scaled before it is rolled out further', (
   })
   const plan = check(deploymentOf('b'), [setOf('a', { size: 2, ...noted('2') })], 'a2>3')
   assert.equal(plan.isRollout, false)
-  // Somebody scaled the set himself: its note is put right, so that the rollout can go on.
+  // The ReplicaSet was scaled directly: its annotation is corrected so that the rollout can continue.
   check(deploymentOf('b'), [setOf('a', { size: 3, ...noted('2') })], 'a*')
   check(deploymentOf('b', recreate), [setOf('a', { size: 1, ...noted('2') })], 'a1>3')
-  // Nothing to share out between revisions of which one has to go.
+  // With Recreate there is no proportional scaling.
   const sets = [setOf('a', { size: 1, ...noted('2') }), setOf('b', { size: 1, revision: '2', ...noted('2') })]
   check(deploymentOf('b', recreate), sets, 'a1>0')
 })
@@ -240,7 +243,7 @@ test('a deployment that is being deleted is left alone', () => {
   )
 })
 
-/** A replica set, its pods, and what its controller last said of them. */
+/** A ReplicaSet, its actual pods, and the status that its controller wrote last. */
 interface Modelled {
   set: ReplicaSet
   pods: number
@@ -263,7 +266,7 @@ const steps = fc.array(
   { maxLength: 60, size: 'max' },
 )
 
-/** What its controller does: removes pods that are not ready first. */
+/** Acts as the ReplicaSet controller: deletes pods that are not ready first. */
 function act(each: Modelled): void {
   each.pods = sizeOf(each.set)
   each.ready = Math.min(each.ready, each.pods)
@@ -306,11 +309,14 @@ function roll(deployment: Deployment, world: Modelled[]): void {
   }
 }
 
-/** One event at a replica set. Of pods that become ready or fail we are told, of pods that go perhaps later. */
+/**
+ * One event of a ReplicaSet. Pods becoming ready or failing are observed at once, deleted pods possibly
+ * later.
+ */
 function happen(what: string, each: Modelled): void {
   if (what === 'ready') each.ready = each.pods
   if (what === 'fail') each.ready = Math.max(0, each.ready - 1)
-  // Its controller counts first and acts then, so that the count may be too high at once.
+  // The ReplicaSet controller writes the status before it acts, so the counts may be too high.
   if (what !== 'act') observe(each)
   act(each)
 }

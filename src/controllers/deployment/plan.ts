@@ -18,20 +18,20 @@ import { countReplicas, isComplete } from './status.ts'
 
 export interface DeploymentWorld {
   readonly deployment: Deployment
-  /** All that the deployment manages. */
+  /** All ReplicaSets that the Deployment controls. */
   readonly replicaSets: readonly ReplicaSet[]
-  /** Whether a replica set has pods that may still run, those on their way out among them. */
+  /** True if the ReplicaSet has pods that may still be running, including terminating ones. */
   readonly hasRunningPods: (replicaSet: ReplicaSet) => boolean
 }
 
-/** What is to be done, in this order. It may be cut off anywhere. */
+/** Writes to perform, in this order. Execution may be interrupted after any of them. */
 export interface DeploymentPlan {
-  /** The replica set of the present revision, when there is none yet. */
+  /** The new ReplicaSet, if it does not exist yet. */
   readonly create: ReplicaSet | undefined
-  /** Smaller ones first: pods go before others take their place. */
+  /** Sorted by growth: scale-downs come before scale-ups. */
   readonly change: readonly ReplicaSetChange[]
   readonly remove: readonly ReplicaSet[]
-  /** Whether pods are brought to the present revision, as opposed to a deployment that is only scaled, or paused. */
+  /** True for a rollout to the current template; false if the Deployment is only scaled, or paused. */
   readonly isRollout: boolean
 }
 
@@ -67,7 +67,10 @@ function planRollingUpdate(deployment: Deployment, revisions: Revisions): Deploy
   return { ...planSizes(deployment, revisions, sizes), create, ...planEnd(deployment, revisions) }
 }
 
-/** Everything old goes, and only when its last pod has stopped comes the new. */
+/**
+ * Recreate strategy: scales all old ReplicaSets to zero, and scales up the new one only after the last old
+ * pod has stopped.
+ */
 function planRecreate({ deployment, hasRunningPods }: DeploymentWorld, revisions: Revisions): DeploymentPlan {
   const { present, old } = revisions
   const { replicas } = boundsOf(deployment)
@@ -97,7 +100,7 @@ function planEnd(deployment: Deployment, revisions: Revisions): Pick<DeploymentP
   return { remove: isDone ? planHistory(deployment, revisions) : [], isRollout: true }
 }
 
-/** One write for each replica set that is to have another size, and for what is to be written on the present one. */
+/** One write for each ReplicaSet with a changed size, and for changed annotations of the new ReplicaSet. */
 function planSizes(
   deployment: Deployment,
   { present, old }: Revisions,
@@ -119,7 +122,9 @@ function planSizes(
   }
 }
 
-/** Old revisions beyond those that are kept to go back to, the oldest first, unless something of them is left. */
+/**
+ * Old ReplicaSets beyond `revisionHistoryLimit`, oldest revision first, except those that still have pods.
+ */
 function planHistory(deployment: Deployment, { old }: Revisions): readonly ReplicaSet[] {
   const { revisionHistoryLimit: limit = int32Max } = deployment.spec ?? {}
   const kept = old.filter(set => !isBeingDeleted(set))

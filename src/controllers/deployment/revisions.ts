@@ -1,4 +1,4 @@
-/** The replica sets of a deployment as revisions of it: which is the present one, and what is written on each. */
+/** The ReplicaSets of a Deployment as its revisions: which one is current, and the annotations on each. */
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
 import { int64Max, parseInt64 } from '#/api/int64.ts'
 import { controllerReference } from '#/api/metadata.ts'
@@ -12,7 +12,7 @@ export const rollbackAnnotation = 'deprecated.deployment.rollback.to'
 const historyAnnotation = 'deployment.kubernetes.io/revision-history'
 const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** What belongs to the deployment, or to the replica set, alone. */
+/** Annotations that are not copied between a Deployment and its ReplicaSets. */
 const ownAnnotations: ReadonlySet<string> = new Set([
   lastAppliedAnnotation,
   revisionAnnotation,
@@ -25,33 +25,33 @@ const ownAnnotations: ReadonlySet<string> = new Set([
 export type Annotations = Readonly<Record<string, string>>
 
 export interface Revisions {
-  /** The one that has the template of the deployment. */
+  /** The ReplicaSet with the Deployment's current template (upstream's new replica set). */
   readonly present: ReplicaSet | undefined
-  /** The oldest first. */
+  /** Sorted by age, oldest first. */
   readonly old: readonly ReplicaSet[]
 }
 
 export function revisionsOf(deployment: Deployment, replicaSets: readonly ReplicaSet[]): Revisions {
   const sorted = replicaSets.toSorted(byAge)
-  // Somebody may have made two with this template; the oldest is the one for all time.
+  // Several ReplicaSets may have this template; the oldest is always chosen.
   const present = sorted.find(set => sameTemplate(set.spec?.template, deployment.spec?.template))
   return { present, old: sorted.filter(set => set !== present) }
 }
 
-/** The oldest first. */
+/** Oldest first. */
 export function byAge(left: ReplicaSet, right: ReplicaSet): number {
   const [one, other] = [left, right].map(({ metadata }) => metadata?.creationTimestamp ?? '')
   if (one !== other) return one! < other! ? -1 : 1
   return (left.metadata?.name ?? '') < (right.metadata?.name ?? '') ? -1 : 1
 }
 
-/** Undefined when somebody wrote something there that is no number. */
+/** Undefined if the annotation is not a number. */
 export function revisionOf({ metadata }: Pick<ReplicaSet, 'metadata'>): bigint | undefined {
   const revision = parseInt64(metadata?.annotations?.[revisionAnnotation] ?? '0')
   return revision === undefined ? undefined : BigInt(revision)
 }
 
-/** The revision that comes after all of these. */
+/** One more than the highest revision. */
 export function nextRevision(old: readonly ReplicaSet[]): bigint {
   const highest = old.reduce((most, set) => {
     const revision = revisionOf(set) ?? 0n
@@ -60,7 +60,7 @@ export function nextRevision(old: readonly ReplicaSet[]): bigint {
   return highest < int64Max ? highest + 1n : highest
 }
 
-/** The present replica set with what is to be written on it: the deployment's annotations and its revision. */
+/** The new ReplicaSet with the Deployment's annotations, its revision number and `minReadySeconds`. */
 export function withPresence(set: ReplicaSet, deployment: Deployment, revision: bigint): ReplicaSet {
   const before = set.metadata?.annotations ?? {}
   const last = revisionOf(set)
@@ -74,7 +74,10 @@ export function withPresence(set: ReplicaSet, deployment: Deployment, revision: 
   return { ...changed, spec: { ...set.spec, minReadySeconds } }
 }
 
-/** A revision that is rolled back to has had other numbers; they stay for those who look at the history. */
+/**
+ * After a rollback the ReplicaSet gets a new revision number; the previous ones are kept in the history
+ * annotation.
+ */
 function countedRevision(before: Annotations, last: bigint, revision: bigint): Annotations {
   if (last >= revision) return {}
   const counted = { [revisionAnnotation]: String(revision) }
@@ -84,7 +87,7 @@ function countedRevision(before: Annotations, last: bigint, revision: bigint): A
   return { ...counted, [historyAnnotation]: withinLength([...past, lastText]) }
 }
 
-/** Characters of past revisions that are kept; the oldest go first. */
+/** Maximum length of the history annotation; the oldest revisions are dropped first. */
 const historyCharactersMax = 2_000
 
 function withinLength(past: readonly string[]): string {
@@ -93,7 +96,6 @@ function withinLength(past: readonly string[]): string {
   return kept.join(',')
 }
 
-/** What a deployment and its replica sets have in common. */
 export function sharedAnnotations({ metadata }: Pick<Deployment, 'metadata'>): Annotations {
   return pickAnnotations(metadata?.annotations, name => !ownAnnotations.has(name))
 }
@@ -106,7 +108,7 @@ function pickAnnotations(all: Annotations | undefined, isWanted: (name: string) 
   return Object.fromEntries(Object.entries(all ?? {}).filter(([name]) => isWanted(name)))
 }
 
-/** The same object when they are what it has. */
+/** Returns the same object if nothing changes. */
 export function withAnnotations<T extends ReplicaSet | Deployment>(object: T, annotations: Annotations): T {
   const before = object.metadata?.annotations ?? {}
   const names = Object.keys(annotations)
@@ -119,7 +121,7 @@ export function sizeOf(set: ReplicaSet): number {
   return set.spec?.replicas ?? 1
 }
 
-/** The replica set with so many pods, and with what a later scaling has to know about the deployment of now. */
+/** The ReplicaSet with this size, and with annotations that proportional scaling reads later. */
 export function withSize(set: ReplicaSet, size: number, bounds: Bounds): ReplicaSet {
   const sized =
     set.spec === undefined || sizeOf(set) === size ? set : { ...set, spec: { ...set.spec, replicas: size } }
@@ -130,7 +132,7 @@ function countAnnotations({ replicas, replicasMax }: Bounds): Annotations {
   return { [desiredReplicasAnnotation]: String(replicas), [maxReplicasAnnotation]: String(replicasMax) }
 }
 
-/** How many pods the deployment had, or could have, when the replica set was last scaled. */
+/** The Deployment's desired or maximum replicas, as noted when the ReplicaSet was last scaled. */
 export function countOnSet(set: ReplicaSet, annotation: string): number | undefined {
   const text = set.metadata?.annotations?.[annotation]
   return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined
@@ -143,7 +145,10 @@ export interface NewReplicaSet {
   readonly bounds: Bounds
 }
 
-/** The replica set for the template that the deployment has now. Its name follows from that, so it is made once. */
+/**
+ * The ReplicaSet for the Deployment's current template. Its name is derived from the template, so creation is
+ * idempotent.
+ */
 export function newReplicaSet({ deployment, revision, size, bounds }: NewReplicaSet): ReplicaSet {
   const { metadata, spec, status } = deployment
   const template = spec?.template ?? {}

@@ -1,6 +1,6 @@
 /**
- * The way back that a deployment is asked for with an annotation, as clients of old did. Those of today write the old
- * template into the deployment themselves.
+ * Rollback requested by an annotation, as the removed `rollbackTo` API did. Current clients write the old
+ * template to the Deployment instead.
  */
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
 import { compareInt64, int64Max, parseInt64 } from '#/api/int64.ts'
@@ -17,12 +17,12 @@ import {
 import { sameTemplate, withoutHash } from './template.ts'
 
 export interface RollbackPlan {
-  /** Asks for nothing any more. */
+  /** Without the rollback annotation. */
   readonly deployment: Deployment
   readonly event: EventContent
 }
 
-/** Undefined when it is not asked to go back, or when it is not known yet what came last. */
+/** Undefined if no rollback is requested, or if the revision numbers are not up to date yet. */
 export function planRollback(
   deployment: Deployment,
   replicaSets: readonly ReplicaSet[],
@@ -64,13 +64,13 @@ function rollbackRevisionOf({ metadata }: Deployment): bigint | undefined {
   return revision === undefined ? undefined : BigInt(revision)
 }
 
-/** The one before the present; 0 when there is none. */
+/** The second highest revision; 0 if there is none. */
 function lastRevision(replicaSets: readonly ReplicaSet[]): bigint {
   const revisions = replicaSets.map(set => revisionOf(set) ?? 0n)
   return revisions.toSorted((left, right) => compareInt64(right, left))[1] ?? 0n
 }
 
-/** The annotations go back with the template: the reason for a change belongs to the revision. */
+/** Annotations are restored with the template, since the change cause belongs to the revision. */
 function backTo(deployment: Deployment, target: ReplicaSet): Deployment {
   const template = target.spec?.template
   if (deployment.spec === undefined || template === undefined) return deployment

@@ -4,7 +4,7 @@ import type { ReplicaSet } from '#/api/generated/apps/v1.ts'
 import { boundsOf, type Bounds } from './bounds.ts'
 import { planRolling } from './rolling.ts'
 
-/** `replicas surge unavailable`, as a manifest has them. */
+/** `replicas maxSurge maxUnavailable`, as in a manifest. */
 function boundsFrom(text: string): Bounds {
   const [replicas, maxSurge, maxUnavailable] = text
     .split(' ')
@@ -14,7 +14,9 @@ function boundsFrom(text: string): Bounds {
   return boundsOf({ spec: { replicas: Number(replicas), strategy, selector: {}, template: {} } })
 }
 
-/** `size/available`, with a `?` where the status is about an earlier size; the age is that of the position. */
+/**
+ * `size/available`, with `?` if the status is from an earlier generation; the position determines the age.
+ */
 function setFrom(text: string, age: number): ReplicaSet {
   const [, size, available, stale] = /^(\d+)\/(\d+)(\??)$/.exec(text)!
   return {
@@ -76,24 +78,25 @@ test('a step gives the present revision all the room and takes from the old all 
   check('1 25% 25%', '1/1 0/0', '1 1')
   check('1 25% 25%', '1/1 1/1', '0 1')
   check('2 0% 1%', '2/2 0/0', '1 0')
-  // Unhealthy pods of the old go first, but never so many that too few are left that might become available.
+  // Unhealthy old pods are deleted first, but at least the minimum number of available pods remains, since
+  // pods may still become ready.
   check('10 3 2', '8/0 5/0', '8 5')
   check('10 3 2', '10/7 3/0', '8 3')
   check('10 3 2', '10/10 2/0 1/0', '8 0 1')
   check('10 0 0%', '10/0 0/0', '9 0')
   check('3 1 0', '3/3 1/0 0/0', '3 0 0')
-  // Of two old ones the older goes first.
+  // Of two old ReplicaSets the older is scaled down first.
   check('4 0 2', '2/2 2/2 0/0', '0 2 0')
   check('4 0 2', '2/0 2/2 0/0', '0 2 0')
-  // Scaled down while it was rolled out.
+  // Scaled down during a rollout.
   check('3 1 1', '4/4 2/2', '0 2')
   check('3 1 1', '0/0 5/5', '0 3')
-  // What is not known to be there is not counted on, nor taken for unhealthy.
+  // A stale status counts neither as available nor as unhealthy.
   check('10 3 2', '8/10? 5/0', '8 5')
   check('10 3 2', '8/10? 5/3', '8 5')
   check('10 3 2', '10/10? 3/3', '10 3')
   check('10 3 2', '10/0? 3/0', '10 3')
   check('10 3 2', '8/8 5/5?', '8 5')
-  // A status from before the pods were taken away counts too many.
+  // A status from before the pods were deleted counts too many.
   check('10 3 2', '8/10 5/0', '8 5')
 })

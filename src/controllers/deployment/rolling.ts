@@ -3,13 +3,13 @@ import type { Bounds } from './bounds.ts'
 import type { Revisions } from './revisions.ts'
 import { sizeOf } from './revisions.ts'
 
-/** How many pods each replica set is to have; those that are not in here stay as they are. */
+/** New size by ReplicaSet; ReplicaSets not in the map keep their size. */
 export type Sizes = ReadonlyMap<ReplicaSet, number>
 
 /**
- * One step of a rolling update: the present revision gets all the pods that there is room for, the old ones lose all
- * that can be spared. Both hold at once, since room is counted before anything goes, and what can be spared is counted
- * as if nothing of the new will ever be available.
+ * One step of a rolling update: scales the new ReplicaSet up as far as `replicasMax` allows and the old ones
+ * down as far as `availableMin` allows. Both limits hold at any time: the room for new pods is computed
+ * before anything is deleted, and only pods reported as available count towards `availableMin`.
  */
 export function planRolling(revisions: Revisions & { readonly present: ReplicaSet }, bounds: Bounds): Sizes {
   const { present, old } = revisions
@@ -22,15 +22,15 @@ export function planRolling(revisions: Revisions & { readonly present: ReplicaSe
   return new Map([...sizes].filter(([set, size]) => size !== sizeOf(set)))
 }
 
-/** The size of the present revision, given how many pods the old ones have. */
+/** The size of the new ReplicaSet, given the total size of the old ones. */
 export function growPresent(size: number, oldSize: number, { replicas, replicasMax }: Bounds): number {
   const room = Math.max(0, replicasMax - oldSize - size)
   return Math.min(replicas, size + room)
 }
 
 /**
- * Pods that are not available are of no use to anybody, and would hold up the rollout for ever. There must stay as
- * many pods as have to be available, though, for these may be on their way.
+ * Scales down old ReplicaSets with unavailable pods, which would otherwise block the rollout forever. At
+ * least `availableMin` pods remain, since they may become available.
  */
 function removeUnhealthy(sizes: Map<ReplicaSet, number>, spare: number): void {
   let left = spare
@@ -41,7 +41,7 @@ function removeUnhealthy(sizes: Map<ReplicaSet, number>, spare: number): void {
   }
 }
 
-/** Those that are available beyond what has to be, the oldest first. */
+/** Scales down available pods beyond `availableMin`, oldest ReplicaSet first. */
 function removeSpare(sizes: Map<ReplicaSet, number>, spareOfPresent: number): void {
   let left = spareOfPresent
   for (const [set, size] of sizes) left += Math.min(size, availableAtLeast(set))
@@ -53,8 +53,8 @@ function removeSpare(sizes: Map<ReplicaSet, number>, spareOfPresent: number): vo
 }
 
 /**
- * Pods that are available and stay so. While a replica set has not been told of its last size, its status may count
- * pods that an earlier one has removed.
+ * Number of pods that are available and will remain so. Zero if the status is stale, since it may count pods
+ * that a scale-down has already deleted.
  */
 export function availableAtLeast(set: ReplicaSet): number {
   return hasObserved(set) ? Math.min(sizeOf(set), set.status?.availableReplicas ?? 0) : 0
@@ -64,7 +64,7 @@ function availableAtMost(set: ReplicaSet): number {
   return hasObserved(set) ? Math.min(sizeOf(set), set.status?.availableReplicas ?? 0) : sizeOf(set)
 }
 
-/** Whether the status of a replica set is about what it is asked for now. */
+/** True if the ReplicaSet's status is up to date with its spec. */
 export function hasObserved({ metadata, status }: ReplicaSet): boolean {
   return (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0)
 }

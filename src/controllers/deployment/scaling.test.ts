@@ -5,7 +5,7 @@ import { boundsOf } from './bounds.ts'
 import { desiredReplicasAnnotation, maxReplicasAnnotation } from './revisions.ts'
 import { isScaled, planScaling } from './scaling.ts'
 
-/** `size/available`, and `@desired+max` where that is noted on it; the age is that of the position. */
+/** `size/available`, and `@desired+max` for its annotations; the position determines the age. */
 function setFrom(text: string, age: number): ReplicaSet {
   const [, size, available = size, desired, max] = /^(\d+)(?:\/(\d+))?(?:@(-?\w+)\+(\w+))?$/.exec(text)!
   return {
@@ -19,7 +19,7 @@ function setFrom(text: string, age: number): ReplicaSet {
   }
 }
 
-/** `replicas surge unavailable`, or `replicas` of a deployment that recreates. */
+/** `replicas maxSurge maxUnavailable`, or only `replicas` for the Recreate strategy. */
 function deploymentFrom(text: string): Deployment {
   const [replicas, maxSurge, maxUnavailable] = text
     .split(' ')
@@ -32,7 +32,7 @@ function deploymentFrom(text: string): Deployment {
   return { spec, status: { replicas: 10 } }
 }
 
-/** Absent is the present revision where the text ends with `-`. */
+/** A trailing `-` means that there is no new ReplicaSet. */
 function check(deployment: string, sets: string, expected: string): void {
   const isAbsent = sets.endsWith(' -')
   const all = sets.replace(/ -$/, '').split(' ').map(setFrom)
@@ -56,14 +56,14 @@ test('several revisions grow and shrink by their shares', () => {
   check('5 3 2', '8@10+13 5/0@10+13', '5 3')
   check('0 3 2', '8@10+13 5/0@10+13', '0 0')
   check('10 3 2', '8@10+13 5/0@10+13', '8 5')
-  // Equals: the new grows first, the old shrinks first.
+  // With equal sizes, the newest grows first and the oldest shrinks first.
   check('11 0 50%', '5@10+10 5@10+10', '5 6')
   check('9 0 50%', '5@10+10 5@10+10', '4 5')
   // Three revisions.
   check('20 0 50%', '5@10+10 3@10+10 2@10+10', '10 6 4')
-  // Without the note of what was, or with a strange one, the size of the deployment is taken.
+  // Without a valid annotation, the Deployment's current size is used.
   check('20 0 50%', '5@10+0 5@10+x', '10 10')
-  // Scaling up from surplus never takes away.
+  // Scaling up never shrinks a ReplicaSet.
   check('10 0 50%', '5 3@10+10', '7 3')
 })
 

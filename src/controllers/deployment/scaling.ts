@@ -1,6 +1,6 @@
 /**
- * A deployment that wants another number of pods while several of its revisions have some: each grows or shrinks by
- * its share, so that scaling does not push a rollout forward that may be a bad one.
+ * Proportional scaling: when a Deployment is scaled while several ReplicaSets have pods, each grows or
+ * shrinks by its share, so that scaling does not advance a possibly bad rollout.
  * https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#proportional-scaling
  */
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
@@ -15,7 +15,7 @@ import {
 } from './revisions.ts'
 import { availableAtLeast, sum, type Sizes } from './rolling.ts'
 
-/** Whether the deployment was scaled since its replica sets were. */
+/** True if the Deployment was scaled after its ReplicaSets. */
 export function isScaled(revisions: Revisions, { replicas }: Bounds): boolean {
   return activeOf(revisions).some(set => {
     const desired = countOnSet(set, desiredReplicasAnnotation)
@@ -23,7 +23,7 @@ export function isScaled(revisions: Revisions, { replicas }: Bounds): boolean {
   })
 }
 
-/** Those in here are scaled, also to the size that they have: what is noted on them is out of date. */
+/** New sizes. Includes unchanged sizes, since the annotations of those ReplicaSets must be updated. */
 export function planScaling(deployment: Deployment, revisions: Revisions): Sizes {
   const bounds = boundsOf(deployment)
   const { present, old } = revisions
@@ -35,7 +35,7 @@ export function planScaling(deployment: Deployment, revisions: Revisions): Sizes
   if (present !== undefined && isSaturated(present, bounds)) {
     return new Map(active.filter(set => set !== present).map(set => [set, 0]))
   }
-  // There is no sharing between revisions of which only one may have pods.
+  // With Recreate only one ReplicaSet may have pods.
   if (deployment.spec?.strategy?.type === 'Recreate') return new Map()
   return planShares(active, bounds, deployment.status?.replicas ?? 0)
 }
@@ -44,7 +44,7 @@ function activeOf({ present, old }: Revisions): readonly ReplicaSet[] {
   return [...old, ...(present ? [present] : [])].filter(set => sizeOf(set) > 0)
 }
 
-/** Has all the pods that the deployment wants, and all are available. */
+/** True if the ReplicaSet has all desired pods and all are available. */
 function isSaturated(set: ReplicaSet, { replicas }: Bounds): boolean {
   return (
     sizeOf(set) === replicas &&
@@ -56,7 +56,8 @@ function isSaturated(set: ReplicaSet, { replicas }: Bounds): boolean {
 function planShares(active: readonly ReplicaSet[], bounds: Bounds, deploymentSize: number): Sizes {
   const allowed = bounds.replicas === 0 ? 0 : bounds.replicasMax
   const change = allowed - sum(active, sizeOf)
-  // The largest bears the rounding. Among equals the new grow first and the old shrink first.
+  // The largest ReplicaSet absorbs the rounding error. Of equal ones, the newest grows first and the oldest
+  // shrinks first.
   const sorted = active.toSorted((left, right) => {
     return sizeOf(right) - sizeOf(left) || (change > 0 ? -byAge(left, right) : byAge(left, right))
   })
@@ -73,7 +74,9 @@ function planShares(active: readonly ReplicaSet[], bounds: Bounds, deploymentSiz
   return sizes
 }
 
-/** Shares are rounded. Where that would take pods that have to be available, it takes others instead. */
+/**
+ * Corrects rounding that would delete pods needed for `availableMin`: unavailable pods are deleted instead.
+ */
 function keepAvailable(sizes: Map<ReplicaSet, number>, { availableMin }: Bounds): void {
   let available = 0
   let unavailable = 0
@@ -94,16 +97,16 @@ function keepAvailable(sizes: Map<ReplicaSet, number>, { availableMin }: Bounds)
   }
 }
 
-/** By how much a replica set changes when the deployment changes as a whole. */
+/** Change of a ReplicaSet's size in proportion to the Deployment's. */
 function shareOf(set: ReplicaSet, { replicas, replicasMax }: Bounds, deploymentSize: number): number {
   const size = sizeOf(set)
   if (replicas === 0) return -size
-  // Without the note, which somebody took away, the size of the deployment has to do.
+  // Falls back to the Deployment's current size if the annotation was removed.
   const before = countOnSet(set, maxReplicasAnnotation) || deploymentSize
   return before === 0 ? 0 : Math.round((size * replicasMax) / before) - size
 }
 
-/** No more than what is left to give or to take. */
+/** Limits a share to the remaining total change. */
 function limit(share: number, left: number): number {
   if (left === 0) return 0
   return left > 0 ? Math.min(share, left) : Math.max(share, left)

@@ -13,7 +13,7 @@ const nowMs = Date.UTC(2026, 0, 1, 1)
 const before = formatTime(nowMs - 60_000)
 const now = formatTime(nowMs)
 
-/** `size replicas ready available`, the last three as the replica set says. */
+/** `size replicas ready available`; the last three are from the status. */
 function setFrom(name: string, counts: string, status: Partial<ReplicaSet['status']> = {}): ReplicaSet {
   const [size = 0, replicas = 0, readyReplicas = 0, availableReplicas = 0] = counts.split(' ').map(Number)
   return {
@@ -71,7 +71,7 @@ function worldOf(
   }
 }
 
-/** `Type status reason`, with `*` where it is just said and `!` where the status has just become another. */
+/** `Type status reason`, with `*` if just updated and `!` if the status just changed. */
 function notation(status: DeploymentStatus | undefined): string[] {
   return (status?.conditions ?? []).map(({ type, status, reason, lastUpdateTime, lastTransitionTime }) => {
     const marks = `${lastUpdateTime === now ? '*' : ''}${lastTransitionTime === now ? '!' : ''}`
@@ -158,7 +158,7 @@ test('progress is noted, its end too, and that it fails to come', () => {
     { present: done },
     'Progressing True NewReplicaSetAvailable*',
   )
-  // A pod that comes and goes later is no progress.
+  // Pods that are recreated after completion do not count as progress.
   const complete = 'Progressing True NewReplicaSetAvailable'
   check({ conditions: [complete] }, { present: setFrom('b', '3 3 2 2') }, complete)
   check({ conditions: [complete], status: stuck }, { present, old }, complete)

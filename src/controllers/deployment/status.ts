@@ -1,4 +1,4 @@
-/** What a deployment says about itself: how many pods it has, whether that is enough, whether a rollout gets on. */
+/** Deployment status: replica counts, and the Available, Progressing and ReplicaFailure conditions. */
 import { conditionOf, withoutCondition } from '#/api/conditions.ts'
 import type {
   Deployment,
@@ -15,26 +15,26 @@ import { sum } from './rolling.ts'
 
 export interface StatusWorld {
   readonly deployment: Deployment
-  /** All that the deployment manages, as they are when the work is done. */
+  /** All ReplicaSets of the Deployment, after the reconcile's writes. */
   readonly replicaSets: readonly ReplicaSet[]
-  /** The one of them that has the deployment's template. */
+  /** The ReplicaSet with the current template. */
   readonly present: ReplicaSet | undefined
-  /** What became of making that one, if it was to be made. */
+  /** Outcome of creating the new ReplicaSet; undefined if it was not created now. */
   readonly creation?: Creation | undefined
-  /** Whether pods are being brought to the present revision, so that progress is to be expected. */
+  /** True if a rollout is in progress, so that progress is expected. */
   readonly isRollout: boolean
   readonly nowMs: number
 }
 
 export type Creation =
   | { readonly outcome: 'created' }
-  /** Its name is another's. */
+  /** The name is taken by another ReplicaSet (hash collision). */
   | { readonly outcome: 'collided' }
   | { readonly outcome: 'failed'; readonly message: string }
 
 type Conditions = readonly DeploymentCondition[]
 
-/** The status that the deployment should have; the very one that it has when that is right. */
+/** The desired status; identical to the current one if nothing changes. */
 export function planStatus(world: StatusWorld): DeploymentStatus | undefined {
   const before = world.deployment.status ?? {}
   const status = makeStatus(world, before)
@@ -56,7 +56,7 @@ function makeStatus(world: StatusWorld, before: DeploymentStatus): DeploymentSta
   }
 }
 
-/** Zeros are left out, but for pods that terminate: there it says that somebody counts them. */
+/** Omits zeros, except for `terminatingReplicas`, where zero means that terminating pods are counted. */
 export function countReplicas({
   replicaSets,
   present,
@@ -77,26 +77,26 @@ export function countReplicas({
   }
 }
 
-/** Undefined when a replica set does not count them. */
+/** Undefined if a ReplicaSet does not report `terminatingReplicas`. */
 function terminatingReplicas(replicaSets: readonly ReplicaSet[]): number | undefined {
   const counted = replicaSets.filter(({ status }) => status?.observedGeneration !== undefined)
   if (counted.some(({ status }) => status?.terminatingReplicas === undefined)) return undefined
   return sum(replicaSets, set => set.status?.terminatingReplicas ?? 0)
 }
 
-/** All that is wanted is there, of the present revision and available, and nothing else is. */
+/** True if all desired replicas are updated and available, and no others exist. */
 export function isComplete(deployment: Deployment, counts: DeploymentStatus): boolean {
   const { replicas } = boundsOf(deployment)
   const { updatedReplicas = 0, replicas: all = 0, availableReplicas = 0 } = counts
   return updatedReplicas === replicas && all === replicas && availableReplicas === replicas
 }
 
-/** Whether progress is watched. The greatest number stands for a deadline that never comes. */
+/** False if `progressDeadlineSeconds` is unset or the maximum int32, which means no deadline. */
 function hasDeadline({ spec }: Deployment): boolean {
   return spec?.progressDeadlineSeconds !== undefined && spec.progressDeadlineSeconds !== int32Max
 }
 
-/** What was just done or found, which begins a new time to wait for progress. */
+/** Updates the Progressing condition after an action, which restarts the progress deadline. */
 function withNote(world: StatusWorld, conditions: Conditions): Conditions {
   if (!hasDeadline(world.deployment)) return conditions
   const paused = withPause(world, conditions)
@@ -119,7 +119,7 @@ function noteOf({ creation, present }: StatusWorld, isKnown: boolean): Note | un
   return { type, status: 'True', reason: 'FoundNewReplicaSet', message: `Found new replica set "${name}"` }
 }
 
-/** Nobody expects progress of what is paused, and who resumes it has all the time again. */
+/** No progress is expected of a paused Deployment; resuming restarts the progress deadline. */
 function withPause({ deployment, nowMs }: StatusWorld, conditions: Conditions): Conditions {
   const reason = conditionOf(conditions, 'Progressing')?.reason
   const isPaused = deployment.spec?.paused === true
@@ -167,7 +167,7 @@ function withEstimate(
 ): Conditions {
   const { deployment, nowMs } = world
   const { replicas = 0, updatedReplicas = 0 } = counts
-  // Nothing is being rolled out: pods that come and go are no progress.
+  // The rollout is complete: later pod changes are not progress.
   if (replicas === updatedReplicas && before?.reason === 'NewReplicaSetAvailable') return conditions
   if (isComplete(deployment, counts)) {
     return withCondition(
@@ -196,7 +196,7 @@ function progressing(
   return conditionAt(nowMs, { type: 'Progressing', status: 'True', reason, message: `${who} ${what}` })
 }
 
-/** More of the new, fewer of the old, or more that work. */
+/** More updated, fewer old, or more ready or available replicas. */
 function hasProgressed(before: DeploymentStatus, now: DeploymentStatus): boolean {
   const old = ({ replicas = 0, updatedReplicas = 0 }: DeploymentStatus): number => replicas - updatedReplicas
   return (
@@ -207,7 +207,10 @@ function hasProgressed(before: DeploymentStatus, now: DeploymentStatus): boolean
   )
 }
 
-/** How long progress may still fail to come; undefined when none is expected, or its failure is known. */
+/**
+ * Remaining time until the progress deadline; undefined if no progress is expected or the deadline was
+ * already exceeded.
+ */
 function progressLeftMs({ spec }: Deployment, conditions: Conditions, nowMs: number): number | undefined {
   const condition = conditionOf(conditions, 'Progressing')
   if (condition === undefined || condition.reason === 'NewReplicaSetAvailable') return undefined
@@ -216,7 +219,7 @@ function progressLeftMs({ spec }: Deployment, conditions: Conditions, nowMs: num
   return sinceMs + (spec?.progressDeadlineSeconds ?? 0) * 1_000 - nowMs
 }
 
-/** When to look whether progress has failed to come: nothing else happens at that moment. */
+/** Delay until the progress deadline must be checked, since no event occurs at that time. */
 export function nextProgressCheckMs(
   deployment: Deployment,
   status: DeploymentStatus | undefined,
@@ -228,7 +231,7 @@ export function nextProgressCheckMs(
   return leftMs === undefined ? undefined : Math.max(0, leftMs) + 1
 }
 
-/** Why a replica set cannot make or remove its pods, the present one's reason before all others. */
+/** The ReplicaFailure condition of a ReplicaSet, the new one's first. */
 function failureOf({ replicaSets, present }: StatusWorld): DeploymentCondition | undefined {
   const sets = present ? [present, ...replicaSets] : replicaSets
   for (const { status } of sets) {
@@ -245,10 +248,7 @@ function conditionAt(nowMs: number, note: Note): DeploymentCondition {
   return { ...note, lastUpdateTime: now, lastTransitionTime: now }
 }
 
-/**
- * The conditions with this one as the latest. Unlike elsewhere it says something new only with another status or
- * reason: its message may change with every try.
- */
+/** Sets a condition. A changed message alone is not an update, since it may differ on every attempt. */
 function withCondition(conditions: Conditions, condition: DeploymentCondition): Conditions {
   const before = conditionOf(conditions, condition.type)
   if (before?.status === condition.status && before.reason === condition.reason) return conditions

@@ -1,15 +1,15 @@
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import { templateMeaning } from '../template-meaning.ts'
 
-/** Tells pods and replica sets of one revision from those of the others. */
+/** Distinguishes pods and ReplicaSets of different revisions. */
 export const hashLabel = 'pod-template-hash'
 
-/** Whether two templates are of the same revision. */
+/** True if two templates are equal, ignoring the `pod-template-hash` label. */
 export function sameTemplate(left: PodTemplateSpec | undefined, right: PodTemplateSpec | undefined): boolean {
   return templateMeaning(withoutHash(left ?? {})) === templateMeaning(withoutHash(right ?? {}))
 }
 
-/** A few characters that are in all likelihood no other template's; collisions that were met change them. */
+/** Short hash of the template; `collisionCount` changes it after a collision. */
 export function templateHash(template: PodTemplateSpec, collisionCount: number | undefined): string {
   const meaning = templateMeaning(withoutHash(template))
   const text = collisionCount === undefined ? meaning : `${meaning}${collisionCount}`
@@ -18,7 +18,6 @@ export function templateHash(template: PodTemplateSpec, collisionCount: number |
   return String(hash >>> 0).replace(/\d/g, digit => digitNames.charAt(Number(digit)))
 }
 
-/** The template without the label with its hash, which that of a deployment does not have. */
 export function withoutHash(template: PodTemplateSpec): PodTemplateSpec {
   const { labels, ...metadata } = template.metadata ?? {}
   if (labels === undefined || !Object.hasOwn(labels, hashLabel)) return template
@@ -30,12 +29,12 @@ export function withoutHash(template: PodTemplateSpec): PodTemplateSpec {
   return plain
 }
 
-/** So that one template always gives the same object, whose meaning is known. */
+/** Caches the result, so that the same template always gives the same object. */
 const stripped = new WeakMap<PodTemplateSpec, PodTemplateSpec>()
 
-/** FNV-1a with 32 bits. */
+/** 32-bit FNV-1a. */
 const hashStart = 0x811c9dc5
 const hashPrime = 0x01000193
 
-/** Digits as generated names have them, so that no name says anything. */
+/** Characters of generated names, which cannot form words. */
 const digitNames = '456789bcdf'

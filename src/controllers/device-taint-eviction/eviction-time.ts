@@ -13,11 +13,11 @@ import { parseTime } from '#/api/time.ts'
 
 export interface DevicesWorld {
   readonly claimNamed: (name: string) => ResourceClaim | undefined
-  /** All slices of a driver's pool, also those that newer ones have replaced. */
+  /** All slices of a pool, including outdated generations. */
   readonly slicesOf: (driver: string, pool: string) => readonly ResourceSlice[]
 }
 
-/** When a pod has to leave because of taints of its devices; undefined when it may stay. */
+/** Time at which a pod must be evicted because of device taints; undefined if it may stay. */
 export function evictionTimeMs(pod: Pod, { claimNamed, slicesOf }: DevicesWorld): number | undefined {
   if (!pod.spec?.nodeName) return undefined
   const times = (pod.spec.resourceClaims ?? []).flatMap(entry => {
@@ -40,7 +40,7 @@ interface DrivingTaint {
   readonly sinceMs: number
 }
 
-/** What the newest generation of the pool says of a device. */
+/** NoExecute taints of a device according to the newest generation of the pool. */
 function taintsOf(
   { device: name }: DeviceRequestAllocationResult,
   slices: readonly ResourceSlice[],
@@ -64,8 +64,8 @@ export function isDriving({ effect }: DeviceTaint): boolean {
 }
 
 /**
- * For how long a taint is tolerated: the shortest time of the tolerations that are about it, unless one has
- * no end.
+ * Time for which a taint is tolerated: the minimum `tolerationSeconds` of the matching tolerations; Infinity
+ * if one of them has none.
  */
 function tolerationMs(taint: DeviceTaint, tolerations: readonly DeviceToleration[]): number {
   const matching = tolerations.filter(

@@ -7,7 +7,6 @@ import { formatTime, parseTime } from '#/api/time.ts'
 import { messageOf } from '../message-of.ts'
 import { isPodReady } from '../pods.ts'
 
-/** How many pods a controller wants. */
 export interface ControllerScale {
   readonly uid: string
   readonly replicas: number
@@ -15,7 +14,7 @@ export interface ControllerScale {
 
 export interface BudgetWorld {
   readonly budget: PodDisruptionBudget
-  /** Those that the budget is about. */
+  /** Pods that the budget selects. */
   readonly pods: readonly Pod[]
   readonly scales: readonly ControllerScale[] | { readonly error: unknown }
   readonly nowMs: number
@@ -23,18 +22,21 @@ export interface BudgetWorld {
 
 export interface BudgetPlan {
   readonly status: NonNullable<PodDisruptionBudget['status']>
-  /** When the next announced eviction counts no more. */
+  /** Time until the next entry of `disruptedPods` expires. */
   readonly againAfterMs?: number
 }
 
-/** A pod that the eviction API let go should be gone within this time, or it is not counted as going. */
+/**
+ * Expiry of entries in `disruptedPods`: an evicted pod that still exists after this time is no longer counted
+ * as disrupted.
+ */
 const evictionMs = 120_000
 
 export function planBudget(world: BudgetWorld): BudgetPlan {
   const { budget, pods, scales, nowMs } = world
   const observedGeneration = budget.metadata?.generation ?? 0
   if ('error' in scales) {
-    // When in doubt nobody goes.
+    // Fail safe: allow no disruptions.
     const before = { currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, ...budget.status }
     const conditions = said(budget, ['False', 'SyncFailed', messageOf(scales.error)], nowMs)
     return { status: { ...before, observedGeneration, disruptionsAllowed: 0, conditions } }
@@ -60,7 +62,10 @@ export function planBudget(world: BudgetWorld): BudgetPlan {
   return againAfterMs === undefined ? { status } : { status, againAfterMs }
 }
 
-/** Numbers are of the pods there are; shares are of the pods that their controllers want. */
+/**
+ * An absolute `minAvailable` refers to the existing pods; percentages and `maxUnavailable` refer to the
+ * controllers' desired replicas.
+ */
 function expectations(
   { spec }: PodDisruptionBudget,
   podCount: number,
@@ -78,7 +83,7 @@ function expectations(
   return { expectedPods: podCount, desiredHealthy: Number(least) }
 }
 
-/** Pods that were let go and are still there, for as long as they may take. */
+/** Entries of `disruptedPods` that have not expired and still have a pod. */
 function stillGoing(
   { status }: PodDisruptionBudget,
   pods: readonly Pod[],

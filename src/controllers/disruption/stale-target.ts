@@ -4,10 +4,13 @@ import { isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
 import { isPodFinished } from '../pods.ts'
 
-/** A disruption that was announced should have come within this time. */
+/** Time within which a pod with the DisruptionTarget condition should be deleted. */
 const announcedMs = 120_000
 
-/** When the announcement of a disruption is void, and the conditions without it; undefined when there is none. */
+/**
+ * Time until the DisruptionTarget condition is stale, and the conditions with it reset; undefined if the pod
+ * has none.
+ */
 export function staleTarget(
   pod: Pod,
   nowMs: number,

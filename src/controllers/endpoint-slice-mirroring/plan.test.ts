@@ -76,7 +76,7 @@ test('changes go into the slices that are there, and what is not needed goes', (
   const moved = [{ name: 'sql', port: 5433, protocol: 'TCP' }]
   check(endpointsOf([{ addresses: addresses('192.0.2.3'), ports: moved }]), ['IPv4 192.0.2.3:5433'], [six])
   check(endpointsOf([]), [], [four, six])
-  // Endpoints that were made anew are another owner.
+  // Recreated Endpoints have another uid, so the owner reference must change.
   check(endpointsOf(both.subsets, 'other'), [four, six], [])
 })
 

@@ -15,20 +15,20 @@ import { triggerTimeAnnotation } from '../service-endpoints/trigger-times.ts'
 
 export const managedBy = 'endpointslicemirroring-controller.k8s.io'
 
-/** Addresses of one subset that are mirrored, and with that the endpoints of one slice. */
+/** Maximum number of mirrored addresses per subset, and thereby of endpoints per slice. */
 export const mirroredMax = 1_000
 
 export interface MirrorPlan {
   readonly create: readonly EndpointSlice[]
   readonly update: readonly EndpointSlice[]
   readonly delete: readonly EndpointSlice[]
-  /** Addresses that are none. */
+  /** Number of addresses that are not valid IP addresses. */
   readonly invalidCount: number
-  /** Addresses that are left out because there are too many. */
+  /** Number of addresses beyond `mirroredMax`. */
   readonly skippedCount: number
 }
 
-/** The slices that say the same as endpoints that somebody wrote. There is one for each set of ports and family. */
+/** The slices that mirror the Endpoints, one for each set of ports and IP family. */
 export function planMirror(endpoints: Endpoints, slices: readonly EndpointSlice[]): MirrorPlan {
   const drafts = repackSubsets(endpoints.subsets ?? []).map(mirrorSubset)
   const wanted = drafts.flatMap(({ mirrored }) => mirrored)
@@ -45,7 +45,7 @@ export function planMirror(endpoints: Endpoints, slices: readonly EndpointSlice[
       before: claim(({ addressType, ports }) => addressType === draft.type && portsKey(ports) === key),
     }
   })
-  // What nobody has a use for becomes what is missing.
+  // Reuse surplus slices instead of deleting and creating.
   const matched = known.map(({ draft, before }) => {
     return { draft, before: before ?? claim(({ addressType }) => addressType === draft.type) }
   })

@@ -1,37 +1,36 @@
 import type { Endpoint, EndpointPort, EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointKey, isSameEndpoint } from '../service-endpoints/slices.ts'
 
-/** A slice as it is to be. */
+/** Desired contents of a slice. */
 export interface SliceDraft {
-  /** The slice that becomes this; a new one is made when there is none. */
+  /** The existing slice to update; undefined if a new one is created. */
   readonly before?: EndpointSlice
   readonly ports: readonly EndpointPort[]
   readonly endpoints: readonly Endpoint[]
-  /** Whether it has to be written, be it only for what is beside the endpoints. */
+  /** True if the slice must be written, possibly only for its metadata. */
   readonly isChanged: boolean
 }
 
 export interface FillWorld {
-  /** Slices with these ports. */
+  /** Existing slices with these ports. */
   readonly slices: readonly EndpointSlice[]
   readonly ports: readonly EndpointPort[]
-  /** By key. */
+  /** By endpoint key. */
   readonly wanted: ReadonlyMap<string, Endpoint>
   readonly endpointsMax: number
-  /** Whether a slice has to be written anyway. */
+  /** True if a slice must be written in any case. */
   readonly isStale: (slice: EndpointSlice) => boolean
 }
 
 export interface Filled {
   readonly drafts: readonly SliceDraft[]
-  /** Slices in which nothing is left. */
   readonly emptied: readonly EndpointSlice[]
 }
 
 /**
- * Spreads endpoints over slices so that few slices are written: everybody on every node reads each that is.
- * An endpoint stays where it is. New ones go where something changes anyway, the fullest first; then all
- * into one slice that has room, or into new ones.
+ * Distributes endpoints over slices with as few writes as possible, since every node watches them. Existing
+ * endpoints stay in their slice. New ones fill slices that change anyway, fullest first; the rest goes into
+ * one existing slice with enough room, or into new slices.
  */
 export function fillSlices({ slices, ports, wanted, endpointsMax, isStale }: FillWorld): Filled {
   const left = new Map(wanted)
@@ -65,7 +64,7 @@ interface OpenSlice {
   isChanged: boolean
 }
 
-/** What is left of a slice; what is found in it is wanted nowhere else. */
+/** The part of a slice that is kept; its endpoints are removed from `left`. */
 function keepWanted(before: EndpointSlice, left: Map<string, Endpoint>, isStale: boolean): OpenSlice {
   const slice: OpenSlice = { before, endpoints: [], isChanged: isStale }
   for (const endpoint of before.endpoints ?? []) {
@@ -79,7 +78,7 @@ function keepWanted(before: EndpointSlice, left: Map<string, Endpoint>, isStale:
   return slice
 }
 
-/** The slice that is unchanged so far and fullest with so many more. */
+/** The fullest unchanged slice that has room for `count` more endpoints. */
 function tightestFit(
   slices: readonly OpenSlice[],
   count: number,

@@ -2,7 +2,7 @@ import type { Endpoint, EndpointHints } from '#/api/generated/discovery/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import type { SliceDraft } from './fill.ts'
 
-/** The slices with the hints that each endpoint should have; those that are right stay as they are. */
+/** Sets the hints of each endpoint. Drafts that do not change are returned as they are. */
 export function withHints(
   drafts: readonly SliceDraft[],
   hintsOf: (endpoint: Endpoint) => EndpointHints | undefined,
@@ -26,7 +26,7 @@ export function isReady({ conditions }: Endpoint): boolean {
 }
 
 /**
- * The hints of `trafficDistribution`: an endpoint is meant for those who are in its zone, or on its node.
+ * Hints for `trafficDistribution`: an endpoint serves clients in its zone, or on its node.
  * https://kubernetes.io/docs/concepts/services-networking/service/#traffic-distribution
  */
 export function trafficHints(

@@ -23,7 +23,7 @@ const labels = {
   'endpointslice.kubernetes.io/managed-by': managedBy,
 }
 
-/** `1` is a pod that is ready, `-1` one that is not, `1!` one that is on its way out. */
+/** `1` is a ready pod, `-1` one that is not ready, `1!` a terminating one. */
 function podOf(notation: string): Pod {
   const index = Math.abs(Number.parseInt(notation, 10))
   const isReady = !notation.startsWith('-')
@@ -65,7 +65,7 @@ function plan(pods: string, slices: readonly EndpointSlice[], world: Partial<Sli
 
 let named = 0
 
-/** Slices as they are in the store after a plan was carried out. */
+/** The slices in the store after performing a plan. */
 function stored(slices: readonly EndpointSlice[]): readonly EndpointSlice[] {
   return slices.map(slice => {
     return slice.metadata?.name

@@ -22,10 +22,10 @@ export const managedBy = 'endpointslice-controller.k8s.io'
 
 export interface SlicesWorld {
   readonly service: Service
-  /** Those that the service selects. */
+  /** Pods that the service selects. */
   readonly pods: readonly Pod[]
   readonly nodeOf: (name: string) => Node | undefined
-  /** Those that this controller keeps for a service of this name and that are not on their way out. */
+  /** This controller's slices for a service of this name, except those being deleted. */
   readonly slices: readonly EndpointSlice[]
   readonly endpointsMax: number
   readonly triggerTime: string | undefined
@@ -36,19 +36,19 @@ export interface SlicesPlan {
   readonly create: readonly EndpointSlice[]
   readonly update: readonly EndpointSlice[]
   readonly delete: readonly EndpointSlice[]
-  /** How it stands with hints by zone, by type of address: `on`, `off`, or why there are none. */
+  /** State of topology aware hints by address type: `on`, `off`, or the reason why there are none. */
   readonly zoneHints: ReadonlyMap<AddressType, string>
 }
 
 export type AddressType = 'IPv4' | 'IPv6'
 
-/** The slices that a service should have. */
 export function planSlices(world: SlicesWorld): SlicesPlan {
   const types = addressTypes(world.service)
   const parts = types.map(type => planType(world, type))
   const isServed = ({ addressType }: EndpointSlice): boolean => types.some(type => type === addressType)
   return {
-    // The garbage collector takes the slices of a service that goes: there must be an end to them.
+    // The garbage collector deletes the slices of a service that is being deleted; creating more would
+    // prevent it from finishing.
     create: isBeingDeleted(world.service) ? [] : parts.flatMap(({ create }) => create),
     update: parts.flatMap(({ update }) => update),
     delete: [...parts.flatMap(part => part.delete), ...world.slices.filter(slice => !isServed(slice))],
@@ -56,7 +56,7 @@ export function planSlices(world: SlicesWorld): SlicesPlan {
   }
 }
 
-/** Whether the annotation asks for hints by zone; it goes before `trafficDistribution`. */
+/** True if the topology mode annotation is `Auto`; it takes precedence over `trafficDistribution`. */
 export function wantsZoneHints({ metadata }: Service): boolean {
   const annotations = metadata?.annotations
   const mode =
@@ -84,7 +84,7 @@ function planType(world: SlicesWorld, type: AddressType): TypePlan {
   const drafts = filled.flatMap(each => each.drafts)
   const unused = [...byPorts].flatMap(([key, each]) => (groups.has(key) ? [] : each))
   const surplus = [...filled.flatMap(({ emptied }) => emptied), ...unused]
-  // A service has at least one slice, so that those who read them know that nobody is behind it.
+  // A service always has at least one slice, so that clients can tell that it has no endpoints.
   const hinted = withAllHints(world, drafts.length > 0 ? drafts : [emptyDraft])
   const reused = reuse(hinted.drafts, surplus, isStale)
   const written = reused.drafts.filter(({ isChanged }) => isChanged)
@@ -93,7 +93,7 @@ function planType(world: SlicesWorld, type: AddressType): TypePlan {
     zoneHints: hinted.zoneHints,
     create: written.filter(({ before }) => before === undefined).map(each => sliceOf(world, type, each)),
     update: written.filter(({ before }) => before !== undefined).map(each => sliceOf(world, type, each)),
-    // Those of a service of the same name that is gone are not touched but to remove them.
+    // Slices of a deleted service with the same name are only deleted, never reused.
     delete: [...reused.surplus, ...slices.filter(slice => !isOwned(slice, service))],
   }
 }
@@ -109,13 +109,16 @@ interface Group {
   readonly wanted: Map<string, Endpoint>
 }
 
-/** Pods may have the same ports under other numbers: those with the same numbers share slices. */
+/**
+ * Pods may resolve a named target port to different numbers: pods with the same port numbers share slices.
+ */
 function groupByPorts(world: SlicesWorld, type: AddressType): ReadonlyMap<string, Group> {
   const { service, pods, nodeOf } = world
   const groups = new Map<string, Group>()
   for (const pod of pods.filter(hasEndpoint)) {
     const node = nodeOf(pod.spec?.nodeName ?? '')
-    // Of a pod on a node that is not there nothing is known; the node, or the end of the pod, will be heard of.
+    // The zone of a pod on an unknown node cannot be determined; the node's appearance or the pod's deletion
+    // triggers another sync.
     if (node === undefined && !service.spec?.publishNotReadyAddresses) continue
     const endpoint = endpointOf(pod, { service, node, type })
     if (endpoint.addresses.length === 0) continue
@@ -180,7 +183,7 @@ interface Reused {
   readonly surplus: readonly EndpointSlice[]
 }
 
-/** What would be deleted becomes what would be created: one write for two. */
+/** Updates surplus slices instead of deleting them and creating others: one write instead of two. */
 function reuse(
   drafts: readonly SliceDraft[],
   surplus: readonly EndpointSlice[],
@@ -211,7 +214,7 @@ function sliceOf({ service, triggerTime }: SlicesWorld, type: AddressType, draft
   return { ...before, metadata: { ...metadata, labels, annotations }, addressType: type, ports, endpoints }
 }
 
-/** Those of the service, but for names that mean something on a slice. */
+/** Labels of the service, without those that have a meaning on a slice. */
 function sliceLabels(service: Service): Readonly<Record<string, string>> {
   const { [headlessLabel]: _headless, ...labels } = service.metadata?.labels ?? {}
   return {

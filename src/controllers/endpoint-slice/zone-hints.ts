@@ -3,17 +3,17 @@ import type { SliceDraft } from './fill.ts'
 import { isReady, withHints } from './hints.ts'
 import type { ZoneShares } from './zone-shares.ts'
 
-/** A zone may get so much less of the endpoints than it has of the CPUs. */
+/** Overload threshold: how far a zone's share of endpoints may fall short of its share of CPUs. */
 const overloadMax = 0.2
 
 export type ZoneHints =
   | { readonly drafts: readonly SliceDraft[]; readonly problem?: undefined }
-  /** Why there are no hints, for people. */
+  /** A human-readable reason why no hints were assigned. */
   | { readonly problem: string }
 
 /**
- * The hints of topology mode `Auto`: each zone gets as many endpoints as its nodes have of the CPUs. Slices
- * that need not be written keep their hints where they are good enough.
+ * Hints for topology mode `Auto`: assigns endpoints to zones in proportion to the zones' allocatable CPUs.
+ * Slices that do not change otherwise keep hints that are within the limits.
  * https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/
  */
 export function planZoneHints(drafts: readonly SliceDraft[], shares: ZoneShares | undefined): ZoneHints {
@@ -46,11 +46,11 @@ const texts = {
 
 interface Bounds {
   readonly max: number
-  /** What would be just; not a whole number. */
+  /** Exact proportional share; not an integer. */
   readonly desired: number
 }
 
-/** How many endpoints each zone should get; undefined when there are not enough for all. */
+/** Limits of the number of endpoints per zone; undefined if there are too few endpoints for all zones. */
 function boundsOf(shares: ZoneShares, count: number): ReadonlyMap<string, Bounds> | undefined {
   const least = new Map(
     [...shares].map(([zone, share]) => [zone, Math.ceil((share * count) / (1 + overloadMax))]),
@@ -65,7 +65,7 @@ function boundsOf(shares: ZoneShares, count: number): ReadonlyMap<string, Bounds
   )
 }
 
-/** Whether the slice may stay as it is; then its hints count. */
+/** True if the slice keeps its hints; they are then added to `hinted`. */
 function keepHints(
   { endpoints, isChanged }: SliceDraft,
   bounds: ReadonlyMap<string, Bounds>,
@@ -89,7 +89,7 @@ interface Moves {
   readonly receive: Map<string, number>
 }
 
-/** How many endpoints go from zones with too many to zones with too few. */
+/** Number of endpoints to move from zones with too many to zones with too few. */
 function planMoves(bounds: ReadonlyMap<string, Bounds>, hinted: ReadonlyMap<string, number>): Moves {
   const surplus = new Map([...bounds].map(([zone, { desired }]) => [zone, (hinted.get(zone) ?? 0) - desired]))
   const give = new Map<string, number>()
@@ -98,7 +98,7 @@ function planMoves(bounds: ReadonlyMap<string, Bounds>, hinted: ReadonlyMap<stri
     const sorted = [...surplus].toSorted(([, left], [, right]) => left - right)
     const [poorest = '', deficit = 0] = sorted[0] ?? []
     const [richest = '', excess = 0] = sorted.at(-1) ?? []
-    // Half an endpoint too many here and half too few there is as good the other way round.
+    // Moving less than this would not improve the balance.
     if (excess < 0.5 || -deficit < 0.5 || (excess < 1 && -deficit < 1)) return { give, receive }
     surplus.set(richest, excess - 1)
     surplus.set(poorest, deficit + 1)
@@ -107,7 +107,7 @@ function planMoves(bounds: ReadonlyMap<string, Bounds>, hinted: ReadonlyMap<stri
   }
 }
 
-/** The zone that each endpoint is for: its own, unless that has too many. */
+/** The zone assigned to each endpoint: its own, unless that zone has too many. */
 function redistribute(
   endpoints: readonly Endpoint[],
   { give, receive }: Moves,

@@ -3,12 +3,12 @@ import type { Node } from '#/api/generated/core/v1.ts'
 import { labelOf } from '#/api/labels.ts'
 import { quantityMilliValue, tryParseQuantity } from '#/api/quantity.ts'
 
-/** How much of the CPUs of all nodes each zone has. */
+/** Each zone's fraction of all nodes' allocatable CPUs. */
 export type ZoneShares = ReadonlyMap<string, number>
 
 /**
- * Undefined when hints by zone cannot be given: something is not known of a node, or there are fewer than two zones.
- * Control plane nodes and those that are not ready do not count.
+ * Undefined if a node lacks its zone or allocatable CPU, or if there are fewer than two zones. Control plane
+ * nodes and nodes that are not ready are ignored.
  */
 export function zoneShares(nodes: readonly Node[]): ZoneShares | undefined {
   const milliByZone = new Map<string, number>()
@@ -28,7 +28,7 @@ export function zoneOf({ metadata }: Node): string | undefined {
   return labelOf(metadata?.labels, 'topology.kubernetes.io/zone') || undefined
 }
 
-/** Whether the shares are the same with one as with the other. */
+/** True if the change of a node does not affect the shares. */
 export function isSameShare(before: Node, after: Node): boolean {
   return (
     zoneOf(before) === zoneOf(after) &&

@@ -15,7 +15,7 @@ const service: Service = {
   },
 }
 
-/** `1` is a pod that is ready, `-1` one that is not, `1!` one that is on its way out. */
+/** `1` is a ready pod, `-1` one that is not ready, `1!` a terminating one. */
 function podOf(notation: string): Pod {
   const index = Math.abs(Number.parseInt(notation, 10))
   return {
@@ -47,7 +47,7 @@ function plan(
   })
 }
 
-/** `1,2,-3:8080` is a subset in which the third is not ready. */
+/** `1,2,-3:8080` is a subset in which address 3 is not ready. */
 function show(subsets: readonly EndpointSubset[] = []): readonly string[] {
   const last = (ip: string): string => ip.replace(/^.*[.:]/, '')
   return subsets.map(({ addresses = [], notReadyAddresses = [], ports = [] }) => {

@@ -21,14 +21,13 @@ const overCapacityAnnotation = 'endpoints.kubernetes.io/over-capacity'
 
 export interface EndpointsWorld {
   readonly service: Service
-  /** Those that the service selects. */
+  /** Pods that the service selects. */
   readonly pods: readonly Pod[]
-  /** As they are. */
   readonly current: Endpoints | undefined
   readonly triggerTime: string | undefined
 }
 
-/** The endpoints that a service should have; undefined when they are right. */
+/** The desired Endpoints; undefined if nothing changes. */
 export function planEndpoints({
   service,
   pods,
@@ -62,7 +61,7 @@ export function planEndpoints({
   }
 }
 
-/** One for each port: together they are packed again. */
+/** One subset per port; they are repacked afterwards. */
 function subsetsOf(pod: Pod, service: Service): readonly EndpointSubset[] {
   const address = addressOf(pod, service)
   if (address === undefined) return []
@@ -83,7 +82,7 @@ function subsetsOf(pod: Pod, service: Service): readonly EndpointSubset[] {
   })
 }
 
-/** Of the service's first family: these objects know of one only. */
+/** The address of the service's first IP family: Endpoints are single-stack. */
 function addressOf(pod: Pod, service: Service): EndpointAddress | undefined {
   const [ip] = podAddresses(pod)[service.spec?.ipFamilies?.[0] === 'IPv6' ? 6 : 4]
   if (ip === undefined) return undefined

@@ -1,6 +1,6 @@
 import type { EndpointAddress, EndpointSubset } from '#/api/generated/core/v1.ts'
 
-/** Addresses that one object may have; the rest are only in endpoint slices. */
+/** Maximum number of addresses per Endpoints object; EndpointSlices have all of them. */
 const addressesMax = 1_000
 
 export interface Truncated {
@@ -8,7 +8,7 @@ export interface Truncated {
   readonly isTruncated: boolean
 }
 
-/** Leaves out those that are not ready first; of all subsets in proportion. */
+/** Drops addresses that are not ready first, in proportion from all subsets. */
 export function truncateSubsets(subsets: readonly EndpointSubset[]): Truncated {
   const ready = count(subsets, 'addresses')
   const notReady = count(subsets, 'notReadyAddresses')

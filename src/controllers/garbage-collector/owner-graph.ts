@@ -1,16 +1,15 @@
 import type { KubernetesObject, OwnerReference } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 
-/** An object of the cluster, of whatever kind. */
 export interface GraphNode {
   readonly resource: Resource
   readonly object: KubernetesObject
 }
 
-/** Who owns whom, over all kinds, as far as informers have told. Objects are known by uid. */
+/** Owner references across all kinds, as observed by informers. Objects are identified by uid. */
 export class OwnerGraph {
   readonly #nodes = new Map<string, GraphNode>()
-  /** By the uid of the owner, who need not be there. */
+  /** By the owner's uid; the owner may be unknown or absent. */
   readonly #dependents = new Map<string, Set<string>>()
 
   get(uid: string): GraphNode | undefined {

@@ -5,26 +5,26 @@ import { ownersOf, type GraphNode, type OwnerGraph } from './owner-graph.ts'
 const orphanFinalizer = 'orphan'
 const foregroundFinalizer = 'foregroundDeletion'
 
-/** How things stand with an owner that an object refers to. */
+/** State of an owner that an object references. */
 export type OwnerState =
-  /** It is there. */
+  /** The owner exists. */
   | 'solid'
-  /** It is not, or not where the object could be owned by it. */
+  /** The owner does not exist, or not in a scope in which it can own the object. */
   | 'absent'
-  /** It is being deleted, and waits for those whom it owns to go first. */
+  /** The owner is being deleted with foreground propagation and waits for its dependents. */
   | 'waiting'
 
 export type CollectPlan =
   | { readonly action: 'nothing' }
-  /** The owner goes and leaves behind what it owned. */
+  /** Orphan propagation: the owner reference is removed from all dependents. */
   | { readonly action: 'orphan'; readonly dependents: readonly GraphNode[] }
-  /** The owner waits for those whom it owns; they are looked at. */
+  /** Foreground deletion: the dependents are processed first. */
   | { readonly action: 'wait'; readonly dependents: readonly string[] }
   | { readonly action: 'remove-finalizer'; readonly finalizer: string }
   | { readonly action: 'set-owners'; readonly owners: readonly OwnerReference[] }
   | { readonly action: 'delete'; readonly policy: NonNullable<DeleteOptions['propagationPolicy']> }
 
-/** What to do about an object that is going, and takes others with it or not. */
+/** The action for an object being deleted with foreground or orphan propagation. */
 export function planOwner(graph: OwnerGraph, object: KubernetesObject): CollectPlan {
   const uid = object.metadata?.uid ?? ''
   if (!isBeingDeleted(object)) return { action: 'nothing' }
@@ -42,7 +42,7 @@ export function planOwner(graph: OwnerGraph, object: KubernetesObject): CollectP
   return { action: 'remove-finalizer', finalizer: foregroundFinalizer }
 }
 
-/** What to do about an object by how things stand with those that it says own it. */
+/** The action for an object, given the states of its owners. */
 export function planDependent(
   graph: OwnerGraph,
   object: KubernetesObject,
@@ -55,7 +55,7 @@ export function planDependent(
   if (solid.length > 0) return { action: 'set-owners', owners: solid }
   const dependents = graph.dependentsOf(object.metadata?.uid ?? '')
   if (owners.some(owner => stateOf(owner) === 'waiting') && dependents.length > 0) {
-    // Those that own each other would wait for each other for ever.
+    // A cycle of owners in foreground deletion would block forever.
     const isCircle = dependents.some(({ object: each }) => isWaiting(each))
     const blocking = owners.some(owner => owner.blockOwnerDeletion)
     if (isCircle && blocking) {
@@ -67,12 +67,12 @@ export function planDependent(
   return { action: 'delete', policy: hasFinalizer(object, foregroundFinalizer) ? 'Foreground' : 'Background' }
 }
 
-/** Whether the object is being deleted and waits for what it owns to be gone, or free. */
+/** True if the object is being deleted and has the `foregroundDeletion` or `orphan` finalizer. */
 export function dependsOnOthers(object: KubernetesObject): boolean {
   return isWaiting(object) || (isBeingDeleted(object) && hasFinalizer(object, orphanFinalizer))
 }
 
-/** Whether the object is being deleted and waits for what it owns to be gone. */
+/** True if the object is being deleted with foreground propagation. */
 export function isWaiting(object: KubernetesObject): boolean {
   return isBeingDeleted(object) && hasFinalizer(object, foregroundFinalizer)
 }

@@ -8,7 +8,7 @@ import { Simulation } from '#/platform/simulated.ts'
 import { ApiMetrics } from './api-metrics.ts'
 import { KindLookup } from './kind-lookup.ts'
 
-/** Metrics of a server that answers with these values, by path and query; it has nothing else. */
+/** Metrics of a fake API server with these responses by path and query; other requests fail. */
 function metricsOf(answers: Readonly<Record<string, unknown>>): {
   readonly metrics: ApiMetrics
   readonly run: <T>(promise: Promise<T>) => Promise<T>

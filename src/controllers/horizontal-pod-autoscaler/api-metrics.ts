@@ -17,13 +17,13 @@ import type {
 } from './metrics.ts'
 
 /**
- * Metrics as the API server has them from others: a metrics server, an adapter of a monitoring system.
+ * Metrics from the aggregated metrics APIs, served by metrics-server or a metrics adapter.
  * https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/#support-for-metrics-apis
  */
 export class ApiMetrics implements Metrics {
   readonly #client: Client
   readonly #kinds: KindLookup
-  /** The version of the API of custom metrics; forgotten whenever something fails. */
+  /** Cached version of the custom metrics API; reset after any failure. */
   #customVersion: string | undefined
 
   constructor(client: Client, kinds: KindLookup) {
@@ -43,7 +43,7 @@ export class ApiMetrics implements Metrics {
     for (const { metadata, timestamp = '', window = '', containers = [] } of items) {
       const counted = containers.filter(({ name }) => container === undefined || name === container)
       const values = counted.map(({ usage }) => milliValueOf(usage?.[resource]))
-      // Of a pod without one of its containers nothing is known.
+      // A pod with a missing container value is treated as having no sample.
       if (values.length === 0 || !values.every(value => value !== undefined)) continue
       samples.set(metadata?.name ?? '', {
         milliValue: values.reduce((sum, value) => sum + value, 0n),
@@ -79,7 +79,7 @@ export class ApiMetrics implements Metrics {
     const { apiVersion = '', kind, name } = object
     const group = parseGroupVersion(apiVersion)?.group ?? ''
     const resource = await this.#resourceNameOf({ group, kind }, signal)
-    // Only an autoscaler's own namespace can be meant.
+    // Metrics of a namespace always refer to the autoscaler's namespace.
     const isNamespace = group === '' && kind === 'Namespace'
     const items = await this.#custom({
       path: ['namespaces', namespace, ...(isNamespace ? ['metrics'] : [resource, name]), metric],
@@ -109,7 +109,7 @@ export class ApiMetrics implements Metrics {
     return values
   }
 
-  /** As custom metrics name it: `pods`, `ingresses.networking.k8s.io`. */
+  /** The resource name in custom metrics paths: `pods`, `ingresses.networking.k8s.io`. */
   async #resourceNameOf(
     of: { readonly group: string; readonly kind: string },
     signal: AbortSignal,
@@ -135,7 +135,7 @@ export class ApiMetrics implements Metrics {
     }
   }
 
-  /** The server's favourite among the versions that are understood here. */
+  /** The preferred version of the server among the supported ones. */
   async #preferredCustomVersion(signal: AbortSignal): Promise<string> {
     let served: ApiGroup
     try {
@@ -172,10 +172,10 @@ export class ApiMetrics implements Metrics {
 type Api = 'resource' | 'custom' | 'external'
 
 interface Request {
-  /** After the version for custom metrics, after `/apis` for others. */
+  /** After the version for custom metrics, after `/apis` for the others. */
   readonly path: readonly string[]
   readonly query: Readonly<Record<string, string>>
-  /** How errors name what was asked for. */
+  /** Name of the requested resource in error messages. */
   readonly what: string
   readonly signal: AbortSignal
 }
@@ -202,7 +202,7 @@ interface PodMetrics {
 interface MetricValue {
   readonly describedObject?: { readonly name?: string }
   readonly timestamp?: string
-  /** In v1beta2; the older version calls it `window`. */
+  /** In v1beta2; v1beta1 has `window`. */
   readonly windowSeconds?: number
   readonly window?: number
   readonly value?: string
@@ -211,14 +211,17 @@ interface MetricValue {
 const customGroup = 'custom.metrics.k8s.io'
 const customVersions: ReadonlySet<string> = new Set(['v1beta2', 'v1beta1'])
 
-/** Of who does not say. */
+/** Default if the response has no window. */
 const windowSecondsUsual = 60
 
 function unfetched(api: Api): string {
   return `unable to fetch metrics from ${api} metrics API`
 }
 
-/** What people know from Kubernetes' clients, which say what was asked for when the server says little. */
+/**
+ * The error message of Kubernetes clients, which name the requested resource if the server's response has no
+ * details.
+ */
 function refusal(error: unknown, what: string): string {
   if (isApiError(error, 'NotFound') && error.status.details === undefined) {
     return `the server could not find the requested resource (get ${what})`

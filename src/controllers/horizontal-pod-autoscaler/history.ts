@@ -1,11 +1,10 @@
 /**
- * What was recommended and done for one autoscaler, since this process began. Times are of the monotonic
- * clock.
+ * Recommendations and changes for one HorizontalPodAutoscaler since the process started. Times are monotonic.
  */
 export interface ScaleHistory {
-  /** How many replicas metrics asked for, before anything limited it. */
+  /** Replicas proposed by the metrics, before limits. */
   readonly recommendations: readonly Recommendation[]
-  /** By how many replicas the target was scaled. */
+  /** Changes of the target's size. */
   readonly changes: readonly ScaleChange[]
 }
 
@@ -15,17 +14,17 @@ export interface Recommendation {
 }
 
 export interface ScaleChange {
-  /** Negative when it was scaled down. */
+  /** Negative when scaled down. */
   readonly replicas: number
   readonly atMs: number
 }
 
-/** The longest period that a policy can have. */
+/** Maximum `periodSeconds` of a policy. */
 const changesKeptMs = 1_800_000
 
 /**
- * As if the present size had just been recommended, so that nothing shrinks before it has been watched for
- * a while.
+ * Starts with the current size as a recommendation, so that nothing is scaled down before the stabilization
+ * window has passed.
  */
 export function newHistory(currentReplicas: number, nowMs: number): ScaleHistory {
   return { recommendations: [{ replicas: currentReplicas, atMs: nowMs }], changes: [] }

@@ -16,7 +16,7 @@ interface GroupKind {
   readonly kind: string
 }
 
-/** Kinds that are always there, and that nearly every reference is to. */
+/** Built-in kinds that most references name; no discovery is needed. */
 const usualKinds: readonly Resource[] = [
   deployments,
   statefulSets,
@@ -29,13 +29,10 @@ const usualKinds: readonly Resource[] = [
   nodes,
 ] as readonly Resource[]
 
-/** Kinds that are remembered; past that all are forgotten, and asked for again. */
+/** Size limit of the cache; when reached, it is cleared. */
 const kindsMax = 1_000
 
-/**
- * Which resource is of a kind. Kinds may come while we run, and go: the server is asked for those that are
- * not usual.
- */
+/** Maps kinds to resources, with discovery for kinds that are not built in. */
 export class KindLookup {
   readonly #client: Client
   readonly #found = new Map<string, Resource>()
@@ -44,7 +41,7 @@ export class KindLookup {
     this.#client = client
   }
 
-  /** Throws, in the words that people know, when nothing is of the kind. */
+  /** Throws Kubernetes' `no matches for kind` error if the kind is unknown. */
   async find({ group, kind }: GroupKind, signal: AbortSignal): Promise<Resource> {
     const isIt = (each: GroupKind): boolean => each.group === group && each.kind === kind
     const known = usualKinds.find(isIt) ?? this.#found.get(keyOf({ group, kind }))
@@ -56,7 +53,7 @@ export class KindLookup {
     return found
   }
 
-  /** What was found does not work: the next one who asks is told anew. */
+  /** Drops a cached kind after a request to its resource failed. */
   forget(kind: GroupKind): void {
     this.#found.delete(keyOf(kind))
   }

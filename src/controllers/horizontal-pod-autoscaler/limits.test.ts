@@ -19,14 +19,14 @@ function worldOf(more: Partial<LimitsWorld>): LimitsWorld {
   }
 }
 
-/** `replicas able limited`, the reason of the limit with a `!` when something is limited. */
+/** `replicas able limited`: the reasons of AbleToScale and ScalingLimited; `!` if limited. */
 function check(more: Partial<LimitsWorld>, expected: string): void {
   const { replicas, able, limited } = limitReplicas(worldOf(more))
   const got = `${replicas} ${able.reason} ${limited.reason}${limited.isLimited ? '!' : ''}`
   assert.equal(got, expected, JSON.stringify(more))
 }
 
-/** `replicas@minutes ago`. */
+/** `replicas@minutesAgo`. */
 function recommended(...entries: readonly string[]): LimitsWorld['history'] {
   return { recommendations: entries.map(entryOf), changes: [] }
 }
@@ -81,7 +81,7 @@ function ruled(up: Partial<HPAScalingRules>, down: Partial<HPAScalingRules> = {}
 }
 
 test('policies say how much may change in a period', () => {
-  // The documentation's example: of 80 pods 10 % may go, which is 8; of 10 the four that are more.
+  // The documentation's example: 10% of 80 pods is 8; of 10 pods, the policy of four pods allows more.
   check({ ...ruled({}), currentReplicas: 80, proposedReplicas: 10 }, '72 ReadyForNewScale ScaleDownLimit!')
   check({ ...ruled({}), currentReplicas: 10, proposedReplicas: 1 }, '6 ReadyForNewScale ScaleDownLimit!')
   check({ ...ruled({}), currentReplicas: 3, proposedReplicas: 1 }, '1 ReadyForNewScale DesiredWithinRange')
@@ -100,7 +100,7 @@ test('policies say how much may change in a period', () => {
     '10 ReadyForNewScale ScaleDownLimit!',
   )
   const tenth = { policies: [{ type: 'Percent', value: 10, periodSeconds: 60 }] }
-  // Rounded up on the way up, or three would never be four.
+  // Rounded up when scaling up, since three could never become four otherwise.
   check({ ...ruled(tenth), currentReplicas: 3, proposedReplicas: 9 }, '4 ReadyForNewScale ScaleUpLimit!')
 })
 
@@ -112,7 +112,7 @@ test('what was changed within the period counts', () => {
   check(up(changed('3@0.5')), '12 ReadyForNewScale ScaleUpLimit!')
   check(up(changed('3@2')), '15 ReadyForNewScale ScaleUpLimit!')
   check(up(changed('5@0.5')), '10 ReadyForNewScale ScaleUpLimit!')
-  // More than is allowed happened already: nothing is taken back.
+  // If more than allowed has already changed, nothing is reverted.
   check(up(changed('9@0.5')), '10 ReadyForNewScale ScaleUpLimit!')
   check(up(changed('5@0.5', '-5@0.2')), '15 ReadyForNewScale ScaleUpLimit!')
   const down = { ...ruled(fivePods, fivePods), proposedReplicas: 1 }
@@ -136,7 +136,7 @@ test('windows: the lowest of late decides on the way up, the highest on the way 
     { ...windows, proposedReplicas: 7, history: recommended('30@1') },
     '10 ScaleDownStabilized DesiredWithinRange',
   )
-  // Without a window of its own, that of the controller.
+  // Without its own window, the controller's default applies.
   const own = { behavior: { scaleUp: usualUp, scaleDown: { policies: usualDown.policies! } } }
   check(
     { ...own, proposedReplicas: 7, history: recommended('9@4') },

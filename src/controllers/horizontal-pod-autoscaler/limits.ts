@@ -7,25 +7,25 @@ import type { Recommendation, ScaleHistory } from './history.ts'
 
 export interface LimitsWorld {
   readonly currentReplicas: number
-  /** What the metrics ask for. */
+  /** Proposed by the metrics. */
   readonly proposedReplicas: number
   readonly minReplicas: number
   readonly maxReplicas: number
   readonly behavior?: HorizontalPodAutoscalerBehavior | undefined
   readonly history: ScaleHistory
-  /** For how long a higher recommendation is remembered when nothing else is said. */
+  /** Default stabilization window for scaling down. */
   readonly downscaleWindowMs: number
-  /** Of the monotonic clock. */
+  /** Monotonic. */
   readonly nowMs: number
 }
 
 export interface LimitedReplicas {
   readonly replicas: number
-  /** Whether what is recommended now is done, or what was recommended before. */
+  /** Reason and message of the AbleToScale condition. */
   readonly able: Words
-  /** Whether that is all, or something limits it. */
+  /** Reason and message of the ScalingLimited condition. */
   readonly limited: Words & { readonly isLimited: boolean }
-  /** What is remembered, with this one. */
+  /** The recommendations to keep, including this one. */
   readonly recommendations: readonly Recommendation[]
 }
 
@@ -34,7 +34,7 @@ export interface Words {
   readonly message: string
 }
 
-/** What of a proposal is done now: first by what was proposed lately, then by what may change at a time. */
+/** Applies the stabilization windows, then the scaling policies and the replica limits. */
 export function limitReplicas(world: LimitsWorld): LimitedReplicas {
   const { proposedReplicas, behavior, history, downscaleWindowMs, nowMs } = world
   const upMs = (behavior?.scaleUp?.stabilizationWindowSeconds ?? 0) * 1_000
@@ -96,7 +96,7 @@ const tooFew = {
 }
 const inRange = { reason: 'DesiredWithinRange', message: 'the desired count is within the acceptable range' }
 
-/** Without policies: no more than twice as many at a time, or than four. */
+/** Without `behavior`: at most doubles the size per sync, or scales to four. */
 function boundAsUsual({ currentReplicas, minReplicas, maxReplicas }: LimitsWorld, desired: number): Bounded {
   const upTo = Math.max(2 * currentReplicas, 4)
   const most = Math.min(maxReplicas, upTo)
@@ -124,10 +124,7 @@ function boundByPolicies(
   return { replicas: desired, words: inRange }
 }
 
-/**
- * The size up to which, or down to which, policies let the target go now: the one that allows most, or
- * least.
- */
+/** The size that the scaling policies allow now, selected by `selectPolicy`. */
 function policyLimit(
   { policies = [], selectPolicy = 'Max' }: HPAScalingRules = {},
   direction: 'up' | 'down',
@@ -139,7 +136,7 @@ function policyLimit(
   return takesHigher ? Math.max(...limits) : Math.min(...limits)
 }
 
-/** How many replicas there were when the policy's period began, but for changes that others made. */
+/** Replicas at the beginning of the policy's period, computed from this controller's own changes. */
 function startOfPeriod(
   { periodSeconds }: HPAScalingPolicy,
   { currentReplicas, history, nowMs }: Pick<LimitsWorld, 'currentReplicas' | 'history' | 'nowMs'>,
@@ -150,7 +147,7 @@ function startOfPeriod(
   return currentReplicas - changed
 }
 
-/** Rounded such that a part of a pod is a whole one, or else few pods would never become more. */
+/** Rounded in the direction of change, since small sizes could never grow otherwise. */
 function allowedBy({ type, value }: HPAScalingPolicy, direction: 'up' | 'down', start: number): number {
   if (type === 'Pods') return direction === 'up' ? start + value : start - value
   return direction === 'up' ? Math.ceil(start * (1 + value / 100)) : Math.trunc(start * (1 - value / 100))

@@ -8,18 +8,18 @@ import type {
 import type { LabelSelector } from '#/api/selector.ts'
 import { quote } from '#/api/quote.ts'
 
-/** How one metric is spoken of, in the words that people know and search for. */
+/** Names and messages for one metric, as in kube-controller-manager. */
 export interface MetricNames {
   readonly name: string
-  /** Of the condition and the event when it cannot be used. */
+  /** Reason of the condition and event when the metric cannot be used. */
   readonly failureReason: string
-  /** When nothing says what it should be. */
+  /** Message when the metric has no target. */
   readonly noTarget: string
-  /** The metric could not be read, and this is why. */
+  /** Message when the metric could not be read. */
   readonly unread: (why: string) => string
-  /** Before what is said in condition and event. */
+  /** Wraps a message for the condition and event. */
   readonly wrap: (message: string) => string
-  /** Of that beside other metrics. */
+  /** Wraps that message for the summary of several metrics. */
   readonly summarize: (message: string) => string
   readonly statusOf: (current: MetricValueStatus) => MetricStatus
 }
@@ -126,7 +126,7 @@ function externalNames(
   }
 }
 
-/** A server refuses these; one that is newer than this may have them. */
+/** The API server rejects unknown types, but a newer one may allow more. */
 function unknownNames({ type }: MetricSpec): MetricNames {
   const message = `unknown metric source type ${quote(type)}`
   return {
@@ -140,7 +140,7 @@ function unknownNames({ type }: MetricSpec): MetricNames {
   }
 }
 
-/** As Kubernetes writes a selector into its messages. */
+/** Kubernetes' format of a selector in messages. */
 function formatSelector(selector: LabelSelector | undefined): string {
   if (selector === undefined) return 'nil'
   const labels = Object.entries(selector.matchLabels ?? {})

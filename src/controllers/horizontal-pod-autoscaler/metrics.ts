@@ -2,26 +2,26 @@ import type { CrossVersionObjectReference } from '#/api/generated/autoscaling/v2
 import type { Selector } from '#/api/selector.ts'
 
 /**
- * Where the numbers come from by which autoscalers decide. Values are in thousandths, as the API of metrics
- * counts. What cannot be told is thrown, as an error whose message goes into conditions and events.
+ * Source of the metrics that autoscalers use. Values are in thousandths (milli). Methods throw an error if a
+ * metric is unavailable; its message is used in conditions and events.
  */
 export interface Metrics {
-  /** What pods use of `cpu` or `memory`: each as a whole, or one container of each. */
+  /** Usage of `cpu` or `memory` by whole pods, or by one container of each. */
   resource(query: ResourceQuery): Promise<PodSamples>
-  /** What somebody counts for each pod. */
+  /** A custom metric of each pod. */
   pods(query: PodsQuery): Promise<PodSamples>
-  /** What somebody counts for one object. */
+  /** A custom metric of one object. */
   object(query: ObjectQuery): Promise<bigint>
-  /** What somebody counts outside of the cluster: all the series that there are under a name. */
+  /** An external metric: the values of all matching series. */
   external(query: ExternalQuery): Promise<readonly bigint[]>
 }
 
-/** By the names of pods. */
+/** By pod name. */
 export type PodSamples = ReadonlyMap<string, Sample>
 
 export interface Sample {
   readonly milliValue: bigint
-  /** The value is about the time of `windowMs` before this. */
+  /** End of the window of `windowMs` that the value covers. */
   readonly atMs: number
   readonly windowMs: number
 }

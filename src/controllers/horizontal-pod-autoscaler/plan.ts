@@ -11,17 +11,17 @@ import type { Recommendation, ScaleHistory } from './history.ts'
 import { limitReplicas } from './limits.ts'
 import { proposeReplicas, type MetricWorld, type Proposal, type Reading, type Refusal } from './proposal.ts'
 
-/** What is to become of a target, and what is said about it. */
+/** The decided size of a target, with conditions and events. */
 export interface ScaleDecision {
-  /** How many replicas there should be; undefined when nobody can tell, so that all stays as it is. */
+  /** Desired replicas; undefined if unknown, in which case nothing is scaled. */
   readonly replicas: number | undefined
-  /** Why, when that is another number than now. */
+  /** Reason in the rescale event, if the size changes. */
   readonly reason: string
   readonly conditions: readonly ConditionWords[]
   /** One for each metric of the spec, in order. */
   readonly currentMetrics?: readonly MetricStatus[] | undefined
   readonly events: readonly EventContent[]
-  /** When this was decided by metrics. */
+  /** Only set if metrics were evaluated. */
   readonly recommendations?: readonly Recommendation[]
 }
 
@@ -32,7 +32,7 @@ export interface ConditionWords {
   readonly message: string
 }
 
-/** What is decided without a look at metrics; undefined when one is needed. */
+/** The decision if metrics need not be read; undefined otherwise. */
 export function planWithoutMetrics(
   { spec }: HorizontalPodAutoscaler,
   currentReplicas: number,
@@ -53,7 +53,7 @@ export function planWithoutMetrics(
   return undefined
 }
 
-/** The pods of a target cannot be told, or are not its own. */
+/** The decision if the target's pods cannot be determined, or several autoscalers select them. */
 export function planWithoutPods(problem: {
   readonly condition: { readonly reason: string; readonly message: string }
   readonly event: { readonly reason: string; readonly message: string }
@@ -76,8 +76,8 @@ export interface ScaleWorld extends MetricWorld {
 }
 
 /**
- * The metric that asks for most decides. One that cannot be read might have asked for more, so nothing
- * shrinks then.
+ * The highest proposal wins. A metric that could not be read might have proposed more, so nothing is scaled
+ * down then.
  */
 export function planByMetrics(world: ScaleWorld): ScaleDecision {
   const { autoscaler, readings, currentReplicas } = world
@@ -88,7 +88,7 @@ export function planByMetrics(world: ScaleWorld): ScaleDecision {
   const proposals = results.filter(result => 'replicas' in result)
   const refusals = results.filter(result => 'summary' in result)
   const top = highest(proposals)
-  // Who shows metrics finds each at the place that it has in the spec: one without a value keeps its place.
+  // Clients match metrics by position: an unavailable metric keeps its position.
   const currentMetrics = results.map(result => ('replicas' in result ? result.status : { type: '' }))
   const events = refusals.map(({ reason, message }): EventContent => ({ type: 'Warning', reason, message }))
   if (top === undefined || (refusals.length > 0 && top.replicas < currentReplicas)) {
@@ -146,7 +146,7 @@ function refused(
   }
 }
 
-/** A server gives an autoscaler without metrics one: this is for who has none to decide by after all. */
+/** Fallback: the API server defaults an empty list of metrics, so this is not expected. */
 const noMetrics: Refusal = {
   reason: 'InvalidMetricSourceType',
   message: 'no metrics are given',
@@ -157,7 +157,7 @@ function failedToCompute(message: string): EventContent {
   return { type: 'Warning', reason: 'FailedComputeMetricsReplicas', message }
 }
 
-/** The status that follows from a decision and from how it went. */
+/** The status that results from a decision and its outcome. */
 export function planStatus(
   { status }: HorizontalPodAutoscaler,
   outcome: {

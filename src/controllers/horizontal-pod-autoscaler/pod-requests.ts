@@ -2,10 +2,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { podRequests } from '#/api/pod-resources.ts'
 import { quantityMilliValue, tryParseQuantity, zeroQuantity } from '#/api/quantity.ts'
 
-/**
- * What each pod, or one container of it, asks for of a resource, in thousandths; or why that cannot be
- * said.
- */
+/** Requests of a resource by pod, or by one container of each pod, in thousandths; or an error message. */
 export function requestsOf(
   pods: readonly Pod[],
   resource: string,

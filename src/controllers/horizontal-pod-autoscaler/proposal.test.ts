@@ -11,9 +11,9 @@ const nowMs = Date.UTC(2026, 0, 1)
 const longAgoMs = nowMs - 3_600_000
 
 /**
- * Pods by what they use: `300m`; `-` is one without a sample. After it: `p` pending, `f` failed, `d` being
- * deleted, `u` not ready and never was, `y` young and not ready, `r` young and just become ready, `b` old,
- * not ready, was ready before.
+ * Pods by usage: `300m`; `-` has no sample. Suffixes: `p` pending, `f` failed, `d` being deleted, `u` never
+ * ready, `y` recently started and not ready, `r` recently started and just ready, `b` started long ago, was
+ * ready before, now not ready.
  */
 function podsOf(text: string): {
   readonly pods: readonly Pod[]
@@ -73,7 +73,7 @@ function resourceMetric(name: string, target: Partial<MetricTarget>): MetricSpec
   return { type: 'Resource', resource: { name, target: { type: '', ...target } } }
 }
 
-/** Replicas, then the value that the status shows; or what went wrong. */
+/** Replicas, then the value in the status; or the error message. */
 function proposed(metric: MetricSpec, reading: Reading, world: MetricWorld): string {
   const result = proposeReplicas(metric, reading, world)
   if ('summary' in result) return result.message
@@ -86,36 +86,36 @@ function proposed(metric: MetricSpec, reading: Reading, world: MetricWorld): str
 
 test('utilization of a resource', () => {
   const cases: readonly [pods: string, percent: number, expected: string][] = [
-    // as many times more or fewer as usage is off the target, rounded up
+    // Proportional to the ratio of usage to target, rounded up.
     ['200m', 100, '1 20% 200m'],
     ['1000m 1000m', 50, '4 100% 1'],
     ['250m 250m 250m 250m', 50, '2 25% 250m'],
     ['300m 500m 700m', 30, '5 50% 500m'],
     ['100m 300m 500m 250m 250m', 50, '3 28% 280m'],
-    // within the tolerance of a tenth nothing happens
+    // Within the tolerance of 10% nothing changes.
     ['1010m 1030m 1020m', 100, '3 102% 1020m'],
     ['1100m', 100, '1 110% 1100m'],
     ['1110m', 100, '2 111% 1110m'],
     ['900m 900m', 100, '2 90% 900m'],
     ['890m 890m 890m 890m 890m 890m 890m 890m 890m 890m', 100, '9 89% 890m'],
-    // what is on its way out or has failed does not count, neither its usage nor itself
+    // Pods being deleted and failed pods count neither as usage nor as pods.
     ['1000m 1000m 9000md 9000mf', 50, '4 100% 1'],
-    // pods that start use nothing when there should be more, and are no pods when there should be fewer
+    // Unready pods count as using nothing when scaling up, and are ignored when scaling down.
     ['1000m 1000m -p', 50, '4 100% 1'],
     ['600m 600m -p', 50, '3 60% 600m'],
     ['200m 200m 200m -p', 50, '2 20% 200m'],
     ['1000m 1000m 9000mu', 50, '4 100% 1'],
     ['1000m 1000m 9000my', 50, '4 100% 1'],
-    // it has been ready for less than the window of its sample
+    // Ready for less than the window of its sample.
     ['1000m 1000m 9000mr', 50, '4 100% 1'],
-    // it has been ready before, so that it is known what it uses
+    // Was ready before, so its usage counts.
     ['1000m 1000m 1000mb', 50, '6 100% 1'],
-    // without a sample: nothing when there should be more, all that was asked for when there should be fewer
+    // A pod without a sample counts as zero when scaling up and as its full request when scaling down,
     ['1000m 1000m -', 50, '4 100% 1'],
     ['600m 600m -', 50, '3 60% 600m'],
     ['200m 200m -', 50, '3 20% 200m'],
     ['200m 200m 200m 200m -', 50, '4 20% 200m'],
-    // or the target, when that is more than all that was asked for
+    // or as the target, if that is above 100%.
     ['200m -', 200, '2 20% 200m'],
     ['200m 200m 200m -', 200, '2 20% 200m'],
     [
@@ -146,7 +146,7 @@ test('average amounts, of a resource and of what somebody counts', () => {
     ['50m 50m', '100m', '1 50m'],
     ['20 20 20', '15', '4 20'],
     ['105m 105m', '100m', '2 105m'],
-    // one without a sample is at the target when there should be fewer, at nothing when more
+    // A pod without a sample counts as the target when scaling down and as zero when scaling up.
     ['10m 10m 10m -', '100m', '2 10m'],
     ['200m -', '100m', '2 200m'],
     ['400m -', '100m', '4 400m'],
@@ -170,7 +170,7 @@ test('a metric of an object or from outside: by its value, or by its part for ea
     ['1 1 1', 20_000n, { value: '15' }, '4 20'],
     ['1 1 1', 15_500n, { value: '15' }, '3 15500m'],
     ['1 1 1', 5_000n, { value: '15' }, '1 5'],
-    // only pods that are ready share what there is
+    // The ratio applies to the ready pods only.
     ['1 1 1u 1p', 30_000n, { value: '15' }, '4 30'],
     [
       '',

@@ -21,7 +21,7 @@ import { requestsOf } from './pod-requests.ts'
 import { groupSamples, type ReadinessTimes, type SampleGroups } from './sample-groups.ts'
 import { isWithin, replicasByPods, wholeReplicas, type Tolerance } from './usage-ratio.ts'
 
-/** What a metric was when it was asked for: of each pod, of something as a whole, or why nobody knows. */
+/** A metric that was read: one value per pod, one value in total, or the reason why it is unavailable. */
 export type Reading =
   | { readonly samples: PodSamples }
   | { readonly milliValue: bigint }
@@ -29,35 +29,34 @@ export type Reading =
 
 export interface MetricWorld {
   readonly autoscaler: HorizontalPodAutoscaler
-  /** How many pods the target is to have. */
+  /** `spec.replicas` of the scale. */
   readonly currentReplicas: number
-  /** How many it has. */
+  /** `status.replicas` of the scale. */
   readonly statusReplicas: number
-  /** Those that the target selects. */
+  /** Pods that the target selects. */
   readonly pods: readonly Pod[]
   readonly times: ReadinessTimes
   readonly tolerance: number
   readonly nowMs: number
 }
 
-/** How many replicas a metric asks for. */
+/** Number of replicas that a metric proposes. */
 export interface Proposal {
   readonly replicas: number
-  /** For people: `cpu resource utilization (percentage of request)`. */
+  /** Name for messages: `cpu resource utilization (percentage of request)`. */
   readonly metric: string
   readonly status: MetricStatus
 }
 
-/** Why a metric asks for nothing. */
+/** The reason why a metric proposes nothing. */
 export interface Refusal {
-  /** Of the condition and the event: `FailedGetResourceMetric`. */
+  /** Reason of the condition and event: `FailedGetResourceMetric`. */
   readonly reason: string
   readonly message: string
-  /** As it is told beside those of other metrics. */
+  /** Message for the summary of several metrics. */
   readonly summary: string
 }
 
-/** What one metric asks for, by what was read of it. */
 export function proposeReplicas(
   metric: MetricSpec,
   reading: Reading,
@@ -85,7 +84,7 @@ interface Computed {
   readonly current: MetricValueStatus
 }
 
-/** What the metric should be; undefined when it does not say. */
+/** Target of a metric; undefined if the spec has none. */
 type Target =
   | { readonly type: 'Utilization'; readonly percent: number }
   | { readonly type: 'AverageValue' | 'Value'; readonly milliValue: bigint }
@@ -126,7 +125,7 @@ function ofPods(metric: MetricSpec, target: Target, all: PodSamples, world: Metr
     const replicas = replicasByPods({
       ...shared,
       ratioOf: some => (utilizationOf(some, requests)?.percent ?? 0) / target.percent,
-      // All that it asked for, or the target when that is more.
+      // Full request, or the target if that is above 100%.
       highUsageOf: pod => ((requests.get(pod) ?? 0n) * BigInt(Math.max(100, target.percent))) / 100n,
     })
     const averageValue = formatAmount(now.average, resourceName)
@@ -161,7 +160,7 @@ function ofWhole(target: Target, milliValue: bigint, world: MetricWorld): Comput
 
 const noPods = 'no pods returned by selector while calculating replica count'
 
-/** What the autoscaler says itself comes before what is usual. */
+/** The autoscaler's tolerance takes precedence over the default. */
 function toleranceOf({ autoscaler, tolerance }: MetricWorld): Tolerance {
   const { scaleUp, scaleDown } = autoscaler.spec.behavior ?? {}
   const own = (text: string | undefined): number => {
@@ -174,7 +173,7 @@ function withoutGroups(samples: PodSamples, { ignored, unready }: SampleGroups):
   return new Map([...samples].filter(([pod]) => !ignored.has(pod) && !unready.has(pod)))
 }
 
-/** In percent of what was asked for, over those pods of which that is known. */
+/** Usage in percent of the request, over the pods with a known request. */
 function utilizationOf(
   samples: PodSamples,
   requests: ReadonlyMap<string, bigint>,
@@ -203,7 +202,7 @@ function dividedUp(value: bigint, divisor: bigint): bigint {
   return quotient * divisor < value ? quotient + 1n : quotient
 }
 
-/** Bytes are told in powers of 1024, as metrics servers tell them. */
+/** Memory is formatted with binary suffixes. */
 function formatAmount(milliValue: bigint, resource?: string): string {
   return formatQuantity(quantityFromMilli(milliValue, resource === 'memory' ? 'BinarySI' : 'DecimalSI'))
 }

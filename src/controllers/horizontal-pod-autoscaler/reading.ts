@@ -4,7 +4,9 @@ import { messageOf } from '../message-of.ts'
 import type { Metrics } from './metrics.ts'
 import type { Reading } from './proposal.ts'
 
-/** Asks for what a metric is now. What goes wrong is a reading too: others may go well. */
+/**
+ * Reads the current value of a metric. A failure is returned as a reading, since other metrics may succeed.
+ */
 export async function readMetric(
   metrics: Metrics,
   { resource, containerResource, pods, object, external }: MetricSpec,
@@ -31,7 +33,7 @@ export async function readMetric(
   }
 }
 
-/** A metric without a selector is all of it. */
+/** Without a selector all series match. */
 function identified({ name, selector }: MetricIdentifier): {
   readonly metric: string
   readonly metricSelector: Selector

@@ -3,22 +3,22 @@ import { isBeingDeleted } from '#/api/metadata.ts'
 import { parseTime } from '#/api/time.ts'
 import type { PodSamples, Sample } from './metrics.ts'
 
-/** Names of pods, by what their samples are worth. Those that are in no group count as they are. */
+/** Names of pods grouped by how their samples are treated. Pods in no group count as sampled. */
 export interface SampleGroups {
-  /** How many count as they are. */
+  /** Number of pods in no group. */
   readonly ready: number
-  /** They start, and what they use meanwhile says nothing of what they will. */
+  /** Starting pods; their usage is not representative. */
   readonly unready: ReadonlySet<string>
-  /** Nobody knows what they use. */
+  /** Pods without a sample. */
   readonly missing: ReadonlySet<string>
-  /** They are on their way out, or have failed. */
+  /** Pods that are being deleted or have failed. */
   readonly ignored: ReadonlySet<string>
 }
 
 export interface ReadinessTimes {
-  /** While a pod is younger than this, only what it used when ready counts of its processor time. */
+  /** For pods started within this time, CPU usage counts only if sampled while ready. */
   readonly cpuInitializationMs: number
-  /** A pod that is unready later than this after its start has been ready before. */
+  /** A pod that became unready later than this after its start is assumed to have been ready before. */
   readonly initialReadinessDelayMs: number
 }
 
@@ -37,7 +37,7 @@ export function groupSamples(
     if (isBeingDeleted(pod) || pod.status?.phase === 'Failed') ignored.add(name)
     else if (pod.status?.phase === 'Pending') unready.add(name)
     else if (sample === undefined) missing.add(name)
-    // Only starting costs processor time that is not needed later.
+    // Only CPU usage is unrepresentative during startup.
     else if (world.resource === 'cpu' && isStarting(pod, sample, world.times, world.nowMs)) unready.add(name)
     else ready++
   }

@@ -2,7 +2,7 @@ import { int32Max } from '#/api/int64.ts'
 import type { PodSamples, Sample } from './metrics.ts'
 import type { SampleGroups } from './sample-groups.ts'
 
-/** How far usage may be from its target, as a part of it, before anything is done. */
+/** Relative deviation of usage from its target within which nothing is scaled. */
 export interface Tolerance {
   readonly up: number
   readonly down: number
@@ -10,19 +10,19 @@ export interface Tolerance {
 
 export interface PerPodWorld {
   readonly currentReplicas: number
-  /** Of pods that count as they are: none that is unready or ignored is among them. */
+  /** Without unready and ignored pods. */
   readonly samples: PodSamples
   readonly groups: SampleGroups
   readonly tolerance: Tolerance
-  /** Usage as a part of its target. */
+  /** Ratio of usage to target. */
   readonly ratioOf: (samples: PodSamples) => number
-  /** What a pod of which nothing is known is taken to use when the others use too little. */
+  /** Assumed usage of a pod without a sample when scaling down. */
   readonly highUsageOf: (pod: string) => bigint
 }
 
 /**
- * How many pods would use as much each as they should: as many times more or fewer as they use more or less
- * than that. What is not known is assumed such that less happens, and never the contrary of what is known.
+ * Desired replicas from per-pod metrics, in proportion to the ratio of usage to target. Assumptions about
+ * missing samples are conservative: they reduce the change and never reverse its direction.
  * https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/#algorithm-details
  */
 export function replicasByPods(world: PerPodWorld): number {
@@ -50,7 +50,7 @@ export function isWithin({ up, down }: Tolerance, ratio: number): boolean {
   return 1 - down <= ratio && ratio <= 1 + up
 }
 
-/** So many, or the one more that a fraction needs. */
+/** Rounded up, and limited to int32. */
 export function wholeReplicas(replicas: number): number {
   return Math.min(Math.ceil(replicas), int32Max)
 }

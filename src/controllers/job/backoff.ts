@@ -1,9 +1,9 @@
-/** How long a job waits with the next pod after failures: longer after each in a row, until one succeeds. */
+/** Backoff of pod creation after consecutive failures. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { backoffMs } from '#/base/backoff.ts'
 import { failuresBefore, finishedAtMs, ignoredFailuresBefore } from './tracked-pods.ts'
 
-/** The failures since the last success, and when the last of them was. */
+/** Number of failures since the last success, and the time of the last one. */
 export interface Failures {
   readonly count: number
   readonly lastMs: number
@@ -11,7 +11,7 @@ export interface Failures {
 
 export const noFailures: Failures = { count: 0, lastMs: 0 }
 
-/** With those that have come to an end since. */
+/** Adds pods that have finished since. */
 export function addEnds(
   failures: Failures,
   ends: { readonly succeeded: readonly Pod[]; readonly failed: readonly Pod[] },
@@ -22,7 +22,7 @@ export function addEnds(
   return { count: before.count + times.length, lastMs: times.reduce((a, b) => Math.max(a, b), before.lastMs) }
 }
 
-/** What the pod, whose index failed with it, knows of its predecessors. */
+/** Failures of an index, from the annotations of its last failed pod. */
 export function failuresOfIndex(pod: Pod | undefined): Failures {
   if (pod === undefined) return noFailures
   return { count: failuresBefore(pod) + ignoredFailuresBefore(pod) + 1, lastMs: finishedAtMs(pod) }
@@ -30,7 +30,7 @@ export function failuresOfIndex(pod: Pod | undefined): Failures {
 
 const podBackoff = { initialMs: 10_000, maxMs: 6 * 60_000, factor: 2, jitter: 0 }
 
-/** How long until the next pod may be made; 0 when it may now. */
+/** Time until the next pod may be created; 0 if now. */
 export function remainingBackoffMs({ count, lastMs }: Failures, nowMs: number): number {
   if (count === 0) return 0
   return Math.max(0, lastMs + backoffMs(count, podBackoff, 0) - nowMs)

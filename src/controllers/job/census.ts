@@ -1,4 +1,4 @@
-/** What has become of the pods of a job so far, those that are in its status and those that will be. */
+/** The states of a job's pods: those already counted in the status, and those not yet counted. */
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import {
@@ -25,19 +25,19 @@ import {
 export interface Census {
   readonly active: readonly Pod[]
   readonly terminating: readonly Pod[]
-  /** Those that have ended and are not in the status yet. */
+  /** Finished pods that are not in the status yet. */
   readonly newlySucceeded: readonly Pod[]
   readonly newlyFailed: readonly Pod[]
-  /** Pods, or in an indexed job indexes. */
+  /** Number of pods, or of indexes for an indexed job. */
   readonly succeeded: number
   readonly failed: number
-  /** Of an indexed job. */
+  /** Empty unless the job is indexed. */
   readonly succeededIndexes: readonly IndexRange[]
-  /** Undefined unless indexes have a limit of their own. */
+  /** Undefined unless the job has `backoffLimitPerIndex`. */
   readonly failedIndexes: readonly IndexRange[] | undefined
   /**
-   * The last pod of each index that failed and is to be tried again. It stays until the next pod is there, since
-   * that one takes over its number of failures.
+   * The last failed pod of each index that is retried. It keeps its finalizer until its replacement exists,
+   * which inherits its failure count.
    */
   readonly toReplace: ReadonlyMap<number, Pod>
 }
@@ -92,7 +92,7 @@ function indexesOf(job: Job, countable: readonly Pod[]): Indexes {
   }
 }
 
-/** Whether the index of the pod has failed with it for good. */
+/** True if the index of the pod has failed permanently. */
 function hasFailedIndex(job: Job, pod: Pod): boolean {
   if (!hasFailed(pod, job)) return false
   const { action } = judgeFailure(job.spec?.podFailurePolicy, pod)

@@ -1,4 +1,4 @@
-/** What a pass does to the pods of a job; events tell of it. */
+/** Creates and deletes a job's pods, and records events. */
 import { isApiError } from '#/api/errors.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
@@ -21,7 +21,7 @@ export interface PodsChange {
 export interface ChangedPods {
   readonly created: number
   readonly removed: readonly Pod[]
-  /** The first thing that did not work. */
+  /** The first failure. */
   readonly error: unknown
 }
 
@@ -79,7 +79,10 @@ async function removePod({ client, recorder, job, plan }: PodsChange, pod: Pod):
   }
 }
 
-/** Takes the finalizer from a pod. False when the pod is gone: then the informer will show that soon. */
+/**
+ * Removes the tracking finalizer. Returns false if the pod no longer exists, which the informer will show
+ * soon.
+ */
 export async function releasePod(
   client: Client,
   pod: Pod,

@@ -1,4 +1,4 @@
-/** Whether a job has come to its end, and why. What ends first stays: an end that the status names is final. */
+/** Decides whether a job has finished, and why. The first outcome recorded in the status is final. */
 import { conditionOf } from '#/api/conditions.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -22,7 +22,7 @@ export interface EndWorld {
   readonly nowMs: number
 }
 
-/** Undefined while the job goes on. Failure comes before success where both would do. */
+/** Undefined while the job is running. Failure takes precedence over success. */
 export function findEnd(world: EndWorld): End | undefined {
   return (
     namedEnd(world) ??
@@ -34,7 +34,7 @@ export function findEnd(world: EndWorld): End | undefined {
   )
 }
 
-/** As many as were wanted have succeeded, and none is left that might still do something. */
+/** The required completions are reached and no pod is active. */
 export function findCompletion({ spec }: Job, census: Census, activeLeft: number): End | undefined {
   const isEnough = census.succeeded >= (spec?.completions ?? 1)
   if (!isEnough || activeLeft > 0) return undefined
@@ -45,7 +45,7 @@ export function findCompletion({ spec }: Job, census: Census, activeLeft: number
   }
 }
 
-/** How long until the job has taken longer than it may; undefined when it may take for ever. */
+/** Time until `activeDeadlineSeconds` is exceeded; undefined without a deadline. */
 export function remainingTimeMs({ spec, status }: Job, nowMs: number): number | undefined {
   if (spec?.activeDeadlineSeconds === undefined || spec.suspend === true) return undefined
   const startMs = parseTime(status?.startTime ?? '') ?? nowMs
@@ -79,7 +79,7 @@ function limitFailure({ job, pods, census }: EndWorld): End | undefined {
   return isPast ? failure('BackoffLimitExceeded', 'Job has reached the specified backoff limit') : undefined
 }
 
-/** Pods that restart their containers themselves do not fail; what counts then is how often they did that. */
+/** With restartPolicy OnFailure pods do not fail; container restarts are counted instead. */
 function countRestarts(pods: readonly Pod[]): number {
   let restarts = 0
   for (const { status } of pods) {

@@ -1,5 +1,5 @@
 /**
- * What the failure of a pod means to its job: the first rule that fits says.
+ * Pod failure policy: the first matching rule determines how a failed pod is handled.
  * https://kubernetes.io/docs/concepts/workloads/controllers/job/#pod-failure-policy
  */
 import type {
@@ -11,7 +11,7 @@ import type { ContainerStatus, Pod, PodCondition } from '#/api/generated/core/v1
 
 export interface FailureVerdict {
   readonly action: 'Count' | 'Ignore' | 'FailIndex' | 'FailJob'
-  /** What the job fails with, when it does. */
+  /** Message of the job's failure, for FailJob. */
   readonly message: string
 }
 
@@ -39,7 +39,7 @@ export function judgeFailure(policy: PodFailurePolicy | undefined, pod: Pod): Fa
 
 const actions = ['Count', 'Ignore', 'FailIndex', 'FailJob'] as const
 
-/** A container that ended with a code of those; 0 is no failure, whatever the rule says. */
+/** A container that terminated with a matching exit code; exit code 0 never matches. */
 function containerWithCode(
   { status }: Pod,
   { containerName, operator, values }: PodFailurePolicyOnExitCodesRequirement,

@@ -19,8 +19,9 @@ const phases: Readonly<Record<string, string>> = {
 }
 
 /**
- * `2R` runs with index 2, `S` has succeeded without one, `1T` is being deleted, `0F3` has failed after three others of
- * its index, `2f` has failed and is counted. Each failed ten minutes ago, unless it has a `!`.
+ * `2R` is running with index 2, `S` has succeeded without an index, `1T` is being deleted, `0F3` has failed
+ * after three other failures of its index, `2f` has failed and is counted. Pods failed ten minutes ago, or
+ * just now with `!`.
  */
 function podOf(text: string, position: number): Pod {
   const [, index, sign = '', before = '0', isNew] = /^(\d*)([A-Za-z])(\d*)(!?)$/.exec(text) ?? []
@@ -69,7 +70,7 @@ function jobOf({ spec, status }: Pick<Case, 'spec' | 'status'>): Job {
   return { metadata: { name: 'work' }, spec: complete, ...(status && { status }) }
 }
 
-/** `+` what is made, `-` what is removed, `end` why, `wait` how many seconds. */
+/** `+` created pods, `-` deleted pods, `end` the reason, `wait` in seconds. */
 function check(given: Case, expected: string): void {
   const job = jobOf(given)
   const pods = podsOf(given.pods ?? '')

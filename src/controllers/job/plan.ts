@@ -9,39 +9,39 @@ import { findEnd, remainingTimeMs, type End } from './end.ts'
 import { completionIndexOf, isCountable, isIndexed, onlyReplacesFailed } from './tracked-pods.ts'
 
 export interface JobPlan {
-  /** Why the job ends, when it does. */
+  /** Undefined unless the job finishes. */
   readonly end: End | undefined
   readonly create: readonly PodToCreate[]
   readonly remove: readonly Pod[]
   /**
-   * Whether those that are removed lose their finalizer before, so that nobody counts them: they did nothing wrong,
-   * there are only too many.
+   * True if the finalizer of deleted pods is removed first, so that they are not counted: they are surplus
+   * and have not failed.
    */
   readonly isUncounted: boolean
-  /** When to look again though nothing has happened. */
+  /** Delay until a deadline or backoff ends; undefined if neither is pending. */
   readonly againAfterMs: number | undefined
 }
 
 export interface PodToCreate {
-  /** Of an indexed job. */
+  /** Only for an indexed job. */
   readonly index?: number
-  /** The pod that failed with that index before, where failures are counted for each index. */
+  /** The failed pod of the same index that this one replaces, with `backoffLimitPerIndex`. */
   readonly replaces?: Pod
 }
 
 export interface JobWorld {
   readonly job: Job
-  /** All that the job manages. */
+  /** All pods that the job controls. */
   readonly pods: readonly Pod[]
   readonly census: Census
   readonly failures: Failures
   readonly nowMs: number
 }
 
-/** Pods that one pass makes or removes; the next pass does the rest. */
+/** Maximum number of pods created or deleted by one reconcile; the next one continues. */
 const burstMax = 500
 
-/** What makes the pods of a job as many as can run now; all go when it ends. */
+/** Creates or deletes pods to reach the wanted parallelism; deletes all active pods when the job finishes. */
 export function planJob(world: JobWorld): JobPlan {
   const { job, census, nowMs } = world
   const end = findEnd(world)
@@ -50,7 +50,8 @@ export function planJob(world: JobWorld): JobPlan {
   if (end) return { ...plan, remove: census.active.slice(0, burstMax) }
   if (isBeingDeleted(job)) return plan
   const remove = surplusPods(world)
-  // Never both at once: which of the pods with one index stays is known only when the others have gone.
+  // Never delete and create in one reconcile: which pod of an index remains is known only after the others
+  // are gone.
   if (remove.length > 0) return { ...plan, remove: remove.slice(0, burstMax), isUncounted: true }
   const { create, waitMs } = missingPods(world)
   return { ...plan, create, againAfterMs: earliest(againAfterMs, waitMs) }
@@ -64,11 +65,11 @@ function wantedActive({ job, census }: JobWorld): number {
   const { completions, parallelism = 1, suspend = false } = job.spec ?? {}
   if (suspend) return 0
   if (completions !== undefined) return Math.max(0, Math.min(parallelism, completions - census.succeeded))
-  // Once one has succeeded the others may end, but none is begun any more.
+  // After the first success, running pods may finish but no new ones are started.
   return census.succeeded > 0 ? census.active.length : parallelism
 }
 
-/** Those beyond the number that is wanted, and those whose index is no index or another's. */
+/** Active pods beyond the wanted parallelism, and those with an invalid or duplicate index. */
 function surplusPods(world: JobWorld): readonly Pod[] {
   const { job, census, nowMs } = world
   const surplus = census.active.length - wantedActive(world)
@@ -84,7 +85,7 @@ function hasMisfits({ job, census }: JobWorld): boolean {
   return new Set(indexesIn(census.active.filter(pod => isCountable(pod, job)))).size < census.active.length
 }
 
-/** Of the pods with one index the last, who would be missed most, is kept. */
+/** Of several pods with the same index, the highest-ranked one is kept. */
 function misfitPods(ranked: readonly Pod[], completions: number): readonly Pod[] {
   const kept = new Map<number, Pod>()
   for (const pod of ranked) {
@@ -96,7 +97,7 @@ function misfitPods(ranked: readonly Pod[], completions: number): readonly Pod[]
 
 interface MissingPods {
   readonly create: readonly PodToCreate[]
-  /** How long until more may be made. */
+  /** Time until more may be created. */
   readonly waitMs: number | undefined
 }
 
@@ -114,7 +115,7 @@ function missingPods(world: JobWorld): MissingPods {
   return { create, waitMs: undefined }
 }
 
-/** Where each index counts its own failures, each waits for itself. */
+/** With `backoffLimitPerIndex` each index has its own backoff. */
 function missingByIndex(world: JobWorld, missing: number): MissingPods {
   const { census, nowMs } = world
   const create: PodToCreate[] = []

@@ -1,4 +1,4 @@
-/** For tests: the parts of scheduler and kubelet in the life of a job's pods. */
+/** Test helpers that act as scheduler and kubelet for a job's pods. */
 import type { Job } from '#/api/generated/batch/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -25,12 +25,12 @@ export function jobOf(spec: Partial<Job['spec']>, name = 'work'): Job {
 }
 
 export interface Ending {
-  /** 0 is a success. */
+  /** 0 means success. */
   readonly code: number
   readonly conditions?: readonly string[]
 }
 
-/** The pod has come to its end. What follows may be batched, so a little time passes. */
+/** Finishes a pod and advances time, since the controller batches status updates. */
 export async function endPod(
   plane: TestControlPlane,
   pod: Pod,
@@ -67,7 +67,7 @@ export async function runPod(plane: TestControlPlane, pod: Pod): Promise<void> {
   await plane.advance(1_000)
 }
 
-/** Those that have not ended, in the order of their indexes. */
+/** Pods that have not finished, sorted by index. */
 export async function activePods(plane: TestControlPlane): Promise<readonly Pod[]> {
   const active = (await plane.list(pods)).filter(isPodActive)
   return active.toSorted((left, right) => (completionIndexOf(left) ?? 0) - (completionIndexOf(right) ?? 0))

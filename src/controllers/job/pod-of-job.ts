@@ -14,7 +14,7 @@ import {
 } from './tracked-pods.ts'
 
 /**
- * A pod of the job. With an index it knows which: by label, annotation, host name and environment.
+ * A pod of the job. The completion index is exposed as label, annotation, host name and environment variable.
  * https://kubernetes.io/docs/tasks/job/indexed-parallel-processing-static/
  */
 export function podOfJob(job: Job, { index, replaces }: PodToCreate): Pod {
@@ -38,10 +38,10 @@ export function podOfJob(job: Job, { index, replaces }: PodToCreate): Pod {
   }
 }
 
-/** Names the server makes are this long at most, without the part that it adds. */
+/** Maximum length of a generated name, without the random suffix. */
 const namePrefixCharactersMax = 58
 
-/** The index must stay in the name, so what is too long is cut before it. */
+/** Truncates the job's name rather than the index. */
 function indexedNamePrefix(name: string, index: number): string {
   const ending = `-${index}-`
   return name.slice(0, namePrefixCharactersMax - ending.length) + ending

@@ -1,4 +1,7 @@
-/** One pass over a job: pods are made or removed, then those that have ended are named, released and counted. */
+/**
+ * One reconcile of a job: creates or deletes pods, then adds finished pods to `uncountedTerminatedPods`,
+ * removes their finalizers and counts them.
+ */
 import { isTrue } from '#/api/conditions.ts'
 import { jobs } from '#/api/generated/batch/v1-resources.ts'
 import type { Job, JobStatus } from '#/api/generated/batch/v1.ts'
@@ -16,13 +19,13 @@ import { planCounted, planTracking, type TrackingWorld } from './tracking.ts'
 
 export interface Pass {
   readonly job: Job
-  /** All that the job manages. */
+  /** All pods that the job controls. */
   readonly pods: readonly Pod[]
   readonly client: Client
   readonly recorder: EventRecorder
-  /** What is remembered of earlier passes, if anything. */
+  /** Kept in memory from earlier reconciles; undefined after a restart. */
   readonly failures: Failures | undefined
-  /** Called when the status names the pods that have failed, so that no later pass finds them again. */
+  /** Called after the status lists the failed pods, so that no later reconcile counts them again. */
   readonly remember: (failures: Failures) => void
   readonly nowMs: number
 }
@@ -46,7 +49,7 @@ export async function runPass(pass: Pass): Promise<Again | undefined> {
   return againAfterMs === undefined ? undefined : { againAfterMs }
 }
 
-/** Who remembers nothing finds the pods that are still there, whether counted or not. */
+/** After a restart the failures are reconstructed from the existing pods, including counted ones. */
 function failuresNow({ job, pods, failures }: Pass, census: Census): Failures {
   if (failures) return addEnds(failures, { succeeded: census.newlySucceeded, failed: census.newlyFailed })
   return addEnds(noFailures, {
@@ -55,7 +58,7 @@ function failuresNow({ job, pods, failures }: Pass, census: Census): Failures {
   })
 }
 
-/** Says whether there are more pods to count than one pass takes on. */
+/** Returns true if more pods remain to be counted than one reconcile handles. */
 async function track(pass: Pass, world: TrackingWorld, failures: Failures): Promise<boolean> {
   const { client } = pass
   const tracking = planTracking(world)
@@ -76,7 +79,7 @@ async function track(pass: Pass, world: TrackingWorld, failures: Failures): Prom
   return tracking.isPartial
 }
 
-/** The job as it is then; nothing is written when nothing has changed. */
+/** Returns the updated job; writes only if the status changes. */
 async function writeStatus(client: Client, job: Job, status: JobStatus): Promise<Job> {
   return status === job.status ? job : client.updateStatus(jobs, { ...job, status })
 }

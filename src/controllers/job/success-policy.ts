@@ -2,7 +2,7 @@ import type { Job } from '#/api/generated/batch/v1.ts'
 import { countCommonIndexes, countIndexes, readIndexRanges, type IndexRange } from '#/api/index-ranges.ts'
 
 /**
- * Says which rule the indexes that have succeeded are enough for; undefined when they are not enough for any.
+ * The message of the first success policy rule that the succeeded indexes satisfy; undefined if none.
  * https://kubernetes.io/docs/concepts/workloads/controllers/job/#success-policy
  */
 export function metSuccessRule({ spec }: Job, succeeded: readonly IndexRange[]): string | undefined {

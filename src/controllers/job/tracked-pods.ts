@@ -1,6 +1,6 @@
 /**
- * The pods of a job. Each carries a finalizer until it is counted in the job's status, so that none can go uncounted,
- * and in an indexed job the index of the completion it stands for.
+ * Accessors for a job's pods. Each pod has a finalizer until it is counted in the job's status, so that none
+ * is lost, and in an indexed job its completion index.
  * https://kubernetes.io/docs/concepts/workloads/controllers/job/#job-tracking-with-finalizers
  */
 import { conditionOf } from '#/api/conditions.ts'
@@ -13,13 +13,13 @@ import { isPodFinished } from '../pods.ts'
 
 export const trackingFinalizer = 'batch.kubernetes.io/job-tracking'
 
-/** The name of a label and of an annotation. */
+/** Used as label and annotation. */
 export const completionIndexKey = 'batch.kubernetes.io/job-completion-index'
 
 export const failureCountKey = 'batch.kubernetes.io/job-index-failure-count'
 export const ignoredFailureCountKey = 'batch.kubernetes.io/job-index-ignored-failure-count'
 
-/** Not counted yet. */
+/** True if the pod has not been counted in the job's status yet. */
 export function isTracked(pod: Pod): boolean {
   return hasFinalizer(pod, trackingFinalizer)
 }
@@ -33,7 +33,7 @@ export function completionIndexOf({ metadata }: Pod): number | undefined {
   return /^[0-9]{1,10}$/.test(text) ? Number(text) : undefined
 }
 
-/** In an indexed job a pod counts only when it has one of the indexes that there are. */
+/** In an indexed job a pod counts only if its index is valid. */
 export function isCountable(pod: Pod, job: Job): boolean {
   if (!isIndexed(job)) return true
   const index = completionIndexOf(pod)
@@ -48,12 +48,15 @@ export function isTerminating(pod: Pod): boolean {
   return isBeingDeleted(pod) && !isPodFinished(pod)
 }
 
-/** Who is deleted may never come to report a failure, so being deleted is one; unless the job waits for the end. */
+/**
+ * A terminating pod may never report a failure, so it counts as failed, unless `podReplacementPolicy` is
+ * Failed.
+ */
 export function hasFailed(pod: Pod, job: Job): boolean {
   return pod.status?.phase === 'Failed' || (isTerminating(pod) && !onlyReplacesFailed(job))
 }
 
-/** How often the index has failed before this pod, as far as that counts towards its limit. */
+/** Number of earlier failures of the index that count towards `backoffLimitPerIndex`. */
 export function failuresBefore(pod: Pod): number {
   return countIn(pod, failureCountKey)
 }
@@ -68,7 +71,7 @@ function countIn({ metadata }: Pod, annotation: string): number {
   return count <= int32Max ? count : 0
 }
 
-/** When a pod came to its end: its last container, or else whatever comes nearest to that. */
+/** Time at which the last container finished, or the best approximation. */
 export function finishedAtMs(pod: Pod): number {
   const { metadata = {}, status } = pod
   const ready = conditionOf(status?.conditions, 'Ready')
@@ -86,7 +89,9 @@ function deletedAtMs({ metadata }: Pod): number | undefined {
   return goneMs === undefined ? undefined : goneMs - Number(deletionGracePeriodSeconds) * 1_000
 }
 
-/** Undefined while one of them runs. Sidecars end after the containers that they serve. */
+/**
+ * Undefined while a container is running. Sidecars are included, since they finish after the main containers.
+ */
 function containersFinishedMs({ spec, status }: Pod): number | undefined {
   const sidecars = new Set(
     (spec?.initContainers ?? []).filter(each => each.restartPolicy === 'Always').map(({ name }) => name),

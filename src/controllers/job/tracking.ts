@@ -1,7 +1,7 @@
 /**
- * Every pod is counted exactly once, whatever is cut off between any two writes. First the status names those that
- * have ended, then these lose their finalizer, and then the status counts those that have none and forgets them: who
- * finds the names only has to go on from there.
+ * Counts every pod exactly once, even if interrupted between any two writes: first finished pods are listed
+ * in `uncountedTerminatedPods`, then their finalizers are removed, then listed pods without a finalizer are
+ * counted and dropped from the list. An interrupted reconcile is continued from the list.
  */
 import { conditionOf, isTrue, withCondition } from '#/api/conditions.ts'
 import { equalJson } from '#/api/json-value.ts'
@@ -23,30 +23,29 @@ import {
   isTracked,
 } from './tracked-pods.ts'
 
-/** What a pass has found and done. */
 export interface TrackingWorld {
   readonly job: Job
-  /** All that the job manages, as they were before the pass. */
+  /** All pods that the job controls, before the reconcile's writes. */
   readonly pods: readonly Pod[]
   readonly census: Census
   readonly end: End | undefined
   readonly created: number
   readonly removed: readonly Pod[]
-  /** Whether those that were removed have no finalizer any more, and are not to be counted. */
+  /** True if the deleted pods have lost their finalizer and must not be counted. */
   readonly isUncounted: boolean
   readonly nowMs: number
 }
 
 export interface Tracking {
-  /** The status with the names; the very one that the job has when that is right. */
+  /** The status with `uncountedTerminatedPods`; identical to the job's status if nothing changes. */
   readonly status: JobStatus
-  /** Those that may lose their finalizer once that is written. */
+  /** Pods to remove the finalizer from after that status is written. */
   readonly release: readonly Pod[]
-  /** Whether there are more of them than one pass takes on. */
+  /** True if there are more than one reconcile handles. */
   readonly isPartial: boolean
 }
 
-/** Names in a status at a time, so that it stays small. */
+/** Maximum size of `uncountedTerminatedPods`, to keep the status small. */
 const uncountedMax = 500
 
 export function planTracking(world: TrackingWorld): Tracking {
@@ -67,7 +66,10 @@ export function planTracking(world: TrackingWorld): Tracking {
   return { status: unlessSame(before, status), release, isPartial }
 }
 
-/** The status when these have lost their finalizers; with the end of the job when nothing is left to wait for. */
+/**
+ * The status after the finalizers have been removed; with the Complete or Failed condition once nothing is
+ * left to wait for.
+ */
 export function planCounted(
   world: TrackingWorld,
   { status, isPartial }: Tracking,
@@ -94,7 +96,7 @@ export function planCounted(
 interface Counts {
   readonly succeeded: number
   readonly failed: number
-  /** The uids that are named. */
+  /** The uids in `uncountedTerminatedPods`. */
   readonly uncountedSucceeded: readonly string[]
   readonly uncountedFailed: readonly string[]
 }
@@ -115,7 +117,7 @@ function statusCounts({ succeeded, failed, uncountedSucceeded, uncountedFailed }
   }
 }
 
-/** Who is named and has no finalizer is counted, and forgotten. */
+/** Counts listed pods without a finalizer and drops them from the list. */
 function withoutReleased(counts: Counts, tracked: ReadonlySet<string>): Counts {
   const uncountedSucceeded = counts.uncountedSucceeded.filter(uid => tracked.has(uid))
   const uncountedFailed = counts.uncountedFailed.filter(uid => tracked.has(uid))
@@ -162,7 +164,7 @@ function nameEnded(world: TrackingWorld, counts: Counts): Named {
     const uid = uidOf(pod)
     if (known.has(uid)) continue
     if (pod.status?.phase === 'Succeeded') {
-      // Where there are indexes, they are enough to see who was counted.
+      // In an indexed job `completedIndexes` already prevents double counting.
       if (!isIndexed(world.job)) uncountedSucceeded.push(uid)
     } else if (isCountedAsFailed(world, pod, removed.has(pod))) uncountedFailed.push(uid)
   }
@@ -184,7 +186,7 @@ function isReleasable({ job, census, end }: TrackingWorld, pod: Pod, wasRemoved:
   return end !== undefined || census.toReplace.get(completionIndexOf(pod) ?? -1) !== pod
 }
 
-/** When a job fails, all that it still ran have failed with it. */
+/** When a job fails, its active pods count as failed. */
 function isCountedAsFailed({ job, end }: TrackingWorld, pod: Pod, wasRemoved: boolean): boolean {
   const isLost = end?.outcome === 'failure' && (wasRemoved || isTerminating(pod))
   if (!isLost && !hasFailed(pod, job)) return false
@@ -201,7 +203,7 @@ function presentCounts({ census, created, removed }: TrackingWorld): JobStatus {
   }
 }
 
-/** When the job began, and its conditions. */
+/** `startTime` and the conditions. */
 function lifeOf({ job, end, nowMs }: TrackingWorld): JobStatus {
   const { conditions, startTime } = job.status ?? {}
   const isSuspended = job.spec?.suspend === true
@@ -220,7 +222,7 @@ function lifeOf({ job, end, nowMs }: TrackingWorld): JobStatus {
   const condition = isSuspended
     ? conditionAt(nowMs, { type: 'Suspended', reason: 'JobSuspended', message: 'Job suspended' })
     : { ...conditionAt(nowMs, { type: 'Suspended', ...resumed }), status: 'False' }
-  // A job that is suspended does not run, and one that is resumed begins anew: its deadline counts from here.
+  // Suspending clears `startTime` and resuming resets it, which restarts `activeDeadlineSeconds`.
   return life(isSuspended ? undefined : now, withCondition(conditions, condition))
 }
 
@@ -243,7 +245,7 @@ function unlessSame(before: JobStatus, status: JobStatus): JobStatus {
   return equalJson(withoutZeros(before), next) ? before : next
 }
 
-/** Counts of zero and empty texts are left out, as Kubernetes leaves them out where it can. */
+/** Omits zero counts and empty strings, like `omitempty` upstream. */
 function withoutZeros(status: JobStatus): JobStatus {
   const { active, succeeded, failed, completedIndexes, ...rest } = status
   return {

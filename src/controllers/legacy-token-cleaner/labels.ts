@@ -1,3 +1,6 @@
-/** What the API server and the cleaner tell each other of a token; both are days. */
+/**
+ * Labels on token secrets; the values are dates. `lastUsed` is written by the API server, `invalidSince` by
+ * the cleaner.
+ */
 export const lastUsed = 'kubernetes.io/legacy-token-last-used'
 export const invalidSince = 'kubernetes.io/legacy-token-invalid-since'

@@ -13,7 +13,7 @@ interface Now {
 
 export interface AgeWorld extends Now {
   readonly secret: Secret
-  /** Who has the name that the secret gives. */
+  /** The service account that the secret names. */
   readonly account: ServiceAccount | undefined
 }
 
@@ -21,7 +21,7 @@ export type AgePlan =
   | { readonly action: 'keep' | 'look' }
   | { readonly action: 'wait'; readonly untilMs: number }
 
-/** Whether a token could be one that nobody needs, by what it says itself. */
+/** Decides from the secret's own data whether its token is a candidate for cleanup. */
 export function planByAge({ secret, account, nowMs, periodMs }: AgeWorld): AgePlan {
   const { name = '', labels = {}, creationTimestamp = '' } = secret.metadata ?? {}
   const usedDay = labels[lastUsed]
@@ -36,9 +36,9 @@ export function planByAge({ secret, account, nowMs, periodMs }: AgeWorld): AgePl
 
 export interface UnusedWorld extends Now {
   readonly secret: Secret
-  /** Undefined when nobody notes which tokens are used. */
+  /** Undefined if the API server does not track token use. */
   readonly trackedSinceMs: number | undefined
-  /** Whether a pod needs the secret. */
+  /** True if a pod references the secret. */
   readonly isMounted: boolean
 }
 
@@ -47,7 +47,7 @@ export type UnusedPlan =
   | { readonly action: 'invalidate'; readonly day: string }
   | { readonly action: 'delete' }
 
-/** What is to be done with a token that says itself that it is old and not used. */
+/** The action for an old token that is not labeled as recently used. */
 export function planUnused(world: UnusedWorld): UnusedPlan {
   const { secret, trackedSinceMs, isMounted, nowMs, periodMs } = world
   if (isMounted || trackedSinceMs === undefined) return { action: 'wait', untilMs: nowMs + dayMs }
@@ -59,7 +59,7 @@ export function planUnused(world: UnusedWorld): UnusedPlan {
   return nowMs < untilMs ? { action: 'wait', untilMs } : { action: 'delete' }
 }
 
-/** The beginning of a day such as `2026-02-28`; undefined when the text is none. */
+/** Start of a date such as `2026-02-28`; undefined if it cannot be parsed. */
 export function parseDay(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) ? parseTime(`${text}T00:00:00Z`) : undefined
 }

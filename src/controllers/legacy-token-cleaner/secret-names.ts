@@ -1,6 +1,5 @@
 import type { Container, Pod, Volume } from '#/api/generated/core/v1.ts'
 
-/** The secrets that a pod needs, wherever it names them. */
 export function secretNamesOf({ spec }: Pod): ReadonlySet<string> {
   const containers: readonly Container[] = [
     ...(spec?.initContainers ?? []),

@@ -4,7 +4,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { messageOf } from '../message-of.ts'
 
-/** What is still in a namespace that is to be emptied, and what went wrong. */
+/** Remaining objects of a terminating namespace, and failures. */
 export interface Remains {
   readonly left: readonly { readonly resource: Resource; readonly items: readonly KubernetesObject[] }[]
   readonly failures: readonly { readonly type: 'discovery' | 'content'; readonly error: unknown }[]
@@ -13,12 +13,11 @@ export interface Remains {
 interface Said {
   readonly type: string
   readonly reason: string
-  /** Undefined when all is well. */
   readonly problem: string | undefined
   readonly well: readonly [reason: string, message: string]
 }
 
-/** What the namespace says of its deletion. A condition appears when there first is something to say. */
+/** Conditions of a terminating namespace. A condition is added when its problem first occurs. */
 export function planConditions(
   namespace: Namespace,
   remains: Remains,

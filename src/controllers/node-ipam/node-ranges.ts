@@ -1,7 +1,7 @@
 import type { Cidr } from '#/api/cidr.ts'
 import type { Subnets } from './subnets.ts'
 
-/** Which ranges each node has, or was given: one of each pool, in the order of the pools. */
+/** Allocated pod CIDRs by node: one from each pool, in the order of the pools. */
 export class NodeRanges {
   readonly #pools: readonly Subnets[]
   readonly #held = new Map<string, readonly Cidr[]>()
@@ -10,7 +10,7 @@ export class NodeRanges {
     this.#pools = pools
   }
 
-  /** The node has these and no others. */
+  /** Replaces the node's CIDRs. */
   hold(name: string, cidrs: readonly Cidr[]): void {
     this.release(name)
     cidrs.forEach((cidr, index) => this.#pools[index]?.hold(cidr))
@@ -22,7 +22,7 @@ export class NodeRanges {
     this.#held.delete(name)
   }
 
-  /** What the node was given, or is given now; undefined when a pool has nothing left. */
+  /** Returns the node's CIDRs, allocating them if necessary; undefined if a pool is exhausted. */
   give(name: string): readonly Cidr[] | undefined {
     const known = this.#held.get(name)
     if (known !== undefined) return known

@@ -11,22 +11,22 @@ import {
 } from '#/api/cidr.ts'
 import { bitsOf } from '#/api/ip.ts'
 
-/** Ranges of nodes in one range of the cluster; with more the bookkeeping would be too large. */
+/** Maximum number of node subnets per cluster CIDR; limits memory. */
 const subnetsMax = 2 ** 24
 
 /**
- * The ranges of nodes in a range of the cluster, and which are taken. After the last comes the first again, so that a
- * range which came free is not in use again at once, while others still know the old node by it.
+ * Allocator of node subnets within a cluster CIDR. Allocates round-robin, so that a released subnet is not
+ * reused at once while stale routes to the old node may exist.
  */
 export class Subnets {
   readonly #cluster: Cidr
   readonly #prefixLength: number
   readonly #count: number
-  /** How many hold each range, by its index; more than one when somebody gave it out twice. */
+  /** Number of holders by subnet index; more than one if a subnet was assigned twice. */
   readonly #holders = new Map<number, number>()
   #next = 0
 
-  /** Throws Error when no range of this size is in the cluster's. */
+  /** Throws Error if the cluster CIDR has no subnet of this size, or too many. */
   constructor(cluster: string, prefixLength: number) {
     const cidr = parseCidr(cluster)
     if (cidr === undefined)
@@ -41,7 +41,7 @@ export class Subnets {
     this.#count = Number(count)
   }
 
-  /** Undefined when all are taken. */
+  /** Undefined if all are allocated. */
   take(): Cidr | undefined {
     for (let tries = 0; tries < this.#count; tries++) {
       const index = this.#next
@@ -53,7 +53,7 @@ export class Subnets {
     return undefined
   }
 
-  /** Somebody has this range, which may be larger or smaller than those given here, or elsewhere. */
+  /** Marks a CIDR as used. It may be larger or smaller than a node subnet, or outside the cluster CIDR. */
   hold(cidr: Cidr): void {
     for (const index of this.#indexesOf(cidr)) this.#holders.set(index, (this.#holders.get(index) ?? 0) + 1)
   }

@@ -2,13 +2,13 @@ import { conditionOf } from '#/api/conditions.ts'
 import type { Lease } from '#/api/generated/coordination/v1.ts'
 import type { Node, NodeCondition } from '#/api/generated/core/v1.ts'
 
-/** What a node last said, and when that was heard. */
+/** Last observed heartbeat, and when it was observed. */
 export interface Observation {
   readonly heartbeat: string
   readonly atMs: number
 }
 
-/** Different after each sign of life, be it a lease or a status. */
+/** Changes with every heartbeat, by lease or by node status. */
 export function heartbeatOf(node: Node | undefined, lease: Lease | undefined): string {
   const ready = conditionOf(node?.status?.conditions, 'Ready')
   return `${lease?.spec?.renewTime ?? ''} ${ready?.status === 'Unknown' ? '' : (ready?.lastHeartbeatTime ?? '')}`
@@ -16,7 +16,7 @@ export function heartbeatOf(node: Node | undefined, lease: Lease | undefined): s
 
 const nodeConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']
 
-/** What is known of a node that is silent: nothing. */
+/** The node's conditions with status Unknown, for a node without heartbeats. */
 export function silentConditions(node: Node, now: string): readonly NodeCondition[] {
   const before = node.status?.conditions ?? []
   const unknown = nodeConditions.map((type): NodeCondition => {

@@ -3,13 +3,13 @@ import type { Node, Taint } from '#/api/generated/core/v1.ts'
 
 export interface TaintPlan {
   readonly taints: readonly Taint[]
-  /** Whether pods are driven away that were not before. */
+  /** True if a NoExecute taint is to be added and there was none before. */
   readonly isEvicting: boolean
-  /** What is to be there as long as that must wait. */
+  /** The taints to set until the eviction rate limit allows NoExecute taints. */
   readonly taintsWithoutEviction: readonly Taint[]
 }
 
-/** The taints that a node should have. Those that somebody else put there stay. */
+/** The desired taints of a node. Taints not managed by this controller are kept. */
 export function planTaints(
   node: Node,
   { nowText, areEvictionsOff }: { readonly nowText: string; readonly areEvictionsOff: boolean },
@@ -35,7 +35,7 @@ export function planTaints(
   }
 }
 
-/** By condition and its status. */
+/** NoSchedule taint by condition type and status. */
 const placing: readonly (readonly [string, string, string])[] = [
   ['Ready', 'False', 'node.kubernetes.io/not-ready'],
   ['Ready', 'Unknown', 'node.kubernetes.io/unreachable'],
@@ -73,13 +73,13 @@ function isSame(left: Taint, right: Taint): boolean {
   return left.key === right.key && left.effect === right.effect
 }
 
-/** Old names of labels follow the new ones. */
+/** Deprecated labels that mirror the stable ones. */
 const olderLabels: readonly (readonly [string, string])[] = [
   ['kubernetes.io/os', 'beta.kubernetes.io/os'],
   ['kubernetes.io/arch', 'beta.kubernetes.io/arch'],
 ]
 
-/** The labels with their older names brought up to date; the same object when they are. */
+/** The labels with the deprecated ones updated; the same object if nothing changes. */
 export function stableLabels({ metadata }: Node): Readonly<Record<string, string>> | undefined {
   const labels = metadata?.labels
   const stale = olderLabels.filter(([name, older]) => {

@@ -1,10 +1,13 @@
 import { TokenBucket } from '#/base/token-bucket.ts'
 
-/** Nodes emptied a second while a zone is well, and in a large one that is not. */
+/** Node evictions per second in a healthy zone, and in a large zone under partial disruption. */
 const ratePerSecond = 0.1
 const slowRatePerSecond = 0.01
 
-/** A zone is unwell when so many of its nodes are silent, and large from so many nodes on. */
+/**
+ * Partial disruption: minimum fraction and number of not ready nodes. `largeZoneNodesMin` separates large
+ * zones, where evictions continue slowly, from small ones, where they stop.
+ */
 const unwellShare = 0.55
 const unwellNodesMin = 3
 const largeZoneNodesMin = 51
@@ -12,17 +15,18 @@ const largeZoneNodesMin = 51
 type ZoneState = 'well' | 'unwell' | 'down'
 
 /**
- * How fast nodes are emptied, zone by zone. Where many fell silent at once the network is a likelier cause than the
- * nodes, and when all are silent it is we who have been cut off: then nobody is driven away.
+ * Rate limiter of node evictions per zone. If many nodes fail at once, a network failure is more likely than
+ * failing nodes, so evictions are slowed down or stopped. If all zones are down, the control plane itself is
+ * probably disconnected, and nothing is evicted.
  */
 export class Zones {
   readonly #nodes = new Map<string, { readonly zone: string; readonly isReady: boolean }>()
   readonly #buckets = new Map<string, { readonly rate: number; readonly bucket: TokenBucket }>()
-  /** When each node that waits for its turn may be emptied. */
+  /** Time at which each waiting node may be evicted. */
   readonly #turns = new Map<string, number>()
   #states: ReadonlyMap<string, ZoneState> = new Map()
 
-  /** Whether every zone is down. */
+  /** True if every zone is fully disrupted. */
   get areAllDown(): boolean {
     return this.#states.size > 0 && [...this.#states.values()].every(state => state === 'down')
   }
@@ -40,7 +44,7 @@ export class Zones {
     this.#update()
   }
 
-  /** How long a node has to wait until it may be emptied. */
+  /** Time until the node may be evicted; Infinity if evictions in its zone are stopped. */
   reserve(name: string, nowMs: number): number {
     const zone = this.#nodes.get(name)?.zone ?? ''
     const rate = this.#rateOf(zone)
@@ -52,7 +56,7 @@ export class Zones {
     return waitMs
   }
 
-  /** The node need not be emptied any more. */
+  /** The node no longer needs to be evicted. */
   release(name: string): void {
     this.#turns.delete(name)
   }

@@ -1,4 +1,4 @@
-/** What claims and volumes look like when they belong together, and when they no longer do. */
+/** Pure functions that set or remove the binding of claims and volumes. */
 import { annotationOf, withAnnotations, withoutAnnotation } from '#/api/annotations.ts'
 import type {
   PersistentVolume,
@@ -10,7 +10,10 @@ import { bindCompleted, boundByController } from '#/api/persistent-volumes.ts'
 import { compareQuantities, tryParseQuantity } from '#/api/quantity.ts'
 import { preResizeCapacity } from './names.ts'
 
-/** The volume free again: for anybody when it was chosen here, or for the claim that it was kept for by hand. */
+/**
+ * The unbound volume: without `claimRef` if the controller bound it; otherwise it stays reserved for the
+ * claim that the user pre-bound it to.
+ */
 export function unboundVolume(volume: PersistentVolume): PersistentVolume {
   const { claimRef, ...rest } = volume.spec ?? {}
   if (annotationOf(volume, boundByController) !== undefined)
@@ -19,7 +22,7 @@ export function unboundVolume(volume: PersistentVolume): PersistentVolume {
   return { ...volume, spec: { ...rest, claimRef: kept } }
 }
 
-/** The claim pointing at the volume; the same one when it does already. */
+/** The claim with its reference to the volume; the same object if nothing changes. */
 export function boundClaim(claim: PersistentVolumeClaim, volume: PersistentVolume): PersistentVolumeClaim {
   const name = volume.metadata?.name ?? ''
   const isPointing = claim.spec?.volumeName === name
@@ -29,7 +32,7 @@ export function boundClaim(claim: PersistentVolumeClaim, volume: PersistentVolum
   return withAnnotations(pointing, { [bindCompleted]: 'yes' })
 }
 
-/** The status of a claim that has the volume; the same one when it says so already. */
+/** The status of a bound claim; the same object if nothing changes. */
 export function boundStatus(
   { status = {} }: PersistentVolumeClaim,
   volume: PersistentVolume,
@@ -48,7 +51,7 @@ export function boundStatus(
   return equalJson(next, status) ? status : next
 }
 
-/** Later changes of the size are told by whoever makes them. */
+/** Only for the initial binding; later changes of capacity are written by the expansion. */
 function capacityFrom(
   status: PersistentVolumeClaimStatus,
   volume: PersistentVolume,
@@ -62,7 +65,7 @@ function capacityFrom(
   return status.capacity && had && has && compareQuantities(had, has) === 0 ? status.capacity : capacity
 }
 
-/** The status of a claim that has no volume; the same one when it says so already. */
+/** The status of an unbound claim; the same object if nothing changes. */
 export function unboundStatus(
   { status = {} }: PersistentVolumeClaim,
   phase: 'Pending' | 'Lost',

@@ -2,12 +2,12 @@ import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
 
 /**
- * The newest version that is known of each object: the informer's, or one that was written here and that the informer
- * has not seen. Work on one claim changes volumes which work on others reads.
+ * The newest known version of each object: the informer's, or a newer one written by this controller. Needed
+ * since reconciling one claim changes volumes that other reconciles read.
  */
 export class Latest<T extends KubernetesObject> {
   readonly #informer: Informer<T>
-  /** An entry goes when it is next asked for, as it is after every change: each puts its key into the queue. */
+  /** Entries are dropped lazily on the next read, which every change triggers by enqueueing the key. */
   readonly #written = new Map<string, T>()
 
   constructor(informer: Informer<T>) {

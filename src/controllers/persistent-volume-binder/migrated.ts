@@ -1,26 +1,26 @@
-/** Storage that was part of Kubernetes once, and the drivers that took over. */
+/** CSI migration: former in-tree volume plugins and the CSI drivers that replace them. */
 import { annotationOf, withAnnotations, withoutAnnotation } from '#/api/annotations.ts'
 import type { PersistentVolume } from '#/api/generated/core/v1.ts'
 import { inTreeDrivers } from '#/api/in-tree-storage.ts'
 import { hasFinalizer, withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
 import { deletionFinalizer, migratedTo, provisionedBy } from './names.ts'
 
-/** The name of the driver behind a provisioner, which mostly is its own. */
+/** The CSI driver that replaces an in-tree provisioner, or else the provisioner itself. */
 export function driverOf(provisioner: string): string {
   return inTreeDrivers.get(provisioner) ?? provisioner
 }
 
-/** What a provisioner's name begins with that only Kubernetes itself may have. */
+/** Prefix reserved for in-tree provisioners. */
 const reservedPrefix = 'kubernetes.io/'
 
-/** Whether there is nobody outside who could be meant. */
+/** True for an in-tree provisioner without a replacement, which cannot be external. */
 export function isUnknownInTree(provisioner: string): boolean {
   return provisioner.startsWith(reservedPrefix) && !inTreeDrivers.has(provisioner)
 }
 
 /**
- * The volume with what its provisioner makes necessary: the mark of a driver that took over, and for one that runs in
- * here the finalizer, as long as the storage is to be deleted with the volume.
+ * Adds the annotation of the migrated driver, and the deletion finalizer if an in-process provisioner must
+ * delete the storage.
  */
 export function withProvisionerMarks(
   volume: PersistentVolume,
@@ -35,7 +35,7 @@ export function withProvisionerMarks(
   if (!isOwn(provisioner)) return marked
   if (volume.spec?.persistentVolumeReclaimPolicy !== 'Delete')
     return withoutFinalizer(marked, deletionFinalizer)
-  // Nothing can be added to what is on its way out.
+  // No finalizer can be added to an object that is being deleted.
   if (volume.metadata?.deletionTimestamp !== undefined || hasFinalizer(marked, deletionFinalizer))
     return marked
   return withFinalizer(marked, deletionFinalizer)

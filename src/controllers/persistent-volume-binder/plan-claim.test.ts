@@ -5,9 +5,9 @@ import type { StorageClass } from '#/api/generated/storage/v1.ts'
 import { planClaim } from './plan-claim.ts'
 
 /**
- * A volume as `name size [words]`: `rwx` adds a mode, `block`, `class=c`, `vac=c` is a class of attributes, `label=l`,
- * `for=claim` keeps it for a claim (`for=claim!` for the one with the uid `u`, `for=claim?` for an older one), `going`,
- * and `Released` and the like are phases.
+ * A volume as `name size [words]`: `rwx` adds an access mode, `block`, `class=c`, `vac=c` is a
+ * VolumeAttributesClass, `label=l`, `for=claim` pre-binds it to a claim (`for=claim!` with the uid `u`,
+ * `for=claim?` with another uid), `going` is being deleted, `Released` and so on are phases.
  */
 function volume(text: string): PersistentVolume {
   const [name = '', size = '', ...words] = text.split(' ')
@@ -38,7 +38,9 @@ function volume(text: string): PersistentVolume {
   }
 }
 
-/** A claim named `c` as `size [words]`: as above, and `volume=v`, `done`, `node`, `none` for no class at all. */
+/**
+ * A claim named `c` as `size [words]`: as above, and `volume=v`, `done`, `node`, `none` for no storage class.
+ */
 function claim(text: string): PersistentVolumeClaim {
   const [size = '', ...words] = text.split(' ')
   const value = (key: string): string | undefined => {

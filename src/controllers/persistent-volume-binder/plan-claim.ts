@@ -9,33 +9,33 @@ import type { EventContent } from '#/client/event-recorder.ts'
 
 export type ClaimPlan =
   | { readonly do: 'nothing' }
-  /** They belong together: what is missing is written. */
+  /** Write the missing parts of the binding. */
   | { readonly do: 'bind'; readonly volume: PersistentVolume }
-  /** The claim is Pending, until something changes. */
+  /** The claim stays Pending. */
   | { readonly do: 'wait'; readonly event?: EventContent }
-  /** The claim gets the default class, and is looked at again. */
+  /** Set the default storage class; the claim is then reconciled again. */
   | { readonly do: 'assign-class'; readonly storageClass: string }
   | { readonly do: 'provision'; readonly storageClass: StorageClass }
-  /** What the claim had is gone. */
+  /** The bound volume is gone: the claim becomes Lost. */
   | { readonly do: 'lose'; readonly event: EventContent }
 
 export interface ClaimWorld {
   readonly claim: PersistentVolumeClaim
-  /** The one that the claim names. */
+  /** The volume that `spec.volumeName` names. */
   readonly volume: PersistentVolume | undefined
-  /** Volumes that are kept for the claim, and free ones of its class. */
+  /** Volumes reserved for the claim, and available ones of its storage class. */
   readonly candidates: readonly PersistentVolume[]
-  /** The one that the claim names. */
+  /** The storage class that the claim names. */
   readonly storageClass: StorageClass | undefined
   readonly defaultClass: () => StorageClass | undefined
-  /** The names of pods that use the claim and have no node yet. */
+  /** Names of unscheduled pods that use the claim. */
   readonly unscheduledPods: () => readonly string[]
 }
 
 export function planClaim(world: ClaimWorld): ClaimPlan {
   const { claim } = world
   if (annotationOf(claim, bindCompleted) !== undefined) return planBoundClaim(world)
-  // Nobody can begin to use it any more.
+  // A claim being deleted is not bound any more.
   if (isBeingDeleted(claim)) return { do: 'nothing' }
   return claim.spec?.volumeName ? planClaimWithVolume(world) : planFreeClaim(world)
 }
@@ -53,12 +53,12 @@ function planBoundClaim({ claim, volume }: ClaimWorld): ClaimPlan {
     return lost('ClaimLost', 'Bound claim has lost its PersistentVolume. Data on the volume is lost!')
   const { claimRef } = volume.spec ?? {}
   if (claimRef === undefined || claimRef.uid === claim.metadata?.uid) return { do: 'bind', volume }
-  // Kept for it by hand, as after a restore.
+  // Pre-bound by the user, for example after a restore.
   if (!claimRef.uid && isBoundTo(volume, claim)) return { do: 'bind', volume }
   return lost('ClaimMisbound', 'Two claims are bound to the same volume, this one is bound incorrectly')
 }
 
-/** Somebody has chosen the volume. */
+/** The user has chosen a volume. */
 function planClaimWithVolume({ claim, volume }: ClaimWorld): ClaimPlan {
   if (volume === undefined) return { do: 'wait' }
   if (isBoundTo(volume, claim)) return { do: 'bind', volume }

@@ -7,7 +7,7 @@ import { driverOf, isUnknownInTree, withProvisionerMarks } from './migrated.ts'
 import { planVolume } from './plan-volume.ts'
 
 interface VolumeText {
-  /** `uid` of the claim that it points at; '' keeps it for a name. */
+  /** `uid` of the referenced claim; '' reserves the volume by name only. */
   readonly claim?: string
   readonly policy?: string
   readonly annotations?: Readonly<Record<string, string>>
@@ -43,7 +43,7 @@ const claim = { metadata: { namespace: 'n', name: 'c', uid: 'u', resourceVersion
 const made = { 'pv.kubernetes.io/provisioned-by': 'p' }
 const chosen = { 'pv.kubernetes.io/bound-by-controller': 'yes' }
 
-/** What is planned, in words. The claim's volume is undefined for one that is gone. */
+/** Checks the plan in words. `volumeName` is the claim's; undefined if the claim is gone. */
 function check(text: VolumeText, volumeName: string | undefined, expected: string): void {
   const found = volumeName === undefined ? undefined : { ...claim, spec: { volumeName } }
   const plan = planVolume(volumeOf(text), found)

@@ -6,21 +6,23 @@ import { deletionFinalizer, migratedTo, provisionedBy } from './names.ts'
 
 export type VolumePlan =
   | { readonly do: 'phase'; readonly phase: 'Available' | 'Bound' }
-  /** The claim that it is for could not use it. */
+  /** The claim cannot use the volume (different volume mode). */
   | { readonly do: 'mismatch'; readonly claim: PersistentVolumeClaim }
-  /** The claim that it is for is looked at. */
+  /** Enqueue the claim. */
   | { readonly do: 'wake'; readonly claim: PersistentVolumeClaim }
   | { readonly do: 'unbind' }
-  /** It is Released, and its policy says what becomes of it. */
+  /** Mark as Released, then apply the reclaim policy. */
   | { readonly do: 'reclaim'; readonly policy: ReclaimPolicy }
 
 export type ReclaimPolicy = 'Retain' | 'Delete' | 'Recycle' | 'Unknown'
 
-/** What becomes of a volume. The claim is the very one that it points at, and is undefined when that is gone. */
+/**
+ * The action for a volume. `claim` has the uid that the volume references; undefined if it no longer exists.
+ */
 export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClaim | undefined): VolumePlan {
   const { claimRef } = volume.spec ?? {}
   if (!claimRef?.uid) {
-    // Nobody will ever release it, and it cannot go before its storage.
+    // It will never be released, but its finalizer requires that the storage is deleted first.
     if (isBeingDeleted(volume) && hasFinalizer(volume, deletionFinalizer)) return reclaim(volume)
     return { do: 'phase', phase: 'Available' }
   }
@@ -35,7 +37,7 @@ export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClai
 
 function reclaim(volume: PersistentVolume): VolumePlan {
   const policy = volume.spec?.persistentVolumeReclaimPolicy ?? ''
-  // The driver does it.
+  // The CSI driver deletes the storage.
   if (annotationOf(volume, migratedTo)) return { do: 'reclaim', policy: 'Retain' }
   const isKnown = policy === 'Retain' || policy === 'Delete' || policy === 'Recycle'
   return { do: 'reclaim', policy: isKnown ? policy : 'Unknown' }

@@ -1,4 +1,4 @@
-/** How a claim comes to a volume that did not exist. */
+/** Dynamic provisioning of volumes. */
 import { annotationOf, withAnnotations, withoutAnnotation } from '#/api/annotations.ts'
 import { ApiError, isApiError } from '#/api/errors.ts'
 import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
@@ -19,13 +19,13 @@ export interface Provisioning extends Writing {
   readonly nodeOf: (name: string) => Node | undefined
 }
 
-/** A claim and the volume that was made for it, both as they are now. */
+/** A claim and its provisioned volume, in their latest versions. */
 export interface Provisioned {
   readonly claim: PersistentVolumeClaim
   readonly volume: PersistentVolume
 }
 
-/** Undefined when somebody else makes the volume, or something has to change first. */
+/** Undefined if the provisioner is external, or if provisioning is not possible at present. */
 export async function provision(
   provisioning: Provisioning,
   claim: PersistentVolumeClaim,
@@ -68,13 +68,13 @@ async function provisionHere(
   }
   const claim = await nameProvisioner(provisioning, given, choice.provisioner.name)
   const volumeName = `pvc-${claim.metadata?.uid}`
-  // Before a crash, or by somebody who works beside this one.
+  // Provisioned before a crash, or by another process.
   const known = volumes.get(volumeName) ?? (await client.find(persistentVolumes, { name: volumeName }))
   if (known) return { claim, volume: known }
   const nodeName = annotationOf(claim, selectedNode)
   const node = nodeName === undefined ? undefined : nodeOf(nodeName)
   if (nodeName !== undefined && node === undefined) {
-    // The claim is looked at again when the node comes.
+    // The claim is enqueued when the node appears.
     fail(provisioning, claim, `Failed to get target node: node ${quote(nodeName)} not found`)
     return undefined
   }
@@ -85,7 +85,7 @@ async function provisionHere(
   } catch (error) {
     const about = `Failed to provision volume with StorageClass ${quote(storageClass.metadata?.name ?? '')}`
     fail(provisioning, claim, `${about}: ${messageOf(error)}`)
-    // The scheduler may choose a node where it can be done.
+    // The scheduler may select another node where provisioning succeeds.
     await updateClaim(provisioning, withoutAnnotation(claim, selectedNode), claim)
     throw error
   }
@@ -96,7 +96,7 @@ async function provisionHere(
   return { claim, volume }
 }
 
-/** Why the provisioner cannot even be asked. */
+/** Reason why provisioning is rejected before calling the provisioner. */
 function refusalOf(
   { spec }: PersistentVolumeClaim,
   { storageClass, provisioner }: Choice,
@@ -137,7 +137,7 @@ function volumeFor(
   }
 }
 
-/** The storage is there; now everybody is told. */
+/** The storage exists; creates the PersistentVolume. */
 async function record(
   provisioning: Provisioning,
   { provisioner }: Choice,
@@ -152,7 +152,7 @@ async function record(
     return created
   } catch (error) {
     if (isApiError(error, 'AlreadyExists')) return client.get(persistentVolumes, { name })
-    // Otherwise the object may be there, and only the answer was lost.
+    // After other errors the object may have been created, and only the response was lost.
     if (isRefusal(error)) await cleanUp(provisioning, provisioner, { claim, volume }, error)
     throw error
   }
@@ -182,7 +182,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && error.code >= 400 && error.code < 500 && error.code !== 429
 }
 
-/** The claim says who is to make its volume, so that he knows. */
+/** Sets the claim's provisioner annotation, which external provisioners act on. */
 async function nameProvisioner(
   writing: Writing,
   claim: PersistentVolumeClaim,

@@ -1,4 +1,4 @@
-/** What becomes of volumes that nobody uses any more. */
+/** Reclaims released volumes according to their reclaim policy. */
 import { annotationOf } from '#/api/annotations.ts'
 import { isApiError } from '#/api/errors.ts'
 import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
@@ -22,7 +22,7 @@ export async function reclaim(
   given: PersistentVolume,
   policy: ReclaimPolicy,
 ): Promise<void> {
-  // What went wrong stays to be seen while it is tried again.
+  // Keep the Failed phase visible while retrying.
   const isFailed = given.status?.phase === 'Failed'
   const volume = isFailed ? given : await setPhase(reclaiming, given, { phase: 'Released' })
   switch (policy) {
@@ -39,7 +39,7 @@ export async function reclaim(
   }
 }
 
-/** First the storage, then the object: a crash in between leaves an object that is tried again. */
+/** Deletes the storage before the object, so that a crash in between leads to a retry. */
 async function deleteStorage(reclaiming: Reclaiming, volume: PersistentVolume): Promise<void> {
   const deleter = deleterOf(reclaiming, volume)
   if (deleter === 'external') return
@@ -47,7 +47,7 @@ async function deleteStorage(reclaiming: Reclaiming, volume: PersistentVolume): 
     const about = `error getting deleter volume plugin for volume ${quote(volume.metadata?.name ?? '')}`
     return fail(reclaiming, volume, 'VolumeFailedDelete', `${about}: no deletable volume plugin matched`)
   }
-  // It was done already, and others keep the object for a moment.
+  // The storage is deleted already; other finalizers keep the object.
   if (isBeingDeleted(volume) && !hasFinalizer(volume, deletionFinalizer)) return
   try {
     await deleter.delete(volume)
@@ -65,7 +65,7 @@ async function deleteStorage(reclaiming: Reclaiming, volume: PersistentVolume): 
   }
 }
 
-/** Who can delete the storage of a volume: somebody in here, somebody outside, or nobody. */
+/** The in-process provisioner that deletes the storage, `external`, or `none`. */
 function deleterOf(
   { provisioners }: Reclaiming,
   volume: PersistentVolume,

@@ -1,6 +1,6 @@
 /**
- * Who is looked at when something changes. Keys with a slash are claims, those without are volumes. A claim that waits
- * is found by what it waits for.
+ * Maps changes to work queue keys: keys with a slash are claims, those without are volumes. Indexes find the
+ * claims that wait for a change.
  */
 import { annotationOf } from '#/api/annotations.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
@@ -20,15 +20,14 @@ export interface BinderInformers {
   readonly nodes: Informer<Node>
 }
 
-/** Claims that name no class are under this as well, which no class can be called. */
+/** Additional index key for claims without a storage class; not a valid class name. */
 const classless = '/'
 
-/** Volumes that nobody has, by class. */
 export function availableByClass(volumes: Informer<PersistentVolume>): ObjectIndex<PersistentVolume> {
   return volumes.index('available', volume => (isAvailable(volume) ? [storageClassOf(volume)] : []))
 }
 
-/** Volumes by the key of the claim that they point at. */
+/** Volumes by the key of the claim that they reference. */
 export function volumesByClaim(volumes: Informer<PersistentVolume>): ObjectIndex<PersistentVolume> {
   return volumes.index('claim', volume => claimKeyOf(volume))
 }
@@ -71,7 +70,7 @@ export function wakeUp(
     enqueueAll(unboundByClass.keys(name))
     if (after && isDefaultClass(after)) enqueueAll(unboundByClass.keys(classless))
   })
-  // What a claim waits for is told in other words when there is a pod.
+  // The event of a waiting claim depends on whether a pod uses it.
   pods.onChange((_key, { before, after }) => {
     if (before?.spec?.nodeName === after?.spec?.nodeName && before && after) return
     for (const pod of [after ?? before]) {

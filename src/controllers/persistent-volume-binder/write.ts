@@ -1,4 +1,4 @@
-/** What is written to claims and volumes. Each write is left out when nothing would change. */
+/** Writes to claims and volumes. Each is skipped if nothing changes. */
 import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type {
   PersistentVolume,
@@ -19,8 +19,8 @@ export interface Writing {
 }
 
 /**
- * First the volume points at the claim, then the claim at the volume. The first write decides: it fails when somebody
- * else was faster, and whoever finds it done, now or after a crash, does the others.
+ * Binds in four writes, the volume's reference to the claim first. That write decides: it fails with a
+ * conflict if another claim was faster, and a later reconcile completes the remaining writes after a crash.
  */
 export async function bind(
   writing: Writing,
@@ -56,7 +56,7 @@ export async function updateClaim(
 
 export interface PhaseChange {
   readonly phase: 'Available' | 'Bound' | 'Released' | 'Failed'
-  /** Why; also told when the phase changes. */
+  /** Reason of the change; recorded as an event if the phase changes. */
   readonly event?: EventContent
 }
 
@@ -66,7 +66,7 @@ export async function setPhase(
   { phase, event }: PhaseChange,
 ): Promise<PersistentVolume> {
   if (volume.status?.phase === phase) return volume
-  // The server knows since when, and why it was something else does not matter now.
+  // The API server sets the transition time; the message of the previous phase is dropped.
   const { lastPhaseTransitionTime: _, message: __, ...rest } = volume.status ?? {}
   const status = { ...rest, phase, ...(event && { message: event.message }) }
   const written = await volumes.writing(client.updateStatus(persistentVolumes, { ...volume, status }))

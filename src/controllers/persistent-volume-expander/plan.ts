@@ -6,7 +6,7 @@ import type {
 } from '#/api/generated/core/v1.ts'
 import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/quantity.ts'
 
-/** How large the volume of a claim is to become; undefined when it is large enough. */
+/** The size to expand the volume to; undefined if it is large enough. */
 export function planExpansion(claim: PersistentVolumeClaim, volume: PersistentVolume): string | undefined {
   const { claimRef } = volume.spec ?? {}
   const isBound = claimRef?.namespace === claim.metadata?.namespace && claimRef?.uid === claim.metadata?.uid
@@ -14,12 +14,12 @@ export function planExpansion(claim: PersistentVolumeClaim, volume: PersistentVo
   const wanted = claim.spec?.resources?.requests?.['storage']
   if (wanted === undefined || !isLarger(wanted, claim.status.capacity?.['storage'])) return undefined
   const allocated = claim.status.allocatedResources?.['storage']
-  // What was begun is ended first: the storage may be that large already, and cannot shrink.
+  // An expansion in progress is completed first: the storage may already have that size and cannot shrink.
   const isBegun = claim.status.allocatedResourceStatuses?.['storage'] === 'ControllerResizeInProgress'
   return isBegun && allocated !== undefined ? allocated : wanted
 }
 
-/** Conditions that say how far an expansion has come. */
+/** Conditions that report the progress of an expansion. */
 const progress: ReadonlySet<string> = new Set([
   'Resizing',
   'FileSystemResizePending',
@@ -41,7 +41,7 @@ export function expandingStatus(
   }
 }
 
-/** As a merge patch, in which `null` removes. */
+/** A merge patch, in which `null` removes a field. */
 export function expandedStatus(
   { status = {} }: PersistentVolumeClaim,
   size: string,

@@ -3,25 +3,28 @@ import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { isPodFinished } from '../pods.ts'
 
-/** Of the pods that are finished, so many as are too many: those first that were evicted, then the oldest. */
+/** Finished pods beyond the limit: evicted ones first, then the oldest. */
 export function planFinished(finished: readonly Pod[], finishedMax: number): readonly Pod[] {
   if (finished.length <= finishedMax) return []
   return finished.toSorted(byAge).slice(0, finished.length - finishedMax)
 }
 
-/** Whether the pod is on its way out and nobody is there who would see it to the door. */
+/**
+ * True for a terminating pod that is unscheduled or on an out-of-service node: no kubelet will complete its
+ * deletion.
+ */
 export function isStuck(pod: Pod, node: Node | undefined): boolean {
   if (!isBeingDeleted(pod) || isCollected(pod)) return false
   return !pod.spec?.nodeName || (node !== undefined && isOutOfService(node))
 }
 
-/** Whether somebody says of the node that it is off and stays off. */
+/** True if the node is not ready and has the out-of-service taint. */
 export function isOutOfService({ spec, status }: Node): boolean {
   const isTainted = spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/out-of-service') ?? false
   return isTainted && !isTrue(status?.conditions, 'Ready')
 }
 
-/** Whether all is done that can be: what keeps it now are its finalizers. */
+/** True if nothing is left to do: only finalizers keep the pod. */
 export function isCollected(pod: Pod): boolean {
   return isPodFinished(pod) && isBeingDeleted(pod) && Number(pod.metadata?.deletionGracePeriodSeconds) === 0
 }

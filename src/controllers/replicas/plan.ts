@@ -7,10 +7,10 @@ export interface ReplicasPlan {
   readonly delete: readonly Pod[]
 }
 
-/** Pods that one pass makes or removes; the next pass does the rest. */
+/** Maximum number of pods created or deleted by one reconcile; the next one continues. */
 const burstMax = 500
 
-/** What makes the active pods of a set as many as it wants. */
+/** Creates or deletes pods to reach the desired number of active pods. */
 export function planReplicas(world: ReplicasWorld): ReplicasPlan {
   const { set, pods, related, nowMs } = world
   const missing = (set.spec?.replicas ?? 1) - pods.length
@@ -21,9 +21,9 @@ export function planReplicas(world: ReplicasWorld): ReplicasPlan {
 
 export interface ReplicasWorld {
   readonly set: ReplicatedSet
-  /** Those of the set that are active. */
+  /** Active pods of the set. */
   readonly pods: readonly Pod[]
-  /** Active pods that are spread over nodes together with these; asked for only when some of these must go. */
+  /** Active pods of related sets, used to rank pods for deletion; evaluated only when scaling down. */
   readonly related: () => readonly Pod[]
   readonly nowMs: number
 }

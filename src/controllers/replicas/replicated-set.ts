@@ -1,7 +1,7 @@
 import type { ReplicaSet } from '#/api/generated/apps/v1.ts'
 
 /**
- * What a ReplicaSet and a replication controller have in common, in the words of the former. The selector of the
- * latter is plain labels; who compiles it knows.
+ * Common type of ReplicaSet and ReplicationController, with the fields of the former. The selector of a
+ * ReplicationController is a plain label map, which the caller that compiles it must handle.
  */
 export type ReplicatedSet = Pick<ReplicaSet, 'apiVersion' | 'kind' | 'metadata' | 'spec' | 'status'>

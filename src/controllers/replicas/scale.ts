@@ -16,7 +16,7 @@ export interface ScaleWork {
   readonly recorder: Pick<EventRecorder, 'record'>
 }
 
-/** Makes or removes pods, and tells of each. */
+/** Creates or deletes pods and records an event for each. */
 export async function scale(work: ScaleWork, plan: ReplicasPlan): Promise<Failure | undefined> {
   if (plan.create > 0) return createPods(work, plan.create)
   if (plan.delete.length > 0) return removePods(work, plan.delete)
@@ -32,7 +32,7 @@ async function createPods({ set, client, recorder }: ScaleWork, count: number): 
       const made = await client.create(pods, pod)
       recorder.record(set, normal('SuccessfulCreate', `Created pod: ${made.metadata?.name}`))
     } catch (cause) {
-      // Nobody reads events of a namespace that is going away.
+      // Events cannot be created in a terminating namespace.
       if (!isNamespaceGoing(cause))
         recorder.record(set, warning('FailedCreate', `Error creating: ${messageOf(cause)}`))
       throw cause

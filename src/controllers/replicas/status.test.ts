@@ -21,7 +21,7 @@ function setOf(status: ReplicatedSet['status'] | undefined, kind = 'ReplicaSet')
   }
 }
 
-/** Ready since so many seconds; not ready when absent. */
+/** Seconds since the pod became ready; undefined if not ready. */
 function podOf(ready?: number, labels: Record<string, string> = { app: 'web', tier: 'front' }): Pod {
   const lastTransitionTime = formatTime(nowMs - (ready ?? 0) * 1_000)
   const status = ready === undefined ? 'False' : 'True'

@@ -6,20 +6,19 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { isPodAvailable, isPodReady } from '../pods.ts'
 import type { ReplicatedSet } from './replicated-set.ts'
 
-/** Why the pods of a set could not be made as many as it wants. */
+/** Reason why pods could not be created or deleted; becomes the ReplicaFailure condition. */
 export interface Failure {
   readonly reason: 'FailedCreate' | 'FailedDelete'
-  /** For people. */
   readonly message: string
   readonly error: unknown
 }
 
-/** The status that a set should have; the very one that it has when that is right. */
+/** The desired status; identical to `set.status` if nothing changes. */
 export function planStatus(world: {
   readonly set: ReplicatedSet
-  /** Those that the set manages and that are neither finished nor on their way out. */
+  /** Pods of the set that are neither finished nor being deleted. */
   readonly active: readonly Pod[]
-  /** Those that are on their way out. */
+  /** Pods of the set that are being deleted. */
   readonly terminating: readonly Pod[]
   readonly failure: Failure | undefined
   readonly nowMs: number
@@ -46,7 +45,7 @@ export function planStatus(world: {
 
 type Status = NonNullable<ReplicatedSet['status']>
 
-/** Counts that are zero are left out, as Kubernetes leaves them out; the number of replicas is always there. */
+/** Omits zero counts, like `omitempty` upstream; `replicas` and `terminatingReplicas` are always present. */
 function withoutZeros(status: Status): Status {
   const entries = Object.entries(status).filter(
     ([name, value]) => value !== 0 || name === 'replicas' || name === 'terminatingReplicas',
@@ -54,7 +53,10 @@ function withoutZeros(status: Status): Status {
   return Object.fromEntries(entries) as unknown as Status
 }
 
-/** The first failure is told until there is none: the text of each try is another, and each telling wakes others. */
+/**
+ * The first failure is kept until none remains: the message differs on every attempt, and each status update
+ * would trigger other controllers.
+ */
 function conditionsOf(set: ReplicatedSet, failure: Failure | undefined, nowMs: number): Status['conditions'] {
   const before = set.status?.conditions
   if (failure === undefined) return withoutCondition(before, 'ReplicaFailure')

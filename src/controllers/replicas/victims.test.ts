@@ -10,7 +10,7 @@ const nowMs = Date.UTC(2026, 0, 1)
 interface PodOptions {
   readonly node?: string
   readonly phase?: string
-  /** Seconds since it became ready; not ready when absent. */
+  /** Seconds since the pod became ready; undefined if not ready. */
   readonly ready?: number
   readonly cost?: string
   readonly restarts?: number
@@ -46,7 +46,7 @@ function podOf(uid: string, options: PodOptions): Pod {
   }
 }
 
-/** The first goes before the second, whatever their uids say. */
+/** Checks that the first pod is ranked before the second, whatever their uids. */
 function check(first: PodOptions, second: PodOptions, related: readonly PodOptions[] = []): void {
   for (const [left, right] of [
     ['a', 'b'],

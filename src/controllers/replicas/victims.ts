@@ -4,7 +4,7 @@ import { parseTime } from '#/api/time.ts'
 import { readySinceMs } from '../pods.ts'
 
 /**
- * Pods in the order in which they are removed: those first that would be missed least.
+ * Sorts pods in the order in which they are deleted when scaling down.
  * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/#scaling-a-replicaset
  */
 export function rankVictims(pods: readonly Pod[], world: VictimWorld): readonly Pod[] {
@@ -19,12 +19,12 @@ export function rankVictims(pods: readonly Pod[], world: VictimWorld): readonly 
 }
 
 interface VictimWorld {
-  /** Pods that are spread over nodes together with these, these among them. */
+  /** Pods of related sets, including these; a pod on a node with more of them is deleted earlier. */
   readonly related: readonly Pod[]
   readonly nowMs: number
 }
 
-/** Compared one after the other: the smaller goes first. */
+/** Sort key, compared element by element; the smaller is deleted first. */
 function placesOf(
   pod: Pod,
   onNode: ReadonlyMap<string, number>,
@@ -57,22 +57,22 @@ function comparePlaces(left: readonly (number | string)[], right: readonly (numb
 const phases: readonly string[] = ['Pending', 'Unknown', 'Running']
 
 /**
- * Ages that differ by less than a factor of two are the same, so that it is not always the newest that goes. Who has
- * no age goes first.
+ * Logarithmic age: ages within a factor of two are equal, so that the newest pod is not always deleted. A pod
+ * without an age sorts first.
  */
 function magnitude(ageMs: number): number {
   if (ageMs === Infinity) return -2
   return ageMs <= 0 ? -1 : Math.floor(Math.log2(ageMs * 1e6))
 }
 
-/** What somebody says it costs to lose the pod; 0 unless it is a whole number as Kubernetes writes them. */
+/** The pod deletion cost annotation; 0 if it is missing or not a canonical int32. */
 function deletionCost({ metadata }: Pod): number {
   const text = metadata?.annotations?.['controller.kubernetes.io/pod-deletion-cost'] ?? ''
   const cost = /^(0|-[0-9]+|[1-9][0-9]*)$/.test(text) ? parseInt64(text) : undefined
   return isInt32(cost) ? cost : 0
 }
 
-/** Of the container that restarted most, and of the sidecar that did. */
+/** Highest restart count of a container, and of a sidecar. */
 function restarts({ spec, status }: Pod): readonly [number, number] {
   const most = (statuses: readonly ContainerStatus[] = []): number => {
     return statuses.reduce((highest, { restartCount }) => Math.max(highest, restartCount), 0)

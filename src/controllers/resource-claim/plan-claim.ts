@@ -5,27 +5,27 @@ import type {
 } from '#/api/generated/resource/v1.ts'
 import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 
-/** Whoever gives devices to a claim puts it there first; while it is, the claim cannot go. */
+/** Set before devices are allocated; prevents deletion of the claim while they are. */
 export const devicesFinalizer = 'resource.kubernetes.io/delete-protection'
 
 export interface ClaimWorld {
   readonly claim: ResourceClaim
-  /** Whether a consumer is gone or done. Of one that is no pod nobody knows. */
+  /** True if the consumer is deleted or finished. Always false for consumers other than pods. */
   readonly isOver: (consumer: ResourceClaimConsumerReference) => boolean
-  /** Whether the claim was made for a pod that will not run any more. */
+  /** True if the claim was generated for a pod that will not run any more. */
   readonly isOrphan: boolean
 }
 
 export interface ClaimPlan {
-  /** When another than now. */
+  /** Only set if the status changes. */
   readonly status?: ResourceClaimStatus
   readonly removeFinalizer: boolean
   readonly delete: boolean
 }
 
 /**
- * Reservations end with those who have them, and with the last the devices are free again: whoever wants
- * the claim next may want it elsewhere. A claim that nobody has used yet keeps its devices.
+ * Removes reservations of finished consumers. When the last one is removed the claim is deallocated, since
+ * the next consumer may need it on another node. A claim that was never reserved stays allocated.
  */
 export function planClaim({ claim, isOver, isOrphan }: ClaimWorld): ClaimPlan {
   const { allocation, reservedFor = [], ...rest } = claim.status ?? {}

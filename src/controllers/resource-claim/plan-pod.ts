@@ -7,19 +7,19 @@ export interface PodClaimsWorld {
   readonly pod: Pod
   readonly claimNamed: (name: string) => ResourceClaim | undefined
   readonly templateNamed: (name: string) => ResourceClaimTemplate | undefined
-  /** Claims that the pod is the controller of. */
+  /** Claims that have the pod as controller. */
   readonly owned: readonly ResourceClaim[]
 }
 
-/** What an entry of a pod lacks. */
+/** Action for one entry of the pod's `resourceClaims`. */
 export type EntryPlan =
-  /** A claim was made, and the pod does not say so yet. */
+  /** The claim exists, but the pod's status does not name it yet. */
   | { readonly entry: string; readonly action: 'tell'; readonly claim: string }
   | { readonly entry: string; readonly action: 'create'; readonly claim: ResourceClaim }
-  /** Nothing can be done before somebody else does something. */
+  /** The template does not exist yet. */
   | { readonly entry: string; readonly action: 'wait'; readonly problem: string }
 
-/** What makes every entry of a pod stand for a claim; nothing for those that do. */
+/** The actions for entries without a usable claim. */
 export function planEntries(world: PodClaimsWorld): readonly EntryPlan[] {
   return (world.pod.spec?.resourceClaims ?? []).flatMap(entry => planEntry(entry, world) ?? [])
 }
@@ -35,7 +35,7 @@ function planEntry(
     const claim = claimNamed(known.name)
     if (claim && isUsableBy(claim, pod, known.isGenerated)) return undefined
   }
-  // One that was made in a pass that ended before it could be told.
+  // Created by an earlier reconcile that was interrupted before the status update.
   const made = owned.find(({ metadata }) => metadata?.annotations?.[entryAnnotation] === name)
   if (made) return { entry: name, action: 'tell', claim: made.metadata?.name ?? '' }
   const template = templateNamed(templateName)
@@ -48,7 +48,7 @@ function planEntry(
   }
 }
 
-/** On a claim that was made of a template: for which entry of its pod. */
+/** Set on generated claims: the entry of the pod's `resourceClaims`. */
 const entryAnnotation = 'resource.kubernetes.io/pod-claim-name'
 
 function claimFrom({ spec }: ResourceClaimTemplate, pod: Pod, entry: string): ResourceClaim {
@@ -66,10 +66,10 @@ function claimFrom({ spec }: ResourceClaimTemplate, pod: Pod, entry: string): Re
   }
 }
 
-/** What the server puts behind it, and 63 characters in all, must fit. */
+/** With the suffix that the API server appends, the name has at most 63 characters. */
 const generateNameMax = 57
 
-/** A long name loses from the pod's and from the entry's part alike, so that both can be told. */
+/** Truncates the pod's and the entry's name in proportion, so that both remain recognizable. */
 export function generateNameFor(pod: string, entry: string): string {
   const full = `${pod}-${entry}-`
   if (full.length <= generateNameMax) return full
@@ -78,15 +78,15 @@ export function generateNameFor(pod: string, entry: string): string {
   return `${part(pod)}-${part(entry)}`
 }
 
-/** What the pod says of its claims when these are made, by entry. */
+/** The pod's `resourceClaimStatuses` with the created claims, by entry. */
 export function statusesWith(pod: Pod, made: ReadonlyMap<string, string>): readonly PodResourceClaimStatus[] {
   const before = (pod.status?.resourceClaimStatuses ?? []).filter(({ name }) => !made.has(name))
   return [...before, ...[...made].map(([name, resourceClaimName]) => ({ name, resourceClaimName }))]
 }
 
 /**
- * The claims with devices of a pod that has its place, which nobody has reserved for it. Who places pods
- * does that, but one that is created on a node was never placed.
+ * Allocated claims of a bound pod that are not reserved for it. The scheduler reserves claims, but a pod
+ * created with `nodeName` bypasses it.
  */
 export function planReservations({ pod, claimNamed }: PodClaimsWorld): readonly ResourceClaim[] {
   if (!pod.spec?.nodeName) return []

@@ -1,7 +1,7 @@
 import { compareQuantities } from '#/api/quantity.ts'
 import type { Amounts } from '#/api/quota.ts'
 
-/** However they are written. */
+/** Compares by value, independent of the format. */
 export function equalAmounts(left: Amounts, right: Amounts): boolean {
   if (left.size !== right.size) return false
   for (const [name, amount] of left) {

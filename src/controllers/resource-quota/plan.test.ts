@@ -5,7 +5,7 @@ import { planQuota } from './plan.ts'
 
 type List = Readonly<Record<string, string>>
 
-/** `pods=2 cpu=1500m`; nothing for an empty list. */
+/** `pods=2 cpu=1500m`; empty for an empty list. */
 function listOf(text: string): List {
   return Object.fromEntries(text.split(' ').flatMap(each => (each === '' ? [] : [each.split('=')])))
 }

@@ -1,8 +1,7 @@
 /**
- * What the status of a quota is to say. The API server enters what a write will use before the object is there, so more
- * may be entered than anybody can count. It is taken back only when it is sure that nothing comes of it: when an object
- * was seen to go, or when everything was looked at long after the last entry. Otherwise more could be used than is
- * allowed.
+ * Computes the status of a quota. Quota admission charges usage before the object exists, so `used` may
+ * exceed what can be counted. It is decreased only if that is safe: when an object was seen to be deleted, or
+ * by a full recount long after the last charge. Otherwise the limit could be exceeded.
  */
 import type { ResourceQuota, ResourceQuotaStatus } from '#/api/generated/core/v1.ts'
 import { compareQuantities, subtractQuantities, zeroQuantity, type Quantity } from '#/api/quantity.ts'
@@ -11,18 +10,18 @@ import { equalAmounts } from './equal-amounts.ts'
 
 export interface QuotaWorld {
   readonly quota: ResourceQuota
-  /** What is used of each resource that can be counted. */
+  /** Counted usage by resource. */
   readonly counted: Amounts
-  /** What was used by objects that were seen to go. */
+  /** Usage of objects that were deleted. */
   readonly released: Amounts
-  /** Whether nothing can be on its way that was not counted. */
+  /** True if no charged request can still be in progress. */
   readonly isSure: boolean
 }
 
 export interface QuotaPlan {
-  /** Undefined when it is as it should be. */
+  /** Undefined if nothing changes. */
   readonly status: ResourceQuotaStatus | undefined
-  /** Whether more is entered than there is: for what is on its way, or never came. */
+  /** True if `used` exceeds the counted usage: a request is in progress or has failed. */
   readonly hasExcess: boolean
 }
 
@@ -45,7 +44,7 @@ export function planQuota(world: QuotaWorld): QuotaPlan {
   return { status: isSame ? undefined : { hard, used: listOf(used) }, hasExcess }
 }
 
-/** Undefined when it is not known how much is used, and never was. */
+/** Undefined if the usage is unknown and was never recorded. */
 function amountOf(
   { counted, released, isSure }: QuotaWorld,
   name: string,

@@ -1,7 +1,6 @@
 /**
- * What is counted against one quota, object by object: a change of one object costs as much in a namespace of ten
- * thousand as in an empty one. What an object counted for is kept, since with time it may come to count for something
- * else.
+ * Usage counted against one quota, by object, so that the cost of a change does not depend on the number of
+ * objects. Each object's usage is stored, since it may change over time.
  */
 import { Heap, type HeapEntry } from '#/base/heap.ts'
 import type { ResourceQuota } from '#/api/generated/core/v1.ts'
@@ -18,20 +17,20 @@ import { isInAllScopes, scopesOf, type Amounts, type QuotaEvaluator } from '#/ap
 import { parseTime } from '#/api/time.ts'
 import { equalAmounts } from './equal-amounts.ts'
 
-/** A kind whose objects can be counted. */
+/** A resource with a quota evaluator. */
 export interface CountedKind {
-  /** `pods`, `deployments.apps`. */
+  /** Qualified resource name: `pods`, `deployments.apps`. */
   readonly name: string
   readonly evaluator: QuotaEvaluator
 }
 
 export class QuotaTally {
   readonly #scopes: ReturnType<typeof scopesOf>
-  /** What is used so far of each resource that some kind counts for. */
+  /** Usage so far, by resource name. */
   readonly #sums = new Map<string, Quantity>()
-  /** Kinds that count for something and of which not all objects are known yet. */
+  /** Kinds that have not been included yet, since their informers have not synced. */
   readonly #awaited: Set<CountedKind>
-  /** What each object counts for, by kind and key. What counts for nothing is not in here. */
+  /** Usage by kind and object key; objects without usage are omitted. */
   readonly #objects = new Map<CountedKind, Map<string, Amounts>>()
   readonly #timed = new TimedObjects()
   #released = new Map<string, Quantity>()
@@ -46,12 +45,12 @@ export class QuotaTally {
     }
   }
 
-  /** Kinds of which it wants to know all objects. */
+  /** Kinds for which `include` must be called. */
   get awaited(): ReadonlySet<CountedKind> {
     return this.#awaited
   }
 
-  /** Of each resource that can be counted what is used, also where that is nothing. */
+  /** Usage of each resource name that is completely counted, including zero. */
   get counted(): Amounts {
     if (this.#awaited.size === 0) return this.#sums
     const awaited = [...this.#awaited]
@@ -60,24 +59,24 @@ export class QuotaTally {
     )
   }
 
-  /** By how much objects have come to count for less since that was last settled. */
+  /** Usage released since the last `settle`. */
   get released(): Amounts {
     return this.#released
   }
 
-  /** When an object comes to count for less by itself; Infinity when none does. */
+  /** Time at which an object's usage next decreases without an event; Infinity if none. */
   get nextChangeMs(): number {
     return this.#timed.nextMs
   }
 
-  /** These are all objects of the kind. From now on it wants to hear of their changes. */
+  /** Counts all objects of a kind. From then on changes of the kind must be reported. */
   include(kind: CountedKind, objects: readonly KubernetesObject[], nowMs: number): void {
     if (!this.#awaited.delete(kind)) return
     this.#objects.set(kind, new Map())
     for (const object of objects) this.change(kind, object, nowMs)
   }
 
-  /** An object came or became another. Says whether there is something new to say. */
+  /** Counts an added or changed object. Returns true if the quota must be reconciled. */
   change(kind: CountedKind, object: KubernetesObject, nowMs: number): boolean {
     if (!this.#objects.has(kind)) return false
     const key = keyOf(object)
@@ -90,14 +89,14 @@ export class QuotaTally {
     return this.#enter(kind, key, nothing)
   }
 
-  /** Looks again at those whose time has come. */
+  /** Re-evaluates objects that are due. */
   tick(nowMs: number): void {
     for (let due = this.#timed.takeDue(nowMs); due !== undefined; due = this.#timed.takeDue(nowMs)) {
       this.#enter(due.kind, due.key, this.#usage(due.kind, due.object, nowMs))
     }
   }
 
-  /** So much of what was released is no longer in the quota. */
+  /** Called after this much released usage has been subtracted from the quota's status. */
   settle(released: Amounts): void {
     for (const [name, amount] of released) {
       const left = subtractQuantities(this.#released.get(name) ?? zeroQuantity, amount)
@@ -106,7 +105,7 @@ export class QuotaTally {
     }
   }
 
-  /** Nobody knows whether what was released is still in the quota: it is as if nothing was. */
+  /** Discards released usage after a write with unknown outcome, so that it is not subtracted twice. */
   doubt(): void {
     this.#released = new Map()
   }
@@ -133,7 +132,7 @@ export class QuotaTally {
 
   #add(name: string, now: Quantity, before: Quantity): void {
     const sum = addQuantities(subtractQuantities(this.#sums.get(name) ?? zeroQuantity, before), now)
-    // Nothing has no unit: the next amount brings its own.
+    // A zero sum drops its format; the next amount determines it.
     this.#sums.set(name, isZeroQuantity(sum) ? zeroQuantity : sum)
     if (compareQuantities(now, before) >= 0) return
     const less = subtractQuantities(before, now)
@@ -150,7 +149,10 @@ interface TimedObject {
   readonly dueMs: number
 }
 
-/** Objects that were given time to end. When they should be long gone they no longer count: a node may be lost. */
+/**
+ * Objects being deleted gracefully. They stop counting after their grace period has passed, since their node
+ * may be lost.
+ */
 class TimedObjects {
   readonly #heap = new Heap<TimedObject>((left, right) => left.dueMs - right.dueMs)
   readonly #entries = new Map<string, HeapEntry<TimedObject>>()
@@ -159,7 +161,7 @@ class TimedObjects {
     return this.#heap.peek()?.dueMs ?? Infinity
   }
 
-  /** Says whether its time comes before that of all others. */
+  /** Returns true if the object is due before all others. */
   set(kind: CountedKind, key: string, object: KubernetesObject, nowMs: number): boolean {
     const before = this.nextMs
     this.delete(kind, key)

@@ -7,8 +7,9 @@ import { templateMeaning } from '../template-meaning.ts'
 export type RevisionData = NonNullable<ControllerRevision['data']>
 
 /**
- * What a revision keeps: a patch that gives the set its template of then. Its keys are sorted, so that it is to the
- * byte what clients written in Go make of the same template: they look for the current revision by comparing.
+ * Contents of a revision: a patch that restores the set's template. Keys are sorted, so that it is
+ * byte-identical to what kubectl and other Go clients produce; they find the current revision by comparing
+ * bytes.
  */
 export function revisionData(template: PodTemplateSpec): RevisionData {
   const known = made.get(template)
@@ -18,10 +19,10 @@ export function revisionData(template: PodTemplateSpec): RevisionData {
   return data
 }
 
-/** Templates are immutable, and each is looked at in every pass over its set. */
+/** Cached: templates are immutable and used by every reconcile. */
 const made = new WeakMap<PodTemplateSpec, RevisionData>()
 
-/** The template that a revision keeps; undefined when somebody keeps something else in it. */
+/** The template in a revision; undefined if the revision has other contents. */
 export function templateIn(revision: ControllerRevision): PodTemplateSpec | undefined {
   const known = kept.get(revision)
   if (known !== undefined) return known
@@ -34,13 +35,13 @@ export function templateIn(revision: ControllerRevision): PodTemplateSpec | unde
 
 const kept = new WeakMap<ControllerRevision, PodTemplateSpec>()
 
-/** Whether a set with the template has the revision, however whoever wrote either of them put it. */
+/** True if the revision contains the template, independent of field order and formatting. */
 export function keeps(revision: ControllerRevision, template: PodTemplateSpec): boolean {
   const then = templateIn(revision)
   return then !== undefined && templateMeaning(then) === templateMeaning(template)
 }
 
-/** A few characters that stand for the data; another number of collisions gives others. */
+/** Short hash of the data; it depends on the collision count. */
 export function revisionHash(data: RevisionData, collisionCount: number): string {
   let hash = hashStart
   for (const byte of new TextEncoder().encode(`${stringifyJson(data as JsonValue)}${collisionCount}`)) {
@@ -49,14 +50,14 @@ export function revisionHash(data: RevisionData, collisionCount: number): string
   return String(hash >>> 0).replace(/\d/g, digit => digitNames.charAt(Number(digit)))
 }
 
-/** FNV-1 with 32 bits, by which Kubernetes names revisions. */
+/** 32-bit FNV-1, as upstream uses for revision names. */
 const hashStart = 0x811c9dc5
 const hashPrime = 0x01000193
 
-/** Digits as generated names have them, so that no name says anything. */
+/** Characters of generated names, which cannot form words. */
 const digitNames = '456789bcdf'
 
-/** Descends as deep as a pod template is. */
+/** Recursion is bounded by the depth of a pod template. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value

@@ -13,7 +13,7 @@ function revisionOf(revision: number, image: string): ControllerRevision {
   return { metadata: { name: `web-${image}` }, revision, data: revisionData(templateOf(image)) }
 }
 
-/** `1a 2b`: numbers and images, the oldest first. */
+/** `1a 2b`: revision numbers and images, oldest first. */
 function check(history: string, image: string, expected: string): void {
   const revisions = history.split(' ').flatMap(text => {
     return text === '' ? [] : [revisionOf(Number(text.slice(0, -1)), text.slice(-1))]

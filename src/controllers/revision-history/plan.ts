@@ -3,14 +3,14 @@ import { compareInt64, toInt64, type Int64 } from '#/api/int64.ts'
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import { keeps } from './data.ts'
 
-/** What is to be done so that the newest revision of a set is the one that it wants. */
+/** The action that makes the revision of the current template the newest. */
 export type RevisionPlan =
   | { readonly do: 'nothing'; readonly revision: ControllerRevision }
-  /** The set has gone back: an old revision becomes the newest. */
+  /** Rollback: an old revision becomes the newest. */
   | { readonly do: 'renumber'; readonly revision: ControllerRevision; readonly number: Int64 }
   | { readonly do: 'create'; readonly number: Int64 }
 
-/** `revisions` are all of the set, the oldest first. */
+/** `revisions` are all revisions of the set, oldest first. */
 export function planRevision(
   revisions: readonly ControllerRevision[],
   template: PodTemplateSpec,

@@ -37,7 +37,7 @@ test('what is missing in a secret is filled in, and what is there stays', () => 
   check({ ...whole, more: 'x' }, 'nothing')
   check({ ...whole, token: '' }, { data: { ...whole, token: '' }, makesToken: true })
   check({ ...whole, namespace: '' }, { data: whole, makesToken: false })
-  // Another namespace than its own may be in there: it is not ours to correct.
+  // An existing `namespace` value is kept, even if it differs.
   check({ ...whole, namespace: 'there' }, 'nothing')
   check({ ...whole, 'ca.crt': 'old' }, { data: whole, makesToken: false })
   check({ token: 'T', namespace: 'here' }, 'nothing', '')

@@ -4,7 +4,7 @@ import { accountNameAnnotation, accountUidAnnotation, refersTo } from './token-s
 
 export interface TokenWorld {
   readonly secret: Secret
-  /** The one that the secret is of, if there is such a one. */
+  /** The service account that the secret names; undefined if it does not exist. */
   readonly account: ServiceAccount | undefined
   /** PEM. */
   readonly authority: string | undefined
@@ -12,7 +12,7 @@ export interface TokenWorld {
 
 export type TokenPlan =
   | { readonly action: 'nothing' | 'delete' }
-  /** What the secret is to be, but for the token when there are claims to make one of. */
+  /** The desired secret; if `claims` is set, a token must be signed and added. */
   | { readonly action: 'fill'; readonly secret: Secret; readonly claims: Claims | undefined }
 
 export function planToken({ secret, account, authority = '' }: TokenWorld): TokenPlan {
@@ -22,7 +22,7 @@ export function planToken({ secret, account, authority = '' }: TokenWorld): Toke
   const namespace = data['namespace'] || base64(metadata.namespace ?? '')
   const certificate = authority === '' ? data['ca.crt'] : base64(authority)
   const isWhole = !needsToken && namespace === data['namespace'] && certificate === data['ca.crt']
-  // What may not change any more cannot be helped.
+  // An immutable secret cannot be completed.
   if (isWhole || secret.immutable) return { action: 'nothing' }
   const { name = '', uid = '' } = account.metadata ?? {}
   const annotations = {
@@ -41,7 +41,7 @@ export function planToken({ secret, account, authority = '' }: TokenWorld): Toke
   }
 }
 
-/** The same account when it does not refer to the secret. */
+/** Removes references to the secret; the same object if there are none. */
 export function planReferences(account: ServiceAccount, secretName: string): ServiceAccount {
   if (!refersTo(account, secretName)) return account
   const { secrets = [], ...rest } = account
@@ -49,7 +49,7 @@ export function planReferences(account: ServiceAccount, secretName: string): Ser
   return left.length === 0 ? rest : { ...rest, secrets: left }
 }
 
-/** Such a token does not expire: it is good as long as the secret has it. */
+/** Claims of a legacy token, which does not expire: it is valid as long as the secret contains it. */
 function claimsOf({ metadata: account }: ServiceAccount, { metadata: secret }: Secret): Claims {
   return {
     'iss': 'kubernetes/serviceaccount',

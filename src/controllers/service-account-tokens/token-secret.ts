@@ -1,4 +1,4 @@
-/** Secrets that hold a token of a service account, and say in annotations of which. */
+/** Service account token secrets; annotations name the service account. */
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { formatKey, type NamespacedName } from '#/api/metadata.ts'
 
@@ -9,7 +9,7 @@ export function isAccountToken({ type }: Secret): boolean {
   return type === 'kubernetes.io/service-account-token'
 }
 
-/** The account that the secret names. */
+/** The service account that the secret names. */
 export function accountOf({ metadata }: Secret): NamespacedName {
   return {
     namespace: metadata?.namespace ?? '',
@@ -21,7 +21,7 @@ export function accountKeyOf(secret: Secret): string {
   return formatKey(accountOf(secret))
 }
 
-/** Whether it is this very account; a secret that nobody has filled yet means whoever has the name. */
+/** True if the uid annotation matches; a secret without it matches by name. */
 export function isTokenOf(secret: Secret, account: ServiceAccount): boolean {
   const uid = secret.metadata?.annotations?.[accountUidAnnotation] ?? ''
   return accountOf(secret).name === account.metadata?.name && (uid === '' || uid === account.metadata.uid)

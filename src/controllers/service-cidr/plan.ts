@@ -13,7 +13,7 @@ import { labelOf } from '#/api/labels.ts'
 
 const allocatorName = 'ipallocator.k8s.io'
 
-/** Whether the ranges can do without this one: whatever is in use of it is in another too. */
+/** True if every allocated address of this ServiceCIDR is also covered by another one. */
 export function isDispensable(
   own: ServiceCIDR,
   all: readonly ServiceCIDR[],
@@ -29,18 +29,18 @@ export function isDispensable(
   })
 }
 
-/** Whether a service may have got the address from here. */
+/** True if the address may have been allocated from this ServiceCIDR. */
 export function holdsAddress(own: ServiceCIDR, { metadata }: IPAddress): boolean {
   const ip = parseIp(metadata?.name ?? '')
   return ip !== undefined && rangesOf(own).some(range => holds(range, ip))
 }
 
-/** Addresses that somebody else keeps are none of services. */
+/** IPAddresses managed by other controllers do not belong to services. */
 export function isAllocated({ metadata }: IPAddress): boolean {
   return labelOf(metadata?.labels, 'ipaddress.kubernetes.io/managed-by') === allocatorName
 }
 
-/** The address of the network itself is never given out, nor in IPv4 the one that means all of it. */
+/** The network address, and in IPv4 the broadcast address, are never allocated. */
 function holds(range: Cidr, ip: Ip): boolean {
   if (!cidrContains(range, ip)) return false
   if (cidrSize(range) === 1n) return true

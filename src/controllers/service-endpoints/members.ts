@@ -7,8 +7,8 @@ import type { ObjectIndex } from '#/client/object-store.ts'
 import { isPodFinished, isPodReady } from '../pods.ts'
 
 /**
- * Which pods a service selects, and which services select a pod. Both are found by a label, so that a
- * change of one of ten thousand pods costs a few lookups.
+ * Maps services to selected pods and back. Both directions use a label index, so that a pod change costs a
+ * few lookups even with thousands of pods.
  */
 export class ServiceMembers {
   readonly #pods: Informer<Pod>
@@ -20,7 +20,7 @@ export class ServiceMembers {
     this.#podsByLabel = pods.index('label', ({ metadata }) =>
       labelValues(metadata?.namespace, metadata?.labels),
     )
-    // One label of the selector is enough to find the service by.
+    // One label of the selector suffices to find the service.
     this.#servicesByLabel = services.index('selector', service => {
       return labelValues(service.metadata?.namespace, selectorOf(service)).slice(0, 1)
     })
@@ -34,7 +34,7 @@ export class ServiceMembers {
     return candidates.filter(pod => isSelected(selector, pod.metadata?.labels))
   }
 
-  /** The keys of the services. */
+  /** Keys of the services that select the pod. */
   servicesOf({ metadata }: Pod): readonly string[] {
     return labelValues(metadata?.namespace, metadata?.labels)
       .flatMap(value => this.#servicesByLabel.get(value))
@@ -42,7 +42,7 @@ export class ServiceMembers {
       .map(keyOf)
   }
 
-  /** Told the key of each service of which an endpoint may have come, gone or changed. */
+  /** Calls back with the keys of services when their endpoints may have changed. */
   onChange(wake: (serviceKey: string) => void): void {
     this.#pods.onChange((_key, { before, after }) => {
       if (before !== undefined && after !== undefined && isSameMember(before, after)) return
@@ -52,7 +52,7 @@ export class ServiceMembers {
   }
 }
 
-/** Whether pods are looked for at all: who has no selector gets endpoints from somebody else. */
+/** True if the service has a selector; otherwise this controller does not manage its endpoints. */
 export function hasMembers(service: Service): boolean {
   return service.spec?.type !== 'ExternalName' && Object.keys(selectorOf(service)).length > 0
 }
@@ -70,7 +70,7 @@ function isSelected(selector: Labels, labels: Labels | undefined): boolean {
   return true
 }
 
-/** Most changes of a pod, such as those of its containers, change no endpoint. */
+/** True for most pod changes, such as container status, which do not affect endpoints. */
 function isSameMember(before: Pod, after: Pod): boolean {
   return (
     before.metadata?.deletionTimestamp === after.metadata?.deletionTimestamp &&

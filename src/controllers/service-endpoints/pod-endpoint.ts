@@ -2,17 +2,17 @@ import type { Container, Pod, Service, ServicePort } from '#/api/generated/core/
 import { formatIp, parseIpLeniently, unmapIp, type IpFamily } from '#/api/ip.ts'
 import { isPodFinished } from '../pods.ts'
 
-/** Whether somebody may be sent to the pod: it has an address, and something that may listen there. */
+/** True if the pod has an IP address and has not finished. */
 export function hasEndpoint(pod: Pod): boolean {
   return !isPodFinished(pod) && Boolean(pod.status?.podIP || pod.status?.podIPs?.length)
 }
 
 type Addresses = Readonly<Record<IpFamily, readonly string[]>>
 
-/** Of pods seen before: objects never change, and a service asks for its pods again and again. */
+/** Cache by pod: objects are immutable, and a service's pods are evaluated repeatedly. */
 const known = new WeakMap<Pod, Addresses>()
 
-/** The addresses of a pod by family, in canonical form. */
+/** Pod IPs by family, in canonical form. */
 export function podAddresses(pod: Pod): Addresses {
   const cached = known.get(pod)
   if (cached !== undefined) return cached
@@ -24,14 +24,14 @@ export function podAddresses(pod: Pod): Addresses {
   return addresses
 }
 
-/** The name of the pod's own, for a service that gives its pods names. */
+/** The pod's hostname, if the service is its governing service (`subdomain`). */
 export function endpointHostname({ metadata, spec }: Pod, service: Service): string | undefined {
   const { name, namespace } = service.metadata ?? {}
   const isNamed = spec?.hostname && spec.subdomain === name && metadata?.namespace === namespace
   return isNamed ? spec.hostname : undefined
 }
 
-/** Where a pod listens for a port of a service; undefined when no container has a port of that name. */
+/** Port number of a service port on a pod; undefined if no container has a port of that name. */
 export function targetPort(
   pod: Pod,
   { port, targetPort: target, protocol }: ServicePort,
@@ -50,7 +50,7 @@ export function targetPort(
   return undefined
 }
 
-/** Whether the service has no address of its own and stands for those of its pods. */
+/** True if the service has no cluster IP. */
 export function isHeadless({ spec }: Service): boolean {
   return !spec?.clusterIP || spec.clusterIP === 'None'
 }

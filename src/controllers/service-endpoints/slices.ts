@@ -5,12 +5,12 @@ import { formatKey } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
 
-/** What the two controllers that write slices ask of slices. */
+/** Accessors for EndpointSlices, shared by the endpoint slice and mirroring controllers. */
 
 export const serviceNameLabel = 'kubernetes.io/service-name'
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by'
 
-/** The slices that a controller keeps, by the key of their service. */
+/** Slices managed by a controller, by service key. */
 export function slicesByService(
   slices: Informer<EndpointSlice>,
   managedBy: string,
@@ -21,14 +21,17 @@ export function slicesByService(
   })
 }
 
-/** The key of the service whose slice this is; undefined when somebody else keeps it. */
+/** Key of the slice's service; undefined if another controller manages the slice. */
 function serviceKeyOf({ metadata }: EndpointSlice, managedBy: string): string | undefined {
   const name = labelOf(metadata?.labels, serviceNameLabel)
   if (!name || labelOf(metadata?.labels, managedByLabel) !== managedBy) return undefined
   return formatKey({ namespace: metadata?.namespace ?? '', name })
 }
 
-/** Told the key of the service when one of its slices comes, goes, changes, or is somebody else's from now on. */
+/**
+ * Calls back with the service key when one of its slices is added, deleted, changed, or taken over by another
+ * controller.
+ */
 export function onSliceChange(
   slices: Informer<EndpointSlice>,
   managedBy: string,
@@ -42,7 +45,7 @@ export function onSliceChange(
   })
 }
 
-/** Which ports a slice has, in whatever order. */
+/** Identifies a set of ports, independent of order. */
 export function portsKey(ports: readonly EndpointPort[] | undefined): string {
   return (ports ?? [])
     .map(({ name = '', port, protocol = 'TCP', appProtocol = '' }) => {
@@ -52,14 +55,14 @@ export function portsKey(ports: readonly EndpointPort[] | undefined): string {
     .join()
 }
 
-/** Which endpoint it is: what it is like may change. */
+/** Identity of an endpoint, without its changeable properties. */
 export function endpointKey({ addresses, hostname = '', targetRef }: Endpoint): string {
   const [first = ''] = addresses
   const all = addresses.length > 1 ? addresses.toSorted().join() : first
   return `${all} ${hostname} ${targetRef?.namespace ?? ''}/${targetRef?.name ?? ''}`
 }
 
-/** Whether two endpoints with one key are alike, whatever hints they have. */
+/** True if two endpoints with the same key are equal, ignoring hints. */
 export function isSameEndpoint(left: Endpoint, right: Endpoint): boolean {
   return (
     left.nodeName === right.nodeName &&

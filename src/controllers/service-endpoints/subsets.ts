@@ -1,9 +1,8 @@
 import type { EndpointAddress, EndpointPort, EndpointSubset } from '#/api/generated/core/v1.ts'
 
 /**
- * The one way to write down which addresses offer which ports: ports that the same addresses offer are
- * together, and everything is in order. An address that is ready in one place and not in another is not
- * ready.
+ * Canonical form of endpoint subsets: ports offered by the same addresses are grouped, and everything is
+ * sorted. An address that is ready in one subset and not ready in another counts as not ready.
  */
 export function repackSubsets(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] {
   const byPort = new Map<string, { readonly port: EndpointPort | undefined; readonly offers: Offers }>()
@@ -34,7 +33,7 @@ interface Offer {
   readonly isReady: boolean
 }
 
-/** By address and the object it belongs to. */
+/** By address and target uid. */
 type Offers = Map<string, Offer>
 
 function offer(offers: Offers, address: EndpointAddress, isReady: boolean): void {

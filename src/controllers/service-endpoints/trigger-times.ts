@@ -1,19 +1,21 @@
 import type { Pod, Service } from '#/api/generated/core/v1.ts'
 
-/** Says since when endpoints should have been as they are now written; others measure delays by it. */
+/** Time of the change that caused the last write; used to measure the propagation delay of endpoints. */
 export const triggerTimeAnnotation = 'endpoints.kubernetes.io/last-change-trigger-time'
 
 interface Seen {
   readonly created: string
-  /** When each pod last became ready or ceased to be. */
+  /** Last transition of the Ready condition, by pod name. */
   readonly pods: ReadonlyMap<string, string>
 }
 
-/** When the changes happened that endpoints have to follow. Times are as the API writes them, which sorts them. */
+/**
+ * Tracks the times of changes that endpoints must follow. Times are API timestamps, which sort as strings.
+ */
 export class TriggerTimes {
   readonly #seen = new Map<string, Seen>()
 
-  /** The first moment at which something happened that was not seen before; undefined when nothing did. */
+  /** Time of the earliest change that was not observed before; undefined if there is none. */
   observe(key: string, { metadata }: Service, pods: readonly Pod[]): string | undefined {
     const created = metadata?.creationTimestamp ?? ''
     const before = this.#seen.get(key)
@@ -35,7 +37,7 @@ export class TriggerTimes {
   }
 }
 
-/** The annotations of something that is written now. */
+/** The annotations with the trigger time set, or removed if undefined. */
 export function withTriggerTime(
   annotations: Readonly<Record<string, string>> | undefined,
   time: string | undefined,

@@ -9,7 +9,7 @@ export interface SliceWrites {
   readonly delete: readonly EndpointSlice[]
 }
 
-/** First what is new, then what changes: an endpoint is rather in two slices for a moment than in none. */
+/** Creates before updating and deleting: an endpoint may be in two slices for a moment, but never in none. */
 export async function writeSlices(writes: SliceWrites, client: Client): Promise<void> {
   await Promise.all(writes.create.map(slice => client.create(endpointSlices, slice)))
   await Promise.all(writes.update.map(slice => client.update(endpointSlices, slice)))

@@ -10,21 +10,21 @@ import { messageOf } from '../message-of.ts'
 import { nodesKey } from './nodes.ts'
 import { cleanupFinalizer, type Done } from './plan.ts'
 
-/** Who makes load balancers failed, and not the API server. */
+/** A failure of the load balancer implementation, as opposed to the API server. */
 export class BalancerFailure extends Error {}
 
 export interface Step {
   readonly service: Service
-  /** The nodes that load balancers send to. */
+  /** Nodes that receive traffic from load balancers. */
   readonly behind: readonly Node[]
   readonly client: Client
   readonly signal: AbortSignal
 }
 
-/** Names of nodes that an event tells. */
+/** Maximum number of node names in an event. */
 const namesMax = 20
 
-/** Does what was planned, and tells people of it. */
+/** Performs the plan and records events. */
 export class Balancing {
   readonly #balancers: LoadBalancers
   readonly #recorder: EventRecorder
@@ -36,7 +36,7 @@ export class Balancing {
 
   async ensure({ service, behind, client, signal }: Step): Promise<Done> {
     this.#tell(service, 'EnsuringLoadBalancer', 'Ensuring load balancer')
-    // Before anything is made: what nobody would remove must not come to be.
+    // The finalizer is set before anything is created, so that nothing can be left behind.
     const held = await writeStatus(client, service, withFinalizer(service, cleanupFinalizer))
     this.#warnWithoutNodes(service, behind)
     const nodes = nodesKey(behind)
@@ -84,7 +84,7 @@ export class Balancing {
     this.#tell(service, 'DeletedLoadBalancer', 'Deleted load balancer')
   }
 
-  /** Removes what was made for a service that is not there any more. */
+  /** Deletes the load balancer of a service that no longer exists. */
   async forget(service: Service, signal: AbortSignal): Promise<void> {
     this.#tell(service, 'DeletingLoadBalancer', 'Deleting load balancer')
     try {
@@ -118,7 +118,7 @@ async function asked<T>(what: string, ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Finalizers go this way too: the controller may write statuses only. */
+/** Finalizers are written through the status subresource, since the controller may only update status. */
 async function writeStatus(client: Client, before: Service, after: Service): Promise<Service> {
   const balancer = ({ status }: Service): LoadBalancerStatus => status?.loadBalancer ?? {}
   const isSame =
@@ -128,7 +128,7 @@ async function writeStatus(client: Client, before: Service, after: Service): Pro
   try {
     return await client.updateStatus(services, after)
   } catch (error) {
-    // It went while the last was done for it.
+    // The service was deleted meanwhile.
     if (isApiError(error, 'NotFound')) return after
     throw error
   }

@@ -5,12 +5,12 @@ import { isBeingDeleted } from '#/api/metadata.ts'
 const excludeLabel = 'node.kubernetes.io/exclude-from-external-load-balancers'
 const goingTaint = 'ToBeDeletedByClusterAutoscaler'
 
-/** Texts that mean that the label does not hold. */
+/** Label values that mean false. */
 const falseTexts: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'False', 'FALSE'])
 
 /**
- * Whether load balancers send to the node. Whether it is ready does not matter: a load balancer finds that
- * out by itself, and one that is told each time would be told all the time.
+ * True if load balancers send traffic to the node. Readiness is ignored: load balancers have health checks,
+ * and updating them on every change would be too frequent.
  */
 export function isBalanced(node: Node): boolean {
   const excluded = labelOf(node.metadata?.labels, excludeLabel)
@@ -18,7 +18,7 @@ export function isBalanced(node: Node): boolean {
   return !isBeingDeleted(node) && !node.spec?.taints?.some(({ key }) => key === goingTaint)
 }
 
-/** What a load balancer knows of nodes: another when it must be told. */
+/** Identifies the nodes as seen by a load balancer; it is updated when the key changes. */
 export function nodesKey(nodes: readonly Node[]): string {
   return nodes
     .map(({ metadata, spec }) => JSON.stringify([metadata?.name, spec?.providerID ?? '']))

@@ -4,10 +4,10 @@ import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 
 export const cleanupFinalizer = 'service.kubernetes.io/load-balancer-cleanup'
 
-/** What was last done for a service. */
+/** The last action performed for a service. */
 export interface Done {
   readonly service: Service
-  /** Undefined when somebody else cares for it. */
+  /** Undefined if another implementation handles the service. */
   readonly status: LoadBalancerStatus | undefined
   readonly nodes: string
 }
@@ -15,15 +15,16 @@ export interface Done {
 export interface BalancerWorld {
   readonly service: Service | undefined
   readonly done: Done | undefined
-  /** Whom load balancers send to now. */
+  /** Key of the current nodes. */
   readonly nodes: string
-  /** Of the services with this class we make the load balancers; of those without one when absent. */
+  /** Handles services with this `loadBalancerClass`; if undefined, those that have no class. */
   readonly balancerClass: string | undefined
 }
 
 /**
- * - `forget`: the service went without waiting for us, or another has its name: what was made for it goes.
- * - `clean-up`: it goes, or needs no load balancer any more.
+ * - `forget`: the service was deleted without cleanup or replaced by another of the same name; its load
+ *   balancer is deleted.
+ * - `clean-up`: the service is being deleted or no longer needs a load balancer.
  */
 export type BalancerPlan = 'nothing' | 'ensure' | 'update-nodes' | 'clean-up' | 'forget'
 
@@ -47,17 +48,14 @@ export function wantsBalancer({ spec }: Service, balancerClass: string | undefin
   return spec?.type === 'LoadBalancer' && spec.loadBalancerClass === balancerClass
 }
 
-/** Annotations say to many a cloud how the load balancer is to be. */
+/** Annotations are included, since many cloud providers are configured by them. */
 function isSameRequest(before: Service, after: Service): boolean {
   return (
     equalJson(before.spec, after.spec) && equalJson(before.metadata?.annotations, after.metadata?.annotations)
   )
 }
 
-/**
- * Whether a change is none that matters here. That the finalizer came is our own doing, and what follows is
- * under way.
- */
+/** True if a change needs no action. An added finalizer is this controller's own write. */
 export function isSameService(before: Service, after: Service): boolean {
   return (
     isSameRequest(before, after) &&

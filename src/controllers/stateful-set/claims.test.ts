@@ -41,10 +41,10 @@ function claimOf(owners: string): PersistentVolumeClaim {
 }
 
 interface Scenario {
-  /** whenDeleted, whenScaled. */
+  /** `whenDeleted whenScaled`. */
   readonly policy: 'Retain Retain' | 'Delete Retain' | 'Retain Delete' | 'Delete Delete'
   readonly isSurplus?: boolean
-  /** Absent when there is none. */
+  /** Undefined if the claim does not exist. */
   readonly owners?: string
 }
 
@@ -55,7 +55,7 @@ function planned({ policy, isSurplus = false, owners }: Scenario): ClaimsPlan {
   return planClaims({ set, ordinal: 1, isSurplus, pod, claimOf: () => claim })
 }
 
-/** The owners after the plan, as uids; `same` when nothing changes. */
+/** Owner uids after the plan; `same` if nothing changes. */
 function check(scenario: Scenario, expected: string): void {
   const { create, update } = planned(scenario)
   const [claim] = scenario.owners === undefined ? create : update

@@ -1,6 +1,7 @@
 /**
- * The claims of pods. They outlive the pods, and what becomes of them in the end their owner references say: those of a
- * set that is to take its claims along belong to the set; those of a pod that is one too many belong to the pod.
+ * PersistentVolumeClaims of the pods. They outlive the pods; their owner references implement the retention
+ * policy: with `whenDeleted: Delete` claims are owned by the set, with `whenScaled: Delete` claims of surplus
+ * pods are owned by the pod.
  * https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention
  */
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
@@ -15,20 +16,20 @@ import { claimName } from './identity.ts'
 
 export interface ClaimsPlan {
   readonly create: readonly PersistentVolumeClaim[]
-  /** With the owners that they should have. */
+  /** Claims with corrected owner references. */
   readonly update: readonly PersistentVolumeClaim[]
-  /** Names of claims that have to go before there can be new ones. */
+  /** Names of claims being deleted; new ones cannot be created before. */
   readonly going: readonly string[]
-  /** Names of claims that something else manages, for which the policy can do nothing. */
+  /** Names of claims with another controller, to which the retention policy does not apply. */
   readonly conflicting: readonly string[]
 }
 
 export interface ClaimsWorld {
   readonly set: StatefulSet
   readonly ordinal: number
-  /** The ordinal is one that the set wants no pod for. */
+  /** True if the ordinal is beyond the desired replicas. */
   readonly isSurplus: boolean
-  /** The pod, or who it will be. */
+  /** The pod, or for a missing one an object with its name. */
   readonly pod: Pod
   readonly claimOf: (name: string) => PersistentVolumeClaim | undefined
 }
@@ -56,8 +57,8 @@ export function planClaims(world: ClaimsWorld): ClaimsPlan {
 }
 
 /**
- * Whether a claim of the ordinal still belongs to an earlier pod, with which it goes. A new pod would lose it: it must
- * wait until the claim is gone.
+ * True if a claim is still owned by an earlier pod of the ordinal and will be deleted with it. A new pod
+ * would lose the claim, so it is not created before.
  */
 export function hasLeftoverClaim(world: Omit<ClaimsWorld, 'isSurplus'>): boolean {
   const { set, ordinal, pod, claimOf } = world
@@ -86,10 +87,10 @@ function newClaim(world: ClaimsWorld, template: PersistentVolumeClaim, name: str
   return owners.length === 0 ? claim : withOwners(claim, owners)
 }
 
-/** Undefined when they are as they should be, or not for us to touch. */
+/** Undefined if the owner references are correct or must not be changed. */
 function ownersOf(claim: PersistentVolumeClaim, world: ClaimsWorld): readonly OwnerReference[] | undefined {
   const { set, pod } = world
-  // What belongs to a set or pod of old will go with it.
+  // A claim owned by an earlier set or pod of the same name will be garbage collected.
   if (isOfEarlier(claim, set, setKind) || isOfEarlier(claim, pod, podKind)) return undefined
   const uids = new Set([set.metadata?.uid, pod.metadata?.uid])
   const references = claim.metadata?.ownerReferences ?? []
@@ -110,7 +111,7 @@ function wantedOwners({ set, pod, isSurplus }: ClaimsWorld): readonly OwnerRefer
   return reference ? [reference] : []
 }
 
-/** Where claims are kept in any case, others may do with them what they like. */
+/** False if both policies are Retain, since owner references do not matter then. */
 function hasOtherController(claim: PersistentVolumeClaim, { set, pod }: ClaimsWorld): boolean {
   const { whenDeleted, whenScaled } = policyOf(set)
   if (whenDeleted !== 'Delete' && whenScaled !== 'Delete') return false
@@ -129,7 +130,7 @@ interface Kind {
 const setKind: Kind = { apiVersion: 'apps/v1', kind: 'StatefulSet' }
 const podKind: Kind = { apiVersion: 'v1', kind: 'Pod' }
 
-/** Whether a reference is to an object of the name, be it this one or an earlier one. */
+/** True if the reference names the owner, whatever its uid. */
 function names(reference: OwnerReference, owner: KubernetesObject, { apiVersion, kind }: Kind): boolean {
   return (
     reference.apiVersion === apiVersion && reference.kind === kind && reference.name === owner.metadata?.name

@@ -1,25 +1,25 @@
-/** Who the pods of a set are: their ordinal gives them their name, and with it their network name and claims. */
+/** Identity of a set's pods: the ordinal determines the name, the network identity and the claims. */
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { PersistentVolumeClaim, Pod, PodTemplateSpec, Volume } from '#/api/generated/core/v1.ts'
 import { int32Max } from '#/api/int64.ts'
 import { podFromTemplate } from '../pods.ts'
 
 export interface MemberName {
-  /** Of the set. */
+  /** Name of the set. */
   readonly parent: string
   readonly ordinal: number
 }
 
-/** What the name of a pod says, if it is the name of a member of a set. */
+/** Parses the name of a pod; undefined if it is not that of a set's member. */
 export function memberName(podName: string): MemberName | undefined {
   const dash = podName.lastIndexOf('-')
   const digits = podName.slice(dash + 1)
-  // Another spelling of a number would be another pod with the same ordinal.
+  // Leading zeros are rejected: they would allow two pods with the same ordinal.
   if (dash < 1 || !/^(?:0|[1-9][0-9]{0,9})$/.test(digits) || Number(digits) > int32Max) return undefined
   return { parent: podName.slice(0, dash), ordinal: Number(digits) }
 }
 
-/** Undefined when the pod is no member. */
+/** Undefined if the pod is not a member of the set. */
 export function ordinalOf(set: StatefulSet, pod: Pod): number | undefined {
   const member = memberName(pod.metadata?.name ?? '')
   return member !== undefined && member.parent === set.metadata?.name ? member.ordinal : undefined
@@ -29,7 +29,7 @@ export function podName(set: StatefulSet, ordinal: number): string {
   return `${set.metadata?.name}-${ordinal}`
 }
 
-/** The pod says which revision it is of, by name. */
+/** Label with the name of the pod's revision. */
 const revisionLabel = 'controller-revision-hash'
 
 export function revisionOf(pod: Pod): string {
@@ -39,7 +39,7 @@ export function revisionOf(pod: Pod): string {
 export interface NewMember {
   readonly ordinal: number
   readonly template: PodTemplateSpec
-  /** The name of the revision that has the template. */
+  /** Name of the revision with this template. */
   readonly revision: string
 }
 
@@ -62,7 +62,7 @@ export function memberPod(set: StatefulSet, { ordinal, template, revision }: New
   }
 }
 
-/** A pod that is a member by its name, with what belongs to that; the same when it has all of it. */
+/** Adds missing identity labels and claim volumes to a member; the same object if nothing changes. */
 export function withIdentity(set: StatefulSet, pod: Pod, ordinal: number): Pod {
   const labels = identityLabels(set, ordinal)
   const isNamed = pod.metadata?.labels?.[podNameLabel] === labels[podNameLabel]
@@ -85,7 +85,7 @@ function identityLabels(set: StatefulSet, ordinal: number): Readonly<Record<stri
   return { [podNameLabel]: podName(set, ordinal), [podIndexLabel]: String(ordinal) }
 }
 
-/** The claims of a pod as its volumes, in place of volumes that have the same names. */
+/** Adds volumes for the claims, replacing volumes of the same names. */
 function withClaimVolumes(
   set: StatefulSet,
   ordinal: number,

@@ -4,7 +4,7 @@ import { isBeingDeleted } from '#/api/metadata.ts'
 import { isPodAvailable, isPodReady } from '../pods.ts'
 import { ordinalOf } from './identity.ts'
 
-/** A place in the set, by its ordinal, and the pod that has it. */
+/** An ordinal and its pod, if it exists. */
 export interface Slot {
   readonly ordinal: number
   readonly pod: Pod | undefined
@@ -15,15 +15,15 @@ export interface Member extends Slot {
 }
 
 export interface Layout {
-  /** For each pod that is wanted and there, and for the first ones that are missing; in order. */
+  /** Desired ordinals in order: all existing pods, and the first missing ones. */
   readonly slots: readonly Slot[]
-  /** Not all that are missing have a slot. */
+  /** True if not all missing pods have a slot. */
   readonly isCut: boolean
-  /** Members that the set wants no more, the highest first. */
+  /** Members beyond the desired replicas, highest ordinal first. */
   readonly surplus: readonly Member[]
 }
 
-/** Pods that one pass makes; the next pass does the rest. */
+/** Maximum number of pods created by one reconcile; the next one continues. */
 const missingMax = 500
 
 export function layOut(set: StatefulSet, pods: readonly Pod[]): Layout {
@@ -56,12 +56,12 @@ export function isRunningAndReady(pod: Pod): boolean {
   return pod.status?.phase === 'Running' && isPodReady(pod)
 }
 
-/** Whether others may go on because this pod is well. */
+/** True if the pod no longer blocks ordered operations on other pods. */
 export function isHealthy(pod: Pod, set: StatefulSet, nowMs: number): boolean {
   return isRunningAndReady(pod) && !isUnavailable(pod, set, nowMs)
 }
 
-/** Whether it counts as missing while an update goes on. */
+/** True if the pod counts as unavailable during an update. */
 export function isUnavailable(pod: Pod | undefined, set: StatefulSet, nowMs: number): boolean {
   if (pod === undefined || isBeingDeleted(pod)) return true
   return !isPodAvailable(pod, set.spec?.minReadySeconds ?? 0, nowMs)

@@ -24,8 +24,8 @@ function setOf(spec: Partial<StatefulSetSpec>): StatefulSet {
 }
 
 /**
- * One pod: `.` missing, `P` pending, `N` not ready, `R` ready, `Y` ready but not for long, `T` terminating, `F` failed;
- * with `'` it has the old revision.
+ * State of one pod: `.` missing, `P` pending, `N` not ready, `R` ready, `Y` just ready, `T` terminating, `F`
+ * failed; `'` marks the old revision.
  */
 function podOf(set: StatefulSet, ordinal: number, state: string): readonly Pod[] {
   const [letter, old] = state
@@ -51,7 +51,7 @@ function podOf(set: StatefulSet, ordinal: number, state: string): readonly Pod[]
   ]
 }
 
-/** `+1` a pod is made, `+1'` with the old revision, `-1` one is removed. */
+/** `+1` creates a pod, `+1'` with the old revision, `-1` deletes one. */
 function shown(set: StatefulSet, plan: StatefulSetPlan): string {
   const ordinal = (pod: Pod): string => `-${ordinalOf(set, pod)}`
   const replicas = plan.replicas.map(action => {
@@ -231,7 +231,7 @@ class Story {
     else this.#states.set(ordinal, { ready: 'R', unready: 'N', fail: 'F' }[what]!)
   }
 
-  /** One pass; each thing that it does is checked against the state before it. */
+  /** One reconcile; each action is checked against the state before it. */
   act(): boolean {
     const set = setOf({ replicas: this.#replicas, updateStrategy: this.#strategy! })
     const pods = [...this.#states].flatMap(([ordinal, state]) => {
@@ -288,7 +288,7 @@ class Story {
     )
   }
 
-  /** All pods that come become well. */
+  /** Makes pods ready and reconciles until nothing changes, then checks the result. */
   rest(): void {
     for (let passes = 0; ; passes++) {
       assert.ok(passes < 100, 'it never rests')

@@ -7,13 +7,13 @@ import { podName, withIdentity } from './identity.ts'
 import { isHealthy, isUnavailable, layOut, type Layout, type Member, type Slot } from './layout.ts'
 import { outdatedPods, revisionFor } from './update.ts'
 
-/** To be done in this order; what fails stops what comes after it. */
+/** Performed in this order; a failure stops the rest. */
 export interface StatefulSetPlan {
-  /** For replicas that need something, by ordinal. */
+  /** Actions by ordinal. */
   readonly replicas: readonly ReplicaAction[]
-  /** Of pods that are to go: their claims get the right owners first. */
+  /** Owner references of surplus pods' claims, corrected before the pods are deleted. */
   readonly claims: readonly ClaimsPlan[]
-  /** Too many, or of another revision than they should be. */
+  /** Surplus pods, and pods with an outdated revision. */
   readonly delete: readonly Pod[]
 }
 
@@ -24,11 +24,11 @@ export type ReplicaAction =
       readonly revision: 'current' | 'update'
       readonly claims: ClaimsPlan
     }
-  /** It is finished, and another will take its place. */
+  /** The pod has finished and will be recreated. */
   | { readonly do: 'delete'; readonly pod: Pod }
   | {
       readonly do: 'repair'
-      /** As it should be; the very same when only claims are wrong. */
+      /** The desired pod; the same object if only claims change. */
       readonly pod: Pod
       readonly isChanged: boolean
       readonly claims: ClaimsPlan
@@ -36,19 +36,20 @@ export type ReplicaAction =
 
 export interface StatefulSetWorld {
   readonly set: StatefulSet
-  /** Those that the set manages. */
+  /** All pods that the set controls. */
   readonly pods: readonly Pod[]
   readonly claimOf: (name: string) => PersistentVolumeClaim | undefined
-  /** The name of the revision that pods have which are to be updated later, or not at all. */
+  /** Name of the revision of pods that are not updated yet, or are held back by the partition. */
   readonly currentRevision: string
-  /** The name of the revision that all pods should have in the end. */
+  /** Name of the revision that all pods should have eventually. */
   readonly updateRevision: string
   readonly nowMs: number
 }
 
 /**
- * One at a time unless the set is Parallel: no pod is made while one before it is not well, none is removed while any
- * other is not well, and nothing is updated before the set has the pods that it wants.
+ * Unless the set is Parallel, acts on one pod at a time: no pod is created while a pod with a lower ordinal
+ * is not healthy, none is deleted while another is not healthy, and nothing is updated before all desired
+ * pods exist.
  */
 export function planStatefulSet(world: StatefulSetWorld): StatefulSetPlan {
   const layout = layOut(world.set, world.pods)
@@ -68,7 +69,7 @@ function planOrdered(layout: Layout, world: StatefulSetWorld): StatefulSetPlan {
   const [last] = layout.surplus
   if (last === undefined) return { replicas, claims: [], delete: outdatedPods(layout, world) }
   const claims = claimsOfSurplus(layout, world)
-  // Of several that are not well, the one with the lowest ordinal may go only when it is its turn.
+  // An unhealthy pod is deleted only if no surplus pod with a lower ordinal is unhealthy.
   const firstUnwell = layout.surplus.findLast(({ pod }) => isUnavailable(pod, world.set, world.nowMs))
   const mayGo = !isBeingDeleted(last.pod) && (isWellNow(last.pod, world) || last === firstUnwell)
   return { replicas, claims, delete: mayGo ? [last.pod] : [] }
@@ -101,11 +102,11 @@ function planReplica(slot: Slot, { slots }: Layout, world: StatefulSetWorld): Re
 function planRepair({ ordinal, pod }: Member, world: StatefulSetWorld): ReplicaAction | undefined {
   const { set, claimOf } = world
   const isPending = pod.status?.phase === 'Pending'
-  // Whoever is ordered waits with the rest until he is well.
+  // In an ordered set the identity is repaired only once the pod is healthy.
   const isForAll = set.spec?.podManagementPolicy === 'Parallel' || isWellNow(pod, world)
   if (!isPending && !isForAll) return undefined
   const all = planClaims({ set, ordinal, isSurplus: false, pod, claimOf })
-  // A pod that runs has had its claims.
+  // A running pod already has its claims.
   const claims = isPending ? all : { ...all, create: [], going: [] }
   const repaired = isForAll ? withIdentity(set, pod, ordinal) : pod
   if (repaired === pod && isNothing(claims)) return undefined

@@ -6,10 +6,10 @@ import { isPodAvailable } from '../pods.ts'
 import { revisionOf } from './identity.ts'
 import { isRunningAndReady } from './layout.ts'
 
-/** The status that a set should have; the very one that it has when that is right. */
+/** The desired status; identical to `set.status` if nothing changes. */
 export function planStatus(world: {
   readonly set: StatefulSet
-  /** All that the set manages. */
+  /** All pods that the set controls. */
   readonly pods: readonly Pod[]
   readonly currentRevision: string
   readonly updateRevision: string
@@ -41,7 +41,7 @@ export function planStatus(world: {
   return set.status !== undefined && equalJson(set.status, status) ? set.status : status
 }
 
-/** Counts that are zero are left out, as Kubernetes leaves them out. */
+/** Omits zero counts, like `omitempty` upstream. */
 function withoutZeros<T extends Readonly<Record<string, number>>>(counts: T): Partial<T> {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0)) as Partial<T>
 }

@@ -13,7 +13,7 @@ export interface UpdateWorld {
 }
 
 /**
- * Pods to remove so that they come back with the new revision, the highest ordinals first.
+ * Pods to delete so that they are recreated with the update revision, highest ordinal first.
  * https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#update-strategies
  */
 export function outdatedPods({ slots, isCut }: Layout, world: UpdateWorld): readonly Pod[] {
@@ -25,7 +25,7 @@ export function outdatedPods({ slots, isCut }: Layout, world: UpdateWorld): read
   return outdatedWithin(max, slots, world)
 }
 
-/** One at a time; only pods above it have to be well. */
+/** One at a time; only pods with higher ordinals must be available. */
 function nextOutdated(slots: readonly Slot[], world: UpdateWorld): readonly Pod[] {
   for (const { pod } of toUpdate(slots, world)) {
     if (pod !== undefined && isReplaceable(pod) && revisionOf(pod) !== world.updateRevision) return [pod]
@@ -34,7 +34,7 @@ function nextOutdated(slots: readonly Slot[], world: UpdateWorld): readonly Pod[
   return []
 }
 
-/** As many as may be missing all together. Those that are missing already cost nothing. */
+/** Up to `maxUnavailable` pods in total; pods that are already unavailable are always included. */
 function outdatedWithin(max: number, slots: readonly Slot[], world: UpdateWorld): readonly Pod[] {
   const { set, updateRevision, nowMs } = world
   const outdated = toUpdate(slots, world)
@@ -46,19 +46,19 @@ function outdatedWithin(max: number, slots: readonly Slot[], world: UpdateWorld)
   return [...unwell, ...well.slice(0, Math.max(0, max - unavailable))]
 }
 
-/** Those that the partition does not hold back, the highest ordinal first. */
+/** Slots not held back by the partition, highest ordinal first. */
 function toUpdate(slots: readonly Slot[], { set }: UpdateWorld): readonly Slot[] {
   const { ordinals, updateStrategy } = set.spec ?? {}
   const first = (ordinals?.start ?? 0) + (updateStrategy?.rollingUpdate?.partition ?? 0)
   return slots.filter(({ ordinal }) => ordinal >= first).toReversed()
 }
 
-/** One that is finished is replaced anyway. */
+/** A finished pod is replaced in any case. */
 function isReplaceable(pod: Pod): boolean {
   return !isBeingDeleted(pod) && !isPodFinished(pod)
 }
 
-/** Which revision a pod gets that is missing. */
+/** The revision with which a missing pod is created. */
 export function revisionFor(
   ordinal: number,
   slots: readonly Slot[],
@@ -70,7 +70,8 @@ export function revisionFor(
     return ordinal < start + (rollingUpdate.partition ?? 0) ? 'current' : 'update'
   }
   if (type !== 'RollingUpdate') return 'update'
-  // An update that was left to itself goes from the top down: it is not its turn while one above is still to come.
+  // The update proceeds from the highest ordinal: a pod gets the old revision while a higher one is still
+  // outdated.
   const isBelowUpdate = slots.some(({ ordinal: other, pod }) => {
     return other > ordinal && pod !== undefined && isReplaceable(pod) && revisionOf(pod) !== updateRevision
   })

@@ -1,4 +1,4 @@
-/** What is done to the pods and claims of a set, and how it is told. */
+/** Writes to the pods and claims of a set, with events. */
 import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
@@ -14,7 +14,7 @@ export interface Writing {
   readonly recorder: EventRecorder
 }
 
-/** Claims first: a pod that finds them bound starts at once. */
+/** Claims are created first, so that the pod finds them. */
 export async function createMember(writing: Writing, pod: Pod, claims: ClaimsPlan): Promise<void> {
   await told(writing, 'create', pod, async () => {
     await writeClaims(writing, pod, claims)
@@ -33,7 +33,7 @@ export async function deleteMember(writing: Writing, pod: Pod): Promise<void> {
   })
 }
 
-/** A pod that does not have what a member has gets it. */
+/** Writes a pod with its identity repaired. */
 export async function updateMember(writing: Writing, pod: Pod, claims: ClaimsPlan): Promise<void> {
   await told(writing, 'update', pod, async () => {
     await writeClaims(writing, pod, claims)
@@ -41,7 +41,7 @@ export async function updateMember(writing: Writing, pod: Pod, claims: ClaimsPla
   })
 }
 
-/** Throws when a claim has to go first. */
+/** Throws if a claim is still being deleted. */
 export async function writeClaims(writing: Writing, pod: Pod | undefined, claims: ClaimsPlan): Promise<void> {
   const { set, client, recorder } = writing
   for (const name of claims.conflicting) {
@@ -92,7 +92,7 @@ async function told(
   }
 }
 
-/** Somebody else has the name, and he or we will be gone some day; or nobody will be there to read of it. */
+/** No event if the name is taken, which resolves over time, or if the namespace is terminating. */
 function isUntold(error: unknown): boolean {
   return isApiError(error, 'AlreadyExists') || isNamespaceGoing(error)
 }

@@ -2,8 +2,8 @@ import type { Taint, Toleration } from '#/api/generated/core/v1.ts'
 import { tolerates } from '#/api/taints.ts'
 
 /**
- * How long a pod may stay with these taints: for ever without any, not at all when one is not tolerated, otherwise as
- * long as the shortest of the tolerations that are used.
+ * Time for which a pod tolerates these taints: Infinity without taints, zero if one is not tolerated,
+ * otherwise the shortest `tolerationSeconds` of the matching tolerations.
  */
 export function tolerationMs(taints: readonly Taint[], tolerations: readonly Toleration[]): number {
   const used = taints.map(taint => tolerations.filter(toleration => tolerates(toleration, taint)))

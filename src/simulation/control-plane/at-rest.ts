@@ -13,7 +13,7 @@ export interface Resting {
   readonly doubts: Doubts
 }
 
-/** When everything has come to rest, what is there is what was asked for. */
+/** Checks that the settled state matches the desired state. */
 export async function checkAtRest({ store, doubts }: Resting): Promise<readonly string[]> {
   const world = new World()
   const { entries } = await store.list({ prefix: '/registry/' })
@@ -52,7 +52,7 @@ function checkReplicas(set: ReplicaSet | StatefulSet, world: World): readonly st
   ]
 }
 
-/** Pods that are replaced one after the other have all been. */
+/** A rolling update has replaced all pods. */
 function checkTemplate(set: StatefulSet | DaemonSet, world: World): readonly string[] {
   if (hasQuota(set, world)) return []
   const want = imagesOf(set.spec?.template.spec)
@@ -81,7 +81,10 @@ function checkDeployment(deployment: Deployment, world: World): readonly string[
   ]
 }
 
-/** A job has ended, and has counted everybody: no more than were wanted, if no write was in doubt. */
+/**
+ * A job has finished and counted all its pods; it has more successes than requested only if the outcome of a
+ * write was unknown.
+ */
 function checkJob(job: Job, world: World, doubts: Doubts): readonly string[] {
   const what = `job ${nameOf(job)}`
   const { succeeded = 0, active = 0, conditions = [], uncountedTerminatedPods = {} } = job.status ?? {}
@@ -108,7 +111,7 @@ function checkQuota(quota: ResourceQuota, world: World): readonly string[] {
   return differ(`pods that quota ${nameOf(quota)} counts`, Number(quota.status?.used?.['pods']), pods.length)
 }
 
-/** No two pods that run have an address in common. */
+/** No two running pods have the same IP address. */
 function checkAddresses(pods: readonly Pod[]): readonly string[] {
   const running = pods.filter(isRunning)
   const byAddress = new Map(running.map(pod => [pod.status?.podIP, pod]))
@@ -120,12 +123,12 @@ function checkAddresses(pods: readonly Pod[]): readonly string[] {
   })
 }
 
-/** Where there is a quota not everything that is asked for can be had. */
+/** In a namespace with a quota not all requested pods may exist. */
 function hasQuota({ metadata }: KubernetesObject, world: World): boolean {
   return world.of('resourcequotas').some(quota => quota.metadata?.namespace === metadata?.namespace)
 }
 
-/** Nobody is left whose owners, or whose namespace, or whose node have gone. */
+/** Every remaining object's owner, namespace and node exist. */
 function checkPlace(object: KubernetesObject, world: World): readonly string[] {
   const { namespace, ownerReferences: owners = [] } = object.metadata ?? {}
   const node = object.kind === 'Pod' ? (object as Pod).spec?.nodeName : undefined

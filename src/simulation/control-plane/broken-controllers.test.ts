@@ -9,11 +9,11 @@ import type { Controller, ControllerContext, Work } from '#/controllers/controll
 import { controllersOf } from '#/controllers/controllers.ts'
 import { simulateControlPlane } from '../control-plane.ts'
 
-/** Within so many seeds somebody must notice. */
+/** Maximum number of seeds within which a checker must detect the broken controller. */
 const seedsMax = 200
 
 interface Breakage {
-  /** The first seed, which is usually 0. */
+  /** First seed; default 0. */
   readonly from?: number
   readonly informer?: (informer: Informer<KubernetesObject>) => Informer<KubernetesObject>
   readonly work?: (work: Work, context: ControllerContext) => Work
@@ -39,7 +39,7 @@ test('a StatefulSet controller that does not care for the order breaks it, up an
     return each.spec ? { ...each, spec: { ...each.spec, podManagementPolicy: 'Parallel' } } : each
   })
   await check('statefulset-controller', { informer }, /makes .* before it are not well/)
-  // Few go down by two at a time: the first who does is number 59.
+  // Scaling down by two at once is rare: it first occurs with seed 59.
   await check('statefulset-controller', { informer, from: 50 }, /removes .* before/)
 })
 
@@ -60,7 +60,7 @@ test('an EndpointSlice controller that never changes a slice leads to the wrong 
   await check('endpointslice-controller', { work: without('update') }, /in its slices/)
 })
 
-/** Runs seeds with one controller broken until a checker says what is expected. */
+/** Runs seeds with one broken controller until a checker reports the expected violation. */
 async function check(name: string, breakage: Breakage, expected: RegExp): Promise<void> {
   const controllers = controllersOf()
   assert(controllers.some(controller => controller.name === name))
@@ -87,12 +87,12 @@ function breaking(controller: Controller, { informer, work }: Breakage): Control
   }
 }
 
-/** The client says that it has done it, and has not. */
+/** A client that reports success for the verb without performing it. */
 function without(verb: 'delete' | 'patch' | 'update'): Breakage['work'] {
   return work => ({ ...work, client: { ...work.client, [verb]: async () => undefined } })
 }
 
-/** The informer of this resource shows other objects than there are. */
+/** An informer that shows modified objects of this resource. */
 function changed<T extends KubernetesObject>(
   resource: Resource<T>,
   change: (object: T) => T,

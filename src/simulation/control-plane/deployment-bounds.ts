@@ -7,10 +7,10 @@ import type { Informers } from '#/client/informers.ts'
 import { RecentPast } from './staleness.ts'
 import { nameOf, type Changed, type World } from './world.ts'
 
-/** No rollout asks for more pods than `maxSurge` allows. */
+/** Checks that no rollout exceeds `maxSurge`. */
 export class SurgeBounds {
   readonly #world: World
-  /** The most that each deployment allowed. */
+  /** Maximum number of pods that each Deployment allowed recently. */
   readonly #allowed = new RecentPast<{ readonly podsMax: number }>()
 
   constructor(world: World) {
@@ -34,9 +34,9 @@ export class SurgeBounds {
 }
 
 /**
- * No rollout takes away pods that `maxUnavailable` protects. What replica sets say of their pods may be old, and a
- * controller can go by nothing else, so this looks at its own view at the moment when it makes a set smaller. When the
- * whole deployment is made smaller all sets are in proportion, whatever becomes of their pods.
+ * Checks that no rollout violates `maxUnavailable`. Evaluated on the controller's own informers when it
+ * scales down a ReplicaSet, since the actual status may be newer. Proportional scaling of the whole
+ * Deployment is exempt.
  */
 export function checkShrinking(request: ApiRequest, informers: Informers): readonly string[] {
   const [, namespace] = setPath.exec(request.path) ?? []
@@ -47,7 +47,7 @@ export function checkShrinking(request: ApiRequest, informers: Informers): reado
   const allSets = informers.of(replicaSets).inNamespace(namespace)
   const sets = allSets.filter(set => isControlledBy(set, deployment))
   const before = sets.find(set => set.metadata?.resourceVersion === after.metadata?.resourceVersion)
-  // The server refuses what was meant for an older version.
+  // An update of an older resourceVersion fails with a conflict anyway.
   if (before === undefined || sets.some(set => isOfOtherSize(set, deployment))) return []
   const had = sets.reduce((sum, set) => sum + availableOf(set, sizeOf(set)), 0)
   const removed = availableOf(before, sizeOf(before)) - availableOf(before, sizeOf(after))
@@ -58,12 +58,12 @@ export function checkShrinking(request: ApiRequest, informers: Informers): reado
 
 const setPath = /^\/apis\/apps\/v1\/namespaces\/([^/]+)\/replicasets\/[^/]+$/
 
-/** How many of a set's pods are available when it has this size, if those go first that are not. */
+/** Available pods of a set after scaling to this size, if unavailable ones are deleted first. */
 function availableOf({ status }: ReplicaSet, size: number): number {
   return Math.min(status?.availableReplicas ?? 0, size)
 }
 
-/** Whether the set was last made for another number of replicas than the deployment now wants. */
+/** True if the set was last scaled for another number of desired replicas. */
 function isOfOtherSize({ metadata, spec }: ReplicaSet, deployment: Deployment): boolean {
   const desired = metadata?.annotations?.['deployment.kubernetes.io/desired-replicas']
   return (spec?.replicas ?? 0) > 0 && desired !== String(deployment.spec?.replicas ?? 1)
@@ -85,6 +85,6 @@ function availableMinOf({ spec }: Deployment): number {
   const { maxSurge = 0, maxUnavailable = 0 } = spec?.strategy?.rollingUpdate ?? {}
   const surge = scaledValueRoundedUp(maxSurge, replicas) ?? 0
   const missing = scaledValueRoundedDown(maxUnavailable, replicas) ?? 0
-  // Somebody has to move first.
+  // With zero surge at least one pod must become unavailable.
   return Math.max(0, replicas - (surge === 0 ? Math.max(1, missing) : missing))
 }

@@ -5,9 +5,9 @@ import { staleMs } from './staleness.ts'
 type Handle = (request: ApiRequest) => Promise<ApiResponse>
 
 /**
- * Writes of controllers of which nobody can know whether they happened: the answer was lost, or never waited for. Who
- * asked for such a write may do it again before he sees what it did. Nobody can do better, and so checkers that allow
- * no slack otherwise excuse a controller for a while after such a write.
+ * Tracks controller writes with an unknown outcome: the response was lost or the request was aborted. The
+ * controller may repeat such a write before its informers show the first one. This is unavoidable, so
+ * otherwise strict checkers tolerate it for a while.
  */
 export class Doubts {
   readonly #nowMs: () => number
@@ -18,23 +18,23 @@ export class Doubts {
     this.#nowMs = nowMs
   }
 
-  /** Whether the outcome of some write of this account may still be unknown to it. */
+  /** True if the outcome of a recent write of this account may still be unknown to it. */
   about(account: string): boolean {
     const lastMs = Math.max(this.#allMs, this.#lastMs.get(account) ?? -Infinity)
     return this.#nowMs() - lastMs < staleMs
   }
 
-  /** Whether that was ever so. */
+  /** True if the outcome of any write of this account was ever unknown. */
   everAbout(account: string): boolean {
     return this.#allMs > -Infinity || this.#lastMs.has(account)
   }
 
-  /** A whole manager is gone, with whatever it had under way. */
+  /** A controller manager crashed with writes in progress. */
   noteAll(): void {
     this.#allMs = this.#nowMs()
   }
 
-  /** Notices what happens to the writes of an account. */
+  /** Tracks the writes that an account sends through the handler. */
   watching(account: string, handle: Handle): Handle {
     const note = (): void => void this.#lastMs.set(account, this.#nowMs())
     return async request => {

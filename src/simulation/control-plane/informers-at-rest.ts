@@ -2,7 +2,7 @@ import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 
-/** Whoever follows the server has, when nothing happens any more, just what the server has. */
+/** Checks that the informers of the settled cluster have the same objects as the API server. */
 export async function checkInformers(
   client: Client,
   informers: ReadonlyMap<string, readonly Informer<KubernetesObject>[]>,

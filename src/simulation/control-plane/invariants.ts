@@ -12,14 +12,14 @@ export interface InvariantsOptions {
   readonly store: Store
   readonly nowMs: () => number
   readonly doubts: Doubts
-  /** Told of every change since the cluster was made that is more than a sign of life. */
+  /** Records every change after startup, except leases and events. */
   readonly record: (text: string) => void
 }
 
-/** What is written all the time, and says nothing of what is wanted or there. */
+/** Written continuously and irrelevant for the desired and actual state. */
 const noise: ReadonlySet<string> = new Set(['leases', 'events'])
 
-/** Looks at every revision of the store, the moment it is written. */
+/** Checks every revision of the store as it is written. */
 export class Invariants {
   readonly violations: string[] = []
   readonly #options: InvariantsOptions
@@ -39,7 +39,7 @@ export class Invariants {
     this.#pods = new PodCounts(this.#world, options.doubts)
   }
 
-  /** When something was written last that is more than a sign of life. */
+  /** Time of the last write other than leases and events. */
   get changedMs(): number {
     return this.#changedMs
   }
@@ -74,7 +74,7 @@ export class Invariants {
   }
 }
 
-/** Nobody is managed by two. */
+/** An object has at most one controller reference. */
 function checkOwners(object: KubernetesObject): readonly string[] {
   const controllers = (object.metadata?.ownerReferences ?? []).filter(owner => owner.controller)
   if (controllers.length <= 1) return []

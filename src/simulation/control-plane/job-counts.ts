@@ -5,11 +5,11 @@ import { nameOf, type Changed } from './world.ts'
 
 interface Ends {
   readonly succeeded: Set<string>
-  /** A pod that goes before it has ended counts as failed. */
+  /** A pod deleted before it has finished counts as failed. */
   readonly failed: Set<string>
 }
 
-/** A job counts each pod that has ended once, and never takes that back. */
+/** Checks that a job counts each finished pod once and that counts never decrease. */
 export class JobCounts {
   readonly #ends = new Map<string, Ends>()
 

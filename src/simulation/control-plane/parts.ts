@@ -24,17 +24,17 @@ import { Wires, type Cut, type Handle } from './wires.ts'
 export const managers = ['manager-1', 'manager-2']
 export const nodeNames = ['node-1', 'node-2', 'node-3']
 
-/** How likely a request, or a batch of a watch, is hit. */
+/** Probability of a fault per request or watch batch. */
 const faultChance = 0.02
 
 const requestFaults: readonly RequestFault[] = ['refuse', 'busy', 'unavailable', 'delay']
-/** After these nobody knows whether the request was served. */
+/** Faults after which the outcome of a request is unknown. */
 const doubtfulFaults: readonly RequestFault[] = ['lose-answer', 'stall']
 
-/** Less hurried than usual: nothing that matters here happens more often because of it. */
+/** Longer than the defaults, to reduce the number of lease writes. */
 const timings = { leaseMs: 35_000, renewMs: 25_000, retryMs: 5_000 }
 
-/** What controllers ask for, judged by what they know. */
+/** Checks of controller requests against the controller's own informers, by account. */
 const decisions: Readonly<Record<string, typeof checkSequence>> = {
   'statefulset-controller': checkSequence,
   'deployment-controller': checkShrinking,
@@ -43,18 +43,20 @@ const decisions: Readonly<Record<string, typeof checkSequence>> = {
 export interface PartsOptions {
   readonly simulation: Simulation
   readonly controllers: readonly Controller[]
-  /** Told of a controller's decision that is wrong by what it knows. */
+  /** Called with violations found in a controller's requests. */
   readonly onWrong: (violation: string) => void
 }
 
-/** The programs of a cluster, each on a host of its own, that may crash and come back. */
+/** The programs of a cluster, each on its own host, which may crash and restart. */
 export class Parts {
   readonly doubts: Doubts
   readonly #options: PartsOptions
   readonly #wires: Wires
   readonly #stopping = new AbortController()
   readonly #behaviours = new Set<Misbehaviour>()
-  /** In some clusters writes may fail, but whether they did is always known: there checkers allow no slack at all. */
+  /**
+   * In half of the runs writes may fail, but never with an unknown outcome; checkers are fully strict there.
+   */
   readonly #isEveryWriteCertain: boolean
   readonly #leading = new Map<string, ControllerManager>()
   readonly #kubelets = new Map<string, PlainKubelet>()
@@ -80,7 +82,7 @@ export class Parts {
     return this.#store!
   }
 
-  /** Of an administrator to whom nothing bad happens. */
+  /** Acts as an administrator, without faults. */
   get userClient(): Client {
     const host = this.#host('user')
     return client(
@@ -90,13 +92,13 @@ export class Parts {
     )
   }
 
-  /** Everybody who follows the server, and how. */
+  /** Informers by program. */
   informers(): ReadonlyMap<string, readonly Informer<KubernetesObject>[]> {
     const followers = [...this.#leading, ...this.#kubelets, ['scheduler', this.#scheduler] as const]
     return new Map(followers.map(([name, part]) => [name, part?.informers.all() ?? []]))
   }
 
-  /** Who has something to do, or does not do what he should. */
+  /** Programs with pending work, and violations of leader election. */
   busy(): readonly string[] {
     const managing = [...this.#leading.values()].flatMap(manager => [...manager.busy().keys()])
     const kubelets = [...this.#kubelets.values()].filter(({ isIdle }) => !isIdle).map(({ name }) => name)
@@ -136,7 +138,7 @@ export class Parts {
     return managers.includes(name) ? this.#startManager(name) : this.#startNode(name)
   }
 
-  /** The host goes on, but does not reach the server. */
+  /** Disconnects the host from the API server while it keeps running. */
   cutOff(name: string, cut: Cut): void {
     this.#wires.cut(name, cut)
   }
@@ -149,7 +151,7 @@ export class Parts {
     this.#host(name).jumpClock(byMs)
   }
 
-  /** From now on nothing fails. */
+  /** Stops all faults. */
   calmDown(): void {
     this.#isCalm = true
     for (const behaviour of this.#behaviours) behaviour.chance = 0
@@ -236,7 +238,7 @@ export class Parts {
     return client(host, { username, groups }, this.#unreliable(host))
   }
 
-  /** From a host to the server, with all sorts of things that happen on the way. */
+  /** Connection from a host to the API server with random faults. */
   #unreliable(host: SimulatedHost): Handle {
     const handle = this.#wires.from(host.name, host.signal)
     const behaviour = (faults: readonly RequestFault[]): Misbehaviour => ({
@@ -269,7 +271,10 @@ function client(host: SimulatedHost, { username, groups }: Identity, handle: Han
   return clientOf({ platform, transport: inProcessTransport({ handle, user }), userAgent: username })
 }
 
-/** The host until it crashes: what it hands out after that is of another life, in which old code has no part. */
+/**
+ * Captures the host's resources until it crashes; after a restart the host has new ones, which old code must
+ * not use.
+ */
 function lifeOf(host: SimulatedHost): { readonly platform: Platform; readonly signal: AbortSignal } {
   const { clock, random, network, files, processes, log, signal } = host
   return { platform: { clock, random, network, files, processes, log }, signal }

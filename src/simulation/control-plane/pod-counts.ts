@@ -7,14 +7,14 @@ import { RecentPast } from './staleness.ts'
 import { nameOf, type Changed, type World } from './world.ts'
 
 /**
- * Nobody makes more pods than he is asked for: a replica set not more than its replicas, a daemon set not more than one
- * on a node, and one more while it is updated with a surge. Pods that were adopted do not count.
+ * Checks that controllers do not create too many pods: a ReplicaSet at most its replicas, a DaemonSet one per
+ * node, or two with surge. Adopted pods do not count.
  */
 export class PodCounts {
   readonly #world: World
   readonly #doubts: Doubts
   readonly #asked = new RecentPast<{ readonly most: number }>()
-  /** Pods that were made for an owner, by its uid. */
+  /** Pods created for an owner, by the owner's uid. */
   readonly #made = new Map<string, Set<string>>()
 
   constructor(world: World, doubts: Doubts) {
@@ -52,7 +52,7 @@ function hasSurge(set: DaemonSet): boolean {
   return surge !== 0 && surge !== '0%'
 }
 
-/** Pods of a daemon set are meant for a node from the beginning; those of others are not. */
+/** Only pods of a DaemonSet name their node from the beginning. */
 function isOnSameNode(left: Pod, right: Pod): boolean {
   return nodeOf(left) === nodeOf(right)
 }

@@ -3,9 +3,9 @@ import { isPodActive } from '#/controllers/pods.ts'
 import type { Changed, World } from './world.ts'
 
 /**
- * A namespace never has more pods than its quota allows. A quota is in force from when its status says how much it
- * allows; what came before, or was on its way then, is not its business. A pod that should be gone counts no more,
- * however long its node takes; when that is, clocks that jump do not agree on.
+ * Checks that a namespace never has more pods than its quota allows. A quota takes effect when its status has
+ * `hard`; pods created before do not count. Pods past their grace period do not count either, and since
+ * clocks may jump, all terminating pods are ignored.
  */
 export class QuotaBounds {
   readonly #world: World

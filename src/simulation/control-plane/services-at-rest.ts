@@ -4,7 +4,7 @@ import { selectorFromLabels } from '#/api/selector.ts'
 import { isPodReady } from '#/controllers/pods.ts'
 import { nameOf, type World } from './world.ts'
 
-/** A service leads to the pods that it selects and that are ready, and to nobody else. */
+/** Checks that each service's endpoints are exactly the selected ready pods. */
 export function checkServices(world: World): readonly string[] {
   return world.of('services').flatMap(service => {
     if (service.spec?.selector === undefined) return []

@@ -1,6 +1,6 @@
 /**
- * How old a controller's knowledge may be: an informer whose watch has died silently finds out after two minutes and a
- * half, and then has to list anew. Whatever was wanted within that time is what a controller may have gone by.
+ * Maximum age of a controller's informer state: a silently dead watch is detected after two and a half
+ * minutes, followed by a relist. Controllers may act on any desired state from within this time.
  */
 export const staleMs = 200_000
 
@@ -8,7 +8,7 @@ interface Moment {
   readonly atMs: number
 }
 
-/** What something was like, for as long as somebody may still go by it; by the uid of what it was about. */
+/** Recent values by uid, kept as long as a stale controller may act on them. */
 export class RecentPast<T> {
   readonly #histories = new Map<string, (T & Moment)[]>()
 
@@ -17,13 +17,13 @@ export class RecentPast<T> {
     this.#histories.set(uid, [...since(history, nowMs), { ...value, atMs: nowMs }])
   }
 
-  /** All that was true at some moment not too long ago, oldest first. */
+  /** All values within `staleMs`, oldest first. */
   of(uid: string, nowMs: number): readonly T[] {
     return since(this.#histories.get(uid) ?? [], nowMs)
   }
 }
 
-/** What was noted last before the time still held in it. */
+/** Includes the last value before the window, since it was still valid when the window began. */
 function since<T extends Moment>(history: readonly T[], nowMs: number): readonly T[] {
   const first = history.findLastIndex(({ atMs }) => atMs < nowMs - staleMs)
   return history.slice(Math.max(0, first))

@@ -10,12 +10,12 @@ import { staleMs } from './staleness.ts'
 import { nameOf, type Changed, type World } from './world.ts'
 
 /**
- * A pod of a StatefulSet that is ordered comes only when all before it are there, or were a moment ago: that others
- * have deleted one the controller may not know yet.
+ * Checks that a pod of an ordered StatefulSet is created only if all lower ordinals exist, or existed
+ * recently: the controller may not have observed their deletion yet.
  */
 export class MemberOrder {
   readonly #world: World
-  /** When a pod of this set with this ordinal was deleted last. */
+  /** Time of the last deletion of a pod, by set uid and ordinal. */
   readonly #deletedMs = new Map<string, number>()
 
   constructor(world: World) {
@@ -41,9 +41,9 @@ export class MemberOrder {
 }
 
 /**
- * A pod is made when all before it are well; the way down, and through an update, is from the highest ordinal. What
- * others do to pods at the same time is nobody's fault, so this looks at the controller's own view at the moment when
- * it asks for a pod to be made or deleted.
+ * Checks that a pod is created only if all lower ordinals are healthy, and that scale-downs and updates start
+ * with the highest ordinal. Evaluated on the controller's own informers when it sends the request, since
+ * concurrent changes are not its fault.
  */
 export function checkSequence(request: ApiRequest, informers: Informers): readonly string[] {
   const [, namespace = '', name] = podPath.exec(request.path) ?? []

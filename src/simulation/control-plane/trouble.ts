@@ -4,14 +4,14 @@ import { managers, nodeNames, type Parts } from './parts.ts'
 
 const victims = ['api', ...managers, 'scheduler', ...nodeNames]
 
-/** Some nodes stay away for so long that their pods are given up. */
+/** Maximum duration of a fault; some nodes stay away long enough for their pods to be evicted. */
 const lengthMs = { usual: 120_000, ofServer: 6_000, ofNodes: 400_000 }
 
-/** Breaks things, and mends them after a while. */
+/** Injects faults and ends them after a while. */
 export class Trouble {
   readonly #simulation: Simulation
   readonly #parts: Parts
-  /** Hosts that are down or cut off. */
+  /** Hosts that are down or disconnected. */
   readonly #hit = new Set<string>()
 
   constructor(simulation: Simulation, parts: Parts) {
@@ -19,12 +19,12 @@ export class Trouble {
     this.#parts = parts
   }
 
-  /** Whether all is mended. */
+  /** True if no fault is active. */
   get isOver(): boolean {
     return this.#hit.size === 0
   }
 
-  /** Does something, and says what. */
+  /** Injects a random fault and returns its description. */
   make(): string {
     const { random } = this.#simulation
     const host = victims[random.integer('victim', victims.length)] ?? 'api'

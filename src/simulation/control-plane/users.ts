@@ -9,13 +9,13 @@ import { TransportError } from '#/client/transport.ts'
 import type { Random } from '#/platform/platform.ts'
 import { workloadOf, type Workload } from './workloads.ts'
 
-/** Two namespaces, of which one comes and goes and has a quota. */
+/** Two namespaces; the second one is created and deleted, and has a quota. */
 const namespaceNames = ['default', 'other']
 const names = ['a', 'b', 'c']
 
 const policies = ['Background', 'Foreground', 'Orphan'] as const
 
-/** The kinds that users make, as the checkers find them in the store. */
+/** Workload kinds that users create; duplicates increase the probability. */
 const kinds = [
   deployments,
   deployments,
@@ -25,7 +25,7 @@ const kinds = [
   jobs,
 ] as unknown as readonly Resource<Workload>[]
 
-/** As often as each is here. */
+/** Duplicates increase the probability. */
 const verbs = [
   'create',
   'create',
@@ -44,7 +44,7 @@ const verbs = [
 
 type Verb = (typeof verbs)[number]
 
-/** What is done to something that is there. */
+/** Verbs that act on an existing workload. */
 const changing: ReadonlySet<Verb> = new Set(['scale', 'image', 'delete', 'serve'])
 
 interface Chosen {
@@ -57,7 +57,7 @@ interface Place {
   readonly name: string
 }
 
-/** People who create, change and delete, without much thought. */
+/** Users that create, change and delete workloads at random. */
 export class Users {
   readonly #client: Client
   readonly #random: Random
@@ -67,7 +67,7 @@ export class Users {
     this.#random = random
   }
 
-  /** Does something, and says what. That it cannot be done now is nothing special. */
+  /** Performs a random action and returns its description. API and transport errors are ignored. */
   async act(): Promise<string> {
     const verb = this.#pick('verb', verbs)
     let text = `user: ${verb}`
@@ -82,7 +82,7 @@ export class Users {
     }
   }
 
-  /** Every node takes pods again. Throws when that cannot be done now. */
+  /** Uncordons all nodes. Throws on failure. */
   async uncordon(): Promise<void> {
     const { items } = await this.#client.listAll(nodes)
     for (const { metadata, spec } of items)
@@ -94,7 +94,7 @@ export class Users {
     return { kind: this.#pick('kind', kinds), at }
   }
 
-  /** One that exists, if there is one. */
+  /** An existing workload if there is one, otherwise a random one. */
   async #findWorkload(): Promise<Chosen> {
     const lists = await Promise.all(
       kinds.map(async kind => {
@@ -147,7 +147,7 @@ export class Users {
     return this.#client.create(resourceQuotas, quota)
   }
 
-  /** Makes a service for a workload, or removes it. */
+  /** Creates the service of a workload, or deletes it. */
   async #serve(kind: Resource<Workload>, at: Place): Promise<unknown> {
     const name = `${kind.singular}-${at.name}`
     const exists = await this.#client.find(services, { ...at, name })
@@ -179,7 +179,7 @@ export class Users {
   }
 }
 
-/** What a deployment made is not for users to change. */
+/** Users do not change ReplicaSets that belong to a Deployment. */
 function isMadeByUser(workload: Workload): boolean {
   return controllerOf(workload) === undefined
 }

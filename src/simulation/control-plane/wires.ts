@@ -4,7 +4,7 @@ import { TransportError } from '#/client/transport.ts'
 
 export type Handle = (request: ApiRequest) => Promise<ApiResponse>
 
-/** What a host that is cut off sees of it: connections that are refused, or requests that nobody answers. */
+/** How a disconnected host fails: connections are refused, or requests are never answered. */
 export type Cut = 'refused' | 'silent'
 
 export interface WiresOptions {
@@ -13,10 +13,13 @@ export interface WiresOptions {
   readonly onWrong: (violation: string) => void
 }
 
-/** Requests that hosts send while no time passes. Who goes on then does so for ever: it is told, and not answered. */
+/**
+ * Limit of requests while no virtual time passes. Beyond it an endless loop is reported, and requests are no
+ * longer answered.
+ */
 const requestsAtOnceMax = 20_000
 
-/** The ways between hosts and the API server, which break when either end crashes and when somebody cuts them. */
+/** Connections between hosts and the API server, which break when either end crashes or a fault cuts them. */
 export class Wires {
   readonly #options: WiresOptions
   readonly #links = new Map<string, Link>()
@@ -27,7 +30,10 @@ export class Wires {
     this.#options = options
   }
 
-  /** For the present life of a host: when it has crashed it sends nothing more, and hears nothing. */
+  /**
+   * A handler bound to the current life of a host: after a crash it neither sends requests nor receives
+   * responses.
+   */
   from(hostName: string, life: AbortSignal): Handle {
     return async request => {
       if (life.aborted) return never()
@@ -41,13 +47,13 @@ export class Wires {
     this.#links.set(hostName, newLink(cut))
   }
 
-  /** A new connection can be made; those that were there do not come back. */
+  /** Allows new connections; broken ones stay broken. */
   mend(hostName: string): void {
     this.#break(hostName, silence)
     this.#links.delete(hostName)
   }
 
-  /** The server has crashed: all connections are reset. */
+  /** The API server has crashed: all connections are reset. */
   resetAll(): void {
     for (const [name, { cut }] of this.#links) {
       this.#break(name, reset())
@@ -106,7 +112,7 @@ async function unlessSilent<T>(promise: Promise<T>): Promise<T> {
 
 interface Link {
   readonly cut: Cut | undefined
-  /** Aborted when whatever goes over the link is lost. */
+  /** Aborted when requests and streams on the link are lost. */
   readonly broken: AbortController
 }
 
@@ -114,7 +120,7 @@ function newLink(cut: Cut | undefined): Link {
   return { cut, broken: new AbortController() }
 }
 
-/** Why nothing more comes, and nobody is told. */
+/** Abort reason of a silent cut: the request never completes. */
 const silence = new Error('nobody hears of this')
 
 function reset(): TransportError {

@@ -6,7 +6,7 @@ export type Workload = KubernetesObject & {
   readonly spec?: { readonly replicas?: number; readonly template?: object }
 }
 
-/** Something of a kind that users might make. */
+/** A random workload of a kind. */
 export function workloadOf(
   kind: Resource<Workload>,
   at: { readonly namespace: string; readonly name: string },
@@ -40,7 +40,7 @@ function specOf({ plural }: Resource, name: string, random: Random): object {
   }
 }
 
-/** One in four can only fail. */
+/** One in four jobs always fails. */
 function jobSpec(labels: Readonly<Record<string, string>>, random: Random): object {
   const fails = random.integer('failing job', 4) === 0
   const annotations = { 'simulated.k8ts.io/exit-code': '1' }

@@ -20,18 +20,18 @@ interface KindsByFolder {
   readonly endpointslices: EndpointSlice
 }
 
-/** What one event made of an object: the folder says of what kind it is. */
+/** An object before and after a store event; `folder` determines the kind. */
 export type Changed = { [Folder in keyof KindsByFolder]: ChangedIn<Folder> }[keyof KindsByFolder]
 
 interface ChangedIn<Folder extends keyof KindsByFolder> {
-  /** The part of the key below `/registry/`. */
+  /** First path segment of the key below `/registry/`. */
   readonly folder: Folder
   readonly before: KindsByFolder[Folder] | undefined
   readonly after: KindsByFolder[Folder] | undefined
   readonly nowMs: number
 }
 
-/** The objects of a store by key, as the store's own events tell of them. */
+/** The store's objects by key, built from its watch events. */
 export class World {
   readonly #byFolder = new Map<string, Map<string, KubernetesObject>>()
   readonly #byUid = new Map<string, KubernetesObject>()
@@ -44,10 +44,10 @@ export class World {
     return [...this.#byUid.values()]
   }
 
-  /** Those below `/registry/FOLDER/`. */
+  /** Objects below `/registry/FOLDER/`. */
   of<Folder extends keyof KindsByFolder>(folder: Folder): readonly KindsByFolder[Folder][] {
     const objects = this.#byFolder.get(folder)?.values() ?? []
-    // Here what the server stored below its folder becomes of the kind that the folder is for.
+    // Stored bytes become typed here: the API server stores only objects of one kind below a prefix.
     return [...(objects as Iterable<unknown>)] as readonly KindsByFolder[Folder][]
   }
 
@@ -55,7 +55,7 @@ export class World {
     return this.of('pods').filter(pod => isControlledBy(pod, owner))
   }
 
-  /** Takes an event in, and gives what was there before and what is there now. */
+  /** Applies an event. Returns the object before and after. */
   apply(event: StoreEvent, nowMs: number): Changed {
     const { key } = event
     const folder = folderOf(key)
@@ -68,7 +68,7 @@ export class World {
     if (after === undefined) objects.delete(key)
     else objects.set(key, after)
     if (after !== undefined && uid !== undefined) this.#byUid.set(uid, after)
-    // The server keeps in a folder what the folder is for; nobody looks at folders of other kinds.
+    // Only objects of the folder's kind are stored there; other folders are not used by checkers.
     return { folder, before, after, nowMs } as Changed
   }
 }
@@ -77,13 +77,13 @@ function parse(value: Uint8Array): KubernetesObject {
   return JSON.parse(Buffer.from(value).toString()) as KubernetesObject
 }
 
-/** Services share their folder with what leads to them. */
+/** Endpoints are stored below `/registry/services/`. */
 export function folderOf(key: string): string {
   const [folder = '', next] = key.slice('/registry/'.length).split('/', 2)
   return folder === 'services' && next === 'endpoints' ? next : folder
 }
 
-/** As people write it: with the namespace, where there is one. */
+/** `namespace/name`, or `name` if cluster-scoped. */
 export function nameOf({ metadata }: KubernetesObject): string {
   return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : (metadata?.name ?? '')
 }

@@ -5,7 +5,7 @@ import { crowdedBy, isOn } from './room.ts'
 const nodesPrefix = '/registry/minions/'
 const podsPrefix = '/registry/pods/'
 
-/** Looks at every revision of the store, and keeps what nodes had to bear that is more than they have. */
+/** Checks every store revision for overcommitted nodes. */
 export class Crowding {
   readonly violations: string[] = []
   readonly #store: Store
@@ -35,7 +35,7 @@ export class Crowding {
   }
 }
 
-/** Here what the server stored below its folder becomes of the kind that the folder is for. */
+/** Stored bytes become typed here: the API server stores only objects of one kind below a prefix. */
 function take<T>(objects: Map<string, T>, event: StoreEvent): T | undefined {
   if (event.type === 'delete') {
     objects.delete(event.key)

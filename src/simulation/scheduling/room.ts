@@ -1,6 +1,6 @@
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 
-/** What nodes have and pods take, by rules so plain that one can see that they are right. */
+/** Node capacity and pod requests, by rules simple enough to be obviously correct. */
 export interface Room {
   readonly cpu: number
   readonly gpu: number
@@ -31,7 +31,7 @@ function takenBy(pods: readonly Pod[]): Room & { readonly isPortTakenTwice: bool
   }
 }
 
-/** What is wrong with these pods on this node. */
+/** Resources and ports of the node that are overcommitted by these pods. */
 export function crowdedBy(node: Node, pods: readonly Pod[]): readonly string[] {
   const [has, taken] = [roomOf(node), takenBy(pods)]
   return [
@@ -42,7 +42,7 @@ export function crowdedBy(node: Node, pods: readonly Pod[]): readonly string[] {
   ]
 }
 
-/** Whether a pod may go to a node with these pods on it. */
+/** True if the pod fits on the node beside these pods. */
 export function mayGoTo(pod: Pod, node: Node, pods: readonly Pod[]): boolean {
   const { nodeSelector = {} } = pod.spec ?? {}
   const isWanted = Object.entries(nodeSelector).every(

@@ -8,7 +8,7 @@ import { gpuName } from './room.ts'
 
 const zones = ['a', 'b']
 
-/** Those who make and take nodes and pods; and nodes, as far as pods that have to go do go. */
+/** Random users that create and delete nodes and pods. `tidy` acts as kubelet and pod garbage collector. */
 export class Users {
   readonly #client: Client
   readonly #random: Random
@@ -19,7 +19,7 @@ export class Users {
     this.#random = random
   }
 
-  /** Says what was done. */
+  /** Performs a random action and returns its description. */
   async act(): Promise<string> {
     const draw = this.#random.integer('what users do', 20)
     if (draw < 9) return this.#createPods(1 + this.#below(4))
@@ -33,7 +33,7 @@ export class Users {
     for (let made = 0; made < count; made++) await this.#createNode()
   }
 
-  /** What kubelets and the collector of garbage would do: pods go when they must, or their node has gone. */
+  /** Completes the deletion of terminating pods and of pods on deleted nodes. */
   async tidy(): Promise<void> {
     const { items } = await this.#client.list(pods)
     const { items: there } = await this.#client.list(nodes)
@@ -45,12 +45,12 @@ export class Users {
     }
   }
 
-  /** Nobody is held back any more. */
+  /** Removes all scheduling gates. */
   async openAll(): Promise<void> {
     for (const pod of (await this.#client.list(pods)).items) await this.#open(pod)
   }
 
-  /** Several at once: while one is being bound the next is placed. */
+  /** Created concurrently, so that a pod is scheduled while another is being bound. */
   async #createPods(count: number): Promise<string> {
     const made = await Promise.all(Array.from({ length: count }, () => this.#createPod()))
     return made.join(', ')
@@ -134,7 +134,7 @@ export class Users {
     return items.length === 0 ? undefined : items[this.#below(items.length)]
   }
 
-  /** Somebody else may have been first. */
+  /** Ignores objects that are already deleted. */
   async #unlessGone(promise: Promise<unknown>): Promise<void> {
     await promise.catch((error: unknown) => {
       if (!isApiError(error, 'NotFound')) throw error

@@ -1,14 +1,12 @@
-/**
- * Asks the store over datagrams until an answer comes: the same question with the same id, again and again.
- */
+/** Sends requests to the store over datagrams, and retries with the same id until a response arrives. */
 import { assert } from '#/base/assert.ts'
 import type { DatagramSocket, Platform } from '#/platform/platform.ts'
 import { decodeAnswer, encode, questionPort, storeHost, type Answer, type Question } from './messages.ts'
 
-/** How long an answer may take: a little more than the usual way there, a sync, and the way back. */
+/** Initial response timeout: slightly more than a round trip and a sync. */
 const answerTimeoutMs = 25
 
-/** How often a question is asked: for longer than the store is ever down or cut off. */
+/** Maximum number of attempts; covers more time than the store is ever down or disconnected. */
 const attemptsMax = 200
 
 export class Asker {
@@ -24,9 +22,8 @@ export class Asker {
   }
 
   /**
-   * One of possibly several answers: a question that was asked twice may have been answered twice. A write
-   * that had happened by then is answered with `lost-race`, so whoever asked has to look at what stands
-   * there.
+   * Returns one of possibly several responses, since a retried request may be answered twice. A write that
+   * succeeded in an earlier attempt is answered with `lost-race`, so the caller must compare the stored note.
    */
   async ask(question: Question): Promise<Answer> {
     const { clock, network, random } = this.#platform

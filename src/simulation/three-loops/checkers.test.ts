@@ -3,8 +3,8 @@ import test from 'node:test'
 import { check, type Observations } from './checkers.ts'
 
 /**
- * Three writes as everybody should have seen them: `w` puts `/s` at 2 and again at 3, makes `/p` at 4 and
- * removes it at 5, and lost a race with its write 9.
+ * A correct history: `w` puts `/s` at revision 2, it is put again at 3, `w` creates `/p` at 4 and deletes it
+ * at 5; write 9 of `w` lost its race.
  */
 const good: Observations = {
   acknowledged: [
@@ -108,7 +108,7 @@ test('what a loop found odd itself is passed on', () => {
   expect({ oddities: ['odd'] }, ['odd'])
 })
 
-/** Unless told otherwise, the watcher saw the log. */
+/** By default the watcher saw the log. */
 function expect(change: Partial<Observations>, violations: readonly string[]): void {
   const changed = { ...good, ...change }
   assert.deepEqual(check({ ...changed, watched: change.watched ?? changed.log }), violations)

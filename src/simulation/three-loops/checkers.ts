@@ -1,20 +1,20 @@
-/** Pure: what everybody saw goes in, and every way in which that cannot have been comes out. */
+/** Pure checks: takes the observations of all participants and returns all inconsistencies. */
 import type { NoteEvent } from './messages.ts'
 
 export interface Observations {
-  /** In the order in which each writer learned of them. */
+  /** In the order in which each writer received the acknowledgments. */
   readonly acknowledged: Acknowledged[]
-  /** Writes that lost their race. */
+  /** Writes that lost a race (optimistic concurrency). */
   readonly rejected: { readonly writer: string; readonly key: string; readonly sequence: number }[]
-  /** Reads, in order; revision 0 for a key that was not there. */
+  /** Reads, in order; revision 0 if the key did not exist. */
   readonly read: { readonly writer: string; readonly key: string; readonly revision: number }[]
-  /** What the watcher was told, in order. */
+  /** Events that the watcher received, in order. */
   readonly watched: NoteEvent[]
-  /** The log of the store after its last restart. */
+  /** The store's event log after its last restart. */
   readonly log: NoteEvent[]
-  /** The state of the store after its last restart. */
+  /** The store's contents after its last restart. */
   readonly state: { readonly key: string; readonly revision: number }[]
-  /** What a loop found impossible itself. */
+  /** Inconsistencies detected by a participant itself. */
   readonly oddities: string[]
 }
 
@@ -32,7 +32,7 @@ interface AcknowledgedDelete {
   readonly kind: 'delete'
   readonly writer: string
   readonly key: string
-  /** Who found its deletion done does not know when that was. */
+  /** Undefined if the key was found deleted and the revision of the deletion is unknown. */
   readonly revision?: number
 }
 
@@ -52,7 +52,7 @@ export function check(observations: Observations): string[] {
   ]
 }
 
-/** Every acknowledged write is in the log, once, with its revision. */
+/** Every acknowledged write is in the log exactly once, at its revision. */
 function checkAcknowledged({ acknowledged, log }: Observations): string[] {
   return acknowledged.flatMap(write => {
     const found = log.filter(event => isSame(event, write))
@@ -64,14 +64,14 @@ function checkAcknowledged({ acknowledged, log }: Observations): string[] {
   })
 }
 
-/** A write that lost its race has not happened. */
+/** A write that lost its race is not in the log. */
 function checkRejected({ rejected, log }: Observations): string[] {
   return rejected
     .filter(write => log.some(event => isSame(event, { ...write, kind: 'put' })))
     .map(write => `rejected ${write.key} of ${write.writer} #${write.sequence} is there`)
 }
 
-/** No revision is given twice, and no writer gets one that is not greater than its last. */
+/** Revisions are unique, and increase for each writer. */
 function checkRevisions({ acknowledged, log }: Observations): string[] {
   const violations: string[] = []
   const owners = new Map<number, string>()
@@ -89,8 +89,7 @@ function checkRevisions({ acknowledged, log }: Observations): string[] {
 }
 
 /**
- * Who has seen a key at a revision does not see it at an earlier one later. The keys that are read are never
- * deleted.
+ * A writer never reads a key at an earlier revision than before. The keys that are read are never deleted.
  */
 function checkReads({ read }: Observations): string[] {
   const last = new Map<string, number>()
@@ -101,7 +100,7 @@ function checkReads({ read }: Observations): string[] {
   })
 }
 
-/** The watcher saw the log: every event, once, in order. */
+/** The watcher saw every event of the log once and in order. */
 function checkWatched({ watched, log }: Observations): string[] {
   const seen = new Set(watched.map(event => JSON.stringify(event)))
   const logged = new Set(log.map(event => JSON.stringify(event)))
@@ -112,7 +111,7 @@ function checkWatched({ watched, log }: Observations): string[] {
   ]
 }
 
-/** The state is what the log amounts to. */
+/** The contents equal the result of replaying the log. */
 function checkState({ state, log }: Observations): string[] {
   const expected = new Map<string, number>()
   for (const { kind, key, revision } of log) {

@@ -1,19 +1,16 @@
-/** What writers and the store's host say to each other, one JSON document in each datagram. */
+/** Messages between writers and the store's host, one JSON document per datagram. */
 
 export const storeHost = 'store'
 export const questionPort = 2_379
 export const watchPort = 2_380
 
-/**
- * What a writer stores. A writer never stores the same sequence twice, so a note says whose and which write
- * it is.
- */
+/** Value that a writer stores. Writer and sequence identify the write. */
 export interface Note {
   readonly writer: string
   readonly sequence: number
   /**
-   * The last write of each writer that this one was built on. Somebody whose answer was lost, and whose note
-   * was overwritten since, finds here that it had been written, and at which revision.
+   * The last write of each writer that this one is based on. If a writer's response was lost and its note
+   * overwritten, it finds its own write and revision here.
    */
   readonly ancestors: readonly Ancestor[]
 }
@@ -29,7 +26,7 @@ export interface StoredNote {
   readonly note: Note
 }
 
-/** Each may be asked again when no answer came: writes name the revision they replace, 0 for none. */
+/** Safe to retry: writes name the revision they replace, 0 for none. */
 export type Question =
   | { readonly ask: 'get'; readonly key: string }
   | { readonly ask: 'put'; readonly key: string; readonly note: Note; readonly expectedRevision: number }
@@ -39,13 +36,13 @@ export type Answer =
   | { readonly outcome: 'found' | 'lost-race'; readonly stored?: StoredNote }
   | { readonly outcome: 'written'; readonly revision: number }
 
-/** A question or an answer on its way; an answer has the id of its question. */
+/** A request or response; a response has the id of its request. */
 export interface Letter<T> {
   readonly id: string
   readonly content: T
 }
 
-/** What the watcher hears: everything that happened up to and including this revision. */
+/** Sent to the watcher: all events up to and including this revision. */
 export interface Progress {
   readonly revision: number
   readonly events: readonly NoteEvent[]

@@ -1,5 +1,5 @@
 /**
- * The store's host: a store with a journal on the simulated disk, questions over datagrams, changes over
+ * The store's host: a store with a journal on the simulated disk, requests over datagrams, watch events over
  * streams.
  */
 import type { Duplex } from 'node:stream'
@@ -21,7 +21,7 @@ import {
 
 const journal = '/journal'
 
-/** Opens the store that the last life left behind, and serves it. */
+/** Opens the store from the journal and serves it. */
 export async function bootStore(platform: Platform): Promise<Store> {
   const store = await MemoryStore.open({ platform, journal })
   platform.log.info('opened the store', { revision: await store.revision() })
@@ -30,7 +30,7 @@ export async function bootStore(platform: Platform): Promise<Store> {
     const { id, content } = decodeQuestion(message)
     answer(store, content).then(
       answered => socket.send(encode({ id, content: answered }), from),
-      // No answer is the honest answer: whoever asked does not know whether it happened, and neither do we.
+      // No response is sent, since it is unknown whether the write happened.
       error => platform.log.warn('no answer', { error }),
     )
   })
@@ -66,7 +66,7 @@ function stored(entry: Entry | undefined): { stored?: StoredNote } {
   return entry === undefined ? {} : { stored: { revision: entry.revision, note: decodeNote(entry.value) } }
 }
 
-/** The first line of the connection says after which revision; each line back is a `Progress`. */
+/** The first line from the client is the start revision; each line in response is a `Progress`. */
 async function streamEvents(store: Store, connection: Duplex): Promise<void> {
   const controller = new AbortController()
   connection.once('close', () => controller.abort())

@@ -1,16 +1,16 @@
-/** A loop that follows every change, over connections that break and a store that crashes. */
+/** Follows all changes across broken connections and store crashes. */
 import type { Duplex } from 'node:stream'
 import type { Platform } from '#/platform/platform.ts'
 import type { Observations } from './checkers.ts'
 import { storeHost, watchPort, type Progress } from './messages.ts'
 
-/** How long to wait before connecting again. */
+/** Delay before reconnecting. */
 const reconnectMs = 20
 
 export class Watcher {
   readonly #platform: Platform
   readonly #observations: Observations
-  /** Everything up to here has been seen. */
+  /** All events up to this revision have been received. */
   #revision = 0
 
   constructor(platform: Platform, observations: Observations) {

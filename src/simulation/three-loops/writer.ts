@@ -1,7 +1,6 @@
 /**
- * A loop that writes: notes on keys that all writers share, each building on what it has read, and keys of
- * its own that it makes and removes. It reports what it knows about each write: that it happened and at which
- * revision, or that it did not and never will.
+ * Writes notes to keys shared by all writers, each based on the last read, and creates and deletes its own
+ * keys. Reports the outcome of each write: its revision, or that it did not happen and never will.
  */
 import type { Platform } from '#/platform/platform.ts'
 import { Asker } from './asker.ts'
@@ -12,7 +11,7 @@ export interface WriterOptions {
   readonly platform: Platform
   readonly name: string
   readonly writes: number
-  /** No datagram is under way for longer than this. */
+  /** Maximum time for which a datagram is in transit. */
   readonly datagramLifetimeMs: number
   readonly observations: Observations
 }
@@ -46,20 +45,20 @@ export class Writer {
     this.#report({ key, sequence }, await this.#put(key, note, before?.revision ?? 0))
   }
 
-  /** Each key is used once: made by one write and removed by another. */
+  /** Each key is used once: created by one write and deleted by another. */
   async #makeAndRemove(sequence: number): Promise<void> {
     const { platform, name, observations, datagramLifetimeMs } = this.#options
     const key = `/private/${name}/${sequence}`
     const revision = await this.#put(key, { writer: name, sequence, ancestors: [] }, 0)
     this.#report({ key, sequence }, revision)
     if (revision === undefined) return
-    // A copy of the creation that is still under way would make the key again after its removal.
+    // A delayed duplicate of the create request would recreate the key after its deletion.
     await platform.clock.sleep(datagramLifetimeMs)
     const removed = await this.#asker.ask({ ask: 'delete', key, expectedRevision: revision })
     if (removed.outcome === 'written') {
       observations.acknowledged.push({ kind: 'delete', writer: name, key, revision: removed.revision })
     } else if (removed.stored === undefined) {
-      // Nobody else removes it, so it was us, and the answer was lost.
+      // No other writer deletes the key, so an earlier attempt succeeded and its response was lost.
       observations.acknowledged.push({ kind: 'delete', writer: name, key })
     } else {
       const { revision: actual } = removed.stored
@@ -67,7 +66,7 @@ export class Writer {
     }
   }
 
-  /** The revision of the write, or undefined when it has not happened. */
+  /** The revision of the write; undefined if it did not happen. */
   async #put(key: string, note: Note, expectedRevision: number): Promise<number | undefined> {
     return revisionOf(await this.#asker.ask({ ask: 'put', key, note, expectedRevision }), note)
   }
@@ -80,14 +79,14 @@ export class Writer {
   }
 }
 
-/** What the answer says about a write: also when an earlier attempt of it was the one that happened. */
+/** The revision of a write according to the response, even if an earlier attempt of it succeeded. */
 export function revisionOf(answer: Answer, note: Note): number | undefined {
   if (answer.outcome === 'written') return answer.revision
   const ours = ancestorsWith(answer.stored).find(each => each.writer === note.writer)
   return ours?.sequence === note.sequence ? ours.revision : undefined
 }
 
-/** The last write of each writer up to and including what is stored. */
+/** The last write of each writer, including the stored one. */
 function ancestorsWith(stored: StoredNote | undefined): readonly Ancestor[] {
   if (stored === undefined) return []
   const { writer, sequence, ancestors } = stored.note

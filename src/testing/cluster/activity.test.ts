@@ -13,7 +13,7 @@ function setUp(repeatsMax = 3) {
     return answer.promise
   }
   const activity = new Activity({ handle, clock: simulation.clock, repeatsMax })
-  /** `GET /path`; the answer comes at once unless it is to be waited for. */
+  /** Sends `METHOD /path`; the response is sent at once unless `isAnswered` is false. */
   const ask = (text: string, isAnswered = true): Promise<unknown> => {
     const [method = '', path = ''] = text.split(' ')
     const response = activity.handle(requestOf(method, path))

@@ -4,23 +4,22 @@ import type { Clock } from '#/platform/platform.ts'
 type Handle = (request: ApiRequest) => Promise<ApiResponse>
 
 export interface ActivityOptions {
-  /** The API server. */
   readonly handle: Handle
   readonly clock: Clock
   readonly repeatsMax?: number
 }
 
 /**
- * Who asks the API server for what: a cluster in which nobody writes is at rest. Heartbeats and elections, which never
- * end, are written too, but do not count.
+ * Tracks requests to the API server, to detect when the cluster is idle. Leases are ignored, since heartbeats
+ * and leader election never stop.
  */
 export class Activity {
   readonly #handle: Handle
   readonly #clock: Clock
   readonly #repeatsMax: number
-  /** How often each wrote each thing while it was counted. */
+  /** Number of writes by client and path while counting. */
   readonly #counts = new Map<string, number>()
-  /** The same, since the second began. */
+  /** Number of writes by client and path within the current second. */
   readonly #repeats = new Map<string, number>()
   #secondMs = 0
   #isCounting = false
@@ -45,7 +44,7 @@ export class Activity {
     }
   }
 
-  /** From now on it is known who writes what. */
+  /** Starts counting writes by client. */
   startCounting(): void {
     this.#counts.clear()
     this.#repeats.clear()
@@ -57,19 +56,19 @@ export class Activity {
     this.#isCounting = false
   }
 
-  /** Whether nothing was written since this was last asked, and nothing is asked of the server now. */
+  /** True if nothing was written since the last call and no request is in progress. */
   isQuiet(): boolean {
     const isQuiet = this.#seen === this.#writes && this.#underWay === 0
     this.#seen = this.#writes
     return isQuiet
   }
 
-  /** Who was stopped because he wrote one thing again and again. */
+  /** The client and request that exceeded the rate limit. */
   get runaway(): string | undefined {
     return this.#runaway
   }
 
-  /** Those who wrote most often, first. */
+  /** The most frequent writes, with their clients. */
   busiest(count: number): readonly string[] {
     const most = [...this.#counts].toSorted(([, left], [, right]) => right - left).slice(0, count)
     return most.map(([text, times]) => `${text} (${times} times)`)
@@ -81,7 +80,7 @@ export class Activity {
     const who = peer.user?.username ?? peer.certificate?.commonName ?? headers['user-agent'] ?? 'somebody'
     const text = `${who}: ${method} ${path}`
     this.#counts.set(text, (this.#counts.get(text) ?? 0) + 1)
-    // Many things may be made at one path.
+    // Different objects are created at the same path.
     if (method !== 'POST') this.#bound(text)
   }
 
@@ -102,9 +101,9 @@ export class Activity {
 }
 
 /**
- * How often somebody may write one thing in a second while the cluster is to come to rest; what he writes then fails.
- * With a virtual clock no time passes between a write and what follows from it: without a bound, two who undo each
- * other's work would stop the test for ever.
+ * Maximum identical writes per second while settling; further ones fail. Without this limit, two controllers
+ * that revert each other's writes would block the test forever, since no virtual time passes between a write
+ * and its consequences.
  */
 const repeatsMaxUsual = 10_000
 

@@ -5,11 +5,11 @@ import type { Store } from '#/store/store.ts'
 import type { TestTime } from '../time/test-time.ts'
 
 /**
- * What a cluster inside a test takes of the machine, which is nothing unless it is asked for; it is all given back in
- * the end. What only some clusters need is loaded by those.
+ * Machine resources of a test cluster (files, sockets), allocated on demand and released at the end. Rarely
+ * needed modules are loaded lazily.
  */
 export class Belongings {
-  /** What has been started, in order; it is stopped in the opposite one. */
+  /** Stopped in reverse order. */
   readonly started = new AsyncDisposableStack()
   readonly #time: TestTime
   #folder: Promise<string> | undefined

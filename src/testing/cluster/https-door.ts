@@ -4,14 +4,14 @@ import { ensureAdminKubeconfig } from '#/kubeadm/admin-kubeconfig.ts'
 import { ensureClusterCertificates } from '#/kubeadm/certificates.ts'
 import { nodeCrypto, serveHttp } from '#/platform/node.ts'
 
-/** Requests that are running when the cluster stops have so long to finish. */
+/** Time for running requests to finish when the cluster stops. */
 const requestGraceMs = 1_000
 
 const host = '127.0.0.1'
 
-/** The way in for clients outside the process: HTTPS on this machine, and a kubeconfig that leads there. */
+/** HTTPS listener on localhost with a kubeconfig, for clients outside the process. */
 export class HttpsDoor implements AsyncDisposable {
-  /** The path of the file. */
+  /** Path of the kubeconfig file. */
   readonly kubeconfig: string
   readonly #server: Server
 
@@ -20,7 +20,7 @@ export class HttpsDoor implements AsyncDisposable {
     this.kubeconfig = kubeconfig
   }
 
-  /** Certificates and kubeconfig are written to the folder. */
+  /** Writes certificates and kubeconfig to the folder. */
   static async open(
     options: Pick<ServerOptions, 'platform' | 'handle'> & { folder: string },
   ): Promise<HttpsDoor> {

@@ -4,7 +4,7 @@ import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { readYamlDocuments } from '#/api/yaml.ts'
 
-/** An object, several, or YAML with one or more of them. */
+/** An object, several objects, or YAML with one or more documents. */
 export type Manifests = string | object | readonly object[]
 
 export interface Manifest {
@@ -12,7 +12,7 @@ export interface Manifest {
   readonly object: KubernetesObject
 }
 
-/** Every object with its kind. One that has a namespace but does not say which is in `default`. */
+/** Resolves the resource of each object. Namespaced objects without a namespace are in `default`. */
 export function readManifests(manifests: Manifests, scheme: Scheme): readonly Manifest[] {
   const objects: readonly unknown[] =
     typeof manifests === 'string'
@@ -23,7 +23,7 @@ export function readManifests(manifests: Manifests, scheme: Scheme): readonly Ma
   return objects.flatMap(itemsOf).map(object => manifestOf(object, scheme))
 }
 
-/** A list stands for what is in it. */
+/** Flattens lists. */
 function itemsOf(object: unknown): readonly unknown[] {
   if (!isRecord(object)) return [object]
   const { kind, items } = object

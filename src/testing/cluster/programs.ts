@@ -1,24 +1,23 @@
 import type { Client } from '#/client/client.ts'
 import type { Platform } from '#/platform/platform.ts'
 
-/** What a program of the test gets from the cluster that it is to be a part of. */
+/** The environment of a test program that runs in the cluster. */
 export interface ProgramContext {
   readonly client: Client
   /** The cluster's clock, timers and random numbers. */
   readonly platform: Platform
-  /** Aborted when the program, or the whole cluster, is stopped. */
+  /** Aborted when the program or the whole cluster is stopped. */
   readonly signal: AbortSignal
 }
 
-/** Works until the signal is aborted. */
+/** Runs until the signal is aborted. */
 export type Program = (context: ProgramContext) => Promise<void>
 
 export interface RunningProgram extends AsyncDisposable {
-  /** Resolves when it has ended. */
+  /** Resolves when the program has ended. */
   stop(): Promise<void>
 }
 
-/** Programs of the test that run in the cluster. */
 export class Programs {
   readonly #stopping = new AbortController()
   readonly #running = new Set<Promise<void>>()
@@ -37,7 +36,7 @@ export class Programs {
     return { stop, [Symbol.asyncDispose]: stop }
   }
 
-  /** Throws what a program has ended with, once. */
+  /** Throws the first error that a program ended with, once. */
   throwFailure(): void {
     const failure = this.#failure
     if (failure === undefined) return

@@ -2,7 +2,7 @@ import type { ControlPlane } from '#/control-plane.ts'
 import type { NodeShape } from '#/kubelet/plain-kubelet.ts'
 import { simulatedNode, type SimulatedNodeOptions } from '#/simulated-nodes.ts'
 
-/** The nodes of a cluster, by name: those that run, and those that may come back. */
+/** Running and stopped nodes of a cluster, by name. */
 export class SimulatedNodes {
   readonly #controlPlane: Pick<ControlPlane, 'startNode' | 'stopNode'>
   readonly #shapes = new Map<string, NodeShape>()
@@ -28,7 +28,7 @@ export class SimulatedNodes {
     await this.#controlPlane.stopNode(name)
   }
 
-  /** A name that somebody has chosen may be that of the next number. */
+  /** Avoids generated names that collide with a chosen one. */
   #make(options: SimulatedNodeOptions): NodeShape {
     const node = simulatedNode(this.#shapes.size, options)
     if (!this.#shapes.has(node.name)) return node

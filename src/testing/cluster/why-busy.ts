@@ -1,10 +1,10 @@
 import { formatDurationMs } from '#/api/duration.ts'
 import type { Activity } from './activity.ts'
 
-/** How many of those who write, and how many keys of each controller, are named. */
+/** Maximum number of writes, and of keys per controller, in the message. */
 const namedMax = 5
 
-/** Why a cluster does not come to rest, for whoever reads that a test has failed. */
+/** Explains why a cluster does not settle, for the error message of a failed test. */
 export function whyBusy(world: {
   readonly withinMs: number
   readonly activity: Pick<Activity, 'busiest' | 'runaway'>

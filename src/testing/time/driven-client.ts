@@ -1,7 +1,7 @@
 import type { Client } from '#/client/client.ts'
 import type { TestTime } from './test-time.ts'
 
-/** The same client; while one of its calls is under way, the cluster lives. A watch lasts, and drives nothing. */
+/** A client that runs the cluster while a call is in progress. Watches do not run it. */
 export function drivenClient(client: Client, { drive }: TestTime): Client {
   return {
     get: (resource, at, options) => drive(client.get(resource, at, options)),

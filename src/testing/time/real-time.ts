@@ -1,7 +1,7 @@
 import { nodePlatform } from '#/platform/node.ts'
 import type { TestTime } from './test-time.ts'
 
-/** How often is looked, and for how long nothing must have happened. */
+/** Polling interval; `quietMs` is the time for which the cluster must be idle. */
 const stepMs = 10
 const quietMs = 200
 

@@ -1,14 +1,14 @@
 import type { Platform } from '#/platform/platform.ts'
 
-/** How time passes in a cluster inside a test. */
+/** Clock control of a test cluster, with virtual or real time. */
 export interface TestTime {
   readonly platform: Platform
   readonly isReal: boolean
-  /** Lets the cluster live until the promise has settled. */
+  /** Runs the cluster until the promise settles. */
   readonly drive: <T>(promise: Promise<T>) => Promise<T>
   advance(ms: number): Promise<void>
-  /** Lets the cluster live until the condition has held for a while. Says whether it did before the time was over. */
+  /** Runs the cluster until the condition has held for a while. Returns false after the timeout. */
   settle(isAtRest: () => boolean, withinMs: number): Promise<boolean>
-  /** How long something may take that is to come to rest, if nobody says otherwise. */
+  /** Default timeout of `settle`. */
   readonly settleMsUsual: number
 }

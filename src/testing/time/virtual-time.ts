@@ -1,13 +1,13 @@
 import { Simulation } from '#/platform/simulated.ts'
 import type { TestTime } from './test-time.ts'
 
-/** How often is looked, and for how long nothing must have happened: virtual milliseconds. */
+/** Polling interval in virtual time; `quietMs` is the time for which the cluster must be idle. */
 const stepMs = 100
 const quietMs = 1_000
 
 /**
- * A simulation runs in one piece, but calls of a test overlap: the first starts it, it goes on until none is left, and
- * whoever wants time to pass waits for that.
+ * A simulation runs in one piece, but calls of a test may overlap: the first call starts it, it runs until no
+ * call is open, and `advance` and `settle` wait for that.
  */
 export function virtualTime(seed: number): TestTime {
   const simulation = new Simulation({ seed })
@@ -35,8 +35,8 @@ export function virtualTime(seed: number): TestTime {
       )
       open.add(settled)
       driving ??= inTurn(driveAll)
-      // Somebody else's turn may bring the answer, and who asked may be what that turn waits for. When the simulation
-      // itself fails there is no answer.
+      // Another turn of the simulation may settle the promise, and that turn may be waiting for this caller.
+      // If the simulation itself fails, the promise never settles.
       try {
         return await Promise.race([promise, driving.then(() => promise)])
       } catch (error) {
@@ -57,7 +57,10 @@ export function virtualTime(seed: number): TestTime {
   }
 }
 
-/** An error that comes out of the simulation does not know whose call it answers: a test that fails must say where. */
+/**
+ * Appends the caller's stack: an error from inside the simulation does not show which call of the test
+ * failed.
+ */
 function withCaller(error: unknown, { stack = '' }: Error): unknown {
   if (!(error instanceof Error)) return error
   const ownLines = 2
