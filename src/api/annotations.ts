@@ -1,4 +1,7 @@
-/** What controllers do to annotations. Objects are immutable: what changes one returns another. */
+/**
+ * Adding and removing annotations. Objects are immutable: each function returns a new object when something
+ * changes.
+ */
 import type { KubernetesObject } from './metadata.ts'
 
 export function annotationOf(object: KubernetesObject, name: string): string | undefined {
@@ -6,7 +9,7 @@ export function annotationOf(object: KubernetesObject, name: string): string | u
   return annotations !== undefined && Object.hasOwn(annotations, name) ? annotations[name] : undefined
 }
 
-/** The same object when it has them already. */
+/** Returns the same object if the annotations are already set to these values. */
 export function withAnnotations<T extends KubernetesObject>(
   object: T,
   annotations: Readonly<Record<string, string>>,
@@ -17,7 +20,7 @@ export function withAnnotations<T extends KubernetesObject>(
   return { ...object, metadata: { ...metadata, annotations: { ...metadata?.annotations, ...annotations } } }
 }
 
-/** The last one takes the field with it. */
+/** Removes the `annotations` field when its last annotation is removed. */
 export function withoutAnnotation<T extends KubernetesObject>(object: T, name: string): T {
   if (annotationOf(object, name) === undefined) return object
   const { annotations = {}, ...rest } = object.metadata ?? {}

@@ -1,10 +1,9 @@
 /**
- * Server-side apply, and the record of who owns which field of an object. `applyConfiguration` lays what a
- * client wants over the live object and tells conflicts with other owners; `trackUpdate` records what any
- * other write changed. Both are pure: they take objects and give back objects, in the version of the request.
- * Defaults, validation and the store are the caller's; an applied object may still have nulls, which decoding
- * drops.
- * See https://kubernetes.io/docs/reference/using-api/server-side-apply/
+ * Server-side apply and managed fields. `applyConfiguration` merges an applied configuration into the live
+ * object and reports conflicts with other field managers; `trackUpdate` records the fields changed by any
+ * other write. Both are pure functions on objects in the version of the request. Defaulting, validation and
+ * storage are left to the caller; an applied object may still contain nulls, which decoding drops. See
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */
 import { ApiError, badRequest } from './errors.ts'
 import { equalJson, type JsonValue } from './json-value.ts'
@@ -56,23 +55,23 @@ interface WriteOptions {
   readonly live: JsonObject | undefined
   readonly manager: string
   readonly schema: Schema
-  /** The version of the request and of the objects given here. */
+  /** Version of the request and of the objects passed in. */
   readonly apiVersion: string
-  /** As `metadata` writes times: `2026-01-01T00:00:00Z`. */
+  /** In the format of `metadata` timestamps: `2026-01-01T00:00:00Z`. */
   readonly now: string
   readonly subresource?: string
   readonly resetFields?: ResetFields | undefined
-  /** Without it other versions than that of the request count as served no longer. */
+  /** If absent, every version other than that of the request is treated as no longer served. */
   readonly convert?: Convert
 }
 
 export interface ApplyOptions extends WriteOptions {
   readonly applied: JsonObject
-  /** Takes over what others own instead of stopping. */
+  /** Takes ownership of conflicting fields instead of reporting conflicts. */
   readonly force: boolean
 }
 
-/** The object is the very live object when applying changed nothing. */
+/** `object` is the live object itself (same reference) if applying changed nothing. */
 export type ApplyOutcome =
   | { readonly object: JsonObject; readonly conflicts?: undefined }
   | { readonly object?: undefined; readonly conflicts: readonly Conflict[] }
@@ -94,13 +93,14 @@ export function applyConfiguration(options: ApplyOptions): ApplyOutcome {
 }
 
 export interface UpdateOptions extends WriteOptions {
-  /** After defaults. What admission adds later belongs to nobody. */
+  /** The object after defaulting. Changes that admission makes later are not tracked. */
   readonly updated: JsonObject
 }
 
 /**
- * The updated object with its managed fields: the manager owns what it changed, and others no longer do. An
- * object whose owners are not recorded stays so until somebody applies to it.
+ * Returns the updated object with its managed fields: the manager owns the fields it changed, and other
+ * managers lose them. An existing object without managed fields remains untracked until the first server-side
+ * apply.
  */
 export function trackUpdate(options: UpdateOptions): JsonObject {
   const { live, updated } = options
@@ -109,15 +109,16 @@ export function trackUpdate(options: UpdateOptions): JsonObject {
   try {
     return withManagedFields(updated, encodeManagedFields(track(options, entries)))
   } catch (error) {
-    // A write does not fail because its owners cannot be told: they stay as they were.
+    // The write must not fail because ownership cannot be computed: the managed fields stay unchanged.
     if (error instanceof StructureError) return withManagedFields(updated, managedFieldsOf(live))
     throw error
   }
 }
 
 /**
- * The live object itself when the updated one differs from it in nothing but the times of its managed fields.
- * Defaults and admission may undo what an apply changed, and such a write must not make a new version.
+ * Returns the live object itself if the updated object differs only in the timestamps of its managed fields.
+ * Defaulting and admission may undo what an apply changed; such a write must not create a new
+ * resourceVersion.
  */
 export function discardTimeChange(live: JsonObject, updated: JsonObject): JsonObject {
   if (live === updated) return live
@@ -131,7 +132,7 @@ export function discardTimeChange(live: JsonObject, updated: JsonObject): JsonOb
   return equalJson(withManagedFields(live, undefined), withManagedFields(updated, undefined)) ? live : updated
 }
 
-/** Why managed fields that somebody else wrote cannot be understood; undefined when they can. */
+/** The decoding error for managed fields sent by a client; undefined if they are valid. */
 export function faultOfManagedFields(managedFields: JsonValue | undefined): string | undefined {
   try {
     decodeManagedFields(managedFields)
@@ -179,7 +180,8 @@ function apply(options: ApplyOptions): ApplyOutcome {
 }
 
 /**
- * Who goes over from applying on the client's side to the server's is not held up by what he applied himself.
+ * kubectl may migrate from client-side to server-side apply without conflicts on fields of its last applied
+ * configuration.
  */
 function unresolved(
   options: ApplyOptions,
@@ -191,7 +193,10 @@ function unresolved(
   return listConflicts(contested, path => contains(allowed, path))
 }
 
-/** The annotation that kubectl keeps is changed on its behalf: who owns it keeps it, unless it had to go. */
+/**
+ * The last-applied annotation is rewritten on behalf of kubectl: its owner keeps it, unless the annotation
+ * was removed.
+ */
 function loseRemoved(
   options: ApplyOptions,
   entries: ManagedEntries,
@@ -202,7 +207,10 @@ function loseRemoved(
   return isEmpty(change.comparison.removed) ? entries : settle(options, entries, change, '').entries
 }
 
-/** All that is there when somebody applies for the first time belongs to one entry of its own. */
+/**
+ * On the first apply to an untracked object, all existing fields are assigned to the manager
+ * `before-first-apply`.
+ */
 function entriesBeforeFirstApply(options: WriteOptions, live: JsonObject): ManagedEntries {
   const { comparison } = compareObjects(options, emptyObject(options.schema), live)
   const fields = ownable(options, changed(comparison))
@@ -213,8 +221,8 @@ function entriesBeforeFirstApply(options: WriteOptions, live: JsonObject): Manag
 }
 
 /**
- * A client may rewrite the managed fields of an object, but not through a subresource; what it cannot mean is
- * ignored.
+ * A client may overwrite managed fields, but not through a subresource. Managed fields that cannot be decoded
+ * are ignored.
  */
 function entriesBeforeUpdate({ live, updated, subresource = '' }: UpdateOptions): ManagedEntries {
   const sent = managedFieldsOf(updated)
@@ -251,7 +259,10 @@ function track(options: UpdateOptions, entries: ManagedEntries): ManagedEntries 
   return capUpdateEntries(replace(settled, identity, isEmpty(fields) ? undefined : entry))
 }
 
-/** Both without their managed fields, which nobody owns; what is the same in both need not go. */
+/**
+ * Removes the managed fields, which have no owner themselves. If they are equal in both objects, removal is
+ * unnecessary.
+ */
 function withoutOwners(before: JsonObject, after: JsonObject): [JsonObject, JsonObject] {
   if (managedFieldsOf(before) === managedFieldsOf(after)) return [before, after]
   return [withManagedFields(before, undefined), withManagedFields(after, undefined)]
@@ -285,7 +296,7 @@ function checkApplied({ applied, live, schema, apiVersion }: ApplyOptions): void
   checkConfiguration(applied, schema)
 }
 
-/** Throws ApiError when a configuration does not have the structure of its kind. */
+/** Throws ApiError if a configuration does not match the schema of its kind. */
 export function checkConfiguration(applied: JsonObject, schema: Schema): void {
   const problems = validateStructure(schema, applied)
   if (problems.length === 0) return
@@ -293,7 +304,7 @@ export function checkConfiguration(applied: JsonObject, schema: Schema): void {
   throw failure(`failed to create typed patch object (${nameOf(applied)}): ${error.message}`, error)
 }
 
-/** An answer 500 without a reason, as Kubernetes gives it for what clients can hardly get wrong. */
+/** A 500 Status without a reason, as Kubernetes returns for these failures. */
 function failure(message: string, cause: Error): ApiError {
   const kind = { kind: 'Status', apiVersion: 'v1', metadata: {} } as const
   return new ApiError({ ...kind, status: 'Failure', message, code: 500 }, { cause })

@@ -1,13 +1,13 @@
 /**
- * Arbitrary JSON values for property tests, as the parser gives them: every number in its one form, all
- * strings well-formed.
+ * Arbitrary JSON values for property tests, as the parser returns them: numbers in canonical form, strings
+ * well-formed.
  */
 import fc from 'fast-check'
 import { int64Max, int64Min } from './int64.ts'
 import { toExactNumber } from './json.ts'
 import type { JsonValue } from './json-value.ts'
 
-/** Characters and words that mean something to JSON, YAML or JavaScript. */
+/** Characters and words with a special meaning in JSON, YAML or JavaScript. */
 const troublesome = [
   'a',
   ' ',

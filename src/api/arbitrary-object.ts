@@ -1,13 +1,13 @@
-/** Objects of a kind with nothing right about them but the types: what is left for rules to judge. */
+/** Random objects that match the types of a schema and nothing else, for testing validation rules. */
 import type { SeededRandom } from '#/base/seeded-random.ts'
 import type { Schema } from './schema.ts'
 
-/** Levels below which fields are left out. */
+/** Depth below which only scalar fields are generated. */
 const depthMax = 7
 
 export interface ArbitraryOptions {
   readonly random: SeededRandom
-  /** Words that mean something to what is tested, beside those that mean something to most. */
+  /** Additional strings that are meaningful to the code under test. */
   readonly words?: readonly string[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * The resources Kubernetes has built in. The typed constants (`import { pods } from
- * '#/api/generated/core/v1-resources.ts'`) are what code normally uses; this is the table they come from.
+ * The built-in resources of Kubernetes. Code normally uses the typed constants (`import { pods } from
+ * '#/api/generated/core/v1-resources.ts'`), which are looked up in this table.
  */
 import { assert } from '#/base/assert.ts'
 import { structDefinition } from './definitions.ts'
@@ -18,10 +18,10 @@ import type {
   Verb,
 } from './resource.ts'
 
-/** Also of kinds that are no resources, but are posted to one. */
+/** Includes kinds that are not resources but are posted to one. */
 export { rulesOf as kindRulesOf } from './kinds/rules.ts'
 
-/** A resource as the generator writes it down. */
+/** A resource in the generated table. */
 export interface BuiltinRow {
   readonly group: string
   readonly version: string
@@ -31,7 +31,7 @@ export interface BuiltinRow {
   /** `core.v1.Pod`. */
   readonly definition: string
   readonly scope: Scope
-  /** Separated by spaces. */
+  /** Space-separated. */
   readonly verbs: string
   readonly shortNames?: readonly string[]
   readonly categories?: readonly string[]
@@ -46,28 +46,31 @@ export interface SubresourceRow extends GroupVersionKind {
 }
 
 export interface BuiltinResource extends Resource {
-  /** Whether the API server serves it unless told otherwise: alpha and beta versions are off. */
+  /** True if the API server serves it without `--runtime-config`; false for alpha and beta versions. */
   readonly enabledByDefault: boolean
 }
 
-/** A resource by name. The caller vouches for the type of its objects, as the generated constants do. */
+/**
+ * Returns a resource by name. The caller is responsible for the object type `T`, as in the generated
+ * constants.
+ */
 export function resourceOf<T extends KubernetesObject>(key: GroupVersionResource): Resource<T> {
   const resource = resources.get(keyOf(key))
   assert(resource, `there is no built-in resource ${keyOf(key)}`)
   return resource as Resource as Resource<T>
 }
 
-/** All of them, in the order of discovery. */
+/** All resources in discovery order. */
 export function builtinResources(): readonly BuiltinResource[] {
   return [...resources.values()]
 }
 
-/** Those that an API server serves unless told otherwise. */
+/** The resources served by default. */
 export function defaultResources(): readonly BuiltinResource[] {
   return [...resources.values()].filter(resource => resource.enabledByDefault)
 }
 
-/** Whether Kubernetes itself has the group; all others are custom. */
+/** True if the group is built into Kubernetes; all other groups are custom. */
 export function isBuiltinGroup(group: string): boolean {
   return builtinGroups.has(group)
 }

@@ -110,7 +110,7 @@ test('holds addresses and ranges of its own family', () => {
   assert.equal(cidrContainsCidr(cidr('10.1.0.0/16'), cidr('10.0.0.0/8')), false)
 })
 
-/** A range, an address in it, and a smaller range that holds the address too. */
+/** A CIDR, an address in it, and a smaller CIDR that contains the address. */
 const ranges = fc
   .tuple(
     fc.constantFrom('10.0.0.0/8', '10.1.2.0/24', '::/0', 'fd00::/8', '0.0.0.0/0'),

@@ -1,6 +1,6 @@
 /**
- * Ranges of IP addresses: `10.0.0.0/24`. A range of IPv4 holds no IPv6 address and the other way round; who
- * wants an IPv4 address inside an IPv6 one to count takes it out first (`unmapIp`).
+ * IP address ranges in CIDR notation: `10.0.0.0/24`. Address families never mix: an IPv4-mapped IPv6 address
+ * is not in an IPv4 range unless the caller unmaps it first (`unmapIp`).
  */
 import { invalid, type FieldError } from './field-error.ts'
 import {
@@ -19,18 +19,18 @@ import { quote } from './quote.ts'
 
 export interface Cidr {
   readonly family: IpFamily
-  /** The lowest address; no bit beyond the prefix is set. */
+  /** The lowest address; all host bits are zero. */
   readonly first: bigint
   readonly prefixLength: number
 }
 
-/** An address with the range it lies in: `10.0.0.7/24`. */
+/** An address with its prefix length: `10.0.0.7/24`. */
 export interface InterfaceAddress {
   readonly ip: Ip
   readonly cidr: Cidr
 }
 
-/** Undefined when the text is not a range. Bits beyond the prefix are cleared. */
+/** Undefined if the text is not a CIDR. Host bits are cleared. */
 export function parseCidr(text: string): Cidr | undefined {
   return parseInterfaceAddress(text)?.cidr
 }
@@ -39,7 +39,7 @@ export function parseInterfaceAddress(text: string): InterfaceAddress | undefine
   return parse(text, parseIp, /^(?:0|[1-9][0-9]{0,2})$/)
 }
 
-/** Undefined when the family has no prefix of this length. */
+/** Undefined if the prefix length is invalid for the address family. */
 export function cidrOf(ip: Ip, prefixLength: number): Cidr | undefined {
   const bits = bitsOf(ip.family)
   if (!Number.isInteger(prefixLength) || prefixLength < 0 || prefixLength > bits) return undefined
@@ -47,7 +47,7 @@ export function cidrOf(ip: Ip, prefixLength: number): Cidr | undefined {
   return { family: ip.family, first: (ip.value >> rest) << rest, prefixLength }
 }
 
-/** The canonical form. */
+/** In canonical form. */
 export function formatCidr(cidr: Cidr): string {
   return `${formatIp(firstAddress(cidr))}/${cidr.prefixLength}`
 }
@@ -57,17 +57,17 @@ export function cidrContains(cidr: Cidr, ip: Ip): boolean {
   return cidr.family === ip.family && ip.value >> rest === cidr.first >> rest
 }
 
-/** Whether every address of the inner range is in the outer one. */
+/** True if the outer range contains every address of the inner range. */
 export function cidrContainsCidr(outer: Cidr, inner: Cidr): boolean {
   return inner.prefixLength >= outer.prefixLength && cidrContains(outer, firstAddress(inner))
 }
 
-/** Two ranges overlap only by one holding the other. */
+/** Two ranges overlap only if one contains the other. */
 export function cidrsOverlap(a: Cidr, b: Cidr): boolean {
   return cidrContainsCidr(a, b) || cidrContainsCidr(b, a)
 }
 
-/** How many addresses there are. */
+/** Number of addresses. */
 export function cidrSize(cidr: Cidr): bigint {
   return 1n << restBits(cidr)
 }
@@ -80,31 +80,31 @@ export function lastAddress(cidr: Cidr): Ip {
   return { family: cidr.family, value: cidr.first + cidrSize(cidr) - 1n }
 }
 
-/** Counts from 0 at the first address; undefined outside of the range. */
+/** The address at a zero-based index; undefined outside the range. */
 export function nthAddress(cidr: Cidr, index: number | bigint): Ip | undefined {
   const offset = BigInt(index)
   if (offset < 0n || offset >= cidrSize(cidr)) return undefined
   return { family: cidr.family, value: cidr.first + offset }
 }
 
-/** Which address of the range it is, from 0; undefined when it is none. */
+/** The zero-based index of the address in the range; undefined if it is not in the range. */
 export function addressIndex(cidr: Cidr, ip: Ip): bigint | undefined {
   return cidrContains(cidr, ip) ? ip.value - cidr.first : undefined
 }
 
-/** All addresses in order. There may be more than anybody can walk: stop in time. */
+/** All addresses in ascending order. The range may be far too large to iterate completely. */
 export function* addressesOf(cidr: Cidr): Generator<Ip, void> {
   const end = cidr.first + cidrSize(cidr)
   for (let value = cidr.first; value < end; value++) yield { family: cidr.family, value }
 }
 
-/** How many ranges of this prefix length fit; 0 when it is shorter than the range's own. */
+/** Number of subnets with this prefix length; 0 if it is shorter than that of the range. */
 export function subnetCount(cidr: Cidr, prefixLength: number): bigint {
   const isPossible = prefixLength >= cidr.prefixLength && prefixLength <= bitsOf(cidr.family)
   return isPossible ? 1n << BigInt(prefixLength - cidr.prefixLength) : 0n
 }
 
-/** One of the ranges of this prefix length, counted from 0; undefined when there is none. */
+/** The subnet with this prefix length at a zero-based index; undefined outside the range. */
 export function nthSubnet(cidr: Cidr, prefixLength: number, index: number | bigint): Cidr | undefined {
   const number = BigInt(index)
   if (number < 0n || number >= subnetCount(cidr, prefixLength)) return undefined
@@ -113,7 +113,7 @@ export function nthSubnet(cidr: Cidr, prefixLength: number, index: number | bigi
   return first && cidrOf(first, prefixLength)
 }
 
-/** A range in canonical form: what new API fields take. */
+/** Validates a CIDR in canonical form, as new API fields require. */
 export function validateCidr(field: string, value: string): FieldError[] {
   const errors = validateStoredCidr(field, value)
   const cidr = parseCidr(value)
@@ -121,7 +121,7 @@ export function validateCidr(field: string, value: string): FieldError[] {
   return [invalid(field, value, `must be in canonical form (${quote(formatCidr(cidr))})`)]
 }
 
-/** A range in any form but ambiguous ones; values that the object had before stay valid whatever they are. */
+/** Validates a CIDR in any unambiguous form; values already in the old object remain valid. */
 export function validateStoredCidr(
   field: string,
   value: string,
@@ -138,7 +138,7 @@ export function validateStoredCidr(
   return [invalid(field, value, 'must not have bits set beyond the prefix length')]
 }
 
-/** An address with its prefix length, in canonical form. */
+/** Validates an address with prefix length in canonical form. */
 export function validateInterfaceAddress(field: string, value: string): FieldError[] {
   const parsed = parseLeniently(value)
   if (parsed === undefined) {
@@ -150,7 +150,7 @@ export function validateInterfaceAddress(field: string, value: string): FieldErr
   return canonical === value ? [] : [invalid(field, value, `must be in canonical form (${quote(canonical)})`)]
 }
 
-/** What to tell a client that wrote a valid range in a form that others may misread. */
+/** Warnings for a valid CIDR in a form that other implementations may misinterpret. */
 export function warnAboutCidr(field: string, value: string): string[] {
   const lenientlyParsed = parseLeniently(value)
   if (lenientlyParsed === undefined) return []
@@ -177,7 +177,7 @@ function restBits({ family, prefixLength }: Cidr): bigint {
   return BigInt(bitsOf(family) - prefixLength)
 }
 
-/** Leading zeros everywhere: what Kubernetes once took. */
+/** Accepts leading zeros, as older versions of Kubernetes did. */
 function parseLeniently(text: string): InterfaceAddress | undefined {
   return parse(text, parseIpLeniently, /^0*[0-9]{1,3}$/)
 }
@@ -195,7 +195,7 @@ function parse(
   return cidr && { ip, cidr }
 }
 
-/** A range of IPv4 addresses inside IPv6 ones as the range of IPv4 that it is. */
+/** Converts a range of IPv4-mapped IPv6 addresses to the IPv4 range. */
 function unmap(address: InterfaceAddress): InterfaceAddress {
   const ip = unmapIp(address.ip)
   const cidr = isMappedIp(address.ip) ? cidrOf(ip, address.cidr.prefixLength - 96) : undefined

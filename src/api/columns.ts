@@ -1,4 +1,4 @@
-/** The columns of every kind: those of its own, or name and age for kinds that have none. */
+/** Table columns of a kind; kinds without their own columns have Name and Age. */
 import { humanDuration } from './duration.ts'
 import type { Resource } from './resource.ts'
 import type { Column, KindColumns } from './table-columns.ts'
@@ -20,7 +20,7 @@ export const ageColumn: Column = {
   priority: 0,
 }
 
-/** What nearly every table shows of an object. */
+/** The metadata fields used by the Name and Age columns. */
 export interface Named {
   readonly metadata?: { readonly name?: string; readonly creationTimestamp?: string }
 }
@@ -29,7 +29,7 @@ export function nameOf({ metadata }: Named): string {
   return metadata?.name ?? ''
 }
 
-/** How long ago the object was created, as people say it. */
+/** Time since creation in kubectl's format: `3h12m`. */
 export function ageOf({ metadata }: Named, nowMs: number): string {
   return sinceText(metadata?.creationTimestamp, nowMs)
 }
@@ -39,7 +39,10 @@ export function sinceText(time: string | undefined, nowMs: number): string {
   return thenMs === undefined ? '<unknown>' : humanDuration(nowMs - thenMs)
 }
 
-/** What the server wrote itself has one form, which `Date` reads several times faster than `parseTime`. */
+/**
+ * Timestamps written by the server always have this format, which `Date.parse` handles several times faster
+ * than `parseTime`.
+ */
 function momentOf(time: string): number | undefined {
   const isUsual = time.length === 20 && time[4] === '-' && time[10] === 'T' && time[19] === 'Z'
   const moment = isUsual ? Date.parse(time) : Number.NaN

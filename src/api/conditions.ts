@@ -1,4 +1,4 @@
-/** The conditions in a status: what holds, since when and why. */
+/** Status conditions. */
 
 export interface Condition {
   readonly type?: string
@@ -20,8 +20,8 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: strin
 }
 
 /**
- * The conditions with this one in its place. It keeps the time of its transition while its status stays, and nothing
- * changes when it says nothing new.
+ * Sets the condition of this type. `lastTransitionTime` is kept while the status is unchanged; the same list
+ * is returned if status, reason and message are unchanged.
  */
 export function withCondition<T extends Condition>(
   conditions: readonly T[] | undefined,

@@ -1,7 +1,7 @@
 /**
- * One kind in several versions. Objects are stored in one of them; a client that speaks another gets and
- * sends its own. The functions for each kind are in `kinds/<group>/conversion.ts`; versions that differ in
- * nothing but their name need none.
+ * Conversion between the versions of a kind. Objects are stored in one version and converted to and from the
+ * version of the request. The functions for each kind are in `kinds/<group>/conversion.ts`; versions with
+ * identical fields need none.
  */
 import { conversions as autoscaling } from './kinds/autoscaling/conversion.ts'
 import { conversions as events } from './kinds/events/conversion.ts'
@@ -9,20 +9,22 @@ import type { KubernetesObject } from './metadata.ts'
 import { apiVersionOf, type GroupVersion } from './resource.ts'
 
 /**
- * From one version to another, by kind: `autoscaling/v1 autoscaling/v2 HorizontalPodAutoscaler`. The input
- * has the right kind.
+ * Conversion functions keyed by source version, target version and kind: `autoscaling/v1 autoscaling/v2
+ * HorizontalPodAutoscaler`. The input has the right kind.
  */
 export type Conversions = Readonly<Record<string, (object: never) => KubernetesObject>>
 
 const conversions: Conversions = { ...autoscaling, ...events }
 
-/** The object in another version of its kind; itself when it is in that version already. */
+/**
+ * Converts the object to another version of its kind; returns it unchanged if it already has that version.
+ */
 export function convertObject(object: KubernetesObject, to: GroupVersion): KubernetesObject {
   const apiVersion = apiVersionOf(to)
   if (object.apiVersion === apiVersion) return object
   const key = `${object.apiVersion} ${apiVersion} ${object.kind}`
   const convert = conversions[key] as ((object: KubernetesObject) => KubernetesObject) | undefined
   const { kind, apiVersion: _, ...rest } = convert?.(object) ?? object
-  // The order of fields is part of the value: kind and version come first, as everywhere.
+  // Field order is part of the serialized form: kind and apiVersion come first.
   return { ...(kind !== undefined && { kind }), apiVersion, ...rest }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { CronScheduleError, parseCronSchedule } from './cron-schedule.ts'
 
-/** The five fields as lists of numbers, `*` where any will do; or the interval; or the error. */
+/** The five fields as lists of numbers, `*` where unrestricted; or the interval; or the error. */
 function show(text: string): string {
   try {
     const schedule = parseCronSchedule(text)

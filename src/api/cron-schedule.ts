@@ -1,7 +1,7 @@
 /**
- * When something is due again and again: `0 4 * * mon-fri`, `@daily`, `@every 1h30m`. Five fields for
- * minutes, hours, days of the month, months and days of the week, each a list of ranges with steps. Reading
- * takes one pass and bounded memory whatever the text is. When that is in a time zone says `cron-times.ts`.
+ * Parser for cron schedules: `0 4 * * mon-fri`, `@daily`, `@every 1h30m`. Five fields for minute, hour, day
+ * of month, month and day of week, each a list of ranges with steps. Parsing takes one pass and bounded
+ * memory for any input. `cron-times.ts` computes the times in a time zone.
  * https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#schedule-syntax
  */
 import { tryParseDuration } from './duration.ts'
@@ -11,7 +11,8 @@ import { isTimeZone } from './time-zone.ts'
 export type CronSchedule = CalendarSchedule | IntervalSchedule
 
 /**
- * Due in the minutes in which all fields agree; of the two for days one is enough when both are restricted.
+ * Due in each minute that matches all fields; if both day fields are restricted, matching one of them is
+ * enough.
  */
 export interface CalendarSchedule {
   readonly kind: 'calendar'
@@ -22,10 +23,10 @@ export interface CalendarSchedule {
   readonly months: ReadonlySet<number>
   /** 0 is Sunday. */
   readonly daysOfWeek: ReadonlySet<number>
-  /** Whether any day of the month will do, which is not the same as naming them all. */
+  /** True if the day of month is unrestricted, which is not the same as listing every day. */
   readonly anyDayOfMonth: boolean
   readonly anyDayOfWeek: boolean
-  /** Given in the schedule itself, as old ones may: `CRON_TZ=Asia/Tokyo 0 4 * * *`. */
+  /** Time zone in the schedule itself, accepted for old objects: `CRON_TZ=Asia/Tokyo 0 4 * * *`. */
   readonly timeZone?: string
 }
 
@@ -34,7 +35,7 @@ export interface IntervalSchedule {
   readonly everySeconds: number
 }
 
-/** What is wrong with a schedule, in the API's words. */
+/** The reason that a schedule is invalid, worded as in the API. */
 export class CronScheduleError extends Error {
   constructor(message: string) {
     super(message)
@@ -42,7 +43,7 @@ export class CronScheduleError extends Error {
   }
 }
 
-/** Throws CronScheduleError when the text is not a schedule. */
+/** Throws CronScheduleError if the text is not a schedule. */
 export function parseCronSchedule(text: string): CronSchedule {
   if (text === '') throw new CronScheduleError('empty spec string')
   const { timeZone, rest } = splitTimeZone(text)
@@ -65,7 +66,7 @@ export function parseCronSchedule(text: string): CronSchedule {
   }
 }
 
-/** Fields that are counted at all: more than there should be is enough to say so. */
+/** Upper bound for counting the fields of an invalid schedule. */
 const fieldsCountMax = 100
 
 interface Bounds {
@@ -120,7 +121,7 @@ function parseDescriptor(text: string, timeZone: string | undefined): CronSchedu
       const reason = `time: invalid duration ${quote(duration)}`
       throw new CronScheduleError(`failed to parse duration ${text}: ${reason}`)
     }
-    // Less than a second is a second, and parts of one are dropped.
+    // Rounded down to whole seconds, at least one.
     return { kind: 'interval', everySeconds: Math.max(Number(nanoseconds / 1_000_000_000n), 1) }
   }
   const schedule = descriptors.get(text)
@@ -128,7 +129,7 @@ function parseDescriptor(text: string, timeZone: string | undefined): CronSchedu
   return parseCronSchedule(timeZone === undefined ? schedule : `CRON_TZ=${timeZone} ${schedule}`)
 }
 
-/** A field that leaves its unit open, with or without steps. */
+/** True if one of the ranges is `*` or `?`, with or without a step. */
 function isAny(text: string): boolean {
   return text.split(',').some(range => range.startsWith('*') || range.startsWith('?'))
 }
@@ -149,7 +150,10 @@ interface Range {
   readonly step: number
 }
 
-/** `*`, `5`, `1-5`, each with an optional step: `1-5/2`. A single number with a step goes up to the end. */
+/**
+ * Parses `*`, `5`, `1-5`, each with an optional step: `1-5/2`. A single number with a step extends to the
+ * maximum.
+ */
 function parseRange(text: string, bounds: Bounds): Range {
   const [range = '', stepText, ...moreSteps] = text.split('/')
   const [from = '', to, ...moreEnds] = range.split('-')
@@ -185,7 +189,7 @@ function lastOf({ isOpen, isStepped, first, to }: RangeStart, { high, names }: B
   return isStepped ? high : first
 }
 
-/** Digits of a number; no unit of time has more than two. */
+/** Maximum number of digits; valid values have at most two. */
 const digitsMax = 9
 
 function parseNumber(text: string, names: ReadonlyMap<string, number>): number {

@@ -7,7 +7,7 @@ import { formatTimeIn } from './time-zone.ts'
 
 const startMs = Date.parse('2026-01-01T00:00:00Z')
 
-/** The next times after a moment, as clocks in the zone show them. */
+/** The next times after an instant, in local time of the zone. */
 function check(schedule: string, timeZone: string, after: string, expected: readonly string[]): void {
   const { next, previous } = dueTimes(parseCronSchedule(schedule), { timeZone, startMs })
   const found: number[] = []
@@ -83,12 +83,12 @@ test('when clocks jump, a time that is left out does not come, and one that come
     '2026-03-08T04:00:00-04:00',
     '2026-03-09T04:00:00-04:00',
   ])
-  // There midnight itself is left out.
+  // Here daylight saving time skips midnight itself.
   check('0 0 * * *', 'Africa/Cairo', '2026-04-22T12:00:00Z', [
     '2026-04-23T00:00:00+02:00',
     '2026-04-25T00:00:00+03:00',
   ])
-  // Half an hour, in the south.
+  // A shift of half an hour, in the southern hemisphere.
   check('15 2 * * *', 'Australia/Lord_Howe', '2026-10-02T20:00:00Z', [
     '2026-10-05T02:15:00+11:00',
     '2026-10-06T02:15:00+11:00',

@@ -1,21 +1,23 @@
 /**
- * When a schedule is due: in every minute in which the clocks of its time zone show what the schedule says. So a
- * minute that clocks leave out in spring is not there, and one that they show twice in autumn is there twice.
+ * Computes the due times of a schedule: every minute in which local time in its time zone matches. A minute
+ * skipped by daylight saving time in spring does not occur, and a minute repeated in autumn occurs twice.
  */
 import type { CalendarSchedule, CronSchedule, IntervalSchedule } from './cron-schedule.ts'
 import { zonePeriodAt } from './time-zone.ts'
 
 export interface DueTimes {
-  /** The first due time after a moment; undefined when there is none in the next years. */
+  /** The first due time after an instant; undefined if there is none within five years. */
   readonly next: (afterMs: number) => number | undefined
-  /** The last due time until a moment, which may be that moment; undefined when there is none in the years before. */
+  /**
+   * The last due time at or before an instant; undefined if there is none within the preceding five years.
+   */
   readonly previous: (untilMs: number) => number | undefined
 }
 
 export interface DueTimesOptions {
-  /** Unless the schedule has one of its own. */
+  /** Ignored if the schedule has its own time zone. */
   readonly timeZone: string
-  /** Intervals are counted from here. */
+  /** Start of the intervals of an `@every` schedule. */
   readonly startMs: number
 }
 
@@ -39,10 +41,12 @@ function intervalTimes({ everySeconds }: IntervalSchedule, startMs: number): Due
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 
-/** Who finds no day in so long never will: 31 February. */
+/** Search limit for schedules that never match, such as 31 February. */
 const searchMs = 5 * 366 * dayMs
 
-/** Inside a period of a zone clocks run as they do in UTC, only elsewhere; so each is searched by itself. */
+/**
+ * The UTC offset is constant within a period of a zone, so each period is searched separately in local time.
+ */
 function calendarTimes(schedule: CalendarSchedule, timeZone: string): DueTimes {
   const minutes = minutesOfDay(schedule)
   return {
@@ -71,7 +75,7 @@ function calendarTimes(schedule: CalendarSchedule, timeZone: string): DueTimes {
   }
 }
 
-/** In ascending order, in milliseconds from midnight. */
+/** Milliseconds since midnight, in ascending order. */
 function minutesOfDay({ hours, minutes }: CalendarSchedule): readonly number[] {
   const sorted = [...minutes].sort((a, b) => a - b)
   return [...hours]
@@ -79,7 +83,7 @@ function minutesOfDay({ hours, minutes }: CalendarSchedule): readonly number[] {
     .flatMap(hour => sorted.map(minute => (hour * 60 + minute) * minuteMs))
 }
 
-/** What clocks show is written as the moment at which a clock in UTC shows it. */
+/** Local times are represented as the instant at which a UTC clock shows them. */
 function nextShown(
   schedule: CalendarSchedule,
   minutes: readonly number[],
@@ -108,7 +112,7 @@ function previousShown(
   return undefined
 }
 
-/** Of two fields for days that both say something, one is enough. */
+/** If both day fields are restricted, matching one of them is enough. */
 function isDueOn(schedule: CalendarSchedule, day: Date): boolean {
   const { months, daysOfMonth, daysOfWeek, anyDayOfMonth, anyDayOfWeek } = schedule
   if (!months.has(day.getUTCMonth() + 1)) return false

@@ -1,7 +1,6 @@
 /**
- * Why bytes did not become a value. Everything that reads JSON or YAML, or checks a value against a schema,
- * throws this and nothing else; the API server turns it into a 400 or a 413. Match on `reason`, never on the
- * message.
+ * Thrown for every failure to parse JSON or YAML or to decode a value against a schema; the API server
+ * returns it as 400 or 413. Match on `reason`, never on the message.
  */
 export class DecodeError extends Error {
   readonly reason: DecodeErrorReason
@@ -14,10 +13,10 @@ export class DecodeError extends Error {
 }
 
 export type DecodeErrorReason =
-  /** The text is not JSON or not YAML, or holds something that JSON cannot express. */
+  /** The text is not valid JSON or YAML, or contains something that JSON cannot represent. */
   | 'syntax'
-  /** More bytes, tokens or expanded aliases than allowed. */
+  /** Too many bytes, tokens or expanded aliases. */
   | 'too-large'
   | 'too-deep'
-  /** A value is not of the type that the schema gives its field. */
+  /** A value does not have the type of its field in the schema. */
   | 'type'

@@ -1,6 +1,6 @@
 /**
- * Strings, numbers and booleans against their schema, and how Kubernetes says that they do not fit. A type is
- * named as in its messages, which are Go's: `int32`, `[]v1.Container`, `map[string]string`.
+ * Decodes strings, numbers and booleans against their schema and describes mismatches as Kubernetes does,
+ * with Go type names: `int32`, `[]v1.Container`, `map[string]string`.
  */
 import { isInt32, isInt64 } from './int64.ts'
 import type { JsonValue } from './json-value.ts'
@@ -9,10 +9,7 @@ import { quote } from './quote.ts'
 import type { ScalarSchema, Schema, StructSchema } from './schema.ts'
 import { normalizeMicroTime, normalizeTime } from './time.ts'
 
-/**
- * The value in the form in which the API answers it, the same value wherever it has it; undefined when it
- * does not fit.
- */
+/** The value in canonical form, unchanged if already canonical; undefined if it does not match the schema. */
 export function readScalar(value: JsonValue, schema: ScalarSchema): JsonValue | undefined {
   const { type, format } = schema
   if (type === 'string') return typeof value === 'string' ? readString(value, format) : undefined
@@ -20,7 +17,7 @@ export function readScalar(value: JsonValue, schema: ScalarSchema): JsonValue | 
   return hasType(value, schema) ? value : undefined
 }
 
-/** Either a whole message, or what was found in the place of the type. */
+/** Either a complete message, or a description of the value found instead of the expected type. */
 export type ScalarFault =
   | { readonly text: string; readonly found?: undefined }
   | { readonly text?: undefined; readonly found: string }
@@ -31,12 +28,12 @@ export function describeScalarFault(value: JsonValue, schema: Schema): ScalarFau
   if (type === 'string' && typeof value === 'string') {
     return { text: describeFormatFault(value, schema.format) }
   }
-  // The digits are shown only where a whole number was wanted and they are what is wrong with it.
+  // The number is printed only if an integer was expected.
   if ((type === 'integer' || type === 'int-or-string') && isNumber(value)) return { found: `number ${value}` }
   return { found: describeType(value) }
 }
 
-/** The type of a JSON value by the name that messages have for it. */
+/** The name of a JSON value's type in error messages. */
 export function describeType(value: JsonValue): string {
   if (value === null) return 'null'
   if (typeof value === 'object') return Array.isArray(value) ? 'array' : 'object'
@@ -97,7 +94,7 @@ function normalizeBase64(text: string): string | undefined {
   return illegalBase64At(text) === undefined ? canonical : undefined
 }
 
-/** The index of the first character that is out of place. Line breaks are none: encoders put them in. */
+/** Index of the first illegal character. Line breaks are allowed, since encoders insert them. */
 function illegalBase64At(text: string): number | undefined {
   let digits = 0
   let padding = 0
@@ -127,10 +124,10 @@ function describeQuantityFault(text: string): string {
   return 'unable to parse quantity'
 }
 
-/** The parts of a time with the names that Kubernetes' messages give them. */
+/** The parts of Go's reference time, which appear in Kubernetes' error messages. */
 const timeParts = ['2006', '-', '01', '-', '02', 'T', '15', ':', '04', ':', '05'] as const
 
-/** Characters of a refused time that a message shows. */
+/** Maximum length of an invalid time in an error message. */
 const shownCharactersMax = 100
 
 function describeTimeFault(value: string, isMicro: boolean): string {

@@ -75,7 +75,7 @@ function refuses(value: JsonValue, message: string, schema = pod, options: Decod
   )
 }
 
-/** For records of which any field may be missing. */
+/** Options for records in which any field may be missing. */
 const some: { requiredKeys: []; noNullPrototype: true } = { requiredKeys: [], noNullPrototype: true }
 
 const inContainer = (fields: JsonValue): JsonValue => ({ spec: { containers: [fields] } })

@@ -1,9 +1,9 @@
 /**
- * A parsed value checked against its schema, in one walk. What fits is returned as it is, the very same
- * objects; what must change is rebuilt on the way to it and shared elsewhere. Unknown fields are dropped and
- * reported, nulls are dropped, so is what is empty where that is the same as absent, and quantities, times and
- * bytes get the form in which the API answers them. A wrong type throws, with the message that Kubernetes' users
- * know. It is not validation: whether a well-typed value makes sense is decided later.
+ * Decodes a parsed value against its schema in a single traversal. Valid values are returned unchanged, by
+ * reference; only paths to modified values are copied. Unknown fields are dropped and reported; nulls are
+ * dropped, and so are empty values where empty equals absent; quantities, times and bytes are converted to
+ * canonical form. A type mismatch throws with Kubernetes' message. Validation of well-typed values happens
+ * later.
  */
 import { DecodeError } from './decode-error.ts'
 import { describeScalarFault, goTypeOf, readScalar, typeNameOf } from './decode-scalar.ts'
@@ -15,48 +15,46 @@ import type { ListSchema, MapSchema, Schema, StructSchema } from './schema.ts'
 
 export interface DecodeOptions {
   /**
-   * The schema is a custom resource's: types and nulls in it are for its validation to judge, with a better
-   * answer than this walk could give. Metadata, and whatever else in it has a name of its own, is checked all
-   * the same.
+   * The schema belongs to a custom resource: types and nulls are left to its validation, which reports them
+   * better. Metadata and other named types are checked nevertheless.
    */
   readonly customResource?: boolean
-  /** What is empty is kept: who applies it comes to own it, though it is not shown. */
+  /** Keeps empty values, since server-side apply takes ownership of them although they are not returned. */
   readonly keepsEmpty?: boolean
 }
 
 export interface Decoded {
   readonly value: JsonObject
   /**
-   * The paths of the first fields that were dropped because the schema does not have them:
+   * Paths of the first fields that were dropped because they are not in the schema:
    * `spec.containers[0].imagee`.
    */
   readonly unknownFields: readonly string[]
 }
 
-/** Unknown fields that are reported; all of them are dropped. */
+/** Maximum number of unknown fields reported; all are dropped. */
 export const unknownFieldsMax = 100
 
-/** Throws DecodeError when a value has the wrong type. */
+/** Throws DecodeError on a type mismatch. */
 export function decode(value: JsonValue, schema: StructSchema, options: DecodeOptions = {}): Decoded {
   const walk: Walk = { path: [], owners: [], unknownFields: [], keepsEmpty: options.keepsEmpty === true }
   const isTyped = options.customResource !== true
   const decoded = value === null ? {} : decodeStruct(walk, value, { schema, isTyped })
-  // Not an object is what a custom resource's validation would have refused, but it has nowhere to start
-  // from.
+  // Validation of a custom resource would reject it too, but needs an object to start from.
   if (!isObject(decoded)) throw mismatch(walk, value, schema)
   return { value: decoded, unknownFields: walk.unknownFields }
 }
 
 interface Walk {
-  /** Keys and indexes from the top to where the walk is. */
+  /** Keys and indexes from the root to the current value. */
   readonly path: (string | number)[]
-  /** For each of them the struct that it is a field of; undefined for keys of maps and indexes. */
+  /** For each path element, the struct that declares the field; undefined for map keys and indexes. */
   readonly owners: (StructSchema | undefined)[]
   readonly unknownFields: string[]
   readonly keepsEmpty: boolean
 }
 
-/** A schema, and whether values must have its types: the inside of a custom resource need not. */
+/** A schema and whether values must have its types, which is not required inside a custom resource. */
 interface Target<S extends Schema = Schema> {
   readonly schema: S
   readonly isTyped: boolean
@@ -86,10 +84,10 @@ function decodeStruct(walk: Walk, value: JsonValue, target: Target<StructSchema>
   return changed ?? value
 }
 
-/** Undefined when the field is to be dropped. */
+/** Undefined if the field is to be dropped. */
 function decodeField(walk: Walk, member: Member, target: Target<StructSchema>): JsonValue | undefined {
   const { key, value } = member
-  // Only objects that were never text have those.
+  // Parsed JSON has no undefined values; only objects built in code do.
   if (value === undefined) return undefined
   const { schema: owner, isTyped } = target
   const field = owner.fields.get(key)
@@ -101,7 +99,7 @@ function decodeField(walk: Walk, member: Member, target: Target<StructSchema>): 
   }
   const { schema } = field
   if (value === null) return isTyped || isNamed(schema) ? undefined : null
-  // Half of all fields are these, and need no path to be kept for them.
+  // Fast path: half of all fields return here, without maintaining the path.
   if (schema.type === 'any') return value
   const dropsEmpty = field.absentWhenEmpty === true && !walk.keepsEmpty
   if (isPlainString(value, schema)) return dropsEmpty && value === '' ? undefined : value
@@ -169,13 +167,13 @@ function decodeMap(walk: Walk, value: JsonValue, target: Target<MapSchema>): Jso
   return changed ?? value
 }
 
-/** Null among the items of a list or map is the empty value of their type, since an item cannot be absent. */
+/** A null item in a list or map becomes the zero value of its type, since an item cannot be absent. */
 function decodeItem(walk: Walk, value: JsonValue, target: Target): JsonValue {
   if (value !== null) return decodeValue(walk, value, target)
   return target.isTyped ? emptyValueOf(target.schema) : null
 }
 
-/** The members of an object in front of a key, as a new object. */
+/** A new object with the members that precede `end`. */
 function membersBefore(object: JsonObject, end: string): JsonObject {
   const members: JsonObject = {}
   for (const key in object) {
@@ -212,7 +210,7 @@ function refuseDeep(walk: Walk): void {
 }
 
 /**
- * Kubernetes names the struct next to the value, the fields on the way from the top, and neither keys nor
+ * As in Kubernetes, the message names the innermost struct and the path of field names, without map keys and
  * indexes.
  */
 function mismatch(walk: Walk, value: JsonValue, schema: Schema): DecodeError {

@@ -11,7 +11,7 @@ import {
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from './metadata.ts'
 import type { Field, Schema } from './schema.ts'
 
-/** A field in a short notation: what it is, and what patch and apply make of it. */
+/** A field in short notation: its type, patch strategy and default. */
 function show({ schema, required, patch, default: fallback }: Field): string {
   const words = Object.entries(patch ?? {}).flatMap(([word, value]) => (value === true ? [word] : []))
   const strategy = words.length > 0 ? ` ${words.join('+')}` : ''

@@ -1,14 +1,13 @@
 /**
- * The definitions of the built-in API as schemas. They are generated in a short notation and become schemas
- * one by one, when somebody looks at them, so that loading the program does not pay for the hundreds of types
- * nobody uses.
+ * The definitions of the built-in API as schemas. They are generated in a compact notation and parsed into
+ * schemas on first use, so that startup does not pay for hundreds of unused types.
  *
- * A definition is a row of fields, `name!:type?default@patch`: `!` marks a required field, `?` what a key of a list
- * is when it is absent, `@` what strategic merge patch does. A type is a scalar or a definition (`.Container` is one
- * of the same group and version), followed by `[]` for an atomic list, `[=]` for a set, `[name]` for a list keyed by
- * `name`, `{}` for a map, `{atomic}` for one owned as a whole, and `+` for a struct owned part by part although its
- * definition is atomic. The word `atomic` in front marks a struct that is owned as a whole, `any` alone a definition
- * that stands for any JSON value.
+ * A definition is a row of fields, `name!:type?default@patch`: `!` marks a required field, `?` the default of
+ * a list key, `@` the strategic merge patch strategy. A type is a scalar or a definition (`.Container` is in
+ * the same group and version), followed by `[]` for an atomic list, `[=]` for a set, `[name]` for a list
+ * keyed by `name`, `{}` for a map, `{atomic}` for an atomic map, and `+` for a granular use of a struct whose
+ * definition is atomic. A leading `atomic` marks an atomic struct; `any` alone is a definition for any JSON
+ * value.
  */
 import { assert } from '#/base/assert.ts'
 import generated from './generated/definitions.json' with { type: 'json' }
@@ -31,18 +30,18 @@ const notations: Readonly<Record<string, string>> = generated.definitions
 const sharedKinds = new Map<string, readonly string[]>(Object.entries(generated.kinds))
 const unions = new Map<string, Union>(Object.entries(generated.unions))
 
-/** As in `x-kubernetes-unions`. */
+/** The content of `x-kubernetes-unions`. */
 export interface Union {
   readonly 'discriminator'?: string
   readonly 'fields-to-discriminateBy': Readonly<Record<string, string>>
 }
 
-/** Every definition but those of scalars, by short name (`core.v1.Pod`), in alphabetical order. */
+/** All definitions except scalars, by short name (`core.v1.Pod`), sorted. */
 export function definitionNames(): readonly string[] {
   return Object.keys(notations)
 }
 
-/** The schema of a definition by its short name. */
+/** Returns the schema of a definition by its short name. */
 export function definition(name: string): StructSchema | AnySchema {
   const known = schemas.get(name)
   if (known) return known
@@ -54,14 +53,14 @@ export function definition(name: string): StructSchema | AnySchema {
   return schema
 }
 
-/** The schema of a definition that is a struct, as every kind's is. */
+/** Returns the schema of a definition that is a struct, as that of every kind. */
 export function structDefinition(name: string): StructSchema {
   const schema = definition(name)
   assert(schema.type === 'struct', `${name} is not a struct`)
   return schema
 }
 
-/** The kinds a definition describes; none for a type that is only part of others. */
+/** The kinds that a definition describes; empty for a type that is only a part of other types. */
 export function kindsOf(name: string): readonly GroupVersionKind[] {
   const [owner = '', version = '', kind = ''] = name.split('.')
   const shared = sharedKinds.get(name)
@@ -82,13 +81,14 @@ export function unionOf(name: string): Union | undefined {
   return unions.get(name)
 }
 
-/** Whether OpenAPI says what type a list is; of the items of a list of objects it does not. */
+/** True if OpenAPI declares a list type for the field; it does not for the `items` of list kinds. */
 export function declaresListType(name: string, field: string): boolean {
   return !(field === 'items' && name.endsWith('List')) && `${name}.${field}` !== 'meta.v1.APIResource.verbs'
 }
 
 /**
- * The definition OpenAPI refers to for a schema of a built-in kind; undefined for what it writes in place.
+ * The OpenAPI definition to reference for a schema of a built-in kind; undefined if the schema is written
+ * inline.
  */
 export function referenceOf(schema: Schema): string | undefined {
   if (schema.type === 'struct' || schema.type === 'any') return schema.name
@@ -99,10 +99,10 @@ export function referenceOf(schema: Schema): string | undefined {
   return schema.format === 'date-time-micro' ? definitionName('meta.v1.MicroTime') : undefined
 }
 
-/** A cache of values that never change. */
+/** Cache of parsed definitions, which are immutable. */
 const schemas = new Map<string, StructSchema | AnySchema>()
 
-/** Reads its fields when they are first asked for, which is also what lets a definition contain itself. */
+/** Parses its fields on first access, which also makes recursive definitions possible. */
 class LazyStruct implements StructSchema {
   readonly type = 'struct'
   readonly name: string
@@ -138,7 +138,7 @@ function readFields(notation: string, shortName: string): ReadonlyMap<string, Fi
     const name = word.slice(0, required ? colon - 1 : colon)
     const schema = readType(type, owner)
     const presence = presenceOf(shortName, name) ?? 'pointer'
-    // Go has no pointer for it, so it is there even when it is empty.
+    // In Go it is not a pointer, so it is present even if empty.
     const isThere = schema.type === 'struct' && presence !== 'pointer'
     const absentWhenEmpty = presence === 'value' && !required && canBeEmpty(schema)
     fields.set(name, {
@@ -153,7 +153,7 @@ function readFields(notation: string, shortName: string): ReadonlyMap<string, Fi
   return fields
 }
 
-/** Structs cannot be to Go, and times, quantities and what may be a number or a name are structs there. */
+/** In Go, `omitempty` does not omit structs; times, quantities and int-or-string are structs. */
 function canBeEmpty(schema: Schema): boolean {
   if (schema.type === 'string') return schema.format === undefined || schema.format === 'byte'
   return ['list', 'map', 'boolean', 'integer', 'number'].includes(schema.type)
@@ -205,7 +205,7 @@ function readMap(text: string, owner: string): MapSchema {
   return { type: 'map', values, atomic: text.slice(open) === '{atomic}' }
 }
 
-/** The same struct, owned part by part. */
+/** The same struct with granular ownership. */
 function granular(schema: Schema): Schema {
   assert(schema.type === 'struct', 'only a struct is owned part by part')
   return {

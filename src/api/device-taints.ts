@@ -1,7 +1,7 @@
-/** Taints of devices, and what is tolerated of them. */
+/** Device taints and tolerations. */
 import type { DeviceTaint, DeviceToleration } from './generated/resource/v1.ts'
 
-/** No key stands for every key, no effect for every effect. */
+/** A missing key matches every key, a missing effect every effect. */
 export function toleratesDeviceTaint(
   { key = '', operator = 'Equal', value = '', effect = '' }: DeviceToleration,
   taint: DeviceTaint,

@@ -1,9 +1,9 @@
 /**
- * The documentation of the built-in API, for OpenAPI and `explain`. It is larger than everything else that is
- * generated, so it is loaded when one of them first asks.
+ * Documentation texts of the built-in API, for OpenAPI and `kubectl explain`. Loaded on first use, since it
+ * is larger than all other generated code.
  */
 export interface Documentation {
-  /** The text of a definition (`core.v1.Pod`) or of one of its fields; empty when there is none. */
+  /** The description of a definition (`core.v1.Pod`) or of one of its fields; empty if there is none. */
   describe(definition: string, field?: string): string
 }
 

@@ -13,7 +13,7 @@ import {
 } from './duration.ts'
 import { int64Max, int64Min } from './int64.ts'
 
-/** `90m -> 1h30m0s` reads as: parsed and printed again. */
+/** `90m -> 1h30m0s`: the input and its canonical form. */
 function check(lines: string): void {
   for (const line of lines.trim().split('\n')) {
     const [text = '', expected] = line.trim().split(' -> ')

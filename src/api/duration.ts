@@ -1,12 +1,11 @@
 /**
- * Lengths of time as Go writes them, `1h30m0s`, which is how flags, configuration and some API fields carry
- * them; and ages as kubectl prints them, `3h12m`. Exact nanoseconds in a `bigint`, within 64 bits as Go has
- * it.
+ * Durations in Go's format, `1h30m0s`, as used by flags, configuration and some API fields; and ages in
+ * kubectl's format, `3h12m`. Values are nanoseconds in a `bigint`, limited to 64 bits as in Go.
  */
 import { int64Max } from './int64.ts'
 import { quote } from './quote.ts'
 
-/** A text is not a duration. The message is Go's. */
+/** Thrown if a text is not a duration. The message is Go's. */
 export class DurationError extends Error {
   constructor(message: string) {
     super(message)
@@ -14,7 +13,7 @@ export class DurationError extends Error {
   }
 }
 
-/** Nanoseconds. Throws DurationError when the text is not a duration or is one past 292 years. */
+/** In nanoseconds. Throws DurationError if the text is not a duration or exceeds 64 bits (292 years). */
 export function parseDuration(text: string): bigint {
   const parsed = parse(text)
   if (typeof parsed === 'string') throw new DurationError(parsed)
@@ -26,15 +25,15 @@ export function tryParseDuration(text: string): bigint | undefined {
   return typeof parsed === 'string' ? undefined : parsed
 }
 
-/** Milliseconds, fractions included; undefined when the text is not a duration. */
+/** In milliseconds, with fractions; undefined if the text is not a duration. */
 export function tryParseDurationMs(text: string): number | undefined {
   const nanoseconds = tryParseDuration(text)
   return nanoseconds === undefined ? undefined : Number(nanoseconds) / 1e6
 }
 
 /**
- * `1h30m0s`, `1.5s`, `100ms`, `2µs`: minutes and hours from one minute on, otherwise the largest unit that
- * fits.
+ * `1h30m0s`, `1.5s`, `100ms`, `2µs`: hours, minutes and seconds from one minute on, otherwise the largest
+ * unit that fits.
  */
 export function formatDuration(nanoseconds: bigint): string {
   if (nanoseconds === 0n) return '0s'
@@ -54,10 +53,12 @@ export function formatDurationMs(milliseconds: number): string {
   return formatDuration(BigInt(Math.round(milliseconds * 1e6)))
 }
 
-/** An age in two or three digits that count, as kubectl prints it: `45s`, `5m30s`, `3h12m`, `5d`, `2y45d`. */
+/**
+ * An age with two or three significant digits, as kubectl prints it: `45s`, `5m30s`, `3h12m`, `5d`, `2y45d`.
+ */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000)
-  // Clocks of two machines may differ a little: what is hardly in the future is now.
+  // Tolerates clock skew between machines: up to a second in the future counts as now.
   if (!(seconds >= -1)) return '<invalid>'
   if (seconds < 120) return `${Math.max(seconds, 0)}s`
   const minutes = Math.floor(seconds / 60)
@@ -73,7 +74,7 @@ export function humanDuration(milliseconds: number): string {
   return years < 8 ? twoUnits(years, 'y', days % 365, 'd') : `${years}y`
 }
 
-/** An age in one unit: `45s`, `5m`, `3h`, `5d`, `2y`. */
+/** An age in a single unit: `45s`, `5m`, `3h`, `5d`, `2y`. */
 export function shortHumanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000)
   if (!(seconds >= -1)) return '<invalid>'
@@ -91,7 +92,7 @@ const minute = 60n * second
 const units: ReadonlyMap<string, bigint> = new Map([
   ['ns', 1n],
   ['us', 1_000n],
-  // The micro sign and the Greek letter look alike, and people write both.
+  // The micro sign and the Greek letter mu are both in use.
   ['\u00b5s', 1_000n],
   ['\u03bcs', 1_000n],
   ['ms', 1_000_000n],
@@ -100,10 +101,12 @@ const units: ReadonlyMap<string, bigint> = new Map([
   ['h', 60n * minute],
 ])
 
-/** Digits of a whole part that can fit into 64 bits, and of a fraction that can matter to an hour. */
+/**
+ * Maximum digits of an integer part that can fit into 64 bits, and of a fraction that can affect the result.
+ */
 const digitsMax = 19
 
-/** Nanoseconds, or what is wrong with the text. */
+/** Returns nanoseconds or an error message. */
 function parse(text: string): bigint | string {
   const bad = (): string => `time: invalid duration ${quote(text.slice(0, shownCharactersMax))}`
   const negative = text.startsWith('-')
@@ -126,7 +129,7 @@ function parse(text: string): bigint | string {
   return negative ? -total : total
 }
 
-/** Characters of a refused text that the error shows. */
+/** Maximum length of the invalid text in an error message. */
 const shownCharactersMax = 200
 
 function unknownUnit(unit: string, text: string): string {
@@ -140,7 +143,7 @@ function fractionOf(size: bigint, fraction: string): bigint {
   return (BigInt(digits) * size) / 10n ** BigInt(digits.length)
 }
 
-/** A number with its last digits behind a point, without zeros at the end. */
+/** Inserts a decimal point before the last digits and trims trailing zeros. */
 function withFraction(value: bigint, digits: number): string {
   const text = value.toString().padStart(digits + 1, '0')
   const fraction = text.slice(-digits).replace(/0+$/, '')

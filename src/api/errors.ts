@@ -1,7 +1,6 @@
 /**
- * The one error class of the API. It carries a `Status` in Kubernetes' shape, so what the server answers,
- * what a client throws and what a controller matches on is the same value. Match on `reason`, never on the
- * message.
+ * The single API error class. It carries a Kubernetes `Status`, so server responses, client exceptions and
+ * the errors controllers match on are the same value. Match on `reason`, never on the message.
  */
 import type { Int64 } from './int64.ts'
 import { quote } from './quote.ts'
@@ -32,7 +31,7 @@ export interface StatusCause {
   readonly field?: string
 }
 
-/** The reasons the API gives, each with the HTTP code that goes with it. */
+/** The API's status reasons with their HTTP codes. */
 const codes = {
   BadRequest: 400,
   Unauthorized: 401,
@@ -49,7 +48,9 @@ const codes = {
   Invalid: 422,
   TooManyRequests: 429,
   InternalError: 500,
-  /** An object in the store cannot be read back: damaged, or encrypted with a key that is gone. */
+  /**
+   * A stored object cannot be decoded: it is corrupt, or encrypted with a key that is no longer available.
+   */
   StorageReadError: 500,
   ServerTimeout: 500,
   ServiceUnavailable: 503,
@@ -58,10 +59,10 @@ const codes = {
 
 export type StatusReason = keyof typeof codes
 
-/** Which object, or which resource when there is no name, an error is about. */
+/** The object, or the resource if there is no name, that an error refers to. */
 export interface ErrorSubject {
   readonly group: string
-  /** The plural for errors about a resource (`pods "web" not found`), the kind for validation errors. */
+  /** Plural resource name in errors about a resource (`pods "web" not found`), kind in validation errors. */
   readonly kind: string
   readonly name?: string
 }
@@ -84,7 +85,7 @@ export class ApiError extends Error {
   }
 }
 
-/** An error of one of the known reasons. */
+/** Creates an error with one of the known reasons. */
 export function apiError(
   reason: StatusReason,
   message: string,
@@ -98,7 +99,7 @@ export function badRequest(message: string): ApiError {
   return apiError('BadRequest', message)
 }
 
-/** Who asks is not known. The server says no more than this to somebody it does not know. */
+/** The request is not authenticated. Unauthenticated clients get no further detail. */
 export function unauthorized(message = 'Unauthorized'): ApiError {
   return apiError('Unauthorized', message)
 }
@@ -111,14 +112,14 @@ export function alreadyExists(subject: ErrorSubject): ApiError {
   return apiError('AlreadyExists', `${named(subject)} already exists`, details(subject))
 }
 
-/** Every name generated from `generateName` was taken; worth another try. */
+/** All names generated from `generateName` were taken; the client may retry. */
 export function generateNameConflict(subject: ErrorSubject, retryAfterSeconds: number): ApiError {
   const text =
     `${named(subject)} already exists, the server was not able to generate a unique name ` + 'for the object'
   return apiError('AlreadyExists', text, { ...details(subject), ...retryAfter(retryAfterSeconds) })
 }
 
-/** What a client is told to do when it wrote an object of which it had not read the newest version. */
+/** Message for an optimistic concurrency conflict. */
 export const objectModified =
   'the object has been modified; please apply your changes to the latest version and try again'
 
@@ -127,12 +128,12 @@ export function conflict(subject: ErrorSubject, message: string): ApiError {
   return apiError('Conflict', text, details(subject))
 }
 
-/** Server-side apply met fields that others own; the causes say which and whose. */
+/** Server-side apply conflict; the causes list the fields and their managers. */
 export function applyConflict(causes: readonly StatusCause[], message: string): ApiError {
   return apiError('Conflict', message, causes.length > 0 ? { causes } : {})
 }
 
-/** A subject without a kind is a path outside the API's resources. */
+/** A subject without a kind is a non-resource path. */
 export function forbidden(subject: ErrorSubject, message: string): ApiError {
   const name = subject.name ? ` ${quote(subject.name)}` : ''
   const head = subject.kind === '' && subject.group === '' ? '' : `${qualifiedName(subject)}${name} is `
@@ -144,12 +145,12 @@ export function methodNotAllowed(subject: ErrorSubject, verb: string): ApiError 
   return apiError('MethodNotAllowed', text, details({ group: subject.group, kind: subject.kind }))
 }
 
-/** None of the formats in the request's Accept header can be served. */
+/** The server supports none of the formats in the Accept header. */
 export function notAcceptable(accepted: readonly string[]): ApiError {
   return apiError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`)
 }
 
-/** The body is in a format that is not understood. */
+/** The format of the request body is not supported. */
 export function unsupportedMediaType(accepted: readonly string[]): ApiError {
   const text = 'the body of the request was in an unknown format - accepted media types include: '
   return apiError('UnsupportedMediaType', text + accepted.join(', '))
@@ -175,19 +176,19 @@ export function serviceUnavailable(message: string): ApiError {
   return apiError('ServiceUnavailable', message)
 }
 
-/** The request was not finished in time; it may still take effect. */
+/** The request timed out; it may still take effect. */
 export function timeout(message: string, retryAfterSeconds: number): ApiError {
   return apiError('Timeout', `Timeout: ${message}`, retryAfter(retryAfterSeconds))
 }
 
-/** A client asked for a state at least as new as one that this server has not seen yet. */
+/** The requested resourceVersion is newer than the latest that this server has observed. */
 export function tooLargeResourceVersion(asked: Int64, current: Int64, retryAfterSeconds: number): ApiError {
   const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }]
   const text = `Timeout: Too large resource version: ${asked}, current: ${current}`
   return apiError('Timeout', text, { causes, ...retryAfter(retryAfterSeconds) })
 }
 
-/** Nothing was done, for a reason that will pass. */
+/** Nothing was done because of a temporary condition; the client should retry. */
 export function serverTimeout(subject: ErrorSubject, operation: string, retryAfterSeconds: number): ApiError {
   const text =
     `The ${operation} operation against ${qualifiedName(subject)} could not be completed ` +
@@ -196,18 +197,18 @@ export function serverTimeout(subject: ErrorSubject, operation: string, retryAft
   return apiError('ServerTimeout', text, { ...about, ...retryAfter(retryAfterSeconds) })
 }
 
-/** Our own fault: the cause is kept for the log, the client sees only the message. */
+/** A server-side failure: the cause is kept for logging, the client sees only the message. */
 export function internalError(message: string, cause?: unknown): ApiError {
   const text = `Internal error occurred: ${message}`
   return apiError('InternalError', text, { causes: [{ message }] }, { cause })
 }
 
-/** Whether a thrown value is an API error with this reason. */
+/** True if the value is an API error, with this reason if given. */
 export function isApiError(error: unknown, reason?: StatusReason): error is ApiError {
   return error instanceof ApiError && (reason === undefined || error.reason === reason)
 }
 
-/** Whether something was refused because its namespace is being deleted. */
+/** True if the request was rejected because its namespace is terminating. */
 export function isNamespaceGoing(error: unknown): boolean {
   return (
     isApiError(error, 'Forbidden') &&
@@ -236,7 +237,7 @@ function details(subject: ErrorSubject): StatusDetails {
   }
 }
 
-/** Zero says nothing, and is left out as everywhere in the API. */
+/** Zero is omitted, as everywhere in the API. */
 function retryAfter(retryAfterSeconds: number): StatusDetails {
   return retryAfterSeconds === 0 ? {} : { retryAfterSeconds }
 }

@@ -1,7 +1,6 @@
 /**
- * What is wrong with one field of an object, and the 422 answer that lists all that is wrong at once.
- * Validation collects `FieldError`s and never stops at the first. The texts are Kubernetes': clients match on
- * them.
+ * Validation errors of single fields, and the 422 error that lists all of them. Validation collects
+ * `FieldError`s and does not stop at the first. The messages are Kubernetes': clients match on them.
  */
 import { apiError, qualifiedName, type ApiError, type ErrorSubject, type StatusCause } from './errors.ts'
 import { quote, showValue } from './quote.ts'
@@ -11,7 +10,7 @@ export interface FieldError {
   readonly reason: FieldErrorReason
   /** `spec.containers[0].image`. */
   readonly field: string
-  /** The value that was refused; shown, cut when long, unless the reason is one that has no value. */
+  /** The rejected value. Shown in the message, truncated if long, unless the reason excludes it. */
   readonly value?: unknown
   readonly detail: string
 }
@@ -38,7 +37,7 @@ export function invalid(field: string, value: unknown, detail: string): FieldErr
   return { reason: 'FieldValueInvalid', field, value, detail }
 }
 
-/** Lists the supported values in the order given. */
+/** Lists the supported values in the given order. */
 export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
   const detail = supported.length === 0 ? '' : `supported values: ${supported.map(quote).join(', ')}`
   return { reason: 'FieldValueNotSupported', field, value, detail }
@@ -84,35 +83,35 @@ export function wrongType(field: string, value: unknown, detail: string): FieldE
   return { reason: 'FieldValueTypeInvalid', field, value, detail }
 }
 
-/** Our own fault rather than the client's. */
+/** A server-side failure, not an error of the client. */
 export function internalFieldError(field: string, detail: string): FieldError {
   return { reason: 'InternalError', field, detail }
 }
 
-/** One `invalid` for each message that a check of `names.ts` gives. */
+/** One `invalid` error per message of a check from `names.ts`. */
 export function invalidEach(field: string, value: unknown, messages: readonly string[]): FieldError[] {
   return messages.map(message => invalid(field, value, message))
 }
 
-/** The error without its field: `Invalid value: "x": must be shorter`. */
+/** The message without the field: `Invalid value: "x": must be shorter`. */
 export function fieldErrorMessage(error: FieldError): string {
   const title = titles[error.reason]
   const head = valueless.has(error.reason) ? title : `${title}: ${showValue(error.value, shownCharactersMax)}`
   return error.detail === '' ? head : `${head}: ${error.detail}`
 }
 
-/** The error with its field: `spec.name: Invalid value: "x": must be shorter`. */
+/** The message with the field: `spec.name: Invalid value: "x": must be shorter`. */
 export function formatFieldError(error: FieldError): string {
   return `${error.field}: ${fieldErrorMessage(error)}`
 }
 
-/** Several errors as one text: what is said twice is said once, and more than one stand in brackets. */
+/** Joins errors without duplicates; in brackets unless there is exactly one. */
 export function formatFieldErrors(errors: readonly FieldError[]): string {
   const texts = [...new Set(errors.map(formatFieldError))]
   return texts.length === 1 ? texts.join('') : `[${texts.join(', ')}]`
 }
 
-/** The 422 answer for an object of a kind with all its errors. */
+/** The 422 error for an object, with all its field errors. */
 export function invalidObject(subject: ErrorSubject, errors: readonly FieldError[]): ApiError {
   const causes: StatusCause[] = errors.map(error => {
     return { reason: error.reason, message: fieldErrorMessage(error), field: error.field }
@@ -142,7 +141,7 @@ const titles: Readonly<Record<FieldErrorReason, string>> = {
   InternalError: 'Internal error',
 }
 
-/** Reasons whose text shows no value: there is none, or it is of no use. */
+/** Reasons for which the message does not include the value. */
 const valueless: ReadonlySet<FieldErrorReason> = new Set([
   'FieldValueRequired',
   'FieldValueForbidden',
@@ -152,8 +151,8 @@ const valueless: ReadonlySet<FieldErrorReason> = new Set([
 ])
 
 /**
- * Characters of a refused value that an error shows: enough to recognise it, too few to flood a terminal.
- * Kubernetes shows the whole value; a pod template of 3 MB in one line helps nobody.
+ * Maximum length of a rejected value in an error message. Kubernetes prints the whole value, which may be a
+ * pod template of 3 MB.
  */
 const shownCharactersMax = 1_000
 

@@ -1,7 +1,6 @@
 /**
- * Field selectors: `metadata.name=web,status.phase!=Running`. Which fields a resource has is the resource's
- * business; a selector asks for them one by one, and a field that is absent is an empty one. In values `\`,
- * `,` and `=` are escaped.
+ * Field selectors: `metadata.name=web,status.phase!=Running`. The resource defines which fields are
+ * supported; a missing field has the empty value. In values `\`, `,` and `=` are escaped.
  */
 import { SelectorError } from './selector-error.ts'
 
@@ -12,14 +11,14 @@ export interface FieldRequirement {
 }
 
 export class FieldSelector {
-  /** In the order of their text. */
+  /** Sorted by text. */
   readonly requirements: readonly FieldRequirement[]
 
   constructor(requirements: readonly FieldRequirement[]) {
     this.requirements = requirements
   }
 
-  /** Selects everything. */
+  /** True if it selects everything. */
   get isEmpty(): boolean {
     return this.requirements.length === 0
   }
@@ -31,10 +30,7 @@ export class FieldSelector {
     return true
   }
 
-  /**
-   * The one value that a field must have for an object to be selected: who asks for one name need not list
-   * them all.
-   */
+  /** The value that the field must equal, if any; allows a get by name instead of a list. */
   requiresExact(field: string): string | undefined {
     return this.requirements.find(each => each.field === field && each.operator === '=')?.value
   }
@@ -46,16 +42,16 @@ export class FieldSelector {
 
 export const everyField = new FieldSelector([])
 
-/** Throws SelectorError, with Kubernetes' words, when the text is not a selector. */
+/** Throws SelectorError with Kubernetes' message if the text is not a selector. */
 export function parseFieldSelector(text: string): FieldSelector {
   const terms = splitTerms(text).filter(term => term !== '')
   if (terms.length === 0) return everyField
-  // The first term in the order of the text is the one that is complained of.
+  // Sorted first, so that the error refers to the first invalid term in that order, as in Kubernetes.
   const requirements = terms.sort().map(term => parseTerm(term, text))
   return new FieldSelector(requirements.length === 1 ? requirements : requirements.sort(byText))
 }
 
-/** Two ways to write one operator are one text. */
+/** Sorts by the formatted text, in which alternative notations of an operator are equal. */
 function byText(left: FieldRequirement, right: FieldRequirement): number {
   const [first, second] = [formatRequirement(left), formatRequirement(right)]
   return first < second ? -1 : first > second ? 1 : 0
@@ -69,7 +65,7 @@ function formatRequirement({ field, operator, value }: FieldRequirement): string
   return `${field}${operator}${escapeFieldValue(value)}`
 }
 
-/** Cuts at the commas that are not escaped; escapes stay. */
+/** Splits at unescaped commas; escapes are kept. */
 function splitTerms(text: string): string[] {
   if (!text.includes('\\')) return text.split(',')
   const terms: string[] = []
@@ -95,7 +91,7 @@ function unescape(value: string): string {
   if (!/[\\,=]/.test(value)) return value
   return value.replace(/\\([^]?)|[,=]/gu, (match, escaped?: string) => {
     if (escaped === undefined) {
-      // Kubernetes shows the number of the character.
+      // Kubernetes prints the character code.
       throw new SelectorError(`invalid field selector: unescaped character in value: ${match.charCodeAt(0)}`)
     }
     if (escaped === '' || !'\\,='.includes(escaped)) {

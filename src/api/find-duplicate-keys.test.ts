@@ -6,7 +6,7 @@ import { duplicateKeysMax, findDuplicateKeys, hasDuplicateKeys } from './find-du
 import { formatJsonPath } from './json-path.ts'
 import { parseJson, stringifyJson } from './json.ts'
 
-/** Each duplicate as `path@line`. */
+/** Checks the duplicates, each as `path@line`. */
 function check(text: string, ...expected: string[]): void {
   const found = findDuplicateKeys(text)
   assert.deepEqual(

@@ -1,7 +1,7 @@
 /**
- * Keys that come more than once in a map of a JSON text. The engine's parser keeps the last one and says
- * nothing, so this reads the text once more, in linear time and without recursion. The text should have been
- * parsed before: of what is not JSON it reports anything or nothing, or throws DecodeError.
+ * Finds duplicate keys in a JSON text. `JSON.parse` silently keeps the last one, so this scans the text
+ * again, in linear time and without recursion. The text should have been parsed before: for invalid JSON the
+ * result is undefined, or DecodeError is thrown.
  */
 import { parseJson } from './json.ts'
 import type { JsonPath } from './json-path.ts'
@@ -9,16 +9,16 @@ import { endOfString, measureJson } from './json-scan.ts'
 import type { JsonValue } from './json-value.ts'
 
 export interface DuplicateKey {
-  /** Ends with the key itself. */
+  /** The last element is the duplicate key. */
   readonly path: JsonPath
-  /** Of the second occurrence, from 1. */
+  /** Line of the second occurrence, from 1. */
   readonly line: number
 }
 
-/** Duplicate keys that are reported: enough to correct the text, too few to make an answer of megabytes. */
+/** Maximum number of duplicate keys reported, to bound the size of the response. */
 export const duplicateKeysMax = 100
 
-/** The first duplicate keys in the order of the text. A key that comes many times is reported once. */
+/** The first duplicate keys in text order. A key that occurs many times is reported once. */
 export function findDuplicateKeys(text: string): DuplicateKey[] {
   const scanner: Scanner = { text, duplicates: [], levels: [], linesTo: 0, line: 1 }
   for (let at = 0; at < text.length && scanner.duplicates.length < duplicateKeysMax; at++) {
@@ -33,8 +33,8 @@ export function findDuplicateKeys(text: string): DuplicateKey[] {
 }
 
 /**
- * Whether a text has duplicate keys, told without looking at keys: the value that was parsed from it has
- * fewer members.
+ * True if the text has duplicate keys, which is the case if the parsed value has fewer members than the text.
+ * Does not compare keys.
  */
 export function hasDuplicateKeys(bytes: Uint8Array, parsed: JsonValue): boolean {
   return measureJson(bytes).members !== countMembers(parsed)
@@ -44,7 +44,7 @@ interface Scanner {
   readonly text: string
   readonly duplicates: DuplicateKey[]
   readonly levels: Level[]
-  /** Lines are counted up to this index, and `line` is how many they are. */
+  /** Index up to which line breaks have been counted in `line`. */
   linesTo: number
   line: number
 }
@@ -56,7 +56,7 @@ interface MapLevel {
   readonly seen: Set<string>
   readonly reported: Set<string>
   key: string
-  /** The next string is a key and not a value. */
+  /** The next string is a key, not a value. */
   atKey: boolean
 }
 

@@ -1,7 +1,7 @@
 /**
- * Group, version and kind or resource as texts: in objects (`apps/v1`), in messages (`apps/v1,
- * Kind=Deployment`), in the names of resources (`deployments.apps`) and as people type them
- * (`deployments.v1.apps`). How versions rank is in `version-priority.ts`.
+ * Parsing and formatting of group, version and kind or resource: in objects (`apps/v1`), in messages
+ * (`apps/v1, Kind=Deployment`), in resource names (`deployments.apps`) and in kubectl arguments
+ * (`deployments.v1.apps`). Version ordering is in `version-priority.ts`.
  */
 import type { KubernetesObject } from './metadata.ts'
 import {
@@ -14,7 +14,7 @@ import {
 export interface GroupResource {
   /** Empty for the core group. */
   readonly group: string
-  /** The plural. */
+  /** Plural name. */
   readonly resource: string
 }
 
@@ -24,7 +24,8 @@ export interface GroupKind {
 }
 
 /**
- * Undefined when there is more than one slash. An empty text and a lone slash are an empty group and version.
+ * Undefined if there is more than one slash. An empty text or a single slash gives an empty group and
+ * version.
  */
 export function parseGroupVersion(text: string): GroupVersion | undefined {
   const slash = text.indexOf('/')
@@ -33,18 +34,18 @@ export function parseGroupVersion(text: string): GroupVersion | undefined {
   return { group: text.slice(0, slash), version: text.slice(slash + 1) }
 }
 
-/** The kind of an object, from what it carries. Undefined when the version is malformed. */
+/** The group, version and kind from the object's type metadata. Undefined if `apiVersion` is malformed. */
 export function groupVersionKindOf(object: KubernetesObject): GroupVersionKind | undefined {
   const groupVersion = parseGroupVersion(object.apiVersion ?? '')
   return groupVersion && { ...groupVersion, kind: object.kind ?? '' }
 }
 
-/** What an object of a kind carries. */
+/** The type metadata of an object of this kind. */
 export function typeMetaOf(kind: GroupVersionKind): { readonly apiVersion: string; readonly kind: string } {
   return { apiVersion: apiVersionOf(kind), kind: kind.kind }
 }
 
-/** `apps/v1, Kind=Deployment`, and with a slash also for the core group: `/v1, Kind=Pod`. */
+/** `apps/v1, Kind=Deployment`; with a leading slash for the core group: `/v1, Kind=Pod`. */
 export function formatGroupVersionKind({ group, version, kind }: GroupVersionKind): string {
   return `${group}/${version}, Kind=${kind}`
 }
@@ -76,14 +77,14 @@ export function parseGroupKind(text: string): GroupKind {
   return { group, kind }
 }
 
-/** The other way to read `a.b.c`: a resource with its version. Undefined with fewer than two dots. */
+/** Reads `a.b.c` as a resource with its version. Undefined with fewer than two dots. */
 export function parseGroupVersionResource(text: string): GroupVersionResource | undefined {
   const [resource, rest] = cutAtDot(text)
   const [version, group] = cutAtDot(rest)
   return rest.includes('.') ? { group, version, resource } : undefined
 }
 
-/** The other way to read `A.b.c`: a kind with its version. Undefined with fewer than two dots. */
+/** Reads `A.b.c` as a kind with its version. Undefined with fewer than two dots. */
 export function parseGroupVersionKind(text: string): GroupVersionKind | undefined {
   const parsed = parseGroupVersionResource(text)
   return parsed && { group: parsed.group, version: parsed.version, kind: parsed.resource }

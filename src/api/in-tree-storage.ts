@@ -1,7 +1,7 @@
-/** Storage that was part of Kubernetes once, and the drivers that took over. */
+/** Former in-tree volume plugins and the CSI drivers they were migrated to. */
 import type { PersistentVolumeSpec, Volume } from './generated/core/v1.ts'
 
-/** By the name of the code that was part of Kubernetes. */
+/** CSI driver names by in-tree plugin name. */
 export const inTreeDrivers: ReadonlyMap<string, string> = new Map([
   ['kubernetes.io/aws-ebs', 'ebs.csi.aws.com'],
   ['kubernetes.io/gce-pd', 'pd.csi.storage.gke.io'],
@@ -12,7 +12,7 @@ export const inTreeDrivers: ReadonlyMap<string, string> = new Map([
   ['kubernetes.io/portworx-volume', 'pxd.portworx.com'],
 ])
 
-/** A disk that pods or volumes name as if nobody had taken over. */
+/** A disk referenced by an in-tree volume source of a pod or PersistentVolume. */
 export interface InTreeDisk {
   readonly plugin: string
   readonly id: string

@@ -1,4 +1,7 @@
-/** Which indexes of a job are meant: `1,3-5,7`, in ascending order. Ranges never overlap. */
+/**
+ * Index ranges of an Indexed Job in the format of `completedIndexes`: `1,3-5,7`, ascending and without
+ * overlaps.
+ */
 import { quote } from './quote.ts'
 
 export interface IndexRange {
@@ -6,7 +9,7 @@ export interface IndexRange {
   readonly last: number
 }
 
-/** The ranges, or what is wrong with the text: a job has so many indexes, counted from 0. */
+/** Returns the ranges or an error message. Valid indexes are 0 to `completions` - 1. */
 export function parseIndexRanges(text: string, completions: number): readonly IndexRange[] | string {
   const ranges: IndexRange[] = []
   if (text === '') return ranges
@@ -25,7 +28,7 @@ export function countIndexes(ranges: readonly IndexRange[]): number {
   return ranges.reduce((count, { first, last }) => count + last - first + 1, 0)
 }
 
-/** The first index that is in both; undefined when there is none. Both lists are in order. */
+/** The first index that is in both; undefined if there is none. Both lists are sorted. */
 export function firstOverlap(a: readonly IndexRange[], b: readonly IndexRange[]): number | undefined {
   let [i, j] = [0, 0]
   for (let left = a[i], right = b[j]; left !== undefined && right !== undefined; left = a[i], right = b[j]) {
@@ -36,7 +39,7 @@ export function firstOverlap(a: readonly IndexRange[], b: readonly IndexRange[])
   return undefined
 }
 
-/** The ranges of a text that somebody else wrote, and of those the indexes below a bound; none when it is wrong. */
+/** Parses ranges leniently and drops indexes at or above a bound; invalid text gives no ranges. */
 export function readIndexRanges(text: string | undefined, below: number): readonly IndexRange[] {
   const ranges = parseIndexRanges(text ?? '', Infinity)
   if (typeof ranges === 'string') return []
@@ -45,7 +48,7 @@ export function readIndexRanges(text: string | undefined, below: number): readon
     .map(({ first, last }) => ({ first, last: Math.min(last, below - 1) }))
 }
 
-/** Two neighbours are written one by one, three or more as a range. */
+/** Two consecutive indexes are written separately, three or more as a range. */
 export function formatIndexRanges(ranges: readonly IndexRange[]): string {
   return ranges
     .map(({ first, last }) => {
@@ -55,12 +58,12 @@ export function formatIndexRanges(ranges: readonly IndexRange[]): string {
     .join(',')
 }
 
-/** The indexes, which may come in any order and repeat, as ranges. */
+/** Converts indexes to ranges; they may be unsorted and contain duplicates. */
 export function indexRangesOf(indexes: Iterable<number>): readonly IndexRange[] {
   return joined([...indexes].sort((a, b) => a - b).map(index => ({ first: index, last: index })))
 }
 
-/** What is in one of the lists, with as few ranges as possible. */
+/** The union of the lists, with the minimum number of ranges. */
 export function uniteIndexes(...lists: readonly (readonly IndexRange[])[]): readonly IndexRange[] {
   return joined(lists.flat().sort((a, b) => a.first - b.first))
 }
@@ -76,7 +79,7 @@ export function hasIndex(ranges: readonly IndexRange[], index: number): boolean 
   return range !== undefined && range.first <= index
 }
 
-/** How many indexes are in both. */
+/** Number of indexes in both lists. */
 export function countCommonIndexes(a: readonly IndexRange[], b: readonly IndexRange[]): number {
   let count = 0
   let [i, j] = [0, 0]
@@ -88,7 +91,7 @@ export function countCommonIndexes(a: readonly IndexRange[], b: readonly IndexRa
   return count
 }
 
-/** The first indexes below a bound that are not in the ranges, at most so many. */
+/** The first indexes below the bound that are not in the ranges, up to a limit. */
 export function firstMissingIndexes(
   ranges: readonly IndexRange[],
   { below, limit }: { readonly below: number; readonly limit: number },
@@ -103,7 +106,7 @@ export function firstMissingIndexes(
   return missing
 }
 
-/** The ranges are sorted by where they begin, but may overlap. */
+/** The ranges are sorted by their first index but may overlap. */
 function joined(ranges: readonly IndexRange[]): readonly IndexRange[] {
   const result: IndexRange[] = []
   for (const range of ranges) {

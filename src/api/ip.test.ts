@@ -19,7 +19,7 @@ import {
   type Ip,
 } from './ip.ts'
 
-/** `FE80::1 -> fe80::1` reads as: parsed and printed again. */
+/** `FE80::1 -> fe80::1`: the input and its canonical form. */
 function check(lines: string): void {
   for (const line of lines.trim().split('\n')) {
     const [text = '', expected] = line.trim().split(' -> ')
@@ -121,7 +121,7 @@ test('what is printed reads back as the same address, and is canonical', () => {
         assert.deepEqual(parseIp(text.toUpperCase()), address)
         if (isMappedIp(address)) continue
         assert.deepEqual(warnAboutIp('x', text), [])
-        // The URL parser follows the same rules, but for addresses inside addresses.
+        // The URL parser follows the same rules, except for IPv4-mapped addresses.
         const host = address.family === 6 ? `[${text}]` : text
         assert.equal(new URL(`http://${host}`).hostname, host)
       }

@@ -1,7 +1,7 @@
 /**
- * IP addresses. Reading is strict: a number with leading zeros is decimal to some programs and octal to
- * others, so it is no address at all. Printing is canonical (RFC 5952). An IPv4 address inside an IPv6 one
- * (`::ffff:10.0.0.1`) is an IPv6 address here until `unmapIp` takes it out.
+ * IP addresses. Parsing is strict: numbers with leading zeros are rejected, since some programs read them as
+ * decimal and others as octal. Formatting is canonical (RFC 5952). An IPv4-mapped IPv6 address
+ * (`::ffff:10.0.0.1`) counts as IPv6 unless `unmapIp` converts it.
  */
 import { invalid, type FieldError } from './field-error.ts'
 import { quote } from './quote.ts'
@@ -13,19 +13,17 @@ export interface Ip {
 
 export type IpFamily = 4 | 6
 
-/** Undefined when the text is not an address. Zones (`fe80::1%eth0`) are not read. */
+/** Undefined if the text is not an address. Zones (`fe80::1%eth0`) are not accepted. */
 export function parseIp(text: string): Ip | undefined {
   return parse(text, strict)
 }
 
-/**
- * Reads leading zeros too, as decimal: what Kubernetes once took, and still must recognise in stored objects.
- */
+/** Accepts leading zeros as decimal, as older versions of Kubernetes did; stored objects may contain them. */
 export function parseIpLeniently(text: string): Ip | undefined {
   return parse(text, lenient)
 }
 
-/** The canonical form. */
+/** In canonical form. */
 export function formatIp({ family, value }: Ip): string {
   if (family === 4) return formatIpv4(value)
   return value >> 32n === mappedPrefix ? `::ffff:${formatIpv4(value & ipv4Max)}` : formatIpv6(value)
@@ -35,34 +33,34 @@ export function bitsOf(family: IpFamily): 32 | 128 {
   return family === 4 ? 32 : 128
 }
 
-/** Undefined when the number is none of the family's. */
+/** Undefined if the value is out of range for the family. */
 export function ipFromValue(family: IpFamily, value: bigint): Ip | undefined {
   return value < 0n || value > (family === 4 ? ipv4Max : ipv6Max) ? undefined : { family, value }
 }
 
-/** The address so many after this one, or before it; undefined past the family's ends. */
+/** Adds an offset, which may be negative; undefined outside the range of the family. */
 export function offsetIp(ip: Ip, offset: number | bigint): Ip | undefined {
   return ipFromValue(ip.family, ip.value + BigInt(offset))
 }
 
-/** IPv4 comes before IPv6. */
+/** IPv4 sorts before IPv6. */
 export function compareIps(a: Ip, b: Ip): number {
   if (a.family !== b.family) return a.family - b.family
   if (a.value < b.value) return -1
   return a.value > b.value ? 1 : 0
 }
 
-/** Whether it is an IPv4 address inside an IPv6 one. */
+/** True for an IPv4-mapped IPv6 address. */
 export function isMappedIp({ family, value }: Ip): boolean {
   return family === 6 && value >> 32n === mappedPrefix
 }
 
-/** The IPv4 address inside an IPv6 one; any other address as it is. */
+/** Converts an IPv4-mapped IPv6 address to IPv4; returns any other address unchanged. */
 export function unmapIp(ip: Ip): Ip {
   return isMappedIp(ip) ? { family: 4, value: ip.value & ipv4Max } : ip
 }
 
-/** An address in canonical form: what new API fields take. */
+/** Validates an address in canonical form, as new API fields require. */
 export function validateIp(field: string, value: string): FieldError[] {
   const errors = validateStoredIp(field, value)
   const ip = parseIp(value)
@@ -71,8 +69,8 @@ export function validateIp(field: string, value: string): FieldError[] {
 }
 
 /**
- * An address in any form but ambiguous ones: what fields take that are older than the strict rule. Values
- * that the object had before stay valid whatever they are.
+ * Validates an address in any unambiguous form, for fields that are older than the strict rule. Values
+ * already in the old object remain valid.
  */
 export function validateStoredIp(field: string, value: string, before: readonly string[] = []): FieldError[] {
   if (before.includes(value)) return []
@@ -84,7 +82,7 @@ export function validateStoredIp(field: string, value: string, before: readonly 
   return isMappedIp(ip) ? [invalid(field, value, 'must not be an IPv4-mapped IPv6 address')] : []
 }
 
-/** An address that others can be reached at. The value is a valid address. */
+/** Rejects unspecified, loopback, link-local and link-local multicast addresses. */
 export function validateNonSpecialIp(field: string, value: string): FieldError[] {
   const parsed = parseIpLeniently(value)
   if (parsed === undefined) return [invalid(field, value, 'must be a valid IP address')]
@@ -97,7 +95,7 @@ export function validateNonSpecialIp(field: string, value: string): FieldError[]
   if (isInRange(ip, '169.254.0.0', 16) || isInRange(ip, 'fe80::', 10)) {
     errors.push(invalid(field, value, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)'))
   }
-  // Of the prefix ff02::/10 in the message only ff02::/16 is meant.
+  // Kubernetes' message says ff02::/10, but only ff02::/16 is checked.
   if (isInRange(ip, '224.0.0.0', 24) || isInRange(ip, 'ff02::', 16)) {
     const detail = 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'
     errors.push(invalid(field, value, detail))
@@ -105,7 +103,7 @@ export function validateNonSpecialIp(field: string, value: string): FieldError[]
   return errors
 }
 
-/** What to tell a client that wrote a valid address in a form that others may misread. */
+/** Warnings for a valid address in a form that other implementations may misinterpret. */
 export function warnAboutIp(field: string, value: string): string[] {
   const lenientIp = parseIpLeniently(value)
   if (lenientIp === undefined) return []
@@ -150,14 +148,14 @@ function parseIpv4(text: string, { octet }: Grammar): bigint | undefined {
   return BigInt(value)
 }
 
-/** More parts than these make no address; the rest of a long text is not cut up. */
+/** Upper bound on the groups that are split; a text with more is not an address. */
 const groupsMax = 9
 
 function parseIpv6(text: string, grammar: Grammar): bigint | undefined {
   const halves = expandIpv4Tail(text, grammar)?.split('::', 3) ?? []
   const [head = [], tail = []] = halves.map(half => (half === '' ? [] : half.split(':', groupsMax)))
   const given = head.length + tail.length
-  // The double colon stands for at least one group.
+  // The double colon replaces at least one group.
   const isComplete = halves.length === 2 ? given <= 7 : halves.length === 1 && given === 8
   if (!isComplete) return undefined
   let value = 0n
@@ -168,7 +166,7 @@ function parseIpv6(text: string, grammar: Grammar): bigint | undefined {
   return value
 }
 
-/** The last two groups may be written as an IPv4 address; returns the text with groups in its place. */
+/** Replaces an IPv4 address in place of the last two groups by groups. */
 function expandIpv4Tail(text: string, grammar: Grammar): string | undefined {
   const start = text.lastIndexOf(':') + 1
   const tail = text.slice(start)
@@ -191,7 +189,7 @@ function formatIpv6(value: bigint): string {
   return `${texts.slice(0, start).join(':')}::${texts.slice(start + length).join(':')}`
 }
 
-/** The first of the longest runs of zeros. */
+/** The first of the longest runs of zero groups. */
 function longestZeros(groups: readonly string[]): { start: number; length: number } {
   let longest = { start: 0, length: 0 }
   for (let start = 0; start < groups.length; start++) {

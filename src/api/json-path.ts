@@ -1,7 +1,7 @@
-/** Where a value is: keys of maps and indexes of lists, from the top. */
+/** Path of a value: map keys and list indexes from the root. */
 export type JsonPath = readonly (string | number)[]
 
-/** Characters of a path that a message shows; keys come from clients and may be megabytes long. */
+/** Maximum length of a path in a message; keys come from clients and may be megabytes long. */
 const shownCharactersMax = 1_000
 
 /** `spec.containers[0].image`. */

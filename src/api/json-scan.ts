@@ -1,11 +1,14 @@
 /**
- * Looking at JSON text without parsing it. The text may be anything at all: on what is not JSON the answers
- * mean nothing, but they come in linear time and without an error.
+ * Scans JSON text without parsing it. Any input is safe: for invalid JSON the results are meaningless, but
+ * the scan takes linear time and does not throw.
  */
 export interface JsonMeasure {
-  /** Levels of lists and maps in each other. */
+  /** Maximum nesting of lists and maps. */
   readonly depth: number
-  /** Members of all maps, duplicates counted: the parsed value has fewer just when a key came twice. */
+  /**
+   * Members of all maps, including duplicates: the parsed value has fewer if and only if there is a duplicate
+   * key.
+   */
   readonly members: number
 }
 
@@ -36,8 +39,8 @@ export function measureJson(bytes: Uint8Array): JsonMeasure {
 }
 
 /**
- * The index after the closing quotation mark of the string that starts at an index; the text's end without
- * one.
+ * The index after the closing quotation mark of the string that starts at `start`; the end of the text if
+ * there is none.
  */
 export function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
@@ -48,7 +51,7 @@ export function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** The index after the number that starts at an index. */
+/** The index after the number that starts at `start`. */
 export function endOfNumber(text: string, start: number): number {
   let at = start + 1
   while (at < text.length && isNumberCode(text.charCodeAt(at))) at++

@@ -1,7 +1,6 @@
 /**
- * What is wrong with a text that is not JSON, in the words that Kubernetes' users know: `invalid character
- * 'a' looking for beginning of value`. The engine's own words change with its version. Linear in the text,
- * without recursion.
+ * Describes JSON syntax errors with the messages of Go's parser: `invalid character 'a' looking for beginning
+ * of value`. The JavaScript engine's messages change between versions. Linear time, no recursion.
  */
 import { quote } from './quote.ts'
 
@@ -16,14 +15,14 @@ interface Fault {
   readonly where: string
 }
 
-/** What may come next. */
+/** The tokens that may come next. */
 type State = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'after value'
 
 interface Reader {
   readonly text: string
   at: number
   state: State
-  /** The opening brackets that are not closed yet. */
+  /** Unclosed opening brackets. */
   readonly open: string[]
   fault: Fault | undefined
 }
@@ -109,7 +108,7 @@ function readString(reader: Reader): void {
   fail(reader, '')
 }
 
-/** Stands on the last character of the escape when it returns true. */
+/** If true is returned, the reader is at the last character of the escape. */
 function readEscape(reader: Reader): boolean {
   const character = reader.text.charAt(reader.at)
   if (character !== 'u') {
@@ -185,7 +184,7 @@ function fail(reader: Reader, where: string): void {
   reader.fault ??= { at: reader.at, where }
 }
 
-/** Kubernetes reads bytes, so of a character beyond ASCII it shows the first byte as if it were one. */
+/** Go's parser reads bytes, so for a non-ASCII character it prints the first byte as a character. */
 function showCharacter(text: string, at: number): string {
   const character = text.charAt(at)
   if (character === "'") return `'\\''`

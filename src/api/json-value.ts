@@ -1,13 +1,12 @@
 /**
- * JSON as values: what API objects are made of. Whole numbers beyond 2^53 are `bigint`, so that nothing is
- * lost. Both functions walk with a stack of their own, since depth comes from clients and must not exhaust
- * the program's.
+ * JSON values, of which API objects consist. Integers beyond 2^53 are `bigint`, so that no digits are lost.
+ * Both functions use an explicit stack, since clients control the depth and must not overflow the call stack.
  */
 export type JsonValue = null | boolean | number | bigint | string | JsonValue[] | { [key: string]: JsonValue }
 
 /**
- * Freezes a value and everything in it, and returns it. What is frozen already is taken to be frozen all the
- * way down, so freezing an object that shares most of its structure with an older one costs only what is new.
+ * Deeply freezes a value and returns it. A frozen value is assumed to be frozen at all levels, so freezing an
+ * object that shares most of its structure with an older one costs only the new parts.
  */
 export function deepFreeze<T>(value: T): T {
   if (!isContainer(value) || Object.isFrozen(value)) return value
@@ -21,8 +20,8 @@ export function deepFreeze<T>(value: T): T {
 }
 
 /**
- * Whether two values are the same JSON. The order of keys does not matter, a key with the value undefined
- * counts as absent, and 1 equals 1n.
+ * True if two values are equal as JSON. Key order does not matter, a key with the value undefined counts as
+ * absent, and 1 equals 1n.
  */
 export function equalJson(a: unknown, b: unknown): boolean {
   const pending: unknown[] = []
@@ -37,7 +36,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** Compares two values but for the containers inside them, which it leaves in `pending` in pairs. */
+/** Compares two values except for nested containers, which are pushed in pairs to `pending`. */
 function equalHere(a: unknown, b: unknown, pending: unknown[]): boolean {
   if (a === b) return true
   if (!isContainer(a) || !isContainer(b)) return equalScalars(a, b)
@@ -72,7 +71,7 @@ function equalMaps(
     const value = a[key]
     if (value === undefined) continue
     present++
-    // Without the check a key such as __proto__ would be found in every object.
+    // Without the check, a key such as __proto__ would be found in every object.
     if (!Object.hasOwn(b, key) || !equalOrPending(value, b[key], pending)) return false
   }
   for (const key of Object.keys(b)) if (b[key] !== undefined) present--

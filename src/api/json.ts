@@ -1,9 +1,9 @@
 /**
- * JSON text to values and back, without losing a digit: a whole number that a double cannot hold exactly but
- * 64 bits can is a `bigint`. The work is done by the engine's own parser; one walk over its result decides
- * whether anything needs a second look, so that ordinary input costs little more than `JSON.parse`. Invalid
- * UTF-8 and lone surrogates become U+FFFD, as in Kubernetes. Duplicate keys are not noticed here, the last
- * one wins; see `find-duplicate-keys.ts`.
+ * JSON parsing and serialization without loss of digits: an integer that fits into 64 bits but not exactly
+ * into a double is a `bigint`. The native parser does the work; one traversal of its result decides whether a
+ * second pass is needed, so ordinary input costs little more than `JSON.parse`. Invalid UTF-8 and lone
+ * surrogates become U+FFFD, as in Kubernetes. Duplicate keys are not detected, the last one wins; see
+ * `find-duplicate-keys.ts`.
  */
 import { DecodeError } from './decode-error.ts'
 import { parseInt64 } from './int64.ts'
@@ -12,18 +12,17 @@ import { describeJsonSyntaxError } from './json-syntax-error.ts'
 import type { JsonValue } from './json-value.ts'
 
 export interface ParseOptions {
-  /** Larger input is refused unread. Without it the bound is what one string can hold. */
+  /** Larger input is rejected before parsing. The default is the maximum string length. */
   readonly maxBytes?: number
 }
 
 /**
- * Levels of lists and maps in each other. Whatever comes after parsing may recurse, since nothing is deeper
- * than this.
+ * Maximum nesting of lists and maps. Code that runs after parsing may recurse, since the depth is bounded.
  */
 export const depthMax = 1_000
 
 /**
- * Throws DecodeError when the input is not JSON, too large, too deep, or holds a number that overflows a
+ * Throws DecodeError if the input is not JSON, too large, too deep, or contains a number that overflows a
  * double.
  */
 export function parseJson(input: Uint8Array | string, options: ParseOptions = {}): JsonValue {
@@ -36,12 +35,12 @@ export function parseJson(input: Uint8Array | string, options: ParseOptions = {}
   return isExact(value, 0) ? value : restoreIntegers(parseNatively(markIntegers(text)))
 }
 
-/** Compact JSON; a `bigint` is printed as a plain whole number. */
+/** Compact JSON; a `bigint` is printed as a plain integer. */
 export function stringifyJson(value: JsonValue): string {
   try {
     return JSON.stringify(value)
   } catch (error) {
-    // The engine refuses a bigint with a TypeError. Asking beforehand would cost a walk over every object
+    // JSON.stringify throws TypeError on a bigint. Checking in advance would cost a traversal of every object
     // written.
     if (!(error instanceof TypeError)) throw error
     return JSON.stringify(value, printInteger)
@@ -52,7 +51,7 @@ function printInteger(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? JSON.rawJSON(`${value}`) : value
 }
 
-/** The input as text, every invalid byte sequence replaced by U+FFFD. */
+/** The input as text, with every invalid byte sequence replaced by U+FFFD. */
 export function readText(input: Uint8Array | string, maxBytes = textBytesMax): string {
   const sizeBytes = typeof input === 'string' ? Buffer.byteLength(input) : input.length
   if (sizeBytes > maxBytes) throw new DecodeError('too-large', `limit is ${maxBytes}`)
@@ -60,9 +59,7 @@ export function readText(input: Uint8Array | string, maxBytes = textBytesMax): s
   return Buffer.from(input.buffer, input.byteOffset, input.byteLength).toString('utf8')
 }
 
-/**
- * A number in the form in which its digits would be read: past 2^53 a whole number of 64 bits is a bigint.
- */
+/** The number as `parseJson` would return it: a 64-bit integer beyond 2^53 becomes a bigint. */
 export function toExactNumber(value: number): number | bigint {
   if (Number.isSafeInteger(value) || !Number.isInteger(value)) return value
   return value >= -(2 ** 63) && value < 2 ** 63 ? BigInt(value) : value
@@ -73,23 +70,23 @@ export function tooDeep(levelsMax: number): DecodeError {
 }
 
 declare global {
-  // In the engine, and not yet in the compiler's library.
+  // Implemented by the engine but missing in TypeScript's library types.
   interface JSON {
     rawJSON(text: string): object
   }
 }
 
-/** Bytes that certainly fit into one string of the engine. */
+/** Number of bytes that always fit into one string. */
 const textBytesMax = 500_000_000
 
 /**
- * Longer text is measured before it is parsed: the engine does not recurse, but a million levels cost it half
- * a second. Shorter text cannot be deep enough to matter, and the walk afterwards still finds what is too
- * deep.
+ * Longer text is checked for depth before it is parsed: the native parser does not recurse, but a million
+ * levels take it half a second. Shorter text cannot be deep enough to matter; the traversal after parsing
+ * rejects it if necessary.
  */
 const unmeasuredCharactersMax = 65_536
 
-/** An escape, the two halves of a surrogate pair as one; the group is a half on its own. */
+/** An escape sequence; a surrogate pair matches as one, and the group captures a lone surrogate. */
 const escape = /\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(ud[89a-f][0-9a-f]{2})|[^])/gi
 
 function replaceLoneSurrogates(text: string): string {
@@ -106,8 +103,8 @@ function parseNatively(text: string): JsonValue {
 }
 
 /**
- * Whether no number has lost digits on its way into a double. Throws when the value is too deep or not
- * finite.
+ * True if no number lost digits in the conversion to a double. Throws if the value is too deep or a number is
+ * not finite.
  */
 function isExact(value: JsonValue, depth: number): boolean {
   if (typeof value === 'number') return Number.isSafeInteger(value) || isFraction(value)
@@ -120,7 +117,7 @@ function isExact(value: JsonValue, depth: number): boolean {
   }
   for (const key in value) {
     const each = value[key] as JsonValue
-    // Most members are strings: a call for each of them would double the time of the walk.
+    // Most members are strings: a call for each of them would double the time of the traversal.
     if (typeof each !== 'string' && !isExact(each, depth + 1)) exact = false
   }
   return exact
@@ -132,18 +129,19 @@ function isFraction(value: number): boolean {
 }
 
 /**
- * Starts a string that holds a number's digits. As it is, it is not allowed in JSON text; escaped it is rare.
+ * First character of a string that contains the digits of a number. It is illegal in JSON text unescaped, and
+ * rare escaped.
  */
 const mark = '\u0001'
 const escapedMark = '\\u0001'
 
-/** Digits, the sign counted, that a double always holds. */
+/** Number of characters, including the sign, that a double always represents exactly. */
 const exactDigits = 15
 
 /**
- * Puts long whole numbers into marked strings, so that the engine's parser keeps their digits, and marks
- * strings that start with the mark once more. A reviver that reads the source would do as well, but takes
- * thirty times as long as the parser.
+ * Encodes long integers as marked strings, so that the native parser keeps their digits, and adds a second
+ * mark to strings that already start with it. A reviver with source access takes thirty times as long as the
+ * parser.
  */
 function markIntegers(text: string): string {
   const pieces: string[] = []
@@ -175,7 +173,7 @@ function isKey(text: string, endOfString: number): boolean {
   return text.charAt(at) === ':'
 }
 
-/** Undoes the marks, in place: the value is fresh from the parser and nobody else has it. */
+/** Decodes marked strings in place: the value comes from the parser and is not shared yet. */
 function restoreIntegers(value: JsonValue): JsonValue {
   if (typeof value === 'number') return toExactNumber(value)
   if (typeof value === 'string') return value.startsWith(mark) ? restoreMarked(value.slice(1)) : value
@@ -184,7 +182,7 @@ function restoreIntegers(value: JsonValue): JsonValue {
     for (const [index, each] of value.entries()) value[index] = restoreIntegers(each)
     return value
   }
-  // Every key is an own property already, so that even an assignment to __proto__ is an ordinary one.
+  // Every key is already an own property, so that even assigning to __proto__ is safe.
   for (const key in value) value[key] = restoreIntegers(value[key] as JsonValue)
   return value
 }

@@ -1,82 +1,77 @@
 /**
- * What a kind means beyond the shape of its fields: defaults, what is valid, what may change, what the server
- * decides itself. Pure functions of the object. Each group's folder in `kinds/` has a `rules.ts` with the
- * rules of its kinds; a kind without an entry has only the rules all objects share. What those are (metadata,
- * generation, the line between spec and status) is `apiserver/`'s business and not repeated in a kind.
+ * The rules of a kind beyond its schema: defaulting, validation, immutable fields, fields set by the server.
+ * Pure functions of the object, like the strategies of Kubernetes' registry. Each group's folder in `kinds/`
+ * has a `rules.ts`; a kind without an entry has only the rules common to all objects (metadata, generation,
+ * the separation of spec and status), which are implemented in `apiserver/`.
  */
 import type { FieldError } from './field-error.ts'
 import type { KubernetesObject } from './metadata.ts'
 import type { NameRule } from './names.ts'
 
 export interface KindRules<T extends KubernetesObject = KubernetesObject> {
-  /** What names look like; DNS subdomains when absent. */
+  /** Name validation; DNS subdomain if absent. */
   readonly names?: NameRule
-  /** Fills in what an object leaves out; the very same object when nothing is missing. */
+  /** Defaulting. Returns the same object if nothing is missing. */
   readonly withDefaults?: (object: T) => KubernetesObject
   /**
-   * What the server sets or clears in a new object, after defaults: the phase of a pod, say. Status is empty
-   * already.
+   * Sets or clears server-controlled fields of a new object, after defaulting, such as the phase of a pod.
+   * The status has already been cleared.
    */
   readonly prepareForCreate?: (object: T) => KubernetesObject
-  /** What the server sets or clears in an update of everything but the status. */
+  /** Sets or clears server-controlled fields in an update of the main resource. */
   readonly prepareForUpdate?: (object: T, before: T) => KubernetesObject
   /**
-   * What the server sets or clears in an update of the status. Everything but the status is as before
-   * already.
+   * Sets or clears server-controlled fields in a status update. Everything outside the status has already
+   * been reset to the stored object.
    */
   readonly prepareForStatusUpdate?: (object: T, before: T, now: string) => KubernetesObject
-  /** All that is wrong with a new object, metadata apart. */
+  /** Validation errors of a new object, excluding metadata. */
   readonly validate?: (object: T) => readonly FieldError[]
-  /** All that is wrong with an update, metadata apart: the object itself, and fields that may not change. */
+  /** Validation errors of an update, excluding metadata: the object itself and immutable fields. */
   readonly validateUpdate?: (object: T, before: T) => readonly FieldError[]
   readonly validateStatusUpdate?: (object: T, before: T) => readonly FieldError[]
-  /**
-   * What a client should hear about an object that is accepted: deprecated fields, things that cannot work as
-   * meant.
-   */
+  /** Warnings for an object that is accepted: deprecated fields, settings without effect. */
   readonly warnings?: (object: T, before: T | undefined) => readonly string[]
-  /** What everybody hears who uses the kind at all: `is deprecated in v1.19+`. */
+  /** Warning for every use of the kind: `is deprecated in v1.19+`. */
   readonly deprecation?: string
-  /** Subresources beside the status that are parts of the object: `ephemeralcontainers`, `approval`. */
+  /** Subresources other than status that write a part of the object: `ephemeralcontainers`, `approval`. */
   readonly parts?: Readonly<Record<string, KindPart<T>>>
-  /** Values that a field selector may ask for beside `metadata.name` and `metadata.namespace`. */
+  /** Fields supported by field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly selectableFields?: Readonly<Record<string, (object: T) => string>>
-  /** An update may create an object that is not there: only of old kinds that clients rely on. */
+  /** True if an update may create the object; only for old kinds whose clients rely on it. */
   readonly createOnUpdate?: boolean
-  /** Whether an update may leave `metadata.resourceVersion` out and win anyway. True when absent. */
+  /** True if an update may omit `metadata.resourceVersion` and overwrite unconditionally. Default: true. */
   readonly unconditionalUpdate?: boolean
-  /**
-   * How long an object that is deleted may take to end, given what the client asked for. At once when absent.
-   */
+  /** Grace period for deleting the object, given the period requested by the client. Zero if absent. */
   readonly gracePeriodSeconds?: (object: T, asked: number | undefined) => number
-  /** Whether something beside the finalizers in its metadata keeps an object that is being deleted. */
-  readonly isHeld?: (object: T) => boolean
-  /** What else the server sets in an object when its deletion begins. */
-  readonly beginDeletion?: (object: T) => KubernetesObject
-  /** Whether a deletion that says nothing of dependents leaves them alone: only of old kinds. */
-  readonly orphansDependents?: boolean
-  /** What a client hears whose deletion leaves dependents alone although it did not say so. */
-  readonly orphaningWarning?: string
-  /** Whether deleting answers with the object although it is gone, instead of with a status. */
-  readonly returnsDeleted?: boolean
-  /** How long an object lives after its last write; for ever when absent. */
-  readonly ttlMs?: number
   /**
-   * Whether `metadata.generation` counts the changes of everything but metadata and status. False when
-   * absent.
+   * True if something other than finalizers in the metadata prevents the removal of an object that is being
+   * deleted.
    */
+  readonly isHeld?: (object: T) => boolean
+  /** Sets additional fields when deletion begins. */
+  readonly beginDeletion?: (object: T) => KubernetesObject
+  /** True if a deletion without a propagation policy orphans dependents; only for old kinds. */
+  readonly orphansDependents?: boolean
+  /** Warning returned when a deletion orphans dependents by default. */
+  readonly orphaningWarning?: string
+  /** True if a deletion returns the deleted object instead of a Status. */
+  readonly returnsDeleted?: boolean
+  /** Time to live after the last write; unlimited if absent. */
+  readonly ttlMs?: number
+  /** True if `metadata.generation` is incremented by changes outside metadata and status. Default: false. */
   readonly tracksGeneration?: boolean
-  /** Whether an object may be created with its status, which is dropped otherwise. */
+  /** True if the status of a new object is kept instead of being cleared. */
   readonly createdWithStatus?: boolean
 }
 
-/** A part of an object that is written through a path of its own. */
+/** A subresource that writes a part of the object. */
 export interface KindPart<T extends KubernetesObject = KubernetesObject> {
-  /** The stored object with the part as it was sent. */
+  /** Returns the stored object with the part from the request. */
   readonly merge: (before: T, sent: T, now: string) => KubernetesObject
-  /** In the place of the kind's rule for updates. */
+  /** Replaces `validateUpdate` of the kind. */
   readonly validate?: (object: T, before: T) => readonly FieldError[]
 }
 
-/** The rules of a group's kinds, by kind. */
+/** The rules of the kinds in a group, by kind. */
 export type GroupRules = Readonly<Record<string, KindRules<never>>>

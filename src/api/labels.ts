@@ -1,12 +1,10 @@
-/** Labels of an object, and what is wrong with them. What selects by them is in `selector.ts`. */
+/** Labels and their validation. Selectors are in `selector.ts`. */
 import { invalid, invalidEach, type FieldError } from './field-error.ts'
 import { checkLabelValue, checkQualifiedName } from './names.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
-/**
- * The value of a label. A key such as `constructor`, which every object inherits, has none unless it was set.
- */
+/** Ignores inherited properties such as `constructor`. */
 export function labelOf(labels: Labels | undefined, key: string): string | undefined {
   const value: unknown = labels?.[key]
   return typeof value === 'string' ? value : undefined

@@ -1,6 +1,6 @@
 /**
- * A configuration laid over an object as server-side apply would, without asking or telling who owns what: how
- * admission policies change objects.
+ * Merges an apply configuration into an object like server-side apply, but without field ownership: used by
+ * mutating admission policies.
  */
 import type { JsonObject } from './apply.ts'
 import { mergeValues } from './apply/merge-values.ts'
@@ -10,10 +10,10 @@ import { validateStructure } from './apply/validate-structure.ts'
 import type { JsonValue } from './json-value.ts'
 import type { Schema } from './schema.ts'
 
-/** A configuration cannot be laid over an object of its kind. */
+/** Thrown if a configuration cannot be merged into an object of its kind. */
 export class MergeError extends Error {}
 
-/** The object itself when the configuration changes nothing. Throws MergeError. */
+/** Returns the object itself if nothing changes. Throws MergeError. */
 export function mergeConfiguration(live: JsonObject, configuration: JsonObject, schema: Schema): JsonObject {
   const problems = validateStructure(schema, configuration)
   if (problems.length > 0) {
@@ -38,8 +38,8 @@ export function mergeConfiguration(live: JsonObject, configuration: JsonObject, 
 }
 
 /**
- * Where a configuration would replace as a whole what it only means to change in part. The structure was checked, so it
- * is no deeper than it may be.
+ * Paths at which the configuration sets atomic values, which it would replace as a whole. The depth is
+ * bounded, since the structure has been validated.
  */
 function findAtomics(schema: Schema, value: JsonValue, path = ''): string[] {
   const map = asMap(value)

@@ -1,6 +1,6 @@
 /**
- * What every API object has: version, kind and metadata; and the small questions that everybody asks of them.
- * Objects are immutable: what changes one returns another, or the same where nothing changes.
+ * Type metadata and object metadata, with small accessors. Objects are immutable: functions return a new
+ * object, or the same one if nothing changes.
  */
 import type { Int64 } from './int64.ts'
 import { quote } from './quote.ts'
@@ -14,23 +14,24 @@ export interface KubernetesObject {
 export interface ObjectMeta {
   readonly annotations?: Readonly<Record<string, string>>
   readonly creationTimestamp?: string
-  /** Set together with `deletionTimestamp`; may only become shorter. */
+  /** Set together with `deletionTimestamp`; may only be reduced. */
   readonly deletionGracePeriodSeconds?: Int64
   /**
-   * Set once the object is being deleted; it stays until the grace period is over and no finalizer is left.
+   * Set when the object is being deleted; it is removed once the grace period has passed and no finalizers
+   * are left.
    */
   readonly deletionTimestamp?: string
   readonly finalizers?: readonly string[]
-  /** The beginning of a name that the server completes when `name` is absent. */
+  /** Prefix of a name that the server generates if `name` is absent. */
   readonly generateName?: string
-  /** Grows by one with each change of what is wanted, as opposed to what is. */
+  /** Incremented with each change of the desired state. */
   readonly generation?: Int64
   readonly labels?: Readonly<Record<string, string>>
   readonly managedFields?: readonly ManagedFieldsEntry[]
   readonly name?: string
   readonly namespace?: string
   readonly ownerReferences?: readonly OwnerReference[]
-  /** The store's revision of the object's last write. Clients treat it as opaque. */
+  /** Store revision of the last write. Opaque to clients. */
   readonly resourceVersion?: string
   readonly selfLink?: string
   readonly uid?: string
@@ -41,7 +42,7 @@ export interface OwnerReference {
   readonly kind: string
   readonly name: string
   readonly uid: string
-  /** The owner is the one controller that manages the object; true in at most one reference. */
+  /** True if the owner is the managing controller; true in at most one reference. */
   readonly controller?: boolean
   readonly blockOwnerDeletion?: boolean
 }
@@ -56,18 +57,18 @@ export interface ManagedFieldsEntry {
   readonly time?: string
 }
 
-/** The reference to the controller that manages the object. */
+/** The controllerRef of an object. */
 export function controllerOf(object: KubernetesObject): OwnerReference | undefined {
   return object.metadata?.ownerReferences?.find(reference => reference.controller === true)
 }
 
-/** Identity is the uid: an owner that was deleted and made again under its name is another one. */
+/** Compares uids: an owner that was deleted and recreated with the same name is a different object. */
 export function isControlledBy(object: KubernetesObject, owner: KubernetesObject): boolean {
   const uid = owner.metadata?.uid
   return uid !== undefined && controllerOf(object)?.uid === uid
 }
 
-/** A reference that makes the owner the controller. Undefined when the owner has not been stored yet. */
+/** An owner reference with `controller: true`. Undefined if the owner has not been stored yet. */
 export function controllerReference(owner: KubernetesObject): OwnerReference | undefined {
   const { apiVersion, kind, metadata } = owner
   if (!apiVersion || !kind || !metadata?.name || !metadata.uid) return undefined
@@ -89,7 +90,7 @@ export function withFinalizer<T extends KubernetesObject>(object: T, finalizer: 
   return { ...object, metadata: { ...rest, finalizers: [...finalizers, finalizer] } }
 }
 
-/** Removes every occurrence; the last one takes the field with it. */
+/** Removes every occurrence, and the field when the list becomes empty. */
 export function withoutFinalizer<T extends KubernetesObject>(object: T, finalizer: string): T {
   if (!hasFinalizer(object, finalizer)) return object
   const { finalizers = [], ...rest } = object.metadata ?? {}
@@ -97,14 +98,14 @@ export function withoutFinalizer<T extends KubernetesObject>(object: T, finalize
   return { ...object, metadata: left.length === 0 ? rest : { ...rest, finalizers: left } }
 }
 
-/** Which object of a kind: what queues and caches hold instead of the object. */
+/** Identifies an object of a given kind, as used in work queues and caches. */
 export interface NamespacedName {
-  /** Empty for an object outside of namespaces. */
+  /** Empty for a cluster-scoped object. */
   readonly namespace: string
   readonly name: string
 }
 
-/** `namespace/name`, or just the name outside of namespaces. */
+/** `namespace/name`, or only the name for a cluster-scoped object. */
 export function formatKey(key: NamespacedName): string {
   return key.namespace === '' ? key.name : `${key.namespace}/${key.name}`
 }
@@ -117,7 +118,7 @@ function namespacedNameOf(object: KubernetesObject): NamespacedName {
   return { namespace: object.metadata?.namespace ?? '', name: object.metadata?.name ?? '' }
 }
 
-/** Throws Error when the text has more than one slash, which no key of ours has. */
+/** Throws Error if the text has more than one slash. */
 export function parseKey(text: string): NamespacedName {
   const slash = text.indexOf('/')
   if (slash === -1) return { namespace: '', name: text }

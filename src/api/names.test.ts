@@ -37,7 +37,7 @@ import {
 
 type Check = (value: string) => string[]
 
-/** The valid and the invalid ones of a rule, separated by spaces; invalid ones all get this one message. */
+/** Valid and invalid names for a check, separated by spaces; all invalid ones get the same message. */
 function check(rule: Check, cases: { valid: string; invalid: string; message: string }): void {
   for (const value of cases.valid.split(' ')) assert.deepEqual(rule(value), [], value)
   for (const value of [...cases.invalid.split(' '), '', 'a\n', 'é', '\0']) {
@@ -292,7 +292,7 @@ test('a prefix may end with a dash', () => {
   assert.deepEqual(pathSegmentNames.prefix('system:'), [])
 })
 
-/** Draws the numbers given, over and over. */
+/** Returns the given numbers in a cycle. */
 function drawing(...numbers: readonly number[]): Random {
   let drawn = 0
   return {

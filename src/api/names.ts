@@ -1,17 +1,16 @@
 /**
- * The rules for names of all kinds. Each check gives the list of what is wrong, empty when nothing is, in
- * Kubernetes' words: clients and tests match on them, the regular expression in them included. That
- * expression is only shown. What decides is a search for the first thing that may not be there, which takes
- * one pass over any text and no stack.
+ * Checks for names. Each returns a list of error messages, empty if the name is valid, in Kubernetes' words:
+ * clients and tests match on them, including the regular expression. That expression is only printed: names
+ * are checked by searching for the first illegal character, which takes one pass and no recursion.
  */
 import type { Random } from '#/platform/platform.ts'
 import { invalid, invalidEach, required, type FieldError } from './field-error.ts'
 
-/** A DNS label as RFC 1123 has it: the names of namespaces and containers. */
+/** A DNS label of RFC 1123: names of namespaces and containers. */
 export function checkDns1123Label(value: string): string[] {
   const messages = tooLongInCharacters(value, labelBytesMax)
   if (!isDns1123Label(value)) {
-    // What is a subdomain but no label has dots, and nothing else is wrong with it.
+    // A valid subdomain that is not a label must contain dots.
     messages.push(
       isDns1123Subdomain(value)
         ? 'must not contain dots'
@@ -21,14 +20,14 @@ export function checkDns1123Label(value: string): string[] {
   return messages
 }
 
-/** Labels joined by dots: the names of most objects. */
+/** DNS labels separated by dots: names of most objects. */
 export function checkDns1123Subdomain(value: string): string[] {
   const messages = tooLongInCharacters(value, subdomainBytesMax)
   if (!isDns1123Subdomain(value)) messages.push(dns1123SubdomainMessage)
   return messages
 }
 
-/** A subdomain whose labels may have underscores: names of search domains. */
+/** A subdomain whose labels may contain underscores: DNS search domains. */
 export function checkDns1123SubdomainWithUnderscore(value: string): string[] {
   const messages = tooLongInCharacters(value, subdomainBytesMax)
   if (value === '' || /[^-._a-z0-9]|^[-.]|[-._]$|[-._]\.|\.[-.]|\._[-_.]|^_[-_.]/.test(value)) {
@@ -37,7 +36,7 @@ export function checkDns1123SubdomainWithUnderscore(value: string): string[] {
   return messages
 }
 
-/** A DNS label as RFC 1035 has it, which does not begin with a digit: the names of services. */
+/** A DNS label of RFC 1035, which must not start with a digit: names of services. */
 export function checkDns1035Label(value: string): string[] {
   const messages = tooLongInCharacters(value, labelBytesMax)
   if (value === '' || /[^-a-z0-9]|^[-0-9]|-$/.test(value)) {
@@ -46,7 +45,7 @@ export function checkDns1035Label(value: string): string[] {
   return messages
 }
 
-/** `*.example.com`: a host of an ingress. */
+/** `*.example.com`: the host of an ingress rule. */
 export function checkWildcardDns1123Subdomain(value: string): string[] {
   const messages = tooLongInCharacters(value, subdomainBytesMax)
   if (!value.startsWith('*.') || !isDns1123Subdomain(value.slice(2))) {
@@ -55,7 +54,7 @@ export function checkWildcardDns1123Subdomain(value: string): string[] {
   return messages
 }
 
-/** A name with an optional prefix, `example.com/my-name`: the keys of labels, and what looks like them. */
+/** A name with an optional prefix, `example.com/my-name`: keys of labels and annotations. */
 export function checkQualifiedName(value: string): string[] {
   const slash = value.indexOf('/')
   if (slash === -1) return checkNamePart(value)
@@ -81,22 +80,19 @@ export function checkFinalizerName(value: string): string[] {
   return checkQualifiedName(value)
 }
 
-/**
- * Objects of the built-in groups have finalizers with a prefix, but for the few that Kubernetes itself puts
- * there.
- */
+/** Finalizers on objects of built-in groups need a prefix, except for those defined by Kubernetes. */
 export function checkBuiltInFinalizerName(value: string): string[] {
   const isKnown = value === 'kubernetes' || value === orphanFinalizer || value === foregroundFinalizer
   if (isKnown || value.includes('/')) return []
   return ['name is neither a standard finalizer name nor is it fully qualified']
 }
 
-/** The garbage collector lets the object's dependents live on. */
+/** Makes the garbage collector orphan the object's dependents. */
 export const orphanFinalizer = 'orphan'
-/** The garbage collector deletes the object's dependents first. */
+/** Makes the garbage collector delete the object's dependents first. */
 export const foregroundFinalizer = 'foregroundDeletion'
 
-/** The names of environment variables where they are made from keys: letters, digits, `_`, `-` and `.`. */
+/** Names of environment variables generated from keys: letters, digits, `_`, `-` and `.`. */
 export function checkEnvVarName(value: string): string[] {
   const isValid = value !== '' && !/[^-._a-zA-Z0-9]|^[0-9]/.test(value)
   const messages = isValid
@@ -105,10 +101,7 @@ export function checkEnvVarName(value: string): string[] {
   return [...messages, ...checkNotParentPath(value)]
 }
 
-/**
- * The names of environment variables in a container: anything that prints in ASCII but the sign that ends a
- * name.
- */
+/** Names of environment variables in a container: printable ASCII except `=`. */
 export function checkRelaxedEnvVarName(value: string): string[] {
   if (value === '') return ['environment variable name must be non-empty']
   return /[^\x20-\x7e]|=/.test(value)
@@ -116,7 +109,7 @@ export function checkRelaxedEnvVarName(value: string): string[] {
     : []
 }
 
-/** Keys of a ConfigMap or a Secret, which become files. */
+/** Keys of a ConfigMap or Secret, which become file names. */
 export function checkConfigMapKey(value: string): string[] {
   const messages = tooLongInCharacters(value, subdomainBytesMax)
   if (value === '' || /[^-._a-zA-Z0-9]/.test(value)) {
@@ -125,7 +118,7 @@ export function checkConfigMapKey(value: string): string[] {
   return [...messages, ...checkNotParentPath(value)]
 }
 
-/** A service name as RFC 6335 has it, in lower case: the names of ports. */
+/** A lower-case service name of RFC 6335: names of ports. */
 export function checkPortName(value: string): string[] {
   const messages = tooLongInCharacters(value, 15)
   if (value === '' || /[^-a-z0-9]/.test(value)) {
@@ -141,7 +134,7 @@ export function checkPortNumber(value: number): string[] {
   return checkInRange(value, 1, 65_535)
 }
 
-/** Users and groups of a container's processes. */
+/** User and group IDs. */
 export function checkUserId(value: number | bigint): string[] {
   return checkInRange(value, 0, 2_147_483_647)
 }
@@ -161,18 +154,18 @@ export function checkCIdentifier(value: string): string[] {
   return [regexMessage(cIdentifierRule, '[A-Za-z_][A-Za-z0-9_]*', ['my_name', 'MY_NAME', 'MyName'])]
 }
 
-/** A name that can stand between two slashes of a path: the names of roles and of custom objects' parts. */
+/** A name usable as a URL path segment: names of roles and of many other kinds. */
 export function checkPathSegmentName(value: string): string[] {
   if (value === '.' || value === '..') return [`may not be '${value}'`]
   return checkPathSegmentPrefix(value)
 }
 
-/** The beginning of such a name, to which more is added. */
+/** The prefix of such a name. */
 export function checkPathSegmentPrefix(value: string): string[] {
   return ['/', '%'].filter(each => value.includes(each)).map(each => `may not contain '${each}'`)
 }
 
-/** A domain of at least three parts. */
+/** A domain name with at least three labels. */
 export function validateFullyQualifiedName(field: string, name: string): FieldError[] {
   if (name === '') return [required(field, '')]
   const messages = checkDns1123Subdomain(name)
@@ -181,7 +174,7 @@ export function validateFullyQualifiedName(field: string, name: string): FieldEr
   return [invalid(field, name, 'should be a domain with at least three segments separated by dots')]
 }
 
-/** A domain of at least two parts, each a label; a dot may end it. */
+/** A domain name with at least two labels; a trailing dot is allowed. */
 export function validateFullyQualifiedDomainName(field: string, name: string): FieldError[] {
   if (name === '') return [required(field, '')]
   const domain = name.endsWith('.') ? name.slice(0, -1) : name
@@ -219,15 +212,15 @@ export function validateDomainPrefixedKey(field: string, value: string): FieldEr
   return [invalid(field, value, 'must be a domain-prefixed key (such as "acme.io/foo")')]
 }
 
-/** The characters that RFC 3986 has in a path. */
+/** Only characters allowed in a path by RFC 3986. */
 export function checkHttpPath(value: string): string[] {
   if (value !== '' && !/[^A-Za-z0-9/\-._~%!$&'()*+,;=:]/.test(value)) return []
   return [regexMessage('Invalid path', "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+", [])]
 }
 
 /**
- * How objects of a kind may be named: one check for `name`, one for `generateName`, to which letters are
- * added so that it may end where a name may not.
+ * Name validation of a kind: a check for `name` and one for `generateName`, which may end in characters that
+ * a name may not, since a suffix is appended.
  */
 export interface NameRule {
   readonly name: (value: string) => string[]
@@ -239,7 +232,7 @@ export const labelNames: NameRule = nameRule(checkDns1123Label)
 export const dns1035LabelNames: NameRule = nameRule(checkDns1035Label)
 export const pathSegmentNames: NameRule = { name: checkPathSegmentName, prefix: checkPathSegmentPrefix }
 
-/** A rule that takes a prefix with a dash at its end for what it will be once letters follow. */
+/** A prefix that ends in a dash is checked as if it ended in a letter. */
 function nameRule(name: (value: string) => string[]): NameRule {
   return {
     name,
@@ -247,13 +240,16 @@ function nameRule(name: (value: string) => string[]): NameRule {
   }
 }
 
-/** Characters of a generated name that come from the object; the rest of a DNS label's 63 are drawn. */
+/**
+ * Maximum length of the prefix of a generated name; a random suffix of 5 fills the 63 characters of a DNS
+ * label.
+ */
 const generatedPrefixMax = 58
 const generatedLetters = 5
-/** No vowels, so that no words come out, and no characters that look like another. */
+/** No vowels, to avoid words, and no characters that are easily confused. */
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789'
 
-/** A name for an object that brought only a prefix. */
+/** Generates a name from a prefix. */
 export function generateName(prefix: string, random: Random): string {
   let name = prefix.slice(0, generatedPrefixMax)
   for (let drawn = 0; drawn < generatedLetters; drawn++) {
@@ -262,7 +258,7 @@ export function generateName(prefix: string, random: Random): string {
   return name
 }
 
-/** The rule and the expression that stands for it, with examples. The doubled space is Kubernetes'. */
+/** The rule, its regular expression and examples. The double space is Kubernetes'. */
 export function regexMessage(rule: string, pattern: string, examples: readonly string[]): string {
   const shown = `regex used for validation is '${pattern}'`
   if (examples.length === 0) return `${rule} (${shown})`
@@ -332,7 +328,7 @@ function checkNamePart(name: string): string[] {
   return messages
 }
 
-/** A file of such a name would lie outside of its folder. */
+/** Rejects names that would be a parent directory when used as a file name. */
 function checkNotParentPath(value: string): string[] {
   if (value === '.' || value === '..') return [`must not be '${value}'`]
   return value.startsWith('..') ? ["must not start with '..'"] : []
@@ -346,7 +342,7 @@ function tooLongInBytes(value: string, bytesMax: number): string[] {
   return isLongerThan(value, bytesMax) ? [`must be no more than ${bytesMax} bytes`] : []
 }
 
-/** Counts bytes of UTF-8, as Kubernetes does whatever its messages say. */
+/** Counts UTF-8 bytes, as Kubernetes does regardless of its messages. */
 function isLongerThan(value: string, bytesMax: number): boolean {
   if (value.length > bytesMax) return true
   return value.length * 3 > bytesMax && Buffer.byteLength(value) > bytesMax

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { compareNaturally } from './natural-order.ts'
 
-/** Names separated by spaces must already be in order. */
+/** Checks that the names, separated by spaces, are in order. */
 function check(names: string): void {
   const expected = names.split(' ')
   assert.deepEqual(expected.toReversed().sort(compareNaturally), expected)

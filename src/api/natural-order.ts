@@ -1,7 +1,6 @@
 /**
- * The order in which people expect names: `web-2` before `web-10`. Digits that stand in the same place are
- * compared as numbers, what is no letter comes before letters, and letters compare by their code, so capitals
- * first.
+ * Natural sort order of names: `web-2` before `web-10`. Digits at the same position compare as numbers,
+ * non-letters sort before letters, and letters compare by code, so capitals come first.
  */
 export function compareNaturally(a: string, b: string): number {
   let at = 0
@@ -20,13 +19,13 @@ function compareNumbers(a: string, b: string, start: number): number {
   const left = digitsAt(a, start)
   const right = digitsAt(b, start)
   if (left === '' && right === '') return 0
-  // After the first digits of a number, `100` against `12`, a zero is a digit like any other.
+  // After the first digits of a number, as in `100` and `12`, a zero is an ordinary digit.
   const insideNumber = /[1-9][0-9]*$/.test(a.slice(Math.max(0, start - numberLengthMax), start))
   const lead = insideNumber && (left.startsWith('0') || right.startsWith('0')) ? '1' : ''
   return Number(lead + left) - Number(lead + right) || left.length - right.length
 }
 
-/** Digits that are looked at on either side of a difference; what is longer is no number but a hash. */
+/** Maximum number of digits considered; longer sequences are hashes, not numbers. */
 const numberLengthMax = 18
 
 function digitsAt(text: string, start: number): string {

@@ -1,8 +1,7 @@
 /**
- * Node selectors, as affinity and volumes have them: terms of which one must hold, each a list of
- * requirements that all must hold, on labels (`matchExpressions`) or on the name (`matchFields`). A term
- * without requirements holds for no node, and so does one that is not valid: validation has let none through,
- * and none must ever let a pod onto a wrong node.
+ * Node selectors of node affinity and volumes: terms are ORed, the requirements of a term are ANDed, on
+ * labels (`matchExpressions`) or the name (`matchFields`). A term without requirements matches no node, and
+ * neither does an invalid one: validation rejects it, and it must never place a pod on the wrong node.
  */
 import { forbiddenField, invalid, invalidEach, required, type FieldError } from './field-error.ts'
 import { validateLabelName, type Labels } from './labels.ts'
@@ -22,7 +21,7 @@ export interface NodeSelectorTerm {
 
 export interface NodeSelectorRequirement {
   readonly key: string
-  /** In, NotIn, Exists, DoesNotExist, Gt or Lt. */
+  /** `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` or `Lt`. */
   readonly operator: string
   readonly values?: readonly string[]
 }
@@ -42,7 +41,7 @@ export function compileNodeSelectorTerm(term: NodeSelectorTerm): NodeTest {
   return node => labelsHold(node.metadata?.labels) && fieldsHold.every(holds => holds(node))
 }
 
-/** What a pod requires of its node: values of labels are checked too. */
+/** Validates required terms, including label values. */
 export function validateNodeSelector(field: string, selector: NodeSelector): FieldError[] {
   const { nodeSelectorTerms } = selector
   const terms = `${field}.nodeSelectorTerms`
@@ -53,7 +52,7 @@ export function validateNodeSelector(field: string, selector: NodeSelector): Fie
   })
 }
 
-/** What a pod prefers: any value of a label will do, as none has to exist. */
+/** Validates a preferred term: label values are not checked, since they need not exist. */
 export function validateNodeSelectorTerm(field: string, term: NodeSelectorTerm): FieldError[] {
   const { matchExpressions = [], matchFields = [] } = term
   const expressionsField = `${field}.matchExpressions`
@@ -90,7 +89,7 @@ function compileExpressions(
   }
 }
 
-/** The only field of a node that can be selected by. */
+/** The only field supported in `matchFields`. */
 const nameField = 'metadata.name'
 
 function compileField({ key, operator, values = [] }: NodeSelectorRequirement): NodeTest {

@@ -1,13 +1,12 @@
 /**
- * The text form of label selectors: `app=web,tier in (a,b),version notin (1),canary,!old,size>3`. Reads from
- * left to right once, so the cost grows with the length and nothing else. `in` and `notin` are operators only
- * where one is due.
+ * Parser for label selectors: `app=web,tier in (a,b),version notin (1),canary,!old,size>3`. Single pass,
+ * linear time. `in` and `notin` are operators only in operator position.
  */
 import { formatFieldErrors } from './field-error.ts'
 import { selectorOf, valid, validateKey, type Operator, type Requirement, type Selector } from './selector.ts'
 import { SelectorError } from './selector-error.ts'
 
-/** Throws SelectorError, with Kubernetes' words, when the text is not a selector. */
+/** Throws SelectorError with Kubernetes' message if the text is not a selector. */
 export function parseSelector(text: string): Selector {
   const tokens = new Tokens(text)
   const requirements: Requirement[] = []
@@ -36,7 +35,7 @@ interface Token {
 class Tokens {
   readonly #text: string
   readonly #pattern = /[ \t\r\n]*(?:(==|!=|[=!(),<>])|([^=!(),<> \t\r\n]+))?/y
-  /** The token after those that were taken. */
+  /** Lookahead token. */
   next: Token
 
   constructor(text: string) {
@@ -109,7 +108,7 @@ function parseOperator(tokens: Tokens): Operator {
   return operator
 }
 
-/** A value may be left out: `a=` asks for the empty one. */
+/** A missing value is the empty string: `a=`. */
 function parseValue(tokens: Tokens): string {
   if (endsRequirement(tokens.next)) return ''
   const { kind, text } = tokens.take()
@@ -118,7 +117,7 @@ function parseValue(tokens: Tokens): string {
 }
 
 /**
- * Values in parentheses, sorted and each once. Where one is left out, as in `(a,)`, the empty one is meant.
+ * Values in parentheses, sorted and without duplicates. A missing value, as in `(a,)`, is the empty string.
  */
 function parseValues(tokens: Tokens): string[] {
   const opening = tokens.take()

@@ -1,8 +1,7 @@
 /**
- * The three classic patches of the API, and how to make them: JSON patch (RFC 6902), JSON merge patch (RFC
- * 7386) and strategic merge patch. All are pure: the input is never changed, what a patch does not touch is
- * shared with the result, and the only thing thrown is an `ApiError` for a patch that cannot be applied.
- * Server-side apply is not here.
+ * JSON patch (RFC 6902), JSON merge patch (RFC 7386) and strategic merge patch: applying and creating them.
+ * All functions are pure: the input is never modified, unchanged parts are shared with the result, and only
+ * `ApiError` is thrown, for a patch that cannot be applied. Server-side apply is in `apply.ts`.
  */
 import { badRequest } from './errors.ts'
 import type { JsonValue } from './json-value.ts'
@@ -19,8 +18,8 @@ export { createMergePatch, createStrategicMergePatch } from './patch/create-merg
 export type PatchKind = 'json' | 'merge' | 'strategic'
 
 /**
- * The object with a patch applied. A malformed patch is 400, one whose operation fails is 422, one with too
- * many operations is 413. A strategic merge patch needs the schema, so custom resources do not have it.
+ * Applies a patch to an object. A malformed patch gives 400, a failing operation 422, too many operations
+ * 413. A strategic merge patch needs the schema, so it is not supported for custom resources.
  */
 export function applyPatch(
   kind: PatchKind,

@@ -1,4 +1,4 @@
-/** Claims to storage and volumes: which would do for which, which is the best, and what says that they are bound. */
+/** Matching of PersistentVolumeClaims and PersistentVolumes, and the annotations of their binding. */
 import { annotationOf, withAnnotations } from './annotations.ts'
 import type { ObjectReference, PersistentVolume, PersistentVolumeClaim } from './generated/core/v1.ts'
 import { isBeingDeleted } from './metadata.ts'
@@ -7,19 +7,19 @@ import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from
 import { compileLabelSelector } from './selector.ts'
 import { storageClassOf } from './storage-classes.ts'
 
-/** On a claim: it was bound once. Whoever loses his volume after that has lost data. */
+/** On a claim: binding was completed. If the volume is missing after that, the claim is lost. */
 export const bindCompleted = 'pv.kubernetes.io/bind-completed'
-/** Nobody chose the partner by hand, so the choice may be taken back. */
+/** The controller chose the binding, so it may be rolled back. */
 export const boundByController = 'pv.kubernetes.io/bound-by-controller'
-/** On a claim: where its first consumer will run. */
+/** On a claim: the node that the scheduler selected for its first consumer. */
 export const selectedNode = 'volume.kubernetes.io/selected-node'
 
-/** The claim has a volume, and all that belongs to that was written. */
+/** True if the claim has a volume and its binding is complete. */
 export function isFullyBound(claim: PersistentVolumeClaim): boolean {
   return Boolean(claim.spec?.volumeName) && annotationOf(claim, bindCompleted) !== undefined
 }
 
-/** The volume is this claim's, or is kept for it. */
+/** True if the volume is bound to the claim or pre-bound to it. */
 export function isBoundTo(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
   const { claimRef } = volume.spec ?? {}
   const { namespace, name, uid } = claim.metadata ?? {}
@@ -28,8 +28,8 @@ export function isBoundTo(volume: PersistentVolume, claim: PersistentVolumeClaim
 }
 
 /**
- * The volume for a claim that names none: the one that is kept for it, or else, unless the choice must wait, one that
- * is free; the one that can do the least besides, and of those the smallest.
+ * The volume for a claim without `volumeName`: the one pre-bound to it; otherwise, unless binding is delayed,
+ * an available one with the fewest access modes, then the smallest.
  */
 export function matchVolume(
   claim: PersistentVolumeClaim,
@@ -52,8 +52,8 @@ export function matchVolume(
 }
 
 /**
- * The volumes for a claim whose node is still to be found: the one that is kept for it, which it gets or none, and the
- * free ones, the smallest first.
+ * Candidates for a claim with delayed binding: the volume pre-bound to it, and the available volumes,
+ * smallest first.
  */
 export function rankVolumes(
   claim: PersistentVolumeClaim,
@@ -73,12 +73,11 @@ export function rankVolumes(
   }
 }
 
-/** Somebody may have it. */
 export function isAvailable({ spec, status }: PersistentVolume): boolean {
   return status?.phase === 'Available' && spec?.claimRef === undefined
 }
 
-/** Why a claim cannot have the volume that it names; undefined when it can. */
+/** The reason that a claim cannot be bound to the volume it names; undefined if it can. */
 export function mismatchOf(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
   if (isBeingDeleted(volume)) return `the volume is marked for deletion ${quote(volume.metadata?.name ?? '')}`
   if (isTooSmall(volume, claim)) return 'requested PV is too small'
@@ -105,7 +104,7 @@ export function referenceTo({ metadata }: PersistentVolumeClaim): ObjectReferenc
   }
 }
 
-/** The volume pointing at the claim; the same one when it does already. */
+/** The volume with a `claimRef` to the claim; the same object if already set. */
 export function boundVolume(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
   const isChosenHere = !isBoundTo(volume, claim)
   const pointing =

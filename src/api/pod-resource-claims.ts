@@ -1,15 +1,15 @@
-/** Which claims for devices are a pod's. */
+/** Resource claims of a pod. */
 import type { Pod, PodResourceClaim } from './generated/core/v1.ts'
 import type { ResourceClaim } from './generated/resource/v1.ts'
 import { equalJson } from './json-value.ts'
 import { isControlledBy } from './metadata.ts'
 
-/** The name of the claim that an entry of a pod stands for. */
+/** The name of the claim for an entry in `spec.resourceClaims`. */
 export type ClaimName =
-  | { readonly name: string; /** It must be the pod's own. */ readonly isGenerated: boolean }
-  /** One is to be made of a template. */
+  | { readonly name: string; /** Must be owned by the pod. */ readonly isGenerated: boolean }
+  /** To be generated from a template. */
   | 'not made'
-  /** Somebody decided that the pod can do without. */
+  /** The pod does not need the claim: its status has an entry without a name. */
   | 'not needed'
 
 export function claimNameOf({ status }: Pod, entry: PodResourceClaim): ClaimName {
@@ -21,7 +21,7 @@ export function claimNameOf({ status }: Pod, entry: PodResourceClaim): ClaimName
     : { name: made.resourceClaimName, isGenerated: true }
 }
 
-/** The keys of all claims that are a pod's as far as it knows, or were made for it by whoever placed it. */
+/** Keys of all known claims of a pod, including the one that the scheduler created for extended resources. */
 export function claimKeysOf(pod: Pod): readonly string[] {
   const names = (pod.spec?.resourceClaims ?? []).map(entry => claimNameOf(pod, entry))
   const extended = pod.status?.extendedResourceClaimStatus?.resourceClaimName
@@ -30,7 +30,7 @@ export function claimKeysOf(pod: Pod): readonly string[] {
   return [...new Set(extended === undefined ? keys : [...keys, extended])].map(name => `${namespace}/${name}`)
 }
 
-/** Another object may have got the name that was meant for the pod's own. */
+/** A generated claim must be owned by the pod: another object may have taken its name. */
 export function isUsableBy(claim: ResourceClaim, pod: Pod, isGenerated: boolean): boolean {
   return !isGenerated || isControlledBy(claim, pod)
 }
@@ -39,7 +39,7 @@ export function isReservedFor(claim: ResourceClaim, pod: Pod): boolean {
   return claim.status?.reservedFor?.some(({ uid }) => uid === pod.metadata?.uid) ?? false
 }
 
-/** Whether nothing changed that decides about the claims of a pod that may run. */
+/** True if the fields that determine the claims of a scheduled pod are unchanged. */
 export function hasSameClaims(before: Pod, after: Pod): boolean {
   return (
     before.spec?.nodeName === after.spec?.nodeName &&

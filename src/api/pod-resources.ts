@@ -1,18 +1,21 @@
-/** What pods ask for, as those ask who look at them from outside: admission, and whoever places them. */
+/** Pod resource requests and limits, as used by admission and the scheduler. */
 import type { Pod, PodSpec } from './generated/core/v1.ts'
 import { aggregateContainers, amountsOf, type Amounts } from './kinds/core/pod/resource-amounts.ts'
 import { isExtended, isPodLevel } from './kinds/core/pod/resource-names.ts'
 import { addQuantities, zeroQuantity } from './quantity.ts'
 import { qosClassOf } from './qos-class.ts'
 
-/** The most that the pod asks for at any moment: what it says as a whole, and otherwise what its containers come to. */
+/**
+ * The maximum that the pod needs at any time: pod-level resources if set, otherwise the aggregate of its
+ * containers.
+ */
 export function podAmounts(spec: PodSpec, kind: 'requests' | 'limits'): Amounts {
   const sums = new Map(aggregateContainers(spec, kind))
   for (const [name, amount] of amountsOf(spec.resources?.[kind])) if (isPodLevel(name)) sums.set(name, amount)
   return sums
 }
 
-/** What the scheduler sets aside for the pod: what it asks for, and what running it costs beside that. */
+/** The amounts that the scheduler reserves: requests plus pod overhead. */
 export function podRequests(spec: PodSpec): Amounts {
   const sums = new Map(podAmounts(spec, 'requests'))
   for (const [name, amount] of amountsOf(spec.overhead))
@@ -20,12 +23,11 @@ export function podRequests(spec: PodSpec): Amounts {
   return sums
 }
 
-/** The pod asks for nothing, and is the first to go when its node runs short. */
 export function isBestEffort(pod: Pod): boolean {
   return qosClassOf(pod) === 'BestEffort'
 }
 
-/** Whether a resource is one that somebody else announces, such as `example.com/gpu`. */
+/** True for an extended resource such as `example.com/gpu`. */
 export function isExtendedResource(name: string): boolean {
   return isExtended(name)
 }

@@ -1,11 +1,11 @@
-/** Which claims to storage pods use. */
+/** PersistentVolumeClaims used by pods. */
 import type { PersistentVolumeClaim, Pod } from './generated/core/v1.ts'
 import { formatKey, isControlledBy } from './metadata.ts'
 
-/** A claim that a pod uses, by name. */
+/** A reference from a pod to a claim. */
 export interface ClaimOfPod {
   readonly name: string
-  /** It is made for the pod, and may be used only when the pod owns it. */
+  /** Created for the pod from an ephemeral volume; usable only if the pod owns it. */
   readonly isEphemeral: boolean
 }
 

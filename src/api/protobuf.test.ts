@@ -14,7 +14,7 @@ import {
 } from './protobuf.ts'
 import { wire, wireObject } from './protobuf/testdata/wire.ts'
 
-/** `apps/v1 Deployment` with these fields. */
+/** An object of the kind `apps/v1 Deployment` with these fields. */
 function object(typeMeta: string, fields: JsonObject): JsonObject {
   const [apiVersion = '', kind = ''] = typeMeta.split(' ')
   return { apiVersion, kind, ...fields }
@@ -25,7 +25,7 @@ function bytesOf(typeMeta: string, message: string): Uint8Array {
   return wireObject(apiVersion, kind, message)
 }
 
-/** Metadata with nothing in it, up to the time of creation: Go writes what was not set. */
+/** Empty metadata up to the creation timestamp: Go writes zero values. */
 const noMetadata = '0a(0a"" 12"" 1a"" 22"" 2a"" 32"" 38 00 42"")'
 const named = '0a(0a"web" 12"" 1a"" 22"" 2a"" 32"" 38 00 42"")'
 

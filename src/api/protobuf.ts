@@ -1,14 +1,14 @@
 /**
- * API objects as Kubernetes' protobuf, `application/vnd.kubernetes.protobuf`: every built-in kind, byte for
- * byte what a Go server writes. Custom kinds have no such form, and neither have tables.
+ * Encoding and decoding of API objects in `application/vnd.kubernetes.protobuf`, for every built-in kind,
+ * byte for byte as a Go server writes them. Custom resources and Tables have no protobuf form.
  *
- * In Go a field without a pointer is always there, so on the wire zero and absent are one. What JSON need not
- * tell apart either is read as absent: an empty text, a zero or a false that is not required, and a struct
- * with nothing in it (`status: {}`). Required lists and maps are there even when they are empty, others are
- * not. An object inside of another (a claim's template in a StatefulSet) loses its version and kind, which
- * messages have no place for.
+ * In Go a field without a pointer is always present, so zero and absent are the same on the wire. Where JSON
+ * does not distinguish them either, they are decoded as absent: an empty string, zero or false that is not
+ * required, and an empty struct (`status: {}`). Required lists and maps are present even if empty, others are
+ * not. An embedded object (a volume claim template in a StatefulSet) loses its apiVersion and kind, for which
+ * its message has no fields.
  *
- * An object is encoded once: lists and watch events are put together from its bytes.
+ * An object is encoded once: lists and watch events are assembled from its bytes.
  */
 import { assert } from '#/base/assert.ts'
 import { ProtobufError, Reader } from '#/base/protobuf.ts'
@@ -29,12 +29,12 @@ export { WatchFrames } from './protobuf/watch-frames.ts'
 
 export const protobufMediaType = 'application/vnd.kubernetes.protobuf'
 
-/** Whether objects of a kind have a form in protobuf. */
+/** True if the kind has a protobuf form. */
 export function hasProtobuf(kind: GroupVersionKind): boolean {
   return codecOfKind({ apiVersion: apiVersionOf(kind), kind: kind.kind }) !== undefined
 }
 
-/** An object, which says its kind and fits its schema, in its envelope. */
+/** Encodes an object, which must have its kind and match its schema, with its envelope. */
 export function encodeProtobuf(object: KubernetesObject): Uint8Array {
   const typeMeta = typeMetaOf(object)
   const codec = requireCodec(typeMeta)
@@ -45,7 +45,7 @@ export function encodeProtobuf(object: KubernetesObject): Uint8Array {
   })
 }
 
-/** The same bytes as those of the list with all its items, each of which is given in its envelope. */
+/** The same bytes as encoding the list with all its items, which are given in their envelopes. */
 export function encodeProtobufList(
   list: TypeMeta & { readonly metadata?: object },
   items: readonly Uint8Array[],
@@ -62,8 +62,8 @@ export function encodeProtobufList(
 }
 
 /**
- * The object in an envelope. One that does not say its kind is taken for the expected one. Throws DecodeError
- * when the bytes are no object of a known kind.
+ * Decodes an object from its envelope. An object without a kind is assumed to have the expected one. Throws
+ * DecodeError if the bytes are not an object of a known kind.
  */
 export function decodeProtobuf(bytes: Uint8Array, expected?: GroupVersionKind): JsonObject {
   return translateErrors(() => {
@@ -80,7 +80,7 @@ export function decodeProtobuf(bytes: Uint8Array, expected?: GroupVersionKind): 
 
 export interface WatchEventBytes {
   readonly type: string
-  /** The object in its envelope. */
+  /** The object with its envelope. */
   readonly object: Uint8Array
 }
 
@@ -89,12 +89,12 @@ export interface DecodedWatchEvent {
   readonly object: JsonObject
 }
 
-/** An event as a watch sends it, the length in front. */
+/** A watch event with its length prefix. */
 export function encodeProtobufWatchEvent(event: WatchEventBytes): Uint8Array {
   return writeFrame(event)
 }
 
-/** A frame of `WatchFrames`. Throws DecodeError. */
+/** Decodes a frame of `WatchFrames`. Throws DecodeError. */
 export function decodeProtobufWatchEvent(frame: Uint8Array): DecodedWatchEvent {
   const { type, object } = translateErrors(() => readWatchEvent(frame))
   return { type, object: decodeProtobuf(object) }
@@ -133,7 +133,7 @@ function notRegistered({ apiVersion, kind }: TypeMeta): DecodeError {
   return new DecodeError('type', text)
 }
 
-/** Characters of a name from outside that a message shows. */
+/** Maximum length of a name from the input in an error message. */
 const shownCharactersMax = 100
 
 function shorten(text: string): string {

@@ -1,5 +1,5 @@
 /**
- * How safe a pod is when its node runs short: the one that asks for exactly what it may use is the safest.
+ * QoS class of a pod, which determines the eviction order under node pressure.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/
  */
 import type { Pod, PodSpec, ResourceRequirements } from './generated/core/v1.ts'
@@ -8,14 +8,14 @@ import { addQuantities, compareQuantities, zeroQuantity, type Quantity } from '.
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort'
 
-/** It is decided when the pod is made, and stays. */
+/** The QoS class from the status; it is set on creation and immutable. */
 export function qosClassOf(pod: Pod): QosClass {
   const { qosClass } = pod.status ?? {}
   if (qosClass === 'Guaranteed' || qosClass === 'Burstable' || qosClass === 'BestEffort') return qosClass
   return computedQosClass(pod.spec ?? { containers: [] })
 }
 
-/** What the spec as it stands comes to. */
+/** Computes the QoS class from the spec. */
 export function computedQosClass(spec: PodSpec): QosClass {
   const requests = new Map<string, Quantity>()
   const limits = new Map<string, Quantity>()
@@ -23,7 +23,7 @@ export function computedQosClass(spec: PodSpec): QosClass {
   for (const resources of decidingResources(spec)) {
     collect(requests, resources.requests)
     const count = collect(limits, resources.limits)
-    // The pod as a whole need not name limits; a container must.
+    // Pod-level resources may omit limits; a container must set them.
     const isSilent = spec.resources !== undefined && Object.keys(resources.limits ?? {}).length === 0
     if (count < computeResources.length && !isSilent) allLimited = false
   }
@@ -39,7 +39,7 @@ export function computedQosClass(spec: PodSpec): QosClass {
 
 const computeResources = ['cpu', 'memory']
 
-/** What the pod asks for as a whole decides where it does; otherwise its containers do. */
+/** Pod-level resources take precedence over those of the containers. */
 function decidingResources(spec: PodSpec): readonly ResourceRequirements[] {
   if (spec.resources !== undefined) return [spec.resources]
   return [...(spec.containers ?? []), ...(spec.initContainers ?? [])].map(
@@ -47,7 +47,7 @@ function decidingResources(spec: PodSpec): readonly ResourceRequirements[] {
   )
 }
 
-/** Adds what is asked for of processors and memory, and says of how many of them something is. */
+/** Adds cpu and memory to the sums, and returns how many of the two are set. */
 function collect(sums: Map<string, Quantity>, list: ResourceRequirements['limits']): number {
   const amounts = amountsOf(list)
   const asked = computeResources.filter(name => (amounts.get(name) ?? zeroQuantity).nanos > 0n)

@@ -23,7 +23,7 @@ import {
   type QuantityFormat,
 } from './quantity.ts'
 
-/** `1.5 -> 1500m` reads as: parsed and printed again. */
+/** `1.5 -> 1500m`: the input and its canonical form. */
 function check(lines: string): void {
   for (const line of lines.trim().split('\n')) {
     const [text = '', expected] = line.trim().split(' -> ')
@@ -293,7 +293,7 @@ test('what is printed reads back as the same amount, and prints the same again',
     fc.property(amounts, quantity => {
       const text = formatQuantity(quantity)
       const again = parseQuantity(text)
-      // A text with a power of 1024 is capped at 2^63 when it is read; these amounts stay far below.
+      // Values with a binary suffix are capped at 2^63 when parsed; these amounts are far below.
       assert.equal(again.nanos, quantity.nanos)
       assert.equal(formatQuantity(again), text)
       assert.equal(formatQuantity(parseQuantity(normalizeQuantity(text) ?? '')), text)

@@ -1,14 +1,13 @@
 /**
- * Amounts of resources: `500m`, `1.5Gi`, `2e3`. A quantity is exact, of any size, and immutable. It remembers
- * the family of suffixes it was written with, because it is printed with the same family again. It is not a
- * number: what is finer than a billionth is rounded away from zero when it is read, so that who asks for some
- * never gets nothing.
+ * Resource quantities: `500m`, `1.5Gi`, `2e3`. A quantity is exact, arbitrarily large and immutable. It keeps
+ * the format it was written in, which is used again for printing. Values finer than a billionth are rounded
+ * away from zero when parsed, so that a non-zero quantity never becomes zero.
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
  */
 import { int64Max } from './int64.ts'
 
 export interface Quantity {
-  /** The amount in billionths: the finest unit there is. */
+  /** The amount in billionths, the finest unit. */
   readonly nanos: bigint
   readonly format: QuantityFormat
 }
@@ -16,7 +15,7 @@ export interface Quantity {
 /** `1Ki`, `1k` or `1e3`. */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent'
 
-/** A text is not a quantity. The message is Kubernetes'. */
+/** Thrown if a text is not a quantity. The message is Kubernetes'. */
 export class QuantityError extends Error {
   constructor(message: string) {
     super(message)
@@ -26,7 +25,7 @@ export class QuantityError extends Error {
 
 export const zeroQuantity: Quantity = Object.freeze({ nanos: 0n, format: 'DecimalSI' })
 
-/** Throws QuantityError when the text is not a quantity. */
+/** Throws QuantityError if the text is not a quantity. */
 export function parseQuantity(text: string): Quantity {
   const parsed = cachedParse(text)
   if (typeof parsed === 'string') throw new QuantityError(parsed)
@@ -47,8 +46,8 @@ export function quantityFromMilli(value: number | bigint, format: QuantityFormat
 }
 
 /**
- * The canonical form: no fraction, the largest suffix that loses nothing. An amount that powers of 1024
- * cannot say exactly, or that is less than one of them, is printed with powers of 1000.
+ * The canonical form: no fraction, the largest suffix without loss. An amount that binary suffixes cannot
+ * represent exactly, or that is below 1024, is printed with decimal suffixes.
  */
 export function formatQuantity(quantity: Quantity): string {
   const { nanos, format } = quantity
@@ -60,9 +59,9 @@ export function formatQuantity(quantity: Quantity): string {
 }
 
 /**
- * What the API server answers when this was written, undefined when it is not a quantity. It is the canonical
- * form but for texts that look canonical at a glance, which Kubernetes keeps as they are: `1.125` and `1E3`
- * stay, `1.5` becomes `1500m` and `1024Ki` becomes `1Mi`.
+ * The form in which the API server returns a quantity; undefined if the text is not a quantity. It is
+ * canonical except for texts that Kubernetes' fast path keeps as written: `1.125` and `1E3` stay, `1.5`
+ * becomes `1500m` and `1024Ki` becomes `1Mi`.
  */
 export function normalizeQuantity(text: string): string | undefined {
   const quantity = tryParseQuantity(text)
@@ -70,19 +69,19 @@ export function normalizeQuantity(text: string): string | undefined {
   return isKeptAsWritten(text, quantity.format) ? text : formatQuantity(quantity)
 }
 
-/** Negative, zero or positive, as a sort wants it. The format does not matter. */
+/** Comparison function for sorting. The format is ignored. */
 export function compareQuantities(a: Quantity, b: Quantity): number {
   if (a.nanos < b.nanos) return -1
   return a.nanos > b.nanos ? 1 : 0
 }
 
-/** The sum has the format of the first, unless that is zero. */
+/** The sum has the format of the first operand, unless that is zero. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   if (b.nanos === 0n && a.nanos !== 0n) return a
   return { nanos: a.nanos + b.nanos, format: a.nanos === 0n ? b.format : a.format }
 }
 
-/** The difference has the format of the first, unless that is zero. */
+/** The difference has the format of the first operand, unless that is zero. */
 export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
   if (b.nanos === 0n && a.nanos !== 0n) return a
   return { nanos: a.nanos - b.nanos, format: a.nanos === 0n ? b.format : a.format }
@@ -92,7 +91,7 @@ export function negateQuantity(quantity: Quantity): Quantity {
   return { nanos: -quantity.nanos, format: quantity.format }
 }
 
-/** The factor is a whole number. */
+/** The factor must be an integer. */
 export function multiplyQuantity(quantity: Quantity, factor: number | bigint): Quantity {
   return { nanos: quantity.nanos * BigInt(factor), format: quantity.format }
 }
@@ -112,17 +111,17 @@ export function quantityToNumber(quantity: Quantity): number {
   if (nanos % nanosInOne === 0n) return Number(nanos / nanosInOne)
   const short = Number(nanos)
   if (Number.isSafeInteger(short)) return short / 1e9
-  // Dividing what was rounded would round twice; reading the digits rounds once.
+  // Dividing a rounded value would round twice; parsing the digits rounds once.
   const digits = (nanos < 0n ? -nanos : nanos).toString()
   return Number(`${nanos < 0n ? '-' : ''}${digits.slice(0, -9)}.${digits.slice(-9)}`)
 }
 
-/** The whole number not nearer to zero: 1 for 1m, -2 for -1.5. */
+/** Rounded away from zero to an integer: 1 for 1m, -2 for -1.5. */
 export function quantityValue(quantity: Quantity): bigint {
   return divideAwayFromZero(quantity.nanos, nanosInOne)
 }
 
-/** Thousandths, rounded away from zero likewise. */
+/** In thousandths, rounded away from zero. */
 export function quantityMilliValue(quantity: Quantity): bigint {
   return divideAwayFromZero(quantity.nanos, nanosInMilli)
 }
@@ -130,7 +129,7 @@ export function quantityMilliValue(quantity: Quantity): bigint {
 const nanosInOne = 1_000_000_000n
 const nanosInMilli = 1_000_000n
 const nanosInKibi = 1024n * nanosInOne
-/** What is written with a power of 1024 is capped here, as Kubernetes caps it. */
+/** Maximum for values with a binary suffix, as in Kubernetes. */
 const binaryNanosMax = int64Max * nanosInOne
 
 const formatWrong =
@@ -139,20 +138,19 @@ const numericWrong = 'unable to parse numeric part of quantity'
 const suffixWrong = "unable to parse quantity's suffix"
 
 /**
- * Characters of a quantity. A longer text is refused: no amount of anything needs a thousand digits, and
- * reading millions of them would block everybody.
+ * Maximum length of a quantity. Longer texts are rejected, since parsing millions of digits would block the
+ * server.
  */
 const charactersMax = 1_000
 
 /**
- * Powers of ten either way in `1e3`. A larger one is refused: `1e999999999` would be a number of a billion
- * digits.
+ * Maximum absolute exponent in `1e3`. Larger ones are rejected: `1e999999999` would have a billion digits.
  */
 const exponentMax = 1_000
 
 interface Suffix {
   readonly format: QuantityFormat
-  /** The power of ten, or of two for BinarySI. */
+  /** Power of ten, or of two for BinarySI. */
   readonly exponent: number
 }
 
@@ -160,16 +158,16 @@ const decimalSuffixes = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 const suffixes: ReadonlyMap<string, Suffix> = new Map<string, Suffix>([
   ...binarySuffixes.map((text, index) => [text, { format: 'BinarySI', exponent: 10 * index }] as const),
-  // These come last: no suffix is decimal.
+  // Last, since the empty suffix is decimal.
   ...decimalSuffixes.map((text, index) => [text, { format: 'DecimalSI', exponent: 3 * index - 9 }] as const),
 ])
 
 /**
- * Texts whose quantities are kept. The same few occur in every pod of a workload; when full, all are
- * forgotten.
+ * Maximum number of cached quantities; the pods of a workload share the same few. When full, the cache is
+ * cleared.
  */
 const cacheMax = 1_000
-/** Longer texts are not kept: they are rare, and would make the cache large. */
+/** Longer texts are rare and not cached, to bound memory. */
 const cachedCharactersMax = 24
 const cache = new Map<string, Quantity>()
 
@@ -184,7 +182,7 @@ function cachedParse(text: string): Quantity | string {
   return parsed
 }
 
-/** The quantity, or what is wrong with the text. */
+/** The quantity or an error message. */
 function parse(text: string): Quantity | string {
   if (text.length > charactersMax) return numericWrong
   const { negative, whole, fraction, rest } = split(text)
@@ -206,7 +204,7 @@ interface Parts {
   readonly rest: string
 }
 
-/** Cuts a text into sign, digits and what follows them, which is not looked at. */
+/** Splits a text into sign, digits and suffix, without validating the suffix. */
 function split(text: string): Parts {
   const [head = '', sign, whole = '', fraction = ''] = /^([+-]?)([0-9]*)(?:\.([0-9]*))?/.exec(text) ?? []
   return { negative: sign === '-', whole, fraction, rest: text.slice(head.length) }
@@ -266,12 +264,12 @@ function formatExponent(nanos: bigint): string {
   return exponent === 0 ? `${mantissa}` : `${mantissa}e${exponent}`
 }
 
-/** Digits up to which Kubernetes takes the short way of reading, on which it may keep the text. */
+/** Maximum number of digits for the fast path of Kubernetes' parser, which may keep the text as written. */
 const keptDigitsMax = 18
 
 /**
- * The text is a quantity. A text that is kept has no zeros to move into the suffix, as far as a quick look
- * tells.
+ * The text must be a quantity. True if it has no trailing zeros that the suffix could absorb, according to
+ * the fast path.
  */
 function isKeptAsWritten(text: string, format: QuantityFormat): boolean {
   const { whole, fraction, rest } = split(text)

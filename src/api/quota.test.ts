@@ -15,7 +15,7 @@ function evaluator(name: string): QuotaEvaluator {
   return evaluatorFor({ plural, group: group.join('.') })!
 }
 
-/** What an object of the kind uses, as messages show it. */
+/** Checks the usage of an object of the kind, formatted as in messages. */
 function check(kind: string, object: object, usage: string): void {
   const evaluated = evaluator(kind).usage(object, nowMs)
   assert.equal(showAmounts(evaluated), usage)

@@ -1,6 +1,6 @@
 /**
- * What objects count for in the quotas of their namespace. The API server asks before it stores an object,
- * the quota controller when it adds up what is there: both must come to the same sum, so both ask here.
+ * Quota usage of objects. Admission checks it before an object is stored, and the quota controller sums it up
+ * for existing objects; both use these evaluators, so that the results agree.
  * https://kubernetes.io/docs/concepts/policy/resource-quotas/
  */
 import type { QuotaEvaluator } from './quota/evaluator.ts'
@@ -31,7 +31,7 @@ const known: ReadonlyMap<string, QuotaEvaluator> = new Map([
   ['resourceclaims.resource.k8s.io', resourceClaimEvaluator],
 ])
 
-/** Kinds that are not stored, and events, of which there is no end. */
+/** Kinds that are not stored, and events, which are unbounded. */
 const ignored: ReadonlySet<string> = new Set([
   'bindings',
   'componentstatuses',
@@ -40,7 +40,7 @@ const ignored: ReadonlySet<string> = new Set([
   'localsubjectaccessreviews.authorization.k8s.io',
 ])
 
-/** Undefined for kinds of which no quota is kept. Kinds that mean nothing special to quotas are counted. */
+/** Undefined for kinds that quotas ignore. Kinds without a special evaluator are only counted. */
 export function evaluatorFor({
   group,
   plural,

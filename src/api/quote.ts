@@ -1,17 +1,17 @@
 /**
- * Text and values as Kubernetes' messages show them. Strings are quoted as Go quotes them, since clients and
- * tests match on whole messages: a control character is `\x07`, not `\u0007`, and letters of all languages
- * stay as they are.
+ * Formats strings and values for Kubernetes' messages. Strings are quoted as in Go, since clients and tests
+ * match on whole messages: a control character is `\x07`, not `\u0007`, and letters of all languages are
+ * kept.
  */
 
-/** A string in double quotes, with everything escaped that does not print. */
+/** In double quotes, with unprintable characters escaped. */
 export function quote(text: string): string {
   return plain.test(text) ? `"${text}"` : `"${escapeText(text)}"`
 }
 
 /**
- * A value as an error shows it: a string quoted, anything else as JSON. Past the limit it is cut and ends
- * with `...`; no more of the value than that is walked, however large or deep it is.
+ * Formats a value for an error message: a string quoted, anything else as JSON. Beyond the limit it is
+ * truncated and ends with `...`; the rest of the value is not traversed.
  */
 export function showValue(value: unknown, charactersMax: number): string {
   if (typeof value === 'string') {
@@ -22,9 +22,11 @@ export function showValue(value: unknown, charactersMax: number): string {
   return writer.text.length > charactersMax ? `${cut(writer.text, charactersMax)}...` : writer.text
 }
 
-/** Printable ASCII but for the quotation mark and the backslash: nothing to escape. */
+/** Printable ASCII except quotation mark and backslash: nothing to escape. */
 const plain = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
-/** What Go prints as it is: letters, marks, numbers, punctuation, symbols and the ASCII space. */
+/**
+ * The characters that Go prints unescaped: letters, marks, numbers, punctuation, symbols and the ASCII space.
+ */
 const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u
 const shortEscapes: ReadonlyMap<string, string> = new Map([
   ['\x07', '\\a'],
@@ -98,7 +100,7 @@ function writeMap(map: object, writer: Writer): void {
   writer.text += '}'
 }
 
-/** Kubernetes escapes in JSON what could end a script element. */
+/** Go's JSON encoder escapes characters that could end an HTML script element. */
 function jsonText(text: string, writer: Writer): string {
   const shown = text.length > writer.charactersMax ? text.slice(0, writer.charactersMax + 1) : text
   return JSON.stringify(shown.toWellFormed()).replace(/[<>&\u2028\u2029]/g, character => {

@@ -1,7 +1,7 @@
 /**
- * A kind as a value: everything the API server, clients and tools need to know of a resource in one version.
- * Built-in kinds come from the generated table, custom ones from their definition; nothing downstream can
- * tell them apart.
+ * A resource in one version, as a value: all that the API server, clients and tools need. Built-in resources
+ * come from the generated table, custom ones from their CustomResourceDefinition; consumers treat both the
+ * same.
  */
 import type { KindRules } from './kind-rules.ts'
 import type { KubernetesObject } from './metadata.ts'
@@ -13,7 +13,7 @@ export interface Resource<T extends KubernetesObject = KubernetesObject> {
   readonly group: string
   readonly version: string
   readonly kind: string
-  /** Absent when the resource cannot be listed. */
+  /** Absent if the resource cannot be listed. */
   readonly listKind?: string
   readonly plural: string
   readonly singular: string
@@ -23,13 +23,13 @@ export interface Resource<T extends KubernetesObject = KubernetesObject> {
   readonly verbs: readonly Verb[]
   readonly schema: StructSchema
   readonly subresources: ReadonlyMap<string, Subresource>
-  /** The group and version in which objects are stored, one for all versions of a kind. */
+  /** Storage version, the same for all versions of a kind. */
   readonly storage: GroupVersion
-  /** What the kind means beyond its fields. Its functions take objects of this kind and of no other. */
+  /** Rules of the kind. Its functions must be called only with objects of this kind. */
   readonly rules?: KindRules<never>
-  /** How objects of the kind look in a table; name and age when absent. */
+  /** Table columns; Name and Age if absent. */
   readonly columns?: KindColumns<never>
-  /** Never there: it carries the type of the objects. */
+  /** Never set: carries the object type for the compiler. */
   readonly object?: T
 }
 
@@ -37,7 +37,7 @@ export type Scope = 'Namespaced' | 'Cluster'
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch'
 
-/** A part or an action of an object with a path of its own, and the kind spoken there. */
+/** A subresource with the kind of its requests and responses. */
 export interface Subresource extends GroupVersionKind {
   readonly name: string
   readonly verbs: readonly Verb[]
@@ -53,16 +53,16 @@ export interface GroupVersionKind extends GroupVersion {
 }
 
 export interface GroupVersionResource extends GroupVersion {
-  /** The plural. */
+  /** Plural name. */
   readonly resource: string
 }
 
-/** Whether the kind is none of Kubernetes' own: its schema is no definition of theirs. */
+/** True if the schema is not one of Kubernetes' definitions. */
 export function isCustomKind({ schema }: Pick<Resource, 'schema'>): boolean {
   return schema.name === ''
 }
 
-/** What objects of the group and version carry: `v1`, `apps/v1`. */
+/** The `apiVersion` of a group and version: `v1`, `apps/v1`. */
 export function apiVersionOf({ group, version }: GroupVersion): string {
   return group === '' ? version : `${group}/${version}`
 }

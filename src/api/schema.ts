@@ -1,7 +1,8 @@
 /**
- * The run-time type of an API object: what strict decoding, OpenAPI, `explain`, strategic merge patch and server-side
- * apply know of its fields. Built-in kinds have generated schemas, custom ones get theirs from their structural schema;
- * both are values of this one type. Schemas are immutable and may be recursive (`JSONSchemaProps` contains itself).
+ * Schema of an API object, used by decoding, OpenAPI, `kubectl explain`, strategic merge patch and
+ * server-side apply. Built-in kinds have generated schemas, custom ones are converted from their structural
+ * schema; both have this type. Schemas are immutable and may be recursive (`JSONSchemaProps` contains
+ * itself).
  */
 export type Schema = ScalarSchema | ListSchema | MapSchema | StructSchema | AnySchema
 
@@ -14,9 +15,9 @@ export interface ScalarSchema {
 export interface ListSchema {
   readonly type: 'list'
   readonly items: Schema
-  /** How server-side apply sees the list: replaced whole, a set of scalars, or a map keyed by `keys`. */
+  /** List type in server-side apply: replaced as a whole, a set of scalars, or a map keyed by `keys`. */
   readonly listType: 'atomic' | 'set' | 'map'
-  /** The fields that identify an item of a `map` list, in the order of `x-kubernetes-list-map-keys`. */
+  /** The key fields of a `map` list, in the order of `x-kubernetes-list-map-keys`. */
   readonly keys: readonly string[]
 }
 
@@ -31,9 +32,9 @@ export interface StructSchema {
   /** The OpenAPI definition, `io.k8s.api.core.v1.Pod`; empty for a nested struct of a custom resource. */
   readonly name: string
   readonly fields: ReadonlyMap<string, Field>
-  /** Server-side apply owns the struct as a whole. */
+  /** Server-side apply treats the struct as a whole. */
   readonly atomic: boolean
-  /** Fields not listed are kept as they are instead of being unknown. */
+  /** Fields not listed are kept instead of being dropped. */
   readonly preserveUnknownFields: boolean
 }
 
@@ -46,23 +47,29 @@ export interface AnySchema {
 export interface Field {
   readonly schema: Schema
   readonly required: boolean
-  /** What strategic merge patch does with the field; without it lists are replaced and structs merged. */
+  /** Strategic merge patch strategy; without it lists are replaced and structs merged. */
   readonly patch?: PatchStrategy
   /**
-   * The value when the field is absent. Built-in kinds have it only where server-side apply asks for it: for keys of
-   * `map` lists, and as `{}` for structs that are always there.
+   * Default value. Built-in kinds have it only where server-side apply needs it: for keys of `map` lists, and
+   * as `{}` for structs that are always present.
    */
   readonly default?: unknown
   readonly nullable?: boolean
-  /** To Go empty and absent are one here, and it shows neither: false, 0, '', a list or map of nothing. */
+  /**
+   * Go's `omitempty` without a pointer: an empty value (false, 0, '', empty list or map) is the same as
+   * absent and omitted.
+   */
   readonly absentWhenEmpty?: boolean
 }
 
 export interface PatchStrategy {
-  /** `merge` merges a list instead of replacing it; `replace` replaces a struct; `retainKeys` obeys `$retainKeys`. */
+  /**
+   * `merge` merges a list instead of replacing it; `replace` replaces a struct; `retainKeys` supports
+   * `$retainKeys`.
+   */
   readonly merge: boolean
   readonly replace: boolean
   readonly retainKeys: boolean
-  /** The field that identifies items of a merged list of objects; a merged list of scalars has none. */
+  /** Merge key of a list of objects; absent for a merged list of scalars. */
   readonly mergeKey?: string
 }

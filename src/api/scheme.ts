@@ -1,9 +1,9 @@
 /**
- * The kinds one API server serves at this moment. Custom kinds come and go while it runs; each server has a
- * scheme of its own, and nothing is shared but the resources themselves, which never change.
+ * The resources that an API server currently serves. Custom resources are added and removed at runtime; each
+ * server has its own scheme.
  *
- * Resources are found in the order clients expect: the built-in groups as discovery lists them, then custom
- * groups by name; within a group the most stable version first.
+ * Lookup order is that of clients: built-in groups in discovery order, then custom groups by name; within a
+ * group the most stable version first.
  */
 import { assert } from '#/base/assert.ts'
 import { groups } from './kinds/groups.ts'
@@ -12,7 +12,7 @@ import { compareVersions } from './version-priority.ts'
 
 export interface SchemeGroup {
   readonly name: string
-  /** The most stable first, which is the preferred one. */
+  /** Most stable first; the first is the preferred version. */
   readonly versions: readonly string[]
 }
 
@@ -23,10 +23,12 @@ export interface SchemeChange {
 
 export class Scheme {
   #resources: readonly Resource[] = []
-  /** By group, version and plural, and by group, version and kind: both hold the same resources. */
+  /**
+   * Indexes by group, version and plural, and by group, version and kind; both contain the same resources.
+   */
   #byResource: ReadonlyMap<string, Resource> = new Map()
   #byKind: ReadonlyMap<string, Resource> = new Map()
-  /** By plural, singular or short name, and by category, in the order of lookup. */
+  /** Indexes by plural, singular or short name, and by category, in lookup order. */
   #byName: ReadonlyMap<string, readonly Resource[]> = new Map()
   #byCategory: ReadonlyMap<string, readonly Resource[]> = new Map()
   readonly #listeners = new Set<(change: SchemeChange) => void>()
@@ -36,7 +38,7 @@ export class Scheme {
     this.#index(resources)
   }
 
-  /** Adds resources, each in the place of the one of the same group, version and plural if there is one. */
+  /** Adds resources, replacing those with the same group, version and plural. */
   register(...resources: readonly Resource[]): void {
     this.change({ add: resources })
   }
@@ -46,8 +48,8 @@ export class Scheme {
   }
 
   /**
-   * Removes and adds at once, so that a kind whose versions change is never seen half changed. Whoever adds a
-   * custom kind has made sure of its names: two kinds with one name in a group are an error of the program.
+   * Removes and adds atomically, so that a kind whose versions change is never seen in between. The caller
+   * must have checked the names of custom kinds: duplicate names within a group are a programming error.
    */
   change({
     add: given = [],
@@ -66,8 +68,8 @@ export class Scheme {
   }
 
   /**
-   * From now on each resource is what `extend` makes of it, those that are here already and those that come. It makes
-   * the same of the same. Called before anybody listens.
+   * Transforms every resource, existing and future, with `extend`, which must be deterministic. Must be
+   * called before listeners are registered.
    */
   extend(extend: (resource: Resource) => Resource): void {
     const before = this.#extend
@@ -75,7 +77,7 @@ export class Scheme {
     this.#index(this.#resources.map(extend))
   }
 
-  /** Calls back after each change, until the returned function is called. */
+  /** Calls the listener after each change, until the returned function is called. */
   onChange(listener: (change: SchemeChange) => void): () => void {
     this.#listeners.add(listener)
     return () => {
@@ -83,7 +85,7 @@ export class Scheme {
     }
   }
 
-  /** All resources in the order of lookup. */
+  /** All resources in lookup order. */
   resources(): readonly Resource[] {
     return this.#resources
   }
@@ -96,7 +98,7 @@ export class Scheme {
     return this.#byKind.get(`${group}/${version}/${kind}`)
   }
 
-  /** The resources with this plural, singular or short name, the one a client means first. */
+  /** The resources with this plural, singular or short name, in lookup order. */
   named(name: string): readonly Resource[] {
     return this.#byName.get(name.toLowerCase()) ?? []
   }
@@ -111,7 +113,7 @@ export class Scheme {
     return this.#resources.filter(each => each.group === group && each.kind === kind)
   }
 
-  /** The groups in the order of lookup. */
+  /** The groups in lookup order. */
   groups(): readonly SchemeGroup[] {
     const versions = Map.groupBy(this.#resources, each => each.group)
     return [...versions].map(([name, members]) => ({
@@ -156,7 +158,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : 1
 }
 
-/** Objects must not be written in two forms depending on the version a client happened to speak. */
+/** All versions of a kind must have the same storage version. */
 function checkStorage(resources: readonly Resource[]): void {
   const storages = new Map<string, Resource>()
   for (const resource of resources) {
@@ -170,7 +172,7 @@ function checkStorage(resources: readonly Resource[]): void {
   }
 }
 
-/** The first version of each resource; they are sorted. */
+/** The first version of each resource; the input is sorted. */
 function preferred(resources: readonly Resource[]): readonly Resource[] {
   const seen = new Set<string>()
   return resources.filter(({ group, plural }) => {

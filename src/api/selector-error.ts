@@ -1,7 +1,4 @@
-/**
- * A label or field selector that cannot be understood. The message is Kubernetes' and goes to the client as
- * it is.
- */
+/** An invalid label or field selector. The message is Kubernetes' and is returned to the client unchanged. */
 export class SelectorError extends Error {
   constructor(message: string) {
     super(message)

@@ -16,7 +16,7 @@ import {
 } from './selector.ts'
 import { SelectorError } from './selector-error.ts'
 
-/** `a=1` selects the first labels given and not the second. */
+/** Checks that a selector such as `a=1` matches the first labels and not the second. */
 function check(text: string, selected: Labels | undefined, refused: Labels | undefined): void {
   const selector = parseSelector(text)
   assert.equal(selector.matches(selected), true, `${text} selects ${JSON.stringify(selected)}`)

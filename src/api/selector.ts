@@ -1,7 +1,7 @@
 /**
- * Label selectors. There are two forms, a text (`app=web,tier in (a,b),!old`) and an object
- * (`LabelSelector`); both are compiled into a `Selector` that tests one object's labels fast. A selector
- * without requirements selects everything; a `LabelSelector` that is absent selects nothing.
+ * Label selectors, in string form (`app=web,tier in (a,b),!old`) or as a `LabelSelector` object; both are
+ * compiled into a `Selector` for fast matching. A selector without requirements matches everything; an absent
+ * `LabelSelector` matches nothing.
  */
 import {
   forbiddenField,
@@ -25,12 +25,12 @@ export interface LabelSelector {
 
 export interface LabelSelectorRequirement {
   readonly key: string
-  /** In, NotIn, Exists or DoesNotExist. */
+  /** `In`, `NotIn`, `Exists` or `DoesNotExist`. */
   readonly operator: string
   readonly values?: readonly string[]
 }
 
-/** One condition of a selector, which is the conjunction of them. */
+/** One requirement; a selector is the conjunction of its requirements. */
 export interface Requirement {
   readonly key: string
   readonly operator: Operator
@@ -46,7 +46,7 @@ type LabelTest = (labels: Labels | undefined) => boolean
 export class Selector {
   /** Sorted by key. */
   readonly requirements: readonly Requirement[]
-  /** What an absent `LabelSelector` means; then there are no requirements. */
+  /** True for an absent `LabelSelector`; there are no requirements then. */
   readonly selectsNothing: boolean
   readonly #tests: readonly LabelTest[]
 
@@ -56,7 +56,7 @@ export class Selector {
     this.#tests = selectsNothing ? [() => false] : requirements.map(compile)
   }
 
-  /** Selects everything. */
+  /** True if it matches everything. */
   get isEmpty(): boolean {
     return this.#tests.length === 0
   }
@@ -66,7 +66,7 @@ export class Selector {
     return true
   }
 
-  /** The one value that a label must have for an object to be selected. */
+  /** The value that the label must equal, if any. */
   requiresExact(key: string): string | undefined {
     const requirement = this.requirements.find(each => each.key === key)
     if (requirement === undefined || requirement.values.length !== 1) return undefined
@@ -81,23 +81,23 @@ export class Selector {
 export const everything = new Selector([])
 export const nothing = new Selector([], true)
 
-/** A selector of requirements that are known to be valid. */
+/** Creates a selector from valid requirements. */
 export function selectorOf(requirements: readonly Requirement[]): Selector {
   return requirements.length === 0 ? everything : new Selector(requirements.toSorted(byKey))
 }
 
 /**
- * Selects what has all these labels, without a look at whether they are valid: a Service's or a node
+ * Matches objects that have all these labels, without validating them: for a Service selector or a node
  * selector.
  */
 export function selectorFromLabels(labels: Labels | undefined): Selector {
   return selectorOf(equalities(labels))
 }
 
-/** Selectors of label selectors seen before: objects are immutable, and each is compiled only once. */
+/** Cache of compiled selectors, keyed by the immutable selector object. */
 const compiled = new WeakMap<LabelSelector, Selector>()
 
-/** Throws SelectorError when it is not valid. */
+/** Throws SelectorError if it is invalid. */
 export function compileLabelSelector(selector: LabelSelector | undefined): Selector {
   if (selector === undefined) return nothing
   const known = compiled.get(selector)
@@ -112,7 +112,7 @@ export function compileLabelSelector(selector: LabelSelector | undefined): Selec
   return made
 }
 
-/** How tables show a selector. */
+/** Formats a selector for tables. */
 export function formatLabelSelector(selector: LabelSelector | undefined): string {
   try {
     return compileLabelSelector(selector).toString() || '<none>'
@@ -131,14 +131,14 @@ export function validateLabelSelector(field: string, selector: LabelSelector | u
   ]
 }
 
-/** The requirement itself; throws SelectorError when it is not valid. */
+/** Returns the requirement; throws SelectorError if it is invalid. */
 export function valid(requirement: Requirement): Requirement {
   const errors = checkRequirement(requirement)
   if (errors.length > 0) throw new SelectorError(formatFieldErrors(errors))
   return requirement
 }
 
-/** The keys of labels in messages stand where Kubernetes has no path to name. */
+/** `field` is `key` for requirements of a parsed selector, which have no path. */
 export function validateKey(field: string, key: string): FieldError[] {
   const messages = checkQualifiedName(key)
   return messages.length === 0 ? [] : [invalid(field, key, messages.join('; '))]

@@ -1,6 +1,6 @@
 /**
- * Versions as https://semver.org has them: `1.2.3-rc.1+build`. Numbers fit into 64 bits. What follows a plus
- * sign does not count when versions are compared.
+ * Semantic versions of https://semver.org: `1.2.3-rc.1+build`. Numbers fit into 64 bits. Build metadata is
+ * ignored in comparisons.
  */
 import { quote } from './quote.ts'
 
@@ -8,11 +8,11 @@ export interface SemanticVersion {
   readonly major: bigint
   readonly minor: bigint
   readonly patch: bigint
-  /** Numbers, and texts that are none. */
+  /** Numeric and alphanumeric identifiers. */
   readonly preRelease: readonly (bigint | string)[]
 }
 
-/** A text is not a version. The message is Kubernetes'. */
+/** Thrown if a text is not a version. The message is Kubernetes'. */
 export class SemanticVersionError extends Error {
   constructor(message: string) {
     super(message)
@@ -41,7 +41,7 @@ export function parseSemanticVersion(text: string): SemanticVersion {
   return version
 }
 
-/** Takes `v1`, `1.2` and `01.02.03` too, for `1.0.0`, `1.2.0` and `1.2.3`. Throws SemanticVersionError. */
+/** Also accepts `v1`, `1.2` and `01.02.03`, as `1.0.0`, `1.2.0` and `1.2.3`. Throws SemanticVersionError. */
 export function parseSemanticVersionLeniently(text: string): SemanticVersion {
   const parts = splitParts(text.startsWith('v') ? text.slice(1) : text).map(part => {
     return part.length > 1 ? part.replace(/^0+(?=[0-9])/, '') : part
@@ -55,11 +55,11 @@ export function parseSemanticVersionLeniently(text: string): SemanticVersion {
   return parseSemanticVersion(parts.join('.'))
 }
 
-/** Negative, zero or positive, as a sort wants it. */
+/** Comparison function for sorting. */
 export function compareSemanticVersions(a: SemanticVersion, b: SemanticVersion): -1 | 0 | 1 {
   const numbers = compare(a.major, b.major) || compare(a.minor, b.minor) || compare(a.patch, b.patch)
   if (numbers !== 0) return numbers
-  // A version comes after all that lead to it.
+  // A release sorts after its pre-releases.
   const isFinal = a.preRelease.length === 0
   if (isFinal !== (b.preRelease.length === 0)) return isFinal ? 1 : -1
   for (const [index, left] of a.preRelease.entries()) {
@@ -71,7 +71,7 @@ export function compareSemanticVersions(a: SemanticVersion, b: SemanticVersion):
   return a.preRelease.length < b.preRelease.length ? -1 : 0
 }
 
-/** Whether semver.org would take it, whatever the size of its numbers. */
+/** True if the text is valid for semver.org, regardless of the size of numbers. */
 export function isSemanticVersion(text: string): boolean {
   return pattern.test(text)
 }
@@ -85,7 +85,7 @@ const pattern = new RegExp(
 
 const notAlphanumeric = /[^0-9A-Za-z-]/
 const uint64Max = 2n ** 64n - 1n
-/** The digits of the largest number; more of them are not read. */
+/** Digits of the largest 64-bit number; longer numbers are not parsed. */
 const digitsMax = 20
 
 function splitParts(text: string): string[] {
@@ -135,7 +135,7 @@ function invalidCharacters(place: string, text: string): SemanticVersionError {
   return new SemanticVersionError(`Invalid character(s) found in ${place} ${quote(text)}`)
 }
 
-/** Numbers come before texts. */
+/** Numbers sort before text. */
 function compareParts(a: bigint | string, b: bigint | string): -1 | 0 | 1 {
   if (typeof a === typeof b) return compare(a, b)
   return typeof a === 'bigint' ? -1 : 1

@@ -1,9 +1,9 @@
-/** Which storage class claims and volumes have, and which is the default one. */
+/** Storage class of claims and volumes, and the default storage class. */
 import type { PersistentVolume, PersistentVolumeClaim } from './generated/core/v1.ts'
 import type { StorageClass } from './generated/storage/v1.ts'
 import { annotationOf } from './annotations.ts'
 
-/** Old objects name their class in an annotation. An empty name means none, and is an answer. */
+/** Legacy annotation. An empty name explicitly means no class. */
 const classAnnotation = 'volume.beta.kubernetes.io/storage-class'
 
 const defaultMarkers = [
@@ -11,12 +11,12 @@ const defaultMarkers = [
   'storageclass.beta.kubernetes.io/is-default-class',
 ]
 
-/** Empty when it has none. */
+/** Empty if there is none. */
 export function storageClassOf(object: PersistentVolume | PersistentVolumeClaim): string {
   return annotationOf(object, classAnnotation) ?? object.spec?.storageClassName ?? ''
 }
 
-/** Whether it says which class it wants, be it none. */
+/** True if the claim sets a class, even if empty. */
 export function hasStorageClass(claim: PersistentVolumeClaim): boolean {
   return annotationOf(claim, classAnnotation) !== undefined || claim.spec?.storageClassName !== undefined
 }
@@ -25,7 +25,7 @@ export function isDefaultClass(storageClass: StorageClass): boolean {
   return defaultMarkers.some(marker => annotationOf(storageClass, marker) === 'true')
 }
 
-/** Of several, the newest. */
+/** The newest if there are several. */
 export function defaultClassOf(classes: readonly StorageClass[]): StorageClass | undefined {
   const [first] = classes.filter(isDefaultClass).sort((left, right) => {
     const [older, newer] = [createdAt(left), createdAt(right)]

@@ -1,8 +1,7 @@
 /**
- * The body of a request to an object of the expected kind: parse, look for duplicate keys, check the kind,
- * decode. All that can be wrong with it is thrown as the ApiError that Kubernetes answers with; what is
- * merely suspicious, unknown and duplicate fields, is an error, a warning or nothing, as the request's
- * `fieldValidation` says.
+ * Decodes a request body to an object of the expected kind: parsing, duplicate key detection, kind check,
+ * schema decoding. Failures are thrown as the ApiError that Kubernetes returns; unknown and duplicate fields
+ * are errors, warnings or ignored, according to `fieldValidation`.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation
  */
 import { decode, type DecodeOptions } from './decode.ts'
@@ -22,7 +21,7 @@ import { readYaml } from './yaml.ts'
 
 export interface StrictDecodeOptions extends DecodeOptions {
   readonly fieldValidation: FieldValidation
-  /** What the URL is about; an object that does not say its kind is taken for one of these. */
+  /** The kind of the request URL, assumed for an object without a kind. */
   readonly expected: GroupVersionKind
   readonly maxBytes?: number
 }
@@ -34,16 +33,13 @@ export interface StrictDecoded {
   readonly warnings: readonly string[]
 }
 
-/** Bytes of the largest request body: the limit that Kubernetes has. */
+/** Maximum size of a request body, as in Kubernetes. */
 export const requestBytesMax = 3 * 1024 * 1024
 
-/** Unknown fields and duplicate fields that are reported together. */
+/** Maximum number of unknown and duplicate fields reported. */
 export const strictErrorsMax = 100
 
-/**
- * Throws ApiError: 400 for what is wrong with the body, 413 when it is too large, 415 when it is in no known
- * format.
- */
+/** Throws ApiError: 400 for an invalid body, 413 if it is too large, 415 if its format is not supported. */
 export function strictDecode(
   bytes: Uint8Array,
   mediaType: string,
@@ -76,16 +72,16 @@ export function strictDecode(
   throw refuse(`strict decoding error: ${[...joinYamlErrors(body.yamlErrors), ...fieldErrors].join(', ')}`)
 }
 
-/** The parser of YAML reports all that it found as one error of several lines. */
+/** The YAML parser reports all duplicate keys as one multi-line error. */
 function joinYamlErrors(errors: readonly string[]): string[] {
   return errors.length === 0 ? [] : [['yaml: unmarshal errors:', ...errors].join('\n  ')]
 }
 
 interface Body {
   readonly value: JsonValue
-  /** What the parser of YAML says about keys that came twice. */
+  /** Errors of the YAML parser about duplicate keys. */
   readonly yamlErrors: readonly string[]
-  /** Keys that came twice in JSON. */
+  /** Duplicate keys in JSON. */
   readonly duplicatePaths: readonly JsonPath[]
 }
 
@@ -128,11 +124,11 @@ function parseJsonBody(bytes: Uint8Array, maxBytes: number): JsonValue {
   }
 }
 
-/** The kind that the body says it is of, the expected one where it says nothing. */
+/** The kind in the body, or the expected one if it is missing. */
 function readKind(value: JsonValue, bytes: Uint8Array, options: StrictDecodeOptions): GroupVersionKind {
   const { apiVersion, kind } = readTypeMeta(value)
   const { expected } = options
-  // A custom resource has no type of its own in the server that could fill the kind in.
+  // A custom resource must have a kind: the server has no type from which the kind could be derived.
   if (kind === '' && options.customResource === true) throw missing('Kind', readText(bytes))
   const { group, version } = parseGroupVersion(apiVersion) ?? expected
   const isSameGroup = version === '' && (group === '' || group === expected.group)
@@ -152,8 +148,8 @@ function refuseOtherKind(kind: GroupVersionKind, expected: GroupVersionKind): vo
 }
 
 /**
- * Whether the decoder looks at a key: it does not at what is below an unknown field or in a value of any
- * type, so Kubernetes says nothing of duplicates there.
+ * True if the decoder visits the key. It skips the contents of unknown fields and of values of any type, so
+ * Kubernetes does not report duplicates there.
  */
 function isDecoded(path: JsonPath, root: StructSchema): boolean {
   let schema: Schema = root
@@ -180,7 +176,7 @@ function withTypeMeta(value: JsonObject, expected: GroupVersionKind): JsonObject
   return { ...typeMeta, ...value, ...typeMeta }
 }
 
-/** Runs a step of decoding, and translates what it says is wrong. */
+/** Runs a decoding step and translates its DecodeError. */
 function attempt<T>(step: () => T, translate: (error: DecodeError) => ApiError): T {
   try {
     return step()
@@ -200,13 +196,10 @@ function unrecognizedObject(error: DecodeError, expected: GroupVersionKind, byte
   return badRequest(`${head}: ${error.message} (${summarize(bytes)})`)
 }
 
-/** Bytes of a body that a message shows. */
+/** Maximum number of bytes of the body in an error message. */
 const summaryBytesMax = 30
 
-/**
- * The beginning of a body: as it is when it looks like JSON, otherwise in hexadecimal, since it may be
- * anything.
- */
+/** The beginning of a body: as text if it looks like JSON, otherwise in hexadecimal. */
 function summarize(bytes: Uint8Array): string {
   if (bytes.length === 0) return '<empty>'
   const head = Buffer.from(bytes.subarray(0, summaryBytesMax))

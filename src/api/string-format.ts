@@ -1,11 +1,11 @@
-/** Formats of strings that schemas of custom resources and expressions name, as Kubernetes checks them. */
+/** String formats for schemas of custom resources and CEL, as Kubernetes validates them. */
 
-/** With hyphens or without, in upper or lower case. */
+/** With or without hyphens, in upper or lower case. */
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i.test(text)
 }
 
-/** Base64 with padding; the empty string is none. */
+/** Base64 with padding; the empty string is invalid. */
 export function isBase64(text: string): boolean {
   return text !== '' && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
 }
@@ -17,7 +17,7 @@ export function isDate(text: string): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month)
 }
 
-/** `2024-02-29T23:59:59.5Z`. As in Kubernetes, what follows a second letter T does not count. */
+/** `2024-02-29T23:59:59.5Z`. As in Kubernetes, everything after a second letter T is ignored. */
 export function isDateTime(text: string): boolean {
   const [date = '', time = ''] = text.toLowerCase().split('t', 2)
   const [, hour, minute, second] =

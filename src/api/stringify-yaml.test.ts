@@ -11,7 +11,7 @@ function check(value: JsonValue, ...lines: string[]): void {
   assert.deepEqual(parseYaml(stringifyYaml(value)), value)
 }
 
-/** Each string as the value of a key `a`, with what is printed after the colon. */
+/** Checks each string as the value of a key `a`, and the text after the colon. */
 function checkStrings(printed: Readonly<Record<string, string>>): void {
   for (const [value, text] of Object.entries(printed)) check({ a: value }, `a: ${text}`)
 }
@@ -178,7 +178,7 @@ test('a key too long for one line, or of several, has a question mark', () => {
 test('every value survives being printed and parsed', () => {
   fc.assert(
     fc.property(arbitraryJson, value => {
-      // In front of a comment even a text that starts with a bracket is read as YAML and not as JSON.
+      // With a comment in front, even a text that starts with a bracket is parsed as YAML, not as JSON.
       const text = `# x\n${stringifyYaml(value)}`
       assert.deepEqual(parseYaml(text), value, text)
     }),

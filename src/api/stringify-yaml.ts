@@ -1,7 +1,7 @@
 /**
- * Values as the YAML that `kubectl get -o yaml` prints: keys in their natural order, lists not indented under
- * their key, quotes only where a string would otherwise be read as something else, text of several lines as a
- * block, long lines folded after eighty columns. `parseYaml` reads back the same value.
+ * Prints values as `kubectl get -o yaml` does: keys in natural order, lists not indented under their key,
+ * quotes only where needed, multi-line strings as blocks, lines folded after eighty columns. `parseYaml`
+ * returns the same value.
  */
 import type { JsonValue } from './json-value.ts'
 import { compareNaturally } from './natural-order.ts'
@@ -15,13 +15,10 @@ export function stringifyYaml(value: JsonValue): string {
   return `${scalar(value, { indent: 2, column: 0, place: 'root' })}\n`
 }
 
-/** The longest key, in bytes, that YAML allows in front of a colon without a question mark of its own. */
+/** Maximum length in bytes of a simple key in YAML. */
 const simpleKeyBytesMax = 128
 
-/**
- * The lines of a map; `lead` stands in front of the first one in the place of its indentation, as in `- a:
- * 1`.
- */
+/** The lines of a map; `lead` replaces the indentation of the first line, as in `- a: 1`. */
 function mapLines(map: JsonObject, indent: number, lead: string): string {
   const margin = ' '.repeat(indent)
   let lines = ''
@@ -39,7 +36,7 @@ function member(key: string, value: JsonValue, indent: number): string {
   }
   const name = writeYamlString(key, { indent: indent + 2, column: indent, place: 'key' })
   if (isObject(value) && !isEmpty(value)) return `${name}:\n${mapLines(value, indent + 2, '')}`
-  // Lists stand under their key without indentation.
+  // Lists are not indented under their key.
   if (Array.isArray(value) && value.length > 0) return `${name}:\n${listLines(value, indent, '')}`
   return line(`${name}: `, value, indent)
 }
@@ -51,7 +48,10 @@ function listLines(list: readonly JsonValue[], indent: number, lead: string): st
   return lines
 }
 
-/** A value after a `-`, or after the `:` of a long key, with the first line of a map or list behind it. */
+/**
+ * A value after `-`, or after the `:` of a long key; the first line of a map or list follows on the same
+ * line.
+ */
 function item(value: JsonValue, indent: number, indicator: string): string {
   if (isObject(value) && !isEmpty(value)) return mapLines(value, indent + 2, `${indicator} `)
   if (Array.isArray(value) && value.length > 0) return listLines(value, indent + 2, `${indicator} `)

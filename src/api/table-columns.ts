@@ -1,7 +1,6 @@
 /**
- * How a kind looks in a table: the columns `kubectl get` shows, and the cells of one object. Each group's
- * folder in `kinds/` has a `columns.ts`. Cells are plain JSON values; what depends on the present moment, an
- * age, is asked of `now`.
+ * Table columns of a kind as `kubectl get` shows them, and the cells of an object. Each group's folder in
+ * `kinds/` has a `columns.ts`. Cells are plain JSON values; ages are computed from `nowMs`.
  */
 import type { KubernetesObject } from './metadata.ts'
 
@@ -10,15 +9,15 @@ export interface Column {
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
   readonly format: '' | 'name' | 'int32' | 'int64'
   readonly description: string
-  /** 0 is shown always, 1 and above only with `-o wide`. */
+  /** 0 is always shown, 1 and above only with `-o wide`. */
   readonly priority: number
 }
 
 export interface KindColumns<T extends KubernetesObject = KubernetesObject> {
   readonly columns: readonly Column[]
-  /** One cell for each column. */
+  /** One cell per column. */
   readonly cells: (object: T, nowMs: number) => readonly unknown[]
-  /** Conditions of a table row, as completed pods have; none when absent. */
+  /** Conditions of the table row, such as for completed pods. */
   readonly conditions?: (object: T) => readonly RowCondition[]
 }
 
@@ -29,5 +28,5 @@ export interface RowCondition {
   readonly message?: string
 }
 
-/** The columns of a group's kinds, by kind. */
+/** Table columns of the kinds in a group, by kind. */
 export type GroupColumns = Readonly<Record<string, KindColumns<never>>>

@@ -1,10 +1,7 @@
-/**
- * Taints keep pods off nodes, tolerations let them in.
- * https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
- */
+/** Taints and tolerations. https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/ */
 import type { Taint, Toleration } from './generated/core/v1.ts'
 
-/** Whether a toleration makes up for a taint. */
+/** True if the toleration tolerates the taint. */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   const { key = '', effect = '', operator = 'Equal', value = '' } = toleration
   if (effect !== '' && effect !== taint.effect) return false
@@ -24,7 +21,7 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
   }
 }
 
-/** The first taint with one of these effects that no toleration makes up for. */
+/** The first taint with one of these effects that no toleration tolerates. */
 export function untolerated(
   taints: readonly Taint[] | undefined,
   tolerations: readonly Toleration[] | undefined,
@@ -35,7 +32,7 @@ export function untolerated(
   })
 }
 
-/** The effects that keep a pod from being placed on a node. */
+/** The effects that prevent scheduling to a node. */
 export const placingEffects = ['NoSchedule', 'NoExecute'] as const
 
 function isLess(left: string | undefined, right: string | undefined): boolean {

@@ -1,6 +1,6 @@
-/** Places and their clocks, by the names of the IANA: how far a clock there is from UTC, and when that changes. */
+/** IANA time zones: UTC offsets and their transitions. */
 
-/** Whether a name is one of the time zones of the IANA. */
+/** True for the name of an IANA time zone. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false
   try {
@@ -10,17 +10,17 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** A time during which clocks in a zone are as far from UTC at its end as they are at its beginning. */
+/** A period of a zone with a constant UTC offset. */
 export interface ZonePeriod {
-  /** What is to be added to UTC. */
+  /** Offset from UTC. */
   readonly offsetMs: number
-  /** The first moment of it. */
+  /** Start, inclusive. */
   readonly fromMs: number
-  /** The first moment after it. */
+  /** End, exclusive. */
   readonly untilMs: number
 }
 
-/** The period in which a moment lies. */
+/** The period that contains an instant. */
 export function zonePeriodAt(timeZone: string, atMs: number): ZonePeriod {
   const zoned = zonedAt(timeZone, atMs)
   const next = zoned.getTimeZoneTransition('next')
@@ -32,7 +32,7 @@ export function zonePeriodAt(timeZone: string, atMs: number): ZonePeriod {
   }
 }
 
-/** A moment as a clock in the zone shows it: `2026-03-29T03:30:00+02:00`. */
+/** An instant in local time of the zone: `2026-03-29T03:30:00+02:00`. */
 export function formatTimeIn(timeZone: string, atMs: number): string {
   const zoned = zonedAt(timeZone, atMs)
   const options = { smallestUnit: 'second', timeZoneName: 'never', calendarName: 'never' } as const

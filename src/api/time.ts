@@ -1,15 +1,14 @@
 /**
- * Moments as the API writes them: RFC 3339. `Time` has whole seconds and `MicroTime` six digits after the
- * point, both in UTC. Inside the program a moment is milliseconds since 1970, fractions included; in API
- * objects it stays a string.
+ * API timestamps in RFC 3339 format. `Time` has whole seconds and `MicroTime` six fractional digits, both in
+ * UTC. In code an instant is milliseconds since 1970, with fractions; in API objects it remains a string.
  */
 
-/** Milliseconds since 1970; undefined when the text is not a `Time`. Any offset and any fraction are read. */
+/** Milliseconds since 1970; undefined if the text is not a `Time`. Any offset and fraction are accepted. */
 export function parseTime(text: string): number | undefined {
   return parseMoment(text, timePattern)
 }
 
-/** Milliseconds since 1970 with fractions. A `MicroTime` has just six digits after the point. */
+/** Milliseconds since 1970 with fractions. A `MicroTime` has exactly six fractional digits. */
 export function parseMicroTime(text: string): number | undefined {
   return parseMoment(text, microTimePattern)
 }
@@ -22,29 +21,26 @@ export function isMicroTime(text: string): boolean {
   return parseMicroTime(text) !== undefined
 }
 
-/** The second a moment lies in: `2026-05-04T03:02:01Z`. Throws RangeError outside of the years 0 to 9999. */
+/** Truncated to seconds: `2026-05-04T03:02:01Z`. Throws RangeError outside the years 0 to 9999. */
 export function formatTime(milliseconds: number): string {
   return `${formatSecond(Math.floor(milliseconds / 1000))}Z`
 }
 
-/**
- * A moment to the nearest millionth of a second: `2026-05-04T03:02:01.000250Z`. Throws RangeError as
- * `formatTime`.
- */
+/** Rounded to microseconds: `2026-05-04T03:02:01.000250Z`. Throws RangeError like `formatTime`. */
 export function formatMicroTime(milliseconds: number): string {
   const microseconds = Math.round(milliseconds * 1000)
   const second = Math.floor(microseconds / 1e6)
   return `${formatSecond(second)}.${String(microseconds - second * 1e6).padStart(6, '0')}Z`
 }
 
-/** The form in which the API server answers a `Time` that was written: in UTC, without a fraction. */
+/** The form in which the API server returns a `Time`: in UTC, without a fraction. */
 export function normalizeTime(text: string): string | undefined {
   if (canonicalTime.test(text)) return isTime(text) ? text : undefined
   const milliseconds = parseTime(text)
   return milliseconds === undefined || !isPrintable(milliseconds) ? undefined : formatTime(milliseconds)
 }
 
-/** The form in which the API server answers a `MicroTime` that was written: in UTC. */
+/** The form in which the API server returns a `MicroTime`: in UTC. */
 export function normalizeMicroTime(text: string): string | undefined {
   const milliseconds = parseMicroTime(text)
   return milliseconds === undefined || !isPrintable(milliseconds) ? undefined : formatMicroTime(milliseconds)
@@ -73,15 +69,15 @@ function parseMoment(text: string, pattern: RegExp): number | undefined {
   return midnight + clockMs - offsetMs + fractionMs(fraction)
 }
 
-/** Undefined when the calendar has no such day. */
+/** Undefined if the date does not exist. */
 function midnightMs(year: number, month: number, day: number): number | undefined {
   const date = new Date(0)
-  // Unlike Date.UTC this takes the years 0 to 99 for what they are.
+  // Unlike Date.UTC, this does not map the years 0 to 99 to 1900 and later.
   date.setUTCFullYear(year, month - 1, day)
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() : undefined
 }
 
-/** Digits after the point that can matter: a `number` of milliseconds holds no finer part of a second. */
+/** Number of fractional digits that matter: a `number` of milliseconds is not more precise. */
 const fractionDigits = 9
 
 function fractionMs(fraction: string | undefined): number {
@@ -96,7 +92,7 @@ function isPrintable(milliseconds: number): boolean {
   return milliseconds >= yearZeroMs && milliseconds < yearTenThousandMs
 }
 
-/** Most moments that are written are now: the second that was written last, and its text. */
+/** Cache of the last formatted second: most timestamps are the current time. */
 const lastWritten = { second: 0, text: '1970-01-01T00:00:00' }
 
 function formatSecond(second: number): string {

@@ -1,59 +1,55 @@
 /**
- * A request to the API and the answer, whatever brings them: HTTP outside, a direct call inside the process.
- * Clients and the API server share these types and nothing else. Values stay values until somebody needs
- * bytes.
+ * Requests and responses of the API, independent of the transport: HTTP or a direct call within the process.
+ * Clients and the API server share only these types. Values are serialized only when bytes are needed.
  */
 import type { Duplex } from 'node:stream'
 
 export interface ApiRequest {
   readonly method: string
-  /** Without the query, still encoded as in the URL. */
+  /** Without the query, still percent-encoded. */
   readonly path: string
   readonly query: URLSearchParams
-  /** The query as it was sent, without its question mark, where there are bytes. */
+  /** The raw query without the question mark; absent for calls within the process. */
   readonly search?: string
-  /** Names in lower case. */
+  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** What `headers` joins: a header that was sent several times. Without it each was sent once. */
+  /** The separate values of a repeated header, which `headers` joins. If absent, no header was repeated. */
   readonly headerValues?: (name: string) => readonly string[]
   readonly body: RequestBody
-  /** Aborted when the client is gone or the server stops. */
+  /** Aborted when the client disconnects or the server stops. */
   readonly signal: AbortSignal
-  /** Who is at the other end of the connection, as far as the transport knows. */
+  /** The peer of the connection, as known to the transport. */
   readonly peer: Peer
-  /** The client wants to speak another protocol, and its connection can be handed over for that. */
+  /** The client requests a protocol upgrade, and the connection can be handed over. */
   readonly isUpgrade?: boolean
 }
 
 export interface RequestBody {
-  /**
-   * Rejects with ApiError 413 when there are more bytes than the limit, and 400 when the client stopped
-   * sending.
-   */
+  /** Rejects with ApiError 413 if the limit is exceeded, and 400 if the client stopped sending. */
   bytes(limitBytes: number): Promise<Uint8Array>
   /**
-   * The same piece by piece, as it is sent, instead of the whole: for those who pass it on. Absent when it is there as
-   * a whole anyway. Throws as `bytes` rejects.
+   * The body as a stream of chunks, for proxying. Absent if the body is already complete. Throws like
+   * `bytes`.
    */
   chunks?(): AsyncIterable<Uint8Array>
-  /** A caller in the same process hands over the object itself. It is immutable from then on. */
+  /** The object itself, passed by a caller within the process. It must not be modified afterwards. */
   readonly value?: unknown
 }
 
 export interface Peer {
   readonly address: string
-  /** The subject of a client certificate that the server's authorities have signed. */
+  /** Subject of a client certificate signed by one of the server's CAs. */
   readonly certificate?: PeerCertificate
-  /** Why the certificate that the client has sent is none to trust, if it has sent one. */
+  /** The reason that the client certificate was not accepted, if one was sent. */
   readonly certificateError?: string
-  /** A component of our own in the same process: the identity it was given. */
+  /** Identity of a component within the process. */
   readonly user?: UserInfo
 }
 
 export interface PeerCertificate {
   readonly commonName: string
   readonly organizations: readonly string[]
-  /** DER: the certificate, then those that lead to its authority, as far as they are known. */
+  /** DER: the leaf certificate, then the known intermediates. */
   readonly chain?: readonly Uint8Array[]
 }
 
@@ -66,7 +62,7 @@ export interface UserInfo {
 
 export interface ApiResponse {
   readonly status: number
-  /** Names in lower case; `content-type` comes from the body. */
+  /** Lower-case names; `content-type` comes from the body. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly body?: ResponseBody
 }
@@ -76,19 +72,21 @@ export type ResponseBody = ValueBody | StreamBody | UpgradeBody
 export interface ValueBody {
   readonly type: 'value'
   readonly mediaType: string
-  /** What a caller in the same process gets. */
+  /** The value returned to a caller within the process. */
   readonly value: unknown
-  /** The same in the media type. Pieces are sent one after the other; they are shared, never written to. */
+  /**
+   * The value encoded in the media type. Chunks are sent in order; they are shared and must not be modified.
+   */
   bytes(): readonly Uint8Array[]
 }
 
 export interface StreamBody {
   readonly type: 'stream'
-  /** Empty when nobody knows. */
+  /** Empty if unknown. */
   readonly mediaType: string
-  /** Ends when the stream is over. Reading slowly is the reader's right, within the source's bound. */
+  /** Ends with the stream. A slow reader is tolerated up to the source's limit. */
   readonly chunks: AsyncIterable<readonly StreamChunk[]>
-  /** For how long the reader may not read at all; as long as everybody when absent. */
+  /** Maximum time that a reader may stall; the default applies if absent. */
   readonly stallMsMax?: number
 }
 
@@ -97,19 +95,25 @@ export interface StreamChunk {
   bytes(): Uint8Array
 }
 
-/** The answer to a request that `isUpgrade`: the server speaks the protocol that its headers name from here on. */
+/**
+ * The response to a request with `isUpgrade`: from here on the server speaks the protocol named in its
+ * headers.
+ */
 export interface UpgradeBody {
   readonly type: 'upgrade'
   readonly mediaType: ''
-  /** Called once, after the headers were sent: works on the connection until it is over, closes it, never rejects. */
+  /**
+   * Called once, after the headers have been sent. Serves the connection until it ends, closes it, and never
+   * rejects.
+   */
   serve(client: UpgradedConnection): Promise<void>
-  /** Called instead when the client is gone. */
+  /** Called instead of `serve` if the client has disconnected. */
   discard(): void
 }
 
 export interface UpgradedConnection {
   readonly connection: Duplex
-  /** What the client has sent already. */
+  /** Bytes already received from the client. */
   readonly head: Uint8Array
   /** Aborted when the server stops. */
   readonly signal: AbortSignal

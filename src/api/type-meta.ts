@@ -1,7 +1,7 @@
 /**
- * The kind that an object says it is of. Bodies of requests may leave it out, so both texts may be empty;
- * manifests may not, see `requireTypeMeta`. A value that has no place for a kind, or a kind that is no
- * string, is an error.
+ * Reads the type metadata of an object. Request bodies may omit it, so both strings may be empty; manifests
+ * must not, see `requireTypeMeta`. A value that is not an object, or a kind that is not a string, is an
+ * error.
  */
 import { DecodeError } from './decode-error.ts'
 import { describeType } from './decode-scalar.ts'
@@ -14,7 +14,7 @@ export interface TypeMeta {
   readonly kind: string
 }
 
-/** Throws DecodeError when the value is no object, or its `apiVersion` or `kind` makes no sense. */
+/** Throws DecodeError if the value is not an object, or its `apiVersion` or `kind` is invalid. */
 export function readTypeMeta(value: JsonValue): TypeMeta {
   if (value === null) return { apiVersion: '', kind: '' }
   if (!isObject(value)) throw unreadable(value, `Go value of type ${goStruct}`)
@@ -26,8 +26,7 @@ export function readTypeMeta(value: JsonValue): TypeMeta {
 }
 
 /**
- * As `readTypeMeta`, for objects that must say what they are. `text` is what they were read from, for the
- * message.
+ * Like `readTypeMeta`, for objects that must have type metadata. `text` is the input, for the error message.
  */
 export function requireTypeMeta(value: JsonValue, text: string): TypeMeta {
   const typeMeta = readTypeMeta(value)
@@ -40,7 +39,7 @@ export function missing(field: 'Kind' | 'apiVersion', text: string): DecodeError
   return new DecodeError('type', `Object '${field}' is missing in '${cut(text)}'`)
 }
 
-/** Characters of an input that a message shows. */
+/** Maximum length of the input in an error message. */
 const shownCharactersMax = 1_000
 
 function cut(text: string): string {

@@ -1,27 +1,27 @@
 /**
- * Addresses of the web as Kubernetes reads them: what `isURL` in CEL and the format `uri` of custom resources
- * take, with the same complaints. The platform's `URL` is no substitute: it repairs what is wrong, and it
- * knows nothing without a scheme.
+ * URI parser that follows Go's `net/url`, used for `isURL` in CEL and the format `uri` of custom resources,
+ * with the same errors. The platform's `URL` is not a substitute: it repairs errors, and it requires a
+ * scheme.
  */
 import { parseIp } from './ip.ts'
 import { quote } from './quote.ts'
 
 export interface Uri {
-  /** In lower case; empty when there is none. */
+  /** Lower case; empty if there is none. */
   readonly scheme: string
-  /** What follows the scheme when that is no path: `mailto:someone`. */
+  /** The part after the scheme if it is not a path: `mailto:someone`. */
   readonly opaque: string
   readonly userInfo: string | undefined
   /** With the port; an IPv6 address is in brackets. */
   readonly host: string
-  /** Escaped, as it was written when that was right. */
+  /** Escaped; as written if that was valid. */
   readonly path: string
-  /** As written, without the question mark; undefined when there was none. */
+  /** As written, without the question mark; undefined if there was none. */
   readonly query: string | undefined
   readonly fragment: string
 }
 
-/** A text is not a URI. The message is Kubernetes'. */
+/** Thrown if a text is not a URI. The message is Kubernetes'. */
 export class UriError extends Error {
   constructor(message: string) {
     super(message)
@@ -29,7 +29,7 @@ export class UriError extends Error {
   }
 }
 
-/** A URI with a scheme, or a path from the root. Throws UriError. */
+/** Parses a URI with a scheme, or an absolute path. Throws UriError. */
 export function parseUri(text: string): Uri {
   assertRequestUri(text)
   const hash = text.indexOf('#')
@@ -39,7 +39,7 @@ export function parseUri(text: string): Uri {
   return { ...parse(text.slice(0, hash), false), fragment }
 }
 
-/** Undefined when it is one, otherwise what is wrong with it. */
+/** An error message; undefined if the URI is valid. */
 export function checkUri(text: string): string | undefined {
   try {
     assertRequestUri(text)
@@ -50,7 +50,7 @@ export function checkUri(text: string): string | undefined {
   }
 }
 
-/** The host without its port, an IPv6 address without its brackets. */
+/** The host without the port, and an IPv6 address without brackets. */
 export function hostnameOf({ host }: Uri): string {
   const name = host.slice(0, host.length - portText(host).length)
   return name.startsWith('[') && name.endsWith(']') ? name.slice(1, -1) : name
@@ -60,7 +60,7 @@ export function portOf({ host }: Uri): string {
   return portText(host).slice(1)
 }
 
-/** The values of each key in the order in which they stand. What is escaped wrongly is left out. */
+/** The values of each key in order. Pairs with invalid escapes are omitted. */
 export function queryOf({ query = '' }: Uri): ReadonlyMap<string, readonly string[]> {
   const values = new Map<string, string[]>()
   for (const part of query.split('&')) {
@@ -76,7 +76,7 @@ export function queryOf({ query = '' }: Uri): ReadonlyMap<string, readonly strin
   return values
 }
 
-/** A fragment is taken for a part of the path or the query, which may be wrong as such. */
+/** A fragment counts as part of the path or query, where it may be invalid. */
 function assertRequestUri(text: string): void {
   parse(text, true)
 }
@@ -145,7 +145,7 @@ function parseHost(text: string, host: string): string {
   }
   if (close !== -1) checkIpLiteral(text, host.slice(1, close))
   checkEscapes(text, host)
-  // Only what is not ASCII may be escaped in a host, and the sign of escaping itself.
+  // In a host only non-ASCII characters and the percent sign may be escaped.
   const ascii = /%(?!25)[0-7][0-9a-fA-F]/.exec(host)?.[0]
   if (ascii !== undefined) throw new UriError(`parse ${quote(text)}: invalid URL escape ${quote(ascii)}`)
   const bad = /[^A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"%\u0080-\uffff]/.exec(host)?.[0]
@@ -155,7 +155,7 @@ function parseHost(text: string, host: string): string {
   return unescape(host)
 }
 
-/** In brackets there is an IPv6 address, perhaps with a zone. */
+/** Brackets contain an IPv6 address with an optional zone. */
 function checkIpLiteral(text: string, literal: string): void {
   const [address] = cut(literal, '%25')
   const ip = parseIp(address)
@@ -164,7 +164,7 @@ function checkIpLiteral(text: string, literal: string): void {
   throw new UriError(`parse ${quote(text)}: ${ip === undefined ? `invalid host: ${reason}` : reason}`)
 }
 
-/** As it was written when nothing in it had to be escaped. */
+/** Returned as written if nothing had to be escaped. */
 function parsePath(text: string, path: string): string {
   checkEscapes(text, path)
   if (!/[^A-Za-z0-9\-_.~!$&'()*+,;=:@[\]%/]/.test(path)) return path
@@ -176,7 +176,7 @@ function checkEscapes(text: string, part: string): void {
   if (wrong !== undefined) throw new UriError(`parse ${quote(text)}: invalid URL escape ${quote(wrong)}`)
 }
 
-/** Percent signs were checked. */
+/** Escapes have already been validated. */
 function unescape(text: string): string {
   return text.includes('%') ? unescapeBytes(text).toString() : text
 }
@@ -203,7 +203,7 @@ function escape(bytes: Buffer, kept: RegExp): string {
   return text
 }
 
-/** The port with its colon; empty when there is none. */
+/** The port with its colon; empty if there is none. */
 function portText(host: string): string {
   return /:[0-9]*$/.exec(host)?.[0] ?? ''
 }

@@ -11,7 +11,7 @@ import {
   validateMetadataUpdate,
 } from './validate-metadata.ts'
 
-/** The long tails that name a rule are tested with the rule. */
+/** Shortened messages: the full texts are tested with their rules. */
 function texts(errors: readonly FieldError[]): string[] {
   const rule = /(a lowercase RFC 1123|name part must consist|a valid label must).*/
   return errors.map(error => formatFieldError(error).replace(rule, '...'))

@@ -1,6 +1,6 @@
 /**
- * The order of API versions by stability, as clients and discovery prefer them: `v2`, `v1`, `v1beta2`,
- * `v1beta1`, `v1alpha1`; names of any other form come last, in alphabetical order.
+ * Compares API versions by stability, as clients and discovery prefer them: `v2`, `v1`, `v1beta2`, `v1beta1`,
+ * `v1alpha1`; other names come last, in alphabetical order.
  */
 export function compareVersions(a: string, b: string): number {
   const left = parseVersion(a)
@@ -12,7 +12,7 @@ export function compareVersions(a: string, b: string): number {
   return right.stability - left.stability || right.major - left.major || right.minor - left.minor
 }
 
-/** Whether a version is neither alpha nor beta. */
+/** True if the version is neither alpha nor beta. */
 export function isStableVersion(version: string): boolean {
   return parseVersion(version)?.stability === stable
 }

@@ -1,32 +1,32 @@
 /**
- * What an unquoted YAML scalar means, and which strings must be quoted lest they mean something else. The
- * rules are those of Kubernetes' YAML, a mixture of YAML 1.1 and 1.2: `yes`, `on` and `y` are booleans, `017`
- * and `0o17` are octal, `1_000` is a thousand, `1:30` and `2024-01-01` are strings.
+ * Resolves unquoted YAML scalars, and determines which strings must be quoted. The rules are those of
+ * Kubernetes' YAML library, a mixture of YAML 1.1 and 1.2: `yes`, `on` and `y` are booleans, `017` and `0o17`
+ * are octal, `1_000` is a thousand, `1:30` and `2024-01-01` are strings.
  */
 import { toExactNumber } from './json.ts'
 import { int64Max, int64Min, toInt64 } from './int64.ts'
 
 export type YamlScalar = null | boolean | number | bigint | string
 
-/** The value of an unquoted scalar. Infinity and NaN, which JSON cannot express, come back as numbers. */
+/**
+ * The value of an unquoted scalar. Infinity and NaN, which JSON cannot represent, are returned as numbers.
+ */
 export function resolvePlainScalar(text: string): YamlScalar {
   const first = text.charCodeAt(0)
-  // Nearly every scalar is a word, and only a few letters begin one that means something.
+  // Fast path: most scalars are words, and few letters start one with a special meaning.
   if (first > 0x3a && !wordStarts.includes(text.charAt(0))) return text
   const word = text.length <= wordLengthMax ? words.get(text) : undefined
   if (word !== undefined) return word
   return isNumberStart(first) ? (resolveNumber(text) ?? text) : text
 }
 
-/** Whether a string written without quotes would be read as something else, by us or by an old parser. */
+/** True if the string without quotes would be parsed as another type, here or by a YAML 1.1 parser. */
 export function needsQuotes(text: string): boolean {
   if (text === '<<' || typeof resolvePlainScalar(text) !== 'string') return true
   return isNumberStart(text.charCodeAt(0)) && (timestamp.test(text) || base60.test(text))
 }
 
-/**
- * A number in its shortest form; from a million on, and below a ten thousandth, with an exponent: `1.5e+06`.
- */
+/** The shortest form; with an exponent from a million on and below a ten thousandth: `1.5e+06`. */
 export function formatFloat(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? '.nan' : value > 0 ? '.inf' : '-.inf'
   const [digits = '', exponent = ''] = value.toExponential().split('e')
@@ -49,7 +49,7 @@ const words: ReadonlyMap<string, YamlScalar> = new Map<string, YamlScalar>([
 const wordLengthMax = 5
 const wordStarts = 'yYnNtTfFoO~'
 
-/** `yes`, `Yes` and `YES`; no other mixture counts. */
+/** Only `yes`, `Yes` and `YES`; other capitalizations are strings. */
 function withCases(value: YamlScalar, ...lower: readonly string[]): [string, YamlScalar][] {
   return lower.flatMap(word => {
     const spellings = new Set([word, `${word.charAt(0).toUpperCase()}${word.slice(1)}`, word.toUpperCase()])
@@ -68,11 +68,11 @@ const clock = '\\d\\d?:\\d\\d?:\\d\\d?(?:[.,]\\d+)?'
 const timestamp = new RegExp(`^\\d{4}-\\d\\d?-\\d\\d?(?:[Tt]${clock}(?:Z|[-+]\\d\\d:\\d\\d)| ${clock})?$`)
 const base60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/
 
-/** The longest whole number is 64 binary digits; past this length making a bigint would only cost time. */
+/** The longest integer has 64 binary digits; a bigint for longer text would be a waste of time. */
 const integerLengthMax = 70
 
 function resolveNumber(text: string): YamlScalar | undefined {
-  // A fraction without a digit before the point is the one number that may have no underscores.
+  // Only a fraction without a digit before the point must not contain underscores.
   const plain = text.startsWith('.') ? text : text.replaceAll('_', '')
   if (plain.length <= integerLengthMax) {
     const whole = resolveInteger(plain)
@@ -98,7 +98,7 @@ function resolveInteger(text: string): YamlScalar | undefined {
   )
   const value = sign === '-' ? -size : size
   if (value >= int64Min && value <= int64Max) return toInt64(value)
-  // Between 2^63 and 2^64 it is read, but what becomes of it is a double. Beyond that only decimal digits are
-  // a number.
+  // Between 2^63 and 2^64 it is parsed as an integer but converted to a double. Beyond that only decimal
+  // digits are a number.
   return sign === '' && value < 2n ** 64n ? Number(value) : undefined
 }

@@ -1,18 +1,17 @@
 /**
- * One string as YAML: plain where that is unambiguous, a block for several lines, otherwise in single or
- * double quotes. The choice is that of Kubernetes' own printer, so that its output and ours can be compared
- * line by line.
+ * Prints a string as YAML: plain if unambiguous, a block for multiple lines, otherwise in single or double
+ * quotes. The choice is that of Kubernetes' printer, so that outputs can be compared line by line.
  */
 import { needsQuotes } from './yaml-scalar.ts'
 
-/** Where a scalar stands: the column of its first character, and how far its further lines are indented. */
+/** Position of a scalar: the column of its first character, and the indentation of further lines. */
 export interface ScalarPosition {
   readonly indent: number
   readonly column: number
   readonly place: 'root' | 'key' | 'value'
 }
 
-/** A block ends with a line break, everything else does not. */
+/** A block ends with a line break, other styles do not. */
 export function writeYamlString(value: string, position: ScalarPosition): string {
   const text = value.toWellFormed()
   if (text.includes('\n')) {
@@ -22,19 +21,19 @@ export function writeYamlString(value: string, position: ScalarPosition): string
   return isPlainAllowed(text) ? fold(text.split(' '), position) : singleQuoted(text, position)
 }
 
-/** Past this column a line is folded at the next single space. */
+/** Beyond this column a line is folded at the next single space. */
 const foldColumn = 80
 
 /**
- * Not printable, a tab, beyond the first 65,536 characters, or a line break of YAML 1.1 that YAML 1.2 does
- * not know.
+ * Unprintable characters, tabs, characters beyond the BMP, and line breaks of YAML 1.1 that YAML 1.2 does not
+ * have.
  */
 const needsEscapes = /[^\n\x20-\x7e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u
 
 function isBlockAllowed(text: string, place: ScalarPosition['place']): boolean {
   if (place === 'key' || needsEscapes.test(text)) return false
-  // The indentation of a block that begins with space would have to be told relative to a parent that is not
-  // there.
+  // A block that starts with a space needs an indentation indicator relative to a parent, which the root does
+  // not have.
   if (place === 'root' && /^[ \n]/.test(text)) return false
   return !text.endsWith(' ') && !text.includes(' \n')
 }
@@ -57,7 +56,7 @@ function singleQuoted(text: string, position: ScalarPosition): string {
   return `'${fold(words, { ...position, column: position.column + 1 })}'`
 }
 
-/** Puts the words of one long line on several, where a reader joins them with a space again. */
+/** Folds a long line into several, which a parser joins with spaces. */
 function fold(words: readonly string[], { indent, column, place }: ScalarPosition): string {
   let text = words[0] ?? ''
   let reached = column + countCharacters(text)
@@ -84,8 +83,8 @@ function doubleQuoted(text: string, { indent, column, place }: ScalarPosition): 
     const isFirstSpace = words[index - 1] !== ''
     const isAtEnd = index === words.length - 1 && word === ''
     if (place !== 'key' && reached > foldColumn && isFirstSpace && !isAtEnd) {
-      // The break stands for the first of several spaces; the backslash keeps the next from being taken for
-      // indentation.
+      // The line break represents the first of several spaces; the backslash keeps the next from being read
+      // as indentation.
       const next = word === '' ? '\\' : word
       quoted += `\n${' '.repeat(indent)}${next}`
       reached = indent + countCharacters(next)
@@ -126,7 +125,7 @@ function escapeCode(character: string): string {
   return code <= 0xffff ? `\\u${digits.padStart(4, '0')}` : `\\U${digits.padStart(8, '0')}`
 }
 
-/** Columns count characters, not the halves of surrogate pairs. */
+/** Counts code points, not UTF-16 code units. */
 function countCharacters(text: string): number {
   let count = text.length
   for (let at = 0; at < text.length; at++) {

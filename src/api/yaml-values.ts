@@ -1,7 +1,6 @@
 /**
- * The nodes of one YAML document as a JSON value. Linear in the document: an alias is a reference to the
- * value of its anchor, never a copy, and what all aliases together would amount to when written out is
- * bounded (CVE-2019-11253).
+ * Converts the nodes of a YAML document to a JSON value in linear time: an alias references the value of its
+ * anchor and is never copied, and the expanded size of all aliases is bounded (CVE-2019-11253).
  */
 import { isAlias, isMap, isScalar, isSeq } from 'yaml'
 import type { Alias, Node, Scalar, YAMLMap, YAMLSeq } from 'yaml'
@@ -14,14 +13,16 @@ import { formatFloat, resolvePlainScalar, type YamlScalar } from './yaml-scalar.
 
 export interface YamlDuplicateKey {
   readonly key: string
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number
 }
 
-/** Characters and nodes that aliases may add to a document: as much as the largest request. */
+/**
+ * Maximum number of characters and nodes that aliases may add to a document: the size of the largest request.
+ */
 const aliasedSizeMax = 3 * 1024 * 1024
 
-/** Duplicate keys that are reported. */
+/** Maximum number of duplicate keys reported. */
 const duplicateKeysMax = 100
 
 export function convertYaml(
@@ -35,12 +36,12 @@ export function convertYaml(
 
 interface Conversion {
   readonly lineOf: (offset: number) => number
-  /** What an anchor stands for; undefined while it is being converted. */
+  /** Values of anchors; undefined while being converted. */
   readonly anchors: Map<string, Anchored | undefined>
-  /** Characters and nodes so far, those of aliases counted every time. */
+  /** Characters and nodes so far, including every expansion of an alias. */
   size: number
   aliasedSize: number
-  /** The deepest level since the innermost anchor began. */
+  /** Maximum depth since the innermost anchor began. */
   deepest: number
   readonly duplicateKeys: YamlDuplicateKey[]
 }
@@ -48,7 +49,7 @@ interface Conversion {
 interface Anchored {
   readonly value: JsonValue
   readonly size: number
-  /** Levels of lists and maps in it. */
+  /** Nesting depth of the value. */
   readonly height: number
 }
 
@@ -131,14 +132,14 @@ function isMergeKey(key: unknown): boolean {
 }
 
 /**
- * Kubernetes merges at the place of the key: later keys win over merged ones, and merged ones over earlier
- * keys.
+ * As in Kubernetes, a merge takes effect at the position of its key: later keys override merged ones, and
+ * merged ones override earlier keys.
  */
 function merge(
   conversion: Conversion,
   { object, source, depth }: { object: JsonObject; source: unknown; depth: number },
 ): void {
-  // Of several maps the first one wins, so it comes last.
+  // The first map takes precedence, so it is merged last.
   const sources = isSeq(source) ? source.items.toReversed() : [source]
   for (const each of sources) {
     const merged = convert(conversion, each, depth)
@@ -158,7 +159,7 @@ function keyText(key: JsonValue): string {
 
 const tagPrefix = 'tag:yaml.org,2002:'
 const mergeTag = `${tagPrefix}merge`
-/** Tags whose value is read like an unquoted scalar and must then be of the type that the tag names. */
+/** Tags for which a scalar is resolved like an unquoted one and must have the named type. */
 const typeTags: ReadonlyMap<string, readonly string[]> = new Map([
   ['bool', ['boolean']],
   ['int', ['number', 'bigint']],
@@ -180,7 +181,7 @@ function scalar(conversion: Conversion, node: Scalar): YamlScalar {
   return value
 }
 
-/** Characters of a refused scalar or anchor that an error shows. */
+/** Maximum length of a scalar or anchor in an error message. */
 const shownCharactersMax = 100
 
 function decodeBinary(text: string): string {

@@ -11,7 +11,7 @@ function check(text: string, expected: JsonValue): void {
   assert.deepEqual(parseYaml(text), expected)
 }
 
-/** Every word of a line is a scalar that means the same value. */
+/** Checks that every word of a line is a scalar with this value. */
 function means(words: string, value: JsonValue): void {
   for (const word of words.split(' ')) check(`a: ${word}`, { a: value })
 }

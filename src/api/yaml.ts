@@ -1,9 +1,8 @@
 /**
- * YAML to the values of JSON, as Kubernetes reads it: scalars by the rules of `yaml-scalar.ts`, merge keys,
- * keys that are no strings turned into strings, JSON accepted as the YAML that it is. The syntax is the
- * business of the package `yaml`. That costs over a microsecond for each token whatever the input, so tokens
- * are bounded as well as bytes: what a hostile text can cost is a few hundred milliseconds. Aliases share
- * what they stand for; what they would add up to is bounded.
+ * Parses YAML to JSON values as Kubernetes does: scalars by the rules of `yaml-scalar.ts`, merge keys,
+ * non-string keys converted to strings, JSON accepted as YAML. Syntax is parsed by the package `yaml`, which
+ * takes more than a microsecond per token, so tokens are bounded in addition to bytes: a malicious text costs
+ * at most a few hundred milliseconds. Aliases share their value, and their expanded size is bounded.
  */
 import { isUtf8 } from 'node:buffer'
 import { Composer, Lexer, LineCounter, Parser, type CST, type Document } from 'yaml'
@@ -15,42 +14,37 @@ import { convertYaml, type YamlDuplicateKey } from './yaml-values.ts'
 
 export interface YamlDocument {
   readonly value: JsonValue
-  /** Keys that came twice in one map, in the order of the text. The last value counts. */
+  /** Duplicate keys in text order. The last value wins. */
   readonly duplicateKeys: readonly YamlDuplicateKey[]
 }
 
 /**
- * Tokens of one document, every line of a scalar counted as one: about two and a half megabytes of ordinary
- * manifests, or 100 kB of nothing but punctuation.
+ * Maximum number of tokens in a document, counting every line of a scalar: about 2.5 MB of ordinary
+ * manifests, or 100 kB of punctuation.
  */
 export const yamlTokensMax = 200_000
 
 /**
- * Levels of a document that is not JSON. The package recurses, several calls to a level, on whatever stack is
- * left.
+ * Maximum nesting of a document that is not JSON. The package recurses, with several calls per level, on the
+ * remaining stack.
  */
 export const yamlDepthMax = 250
 
-/** Directives before a document; real ones have at most two, `%YAML` and `%TAG`. */
+/** Maximum number of directives before a document; real ones have at most two, `%YAML` and `%TAG`. */
 const directivesMax = 16
 
-/**
- * The first document of a text, null when there is none. What follows it does not count, as in Kubernetes.
- */
+/** The first document of a text, null if there is none. As in Kubernetes, the rest is ignored. */
 export function parseYaml(input: Uint8Array | string, options: ParseOptions = {}): JsonValue {
   return readYaml(input, options).value
 }
 
-/** As `parseYaml`, and says which keys came twice. */
+/** Like `parseYaml`, and also reports duplicate keys. */
 export function readYaml(input: Uint8Array | string, options: ParseOptions = {}): YamlDocument {
   for (const document of readDocuments(readUtf8(input, options.maxBytes))) return document
   return { value: null, duplicateKeys: [] }
 }
 
-/**
- * Every document of a text, read as they are asked for; the empty ones are left out. Each has the full
- * bounds.
- */
+/** Yields every non-empty document lazily. The limits apply to each document separately. */
 export function* readYamlDocuments(
   input: Uint8Array | string,
   options: ParseOptions = {},
@@ -60,7 +54,7 @@ export function* readYamlDocuments(
   }
 }
 
-/** What JSON replaces, YAML refuses: bytes that are no text. */
+/** Unlike JSON, invalid UTF-8 is rejected. */
 function readUtf8(input: Uint8Array | string, maxBytes: number | undefined): string {
   const text = readText(input, maxBytes)
   if (typeof input !== 'string' && !isUtf8(input)) throw syntaxError('invalid leading UTF-8 octet')
@@ -87,7 +81,7 @@ function readAsJson(text: string): YamlDocument | undefined {
     const value = parseJson(text)
     return { value, duplicateKeys: hasDuplicateKeys(Buffer.from(text), value) ? duplicateKeysOf(text) : [] }
   } catch (error) {
-    // YAML has brackets of its own, which are no JSON: `{a: b}`.
+    // YAML flow collections such as `{a: b}` are not JSON.
     if (error instanceof DecodeError && error.reason === 'syntax') return undefined
     throw error
   }
@@ -98,8 +92,8 @@ function duplicateKeysOf(text: string): YamlDuplicateKey[] {
 }
 
 /**
- * The failsafe schema makes everything a string, and all checks that go through a map once for each of its
- * keys are off: meaning and duplicates are looked at afterwards, in linear time.
+ * The failsafe schema turns every scalar into a string, and checks with quadratic cost per map are off: types
+ * and duplicates are handled afterwards, in linear time.
  */
 const composerOptions = {
   schema: 'failsafe',
@@ -139,12 +133,12 @@ function* composeDocuments(text: string, lines: LineCounter): Generator<Document
     }
     yield* composer.end()
   } catch (error) {
-    // Whatever the package throws, the text is at fault.
+    // Every exception of the package is a syntax error in the text.
     throw error instanceof DecodeError ? error : syntaxError(String(error), { cause: error })
   }
 }
 
-/** Lines of a scalar after the first; no other token has any. */
+/** Number of further lines of a scalar; other tokens have a single line. */
 function countLines(source: string): number {
   if (source.length === 1) return 0
   let lines = 0
@@ -152,12 +146,12 @@ function countLines(source: string): number {
   return lines
 }
 
-/** The composer would collect these errors, and a text can have one for every character. */
+/** The composer would collect these errors, and a text can have one per character. */
 function refuseError(token: CST.Token, lines: LineCounter): void {
   if (token.type === 'error') throw syntaxError(`line ${lines.linePos(token.offset).line}: ${token.message}`)
 }
 
-/** Characters of the package's messages that are passed on; some of them quote the text. */
+/** Maximum length of the package's messages that is returned; some of them quote the text. */
 const shownCharactersMax = 1_000
 
 function tooLarge(limit: string): DecodeError {

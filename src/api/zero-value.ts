@@ -1,7 +1,7 @@
 /**
- * A struct of a built-in type to which nobody has given anything, as Kubernetes shows it: structs that are always
- * there, and scalars that are shown even when they are zero. Clients rely on `status.replicas` being a number before
- * any controller has looked at the object.
+ * The zero value of a built-in struct as Kubernetes serializes it: structs that are always present, and
+ * scalars that are included even if zero. Clients rely on `status.replicas` being a number before a
+ * controller has processed the object.
  */
 import type { JsonValue } from './json-value.ts'
 import type { JsonObject } from './patch/json-object.ts'

@@ -1,7 +1,7 @@
-/** Zones of nodes, as all see them who spread things over zones or judge zones as a whole. */
+/** Topology zones of nodes. */
 import type { KubernetesObject } from './metadata.ts'
 
-/** Where a node is, by its labels: region and zone, either of which may be empty. */
+/** Region and zone from the node's labels; either may be empty. */
 export function zoneOf({ metadata }: KubernetesObject): string {
   const labels = metadata?.labels ?? {}
   return `${labels['topology.kubernetes.io/region'] ?? ''}:${labels['topology.kubernetes.io/zone'] ?? ''}`

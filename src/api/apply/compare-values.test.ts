@@ -8,7 +8,7 @@ import { printPath } from './path-element.ts'
 import { StructureError } from './structure.ts'
 import { customSchema, deploymentSchema } from './testdata/schemas.ts'
 
-/** What changed in short: `+.added ~.modified -.removed`. */
+/** The changes in short notation: `+.added ~.modified -.removed`. */
 function show(schema: Schema, before: JsonValue, after: JsonValue): string {
   const { added, modified, removed } = compareValues(schema, deepFreeze(before), deepFreeze(after))
   const list = (sign: string, set: FieldSet) => [...paths(set)].map(path => sign + printPath(path))

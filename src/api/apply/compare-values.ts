@@ -1,6 +1,6 @@
 /**
- * What changed between two versions of an object, as field sets. Objects share what they have in common, so
- * two values that are one and the same are passed over at once and the cost is that of what changed.
+ * Compares two versions of an object and returns the changes as field sets. Object versions share unchanged
+ * values, so values that are identical by reference are skipped and the cost is proportional to the change.
  */
 import { equalJson, type JsonValue } from '../json-value.ts'
 import type { ListSchema, Schema } from '../schema.ts'
@@ -18,7 +18,7 @@ import {
   type JsonObject,
 } from './structure.ts'
 
-/** No path is in more than one of the sets, but that of an item that had namesakes or got some. */
+/** The sets are disjoint, except for the path of a list item that has or had duplicates. */
 export interface Comparison {
   readonly added: FieldSet
   readonly modified: FieldSet
@@ -37,7 +37,7 @@ export function compareValues(schema: Schema, before: JsonValue, after: JsonValu
 }
 
 interface Change extends Comparison {
-  /** What became of the value itself, other than what is below it. */
+  /** Change of the value itself, not of its descendants. */
   readonly self: 'added' | 'modified' | 'removed' | undefined
 }
 
@@ -97,7 +97,7 @@ function compareLeaves(before: Value, after: Value): Change | undefined {
   return equalJson(before, after) ? undefined : modifiedWhole
 }
 
-/** A value of another type than the schema's is a leaf that changed, whatever the other side has. */
+/** A value that does not match the type of the schema is compared as a leaf and counts as modified. */
 function selfOf(before: Value, after: Value, granular: (value: Value) => unknown): Change['self'] {
   if (before === undefined) return 'added'
   if (after === undefined) return 'removed'
@@ -164,7 +164,7 @@ function groupItems(schema: ListSchema, items: readonly JsonValue[]): Map<PathEl
   return groups
 }
 
-/** Items that share one element are one leaf together, since nothing tells them apart. */
+/** Items with the same path element are compared together as one leaf, since they are indistinguishable. */
 function compareItems(
   schema: ListSchema,
   before: readonly JsonValue[],

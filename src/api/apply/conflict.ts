@@ -1,11 +1,11 @@
-/** What stands against applying a configuration, and how the client is told. */
+/** Apply conflicts and the error that reports them. */
 import { apiError, type ApiError } from '../errors.ts'
 import { quote } from '../quote.ts'
 import { paths, type FieldSet } from './field-set.ts'
 import { identify, type ManagerIdentity } from './managed-fields.ts'
 import { compareText, printPath, type Path } from './path-element.ts'
 
-/** A field that the configuration would change and that somebody else owns. */
+/** A field that the configuration would change and another manager owns. */
 export interface Conflict extends ManagerIdentity {
   /** `.spec.containers[name="web"].image`. */
   readonly field: string
@@ -17,7 +17,7 @@ export interface ContestedFields {
   readonly fields: FieldSet
 }
 
-/** The conflicts, by owner and then by path; those whose path is allowed do not count. */
+/** Conflicts sorted by owner, then by path; paths accepted by `isAllowed` are skipped. */
 export function listConflicts(
   contested: readonly ContestedFields[],
   isAllowed: (path: Path) => boolean = () => false,
@@ -33,7 +33,7 @@ export function listConflicts(
   })
 }
 
-/** The 409 that names every owner and every field. */
+/** The 409 Conflict that lists every owner and field. */
 export function conflictError(conflicts: readonly Conflict[]): ApiError {
   const causes = conflicts.map(conflict => ({
     reason: 'FieldManagerConflict',
@@ -59,7 +59,7 @@ function conflictMessage(conflicts: readonly Conflict[]): string {
   return `Apply failed with ${conflicts.length} conflicts: ${lines.join('\n')}`
 }
 
-/** `"kubectl" with subresource "status" using apps/v1`; one who applies is the same in every version. */
+/** `"kubectl" with subresource "status" using apps/v1`; for Apply entries the version is omitted. */
 function describeManager({ manager, operation, apiVersion, subresource }: ManagerIdentity): string {
   const part = subresource === '' ? '' : ` with subresource ${quote(subresource)}`
   return `${quote(manager)}${part}${operation === 'Update' ? ` using ${apiVersion}` : ''}`

@@ -1,6 +1,6 @@
 /**
- * The part of an object that a manager applied: where a client starts that wants to change it and apply it
- * again.
+ * Extracts the fields of an object that a manager applied, as the starting point for a modified
+ * configuration.
  */
 import type { Schema } from '../schema.ts'
 import { leaves } from './field-set.ts'
@@ -15,7 +15,10 @@ export interface ExtractOptions {
   readonly subresource?: string
 }
 
-/** Besides what it applied there is only what names the object. Throws FieldPathError or StructureError. */
+/**
+ * Besides the applied fields, the result contains only the fields that identify the object. Throws
+ * FieldPathError or StructureError.
+ */
 export function extractApplied({ object, manager, schema, subresource = '' }: ExtractOptions): JsonObject {
   const entries = decodeManagedFields(managedFieldsOf(object))
   const entry = entries.get(identify({ manager, operation: 'Apply', apiVersion: '', subresource }))

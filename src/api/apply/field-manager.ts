@@ -1,9 +1,12 @@
-/** The name under which a client owns fields. */
+/** Field manager names: validation and the default derived from the user agent. */
 import { invalid, tooLong, type FieldError } from '../field-error.ts'
 
 const fieldManagerBytesMax = 128
 
-/** What Go takes for printable: letters, marks, numbers, punctuation, symbols and the ASCII space. */
+/**
+ * The characters Go's `unicode.IsPrint` accepts: letters, marks, numbers, punctuation, symbols and the ASCII
+ * space.
+ */
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u
 
 export function validateFieldManager(fieldManager: string, field = 'fieldManager'): FieldError[] {
@@ -20,7 +23,7 @@ export function validateFieldManager(fieldManager: string, field = 'fieldManager
   return errors
 }
 
-/** The manager of a write: the one the client names, else the first part of its user agent. */
+/** The field manager of a write: the name given by the client, otherwise the first part of its user agent. */
 export function fieldManagerOf(fieldManager: string, userAgent: string): string {
   if (fieldManager !== '') return fieldManager
   let name = ''

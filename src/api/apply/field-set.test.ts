@@ -18,7 +18,7 @@ import {
 } from './field-set.ts'
 import type { Path } from './path-element.ts'
 
-/** Paths in short: `a a.b c`. */
+/** Paths in short notation: `a a.b c`. */
 function set(text: string): FieldSet {
   const list = text.split(' ').filter(path => path !== '')
   return fieldSet(list.map(path => path.split('.').map(name => `f:${name}`)))
@@ -52,7 +52,7 @@ const path = fc.array(fc.constantFrom('f:a', 'f:b', 'k:{"name":"x"}', 'v:1'), { 
 const pathList = fc.array(path, { maxLength: 8 })
 const anySet = pathList.map(fieldSet)
 
-/** The same set without the tree. */
+/** The set as a flat set of serialized paths. */
 function flat(fields: FieldSet): Set<string> {
   return new Set([...paths(fields)].map(each => JSON.stringify(each)))
 }

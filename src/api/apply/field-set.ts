@@ -1,12 +1,12 @@
 /**
- * Sets of field paths: what a manager owns, what a write changed. A set is a tree in which paths share their
- * beginnings. Sets are immutable. An operation gives back its first argument itself when it changes nothing
- * in it, so that a set that stayed the same is known by identity and need not be written again.
+ * Sets of field paths, such as the fields a manager owns or a write changed. A set is an immutable tree in
+ * which paths share prefixes. An operation returns its first argument itself if nothing changes, so that an
+ * unchanged set is recognized by reference and need not be serialized again.
  */
 import { sortElements, type Path, type PathElement } from './path-element.ts'
 
 export interface FieldSet {
-  /** Every node is a member or leads to one: a set without nodes is empty. */
+  /** Every node is a member or has a member below it: a set without nodes is empty. */
   readonly nodes: ReadonlyMap<PathElement, FieldNode>
 }
 
@@ -18,7 +18,7 @@ export interface FieldNode {
 
 export const emptySet: FieldSet = { nodes: new Map() }
 
-/** A path that is in the set with nothing below it, as most are: one node serves them all. */
+/** Shared node for a member without descendants, the most common case. */
 const leaf: FieldNode = { member: true, children: emptySet }
 
 export function fieldSet(paths: Iterable<Path>): FieldSet {
@@ -31,7 +31,7 @@ export function fieldSet(paths: Iterable<Path>): FieldSet {
 export class FieldSetBuilder {
   #nodes: Map<PathElement, FieldNode> | undefined
 
-  /** Adds to what was added for the element before. */
+  /** Merges with nodes added earlier for the same element. */
   add(element: PathElement, member: boolean, children: FieldSet): void {
     if (!member && isEmpty(children)) return
     this.#nodes ??= new Map()
@@ -49,7 +49,7 @@ export function isEmpty(set: FieldSet): boolean {
   return set.nodes.size === 0
 }
 
-/** Whether just this path is in the set. The empty path never is: nobody owns an object as a whole. */
+/** True if exactly this path is in the set. The empty path never is: an object as a whole has no owner. */
 export function contains(set: FieldSet, path: Path): boolean {
   let member = false
   let here = set
@@ -73,14 +73,14 @@ export function equals(a: FieldSet, b: FieldSet): boolean {
   return true
 }
 
-/** How many paths are in the set. */
+/** Number of paths in the set. */
 export function size(set: FieldSet): number {
   let count = 0
   for (const node of set.nodes.values()) count += (node.member ? 1 : 0) + size(node.children)
   return count
 }
 
-/** The paths in Kubernetes' order: at each level first the members, then what is below them. */
+/** Paths in Kubernetes' order: at each level the members first, then their descendants. */
 export function* paths(set: FieldSet, prefix: Path = []): Generator<Path, void, undefined> {
   const elements = sortElements(set.nodes.keys())
   for (const element of elements) if (set.nodes.get(element)?.member === true) yield [...prefix, element]
@@ -118,14 +118,16 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return nodes.size === 0 ? emptySet : { nodes }
 }
 
-/** What is in the first set and not in the second. A path in the second says nothing about those below it. */
+/**
+ * The paths of the first set that are not in the second. Descendants of a path in the second set are kept.
+ */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   return subtract(a, b, (left, right) => {
     return remainder(left, left.member && !right.member, difference(left.children, right.children))
   })
 }
 
-/** What is in the first set and neither in the second nor below a path of the second. */
+/** The paths of the first set that are neither in the second nor below one of its paths. */
 export function differenceBelow(a: FieldSet, b: FieldSet): FieldSet {
   return subtract(a, b, (left, right) => {
     if (right.member) return undefined
@@ -133,14 +135,14 @@ export function differenceBelow(a: FieldSet, b: FieldSet): FieldSet {
   })
 }
 
-/** The paths that have no others of the set below them. */
+/** The paths without descendants in the set. */
 export function leaves(set: FieldSet): FieldSet {
   return transform(set, node => {
     return remainder(node, node.member && isEmpty(node.children), leaves(node.children))
   })
 }
 
-/** The set with each node of its first level replaced, or left out when there is none to replace it. */
+/** Maps each node of the first level; nodes mapped to undefined are removed. */
 export function transform(
   set: FieldSet,
   replace: (node: FieldNode, element: PathElement) => FieldNode | undefined,
@@ -157,7 +159,9 @@ export function transform(
   return nodes.size === 0 ? emptySet : { nodes }
 }
 
-/** The node with this in it: the same one if that is what it had, undefined when nothing is left. */
+/**
+ * The node with this membership and these children: the same node if unchanged, undefined if nothing is left.
+ */
 export function remainder(node: FieldNode, member: boolean, children: FieldSet): FieldNode | undefined {
   if (node.member === member && node.children === children) return node
   return member || !isEmpty(children) ? makeNode(member, children) : undefined

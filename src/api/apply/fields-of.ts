@@ -1,4 +1,4 @@
-/** The set of fields that a value has: what applying it claims. */
+/** The field set of a value: the fields that applying it takes ownership of. */
 import type { JsonValue } from '../json-value.ts'
 import type { ListSchema, Schema } from '../schema.ts'
 import { emptySet, FieldSetBuilder, type FieldSet } from './field-set.ts'
@@ -15,10 +15,7 @@ import {
   type JsonObject,
 } from './structure.ts'
 
-/**
- * Every leaf, every item of a list or map, and every field that is there with nothing in it. Throws
- * StructureError.
- */
+/** Contains every leaf, every item of a list or map, and every empty field. Throws StructureError. */
 export function fieldsOf(schema: Schema, value: JsonValue, depth = 0): FieldSet {
   checkDepth(depth)
   const map = asMap(value)
@@ -39,14 +36,14 @@ function fieldsOfMap(schema: Schema, map: JsonObject, depth: number): FieldSet {
   return builder.build()
 }
 
-/** Whether nothing below the value can stand for it: a leaf, null, an empty object. */
+/** True for a leaf, null or an empty object: the value has no descendants that could be owned instead. */
 function isOwnedWhole(schema: Schema, value: JsonValue): boolean {
   const map = asMap(value)
   if (map !== undefined && isGranularMap(schema)) return Object.keys(map).length === 0
   return asList(value) === undefined || !isGranularList(schema)
 }
 
-/** Items of which there are several with one key are owned together and as a whole. */
+/** List items with duplicate keys are owned together as a whole. */
 function fieldsOfList(schema: ListSchema, list: readonly JsonValue[], depth: number): FieldSet {
   const elements = itemElements(schema, list)
   const counts = new Map<PathElement, number>()

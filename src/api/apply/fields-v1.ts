@@ -1,18 +1,18 @@
 /**
- * The `fieldsV1` form of a field set, as `metadata.managedFields` carries it: an object in which every key is
- * a path element and every value what is below it; `.` marks a path that is in the set together with some of
- * its descendants. What is written is shared, each level by itself: the pods of a Deployment, and the versions of each
- * of them, have owners of much the same fields, and equal levels are one and the same object. They never change, so
- * what stands for them as a set is remembered by identity.
+ * Encodes and decodes field sets in the `fieldsV1` format of `metadata.managedFields`: every key is a path
+ * element and every value the level below it; `.` marks a path that is in the set together with some of its
+ * descendants. Equal levels are interned: the pods of a Deployment, and the versions of each pod, have
+ * managed fields that are mostly the same. Interned levels are immutable, so their parsed form is cached by
+ * reference.
  */
 import type { JsonValue } from '../json-value.ts'
 import { emptySet, FieldSetBuilder, isEmpty, type FieldNode, type FieldSet } from './field-set.ts'
 import { FieldPathError, parseElement, sortElements, type PathElement } from './path-element.ts'
 import { asMap, depthMax, type JsonObject } from './structure.ts'
 
-/** Levels that were written, by their text. Past that all are forgotten. */
+/** Maximum number of interned levels; beyond it the cache is cleared. */
 const writtenMax = 5_000
-/** A longer one would keep much memory for little gain. */
+/** Longer levels are not interned: they are rarely shared and would take much memory. */
 const writtenCharactersMax = 4_000
 const written = new Map<string, JsonObject>()
 
@@ -20,7 +20,7 @@ const shared = new WeakSet<JsonObject>()
 const parsed = new WeakMap<JsonObject, FieldNode>()
 const printed = new WeakMap<FieldSet, JsonObject>()
 
-/** Throws FieldPathError when the value is no field set. */
+/** Throws FieldPathError if the value is not a valid field set. */
 export function parseFields(fields: JsonValue): FieldSet {
   const tree = asMap(fields)
   if (tree === undefined) throw new FieldPathError('fieldsV1 must be an object')
@@ -46,7 +46,7 @@ function share(tree: JsonObject): JsonObject {
   return tree
 }
 
-/** A level with nothing below it is a member even without the mark. */
+/** A level without children is a member even without `.`. */
 function parseLevel(tree: JsonObject, depth: number): FieldNode {
   const known = parsed.get(tree)
   if (known !== undefined) return known

@@ -1,7 +1,6 @@
 /**
- * The annotation in which `kubectl apply` on the client's side keeps the last configuration. Whoever goes
- * over to `kubectl apply --server-side` is not stopped by conflicts with his own earlier self, and may go
- * back.
+ * The last-applied-configuration annotation of client-side `kubectl apply`. It allows migrating to `kubectl
+ * apply --server-side` without conflicts on fields that kubectl applied itself, and migrating back.
  */
 import type { JsonValue } from '../json-value.ts'
 import type { Schema } from '../schema.ts'
@@ -14,13 +13,13 @@ import { validateStructure } from './validate-structure.ts'
 
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** The only manager whose configurations are kept in the annotation. */
+/** The only manager for which the annotation is maintained. */
 export const annotatingManager = 'kubectl'
 
-/** Bytes that the annotations of an object may have together. */
+/** Maximum total size of the annotations of an object, in bytes. */
 const annotationBytesMax = 256 * 1024
 
-/** The fields of the last configuration that the live object still has as they were applied. */
+/** The fields of the last applied configuration that are unchanged in the live object. */
 export function lastAppliedFields(schema: Schema, apiVersion: string, live: JsonObject): FieldSet {
   const lastApplied = parseObject(lastAppliedText(live))
   if (lastApplied === undefined || lastApplied['apiVersion'] !== apiVersion) return emptySet
@@ -29,13 +28,13 @@ export function lastAppliedFields(schema: Schema, apiVersion: string, live: Json
     const { added, modified, removed } = compareValues(schema, lastApplied, live)
     return difference(fieldsOf(schema, lastApplied), union(union(added, modified), removed))
   } catch (error) {
-    // A live object that does not fit its schema shares nothing that could be relied on.
+    // If the live object does not match its schema, no field can be proven unchanged.
     if (error instanceof StructureError) return emptySet
     throw error
   }
 }
 
-/** The object with the annotation brought up to date, if it has one. */
+/** Updates the annotation if the object has it. */
 export function withLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
   const before = lastAppliedText(object)
   if (before === '') return object
@@ -77,8 +76,7 @@ function annotationBytes(annotations: JsonObject): number {
 }
 
 /**
- * JSON with the keys in order, as kubectl writes it. The configuration was validated, so its depth is
- * bounded.
+ * JSON with sorted keys, as kubectl writes it. The configuration has been validated, so its depth is bounded.
  */
 function canonicalJson(value: JsonValue): string {
   if (typeof value === 'string') return encodeText(value)

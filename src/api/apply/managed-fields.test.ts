@@ -111,7 +111,7 @@ test('an object gets other managed fields without being changed itself', () => {
   assert.equal(withManagedFields(bare, undefined), bare)
 })
 
-/** Entries in short, one for each minute: `a b v2/c`; an entry owns the field of its name. */
+/** Entries in short notation, one minute apart: `a b v2/c`; each entry owns the field of the same name. */
 function entriesOf(text: string): Map<string, ManagedEntry> {
   return new Map(
     text.split(' ').map((each, index) => {

@@ -1,6 +1,6 @@
 /**
- * `metadata.managedFields`: who owns which fields of an object. One entry stands for one manager with one
- * operation, one subresource and, unless it applies, one version.
+ * `metadata.managedFields`: the field managers of an object and the fields they own. An entry is identified
+ * by manager, operation, subresource and, for Update entries, version.
  */
 import type { JsonValue } from '../json-value.ts'
 import { quote } from '../quote.ts'
@@ -13,24 +13,22 @@ export interface ManagerIdentity {
   readonly manager: string
   readonly operation: 'Apply' | 'Update'
   readonly apiVersion: string
-  /** Empty for the object itself. */
+  /** Empty for the main resource. */
   readonly subresource: string
 }
 
 export interface ManagedEntry extends ManagerIdentity {
   readonly fields: FieldSet
-  /** When the manager last changed something; an entry made before times were kept has none. */
+  /** Time of the manager's last change; undefined for entries written without a time. */
   readonly time: string | undefined
 }
 
-/** The entries of one object by the text that `identify` gives. */
+/** The entries of one object, keyed by `identify`. */
 export type ManagedEntries = ReadonlyMap<string, ManagedEntry>
 
 export const noEntries: ManagedEntries = new Map()
 
-/**
- * One text for one entry of an object. Those who apply keep their entry when they go over to another version.
- */
+/** The key of an entry. An Apply entry keeps its key across versions. */
 export function identify({ manager, operation, apiVersion, subresource }: ManagerIdentity): string {
   let text = manager === '' ? '{' : `{"manager":${encodeText(manager)},`
   text += `"operation":"${operation}"`
@@ -39,7 +37,7 @@ export function identify({ manager, operation, apiVersion, subresource }: Manage
   return `${text}}`
 }
 
-/** Throws FieldPathError when an entry cannot be understood. */
+/** Throws FieldPathError if an entry is invalid. */
 export function decodeManagedFields(managedFields: JsonValue | undefined): ManagedEntries {
   const list = asList(managedFields)
   if (list === undefined || list.length === 0) return noEntries
@@ -51,9 +49,7 @@ export function decodeManagedFields(managedFields: JsonValue | undefined): Manag
   return entries
 }
 
-/**
- * The list as Kubernetes orders it: those who apply first, then by time; undefined when there are no entries.
- */
+/** Sorted as in Kubernetes: Apply entries first, then by time; undefined if there are no entries. */
 export function encodeManagedFields(entries: ManagedEntries): JsonValue[] | undefined {
   if (entries.size === 0) return undefined
   return [...entries.values()].sort(compareEntries).map(encodeEntry)
@@ -63,21 +59,23 @@ export function managedFieldsOf(object: JsonObject | undefined): JsonValue | und
   return valueAt(asMap(object?.['metadata']), 'managedFields')
 }
 
-/** The object with other managed fields, or with none. */
+/** Replaces the managed fields of the object, or removes them. */
 export function withManagedFields(object: JsonObject, managedFields: JsonValue | undefined): JsonObject {
   if (managedFieldsOf(object) === managedFields) return object
   const { managedFields: _, ...metadata } = asMap(object['metadata']) ?? {}
   return { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } }
 }
 
-/** Whether a client asks to forget all owners: an empty list, or a list with one empty entry. */
+/** True if the client resets the managed fields: an empty list, or a list with one empty entry. */
 export function isReset(managedFields: JsonValue | undefined): boolean {
   const list = asList(managedFields)
   if (list === undefined || list.length > 1) return false
   return list.length === 0 || Object.values(asMap(list[0]) ?? { entry: true }).every(isBlank)
 }
 
-/** Entries of updates that an object keeps; past that the oldest of one version are merged into one entry. */
+/**
+ * Maximum number of Update entries per object; beyond it the oldest entries of the same version are merged.
+ */
 const updateEntriesMax = 10
 const mergedManager = 'ancient-changes'
 
@@ -101,8 +99,8 @@ export function capUpdateEntries(entries: ManagedEntries): ManagedEntries {
 }
 
 /**
- * Merges an entry with the bucket of its version, or with the oldest entry of the version when there is no
- * bucket yet.
+ * Merges an entry into the bucket entry of its version, or into the oldest entry of the version if there is
+ * no bucket yet.
  */
 function mergeInto(entries: Map<string, ManagedEntry>, oldest: string, identity: string): void {
   const entry = entries.get(identity)

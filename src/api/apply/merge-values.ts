@@ -1,7 +1,7 @@
 /**
- * Lays an applied configuration over the live object: nothing is removed, and where both say something the
- * configuration wins. What the configuration does not change is shared with the live object, which is
- * returned itself when nothing does.
+ * Merges an applied configuration into the live object: nothing is removed, and the configuration wins where
+ * both have a value. Unchanged parts are shared with the live object, which is returned itself if nothing
+ * changes.
  */
 import { equalJson, type JsonValue } from '../json-value.ts'
 import type { ListSchema, Schema } from '../schema.ts'
@@ -34,7 +34,7 @@ export function mergeValues(schema: Schema, live: JsonValue, applied: JsonValue,
   return equalJson(live, applied) ? live : applied
 }
 
-/** A null in a configuration owns the field but leaves what is in it to the others. */
+/** A null in the configuration owns the field but keeps the live value. */
 function mergeMap(schema: Schema, live: JsonObject, applied: JsonValue, depth: number): JsonValue {
   if (applied === null) return live
   const changes = asMap(applied)
@@ -57,8 +57,8 @@ function isEmptyObject(map: JsonObject): boolean {
 }
 
 /**
- * The items of the configuration come in its order. An item that only the live list has keeps its place after
- * the items that it stood behind, and comes before items that only the configuration has.
+ * Applied items keep the order of the configuration. An item that is only in the live list stays after the
+ * items it followed there, and before items that are only in the configuration.
  */
 function mergeList(schema: ListSchema, live: JsonValue[], applied: JsonValue, depth: number): JsonValue {
   if (applied === null) return live
@@ -88,8 +88,7 @@ function mergeList(schema: ListSchema, live: JsonValue[], applied: JsonValue, de
 }
 
 /**
- * Items by element. Of several with one element none counts, and applying replaces them all: null stands for
- * them.
+ * Items by path element. Duplicates are represented by null, so that the applied item replaces all of them.
  */
 function indexItems(
   items: readonly JsonValue[],
@@ -102,7 +101,7 @@ function indexItems(
   return index
 }
 
-/** For each applied item the first at or after it that the live list has too. */
+/** For each applied item, the first item at or after it that is also in the live list. */
 function sharedAtOrAfter(
   elements: readonly PathElement[],
   liveItems: ReadonlyMap<PathElement, JsonValue>,

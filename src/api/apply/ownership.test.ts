@@ -24,7 +24,7 @@ import { deploymentSchema } from './testdata/schemas.ts'
 
 const deployments = { schema: deploymentSchema, apiVersion: 'apps/v1', kind: 'Deployment' }
 
-/** Configurations whose labels, finalizers, containers and conditions have names of these letters only. */
+/** Configurations in which labels, finalizers, containers and conditions are named by these letters only. */
 function configurations(letters: readonly string[], owner = ''): fc.Arbitrary<JsonObject> {
   const name = fc.constantFrom(...letters)
   const value = fc.constantFrom('1', '2', '3')
@@ -59,7 +59,7 @@ function configurations(letters: readonly string[], owner = ''): fc.Arbitrary<Js
   })
 }
 
-/** Objects with any of the fields, but not with none. */
+/** Objects with a non-empty subset of the fields. */
 function some(fields: Record<string, fc.Arbitrary<JsonValue>>): fc.Arbitrary<JsonObject> {
   const record = fc.record(fields, { requiredKeys: [], noNullPrototype: true }) as fc.Arbitrary<JsonObject>
   return record.filter(each => Object.keys(each).length > 0)
@@ -71,7 +71,7 @@ function set(history: History, manager: string): FieldSet {
   return history.entries.find(entry => entry.manager === manager)?.fields ?? fieldSet([])
 }
 
-/** Everything that a configuration claims, whatever of it names the object. */
+/** All fields of a configuration, including those that identify the object. */
 function claims(applied: JsonObject): FieldSet {
   return fieldsOf(deploymentSchema, applied)
 }
@@ -108,7 +108,7 @@ test('leaving a part out removes that part and nothing else', () => {
   )
 })
 
-/** What names an item cannot be left out of it. */
+/** The key fields of a list item cannot be omitted from it. */
 const keyFields: ReadonlySet<string> = new Set(['f:name', 'f:type', 'f:containerPort'])
 
 test('managers of different fields never meet', () => {
@@ -160,7 +160,7 @@ test('whatever is written, owners own what is there, and a conflict changes noth
   )
 })
 
-/** `History` checks after each write that nobody owns what is not there. */
+/** `History` checks after each write that only existing fields have owners. */
 function perform(history: History, { manager, kind, fields }: Write): void {
   const before = history.object
   if (kind === 'update') {

@@ -1,6 +1,6 @@
 /**
- * Who owns what after a write. Every manager's fields are in the version in which it wrote them, so a change
- * is looked at in each of these versions; a version that is served no longer takes its owners with it.
+ * Computes field ownership after a write. The fields of each manager are stored in the version it wrote, so a
+ * change is compared in each of these versions; entries in a version that is no longer served are dropped.
  */
 import type { Schema } from '../schema.ts'
 import { compareValues, isSame, type Comparison } from './compare-values.ts'
@@ -19,26 +19,25 @@ export interface VersionedObject {
 }
 
 /**
- * The object, which says itself what version it has, in another one; undefined when that version is not
- * served.
+ * Converts an object from the version in its `apiVersion` to another version; undefined if that version is
+ * not served.
  */
 export type Convert = (object: JsonObject, apiVersion: string) => VersionedObject | undefined
 
 /**
- * What is left of a field set in a version without the fields that the write may not touch and that were put
- * back.
+ * Removes from a field set the fields that the write must not change and that were reset to their old value.
  */
 export type ResetFields = (fields: FieldSet, apiVersion: string) => FieldSet
 
 export interface OwnershipContext {
-  /** The version of the request and of the objects that come with it. */
+  /** Version of the request and of its objects. */
   readonly apiVersion: string
   readonly schema: Schema
   readonly convert?: Convert | undefined
   readonly resetFields?: ResetFields | undefined
 }
 
-/** What a write did, in the version of the request. */
+/** The change made by a write, in the version of the request. */
 export interface ObjectChange {
   readonly before: JsonObject
   readonly after: JsonObject
@@ -50,7 +49,7 @@ export interface Settlement {
   readonly contested: readonly ContestedFields[]
 }
 
-/** Fields that say what an object is rather than what somebody wants of it: nobody owns them. */
+/** Fields that identify an object or are set by the system; they have no owner. */
 const unowned = fieldSet([
   fieldPath('apiVersion'),
   fieldPath('kind'),
@@ -68,7 +67,7 @@ const unowned = fieldSet([
   ].map(name => fieldPath('metadata', name)),
 ])
 
-/** Of the fields in the version of the request, those that somebody can come to own by it. */
+/** The fields, in the version of the request, that its manager can own. */
 export function ownable(context: OwnershipContext, fields: FieldSet): FieldSet {
   return difference(resetIn(context, fields, context.apiVersion), unowned)
 }
@@ -86,8 +85,8 @@ export function compareObjects(
 }
 
 /**
- * Takes what changed, and what is gone, from everybody but the one who changed it. Entries without fields
- * end.
+ * Removes changed and deleted fields from the entries of all other managers. Entries without fields are
+ * dropped.
  */
 export function settle(
   context: OwnershipContext,
@@ -119,7 +118,7 @@ export function withFields(entry: ManagedEntry, fields: FieldSet): ManagedEntry 
   return entry.fields === fields ? entry : { ...entry, fields }
 }
 
-/** Removes what a manager applied before and applies no longer, unless it is in somebody's entry. */
+/** Removes fields that the manager applied before and no longer applies, unless another entry owns them. */
 export function pruneDropped(
   context: OwnershipContext,
   merged: JsonObject,
@@ -163,7 +162,7 @@ function ownedByVersion(entries: ManagedEntries): Map<string, FieldSet> {
   return owned
 }
 
-/** An object that does not say its version has that of the request. */
+/** An object without `apiVersion` has the version of the request. */
 function objectIn(
   context: OwnershipContext,
   object: JsonObject,

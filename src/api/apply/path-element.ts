@@ -1,8 +1,7 @@
 /**
- * One step of a field path, in the very form in which `fieldsV1` writes it: `f:name` is a field,
- * `k:{"name":"web"}` an item of a list by its key fields, `v:"web"` an item of a set by its value, `i:0` an
- * item by its position. The text is canonical (key fields in order, no spaces), so two steps are the same
- * just when their texts are.
+ * One element of a field path, in the notation of `fieldsV1`: `f:name` is a field, `k:{"name":"web"}` a list
+ * item by its key fields, `v:"web"` a set item by its value, `i:0` an item by its index. The text is
+ * canonical (sorted key fields, no spaces), so two elements are equal if and only if their texts are.
  */
 import { compareInt64, parseInt64 } from '../int64.ts'
 import type { JsonValue } from '../json-value.ts'
@@ -12,7 +11,7 @@ export type PathElement = string
 export type Path = readonly PathElement[]
 export type Scalar = null | boolean | number | bigint | string
 
-/** Text that is no path element, or a tree of them that is no field set. */
+/** Thrown for an invalid path element or an invalid field set. */
 export class FieldPathError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -32,7 +31,7 @@ export function indexElement(index: number): PathElement {
   return `i:${index}`
 }
 
-/** The fields come in the order of their names. */
+/** `fields` must be sorted by name. */
 export function keyElement(fields: readonly (readonly [string, Scalar])[]): PathElement {
   let text = 'k:{'
   for (const [name, value] of fields) {
@@ -42,17 +41,17 @@ export function keyElement(fields: readonly (readonly [string, Scalar])[]): Path
   return `${text}}`
 }
 
-/** The path that field names alone make: `fieldPath('spec', 'replicas')`. */
+/** A path of field names: `fieldPath('spec', 'replicas')`. */
 export function fieldPath(...names: readonly string[]): Path {
   return names.map(fieldElement)
 }
 
-/** The name of the field that an element is a step to; undefined for a step to an item of a list. */
+/** The field name of an `f:` element; undefined for list items. */
 export function fieldName(element: PathElement): string | undefined {
   return element.startsWith('f:') ? element.slice(2) : undefined
 }
 
-/** Reads an element; undefined for a type that is unknown, since a later release may know it. */
+/** Undefined for an unknown element type, which a later release may define. */
 export function parseElement(text: string): PathElement | undefined {
   if (text.length < 2) throw new FieldPathError(`key must be 2 characters long: ${quote(text)}`)
   if (text[1] !== ':') throw new FieldPathError(`missing colon: ${quote(text)}`)
@@ -89,7 +88,7 @@ export function printPath(path: Path): string {
   return path.map(printElement).join('')
 }
 
-/** Elements in Kubernetes' order: fields, keys, values, positions, and each of them by what it holds. */
+/** Sorts as Kubernetes does: fields, keys, values, indexes, each by content. */
 export function sortElements(elements: Iterable<PathElement>): PathElement[] {
   const list = [...elements]
   if (list.length < 2) return list
@@ -101,7 +100,8 @@ export function sortElements(elements: Iterable<PathElement>): PathElement[] {
 }
 
 /**
- * Orders text as Go does, by code points; plain `<` puts surrogate pairs before the last of the single units.
+ * Compares text by code point, as Go does; plain `<` compares UTF-16 code units, which sorts surrogate pairs
+ * before U+E000 to U+FFFF.
  */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
@@ -113,7 +113,10 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** Kubernetes escapes in JSON what could end a script element, so two encodings of one value never differ. */
+/**
+ * Escapes the same characters as Go's JSON encoder (those that could end an HTML script element), so that
+ * equal values have equal encodings.
+ */
 export function encodeText(text: string): string {
   if (plainText.test(text)) return `"${text}"`
   const encoded = JSON.stringify(text)
@@ -123,7 +126,7 @@ export function encodeText(text: string): string {
   })
 }
 
-/** What is the same in JSON: most names are such. */
+/** Text that needs no escaping in JSON: most names. */
 const plainText = /^[\w ./:-]*$/
 const scriptCharacter = /[<>&\u2028\u2029]/
 const scriptCharacters = /[<>&\u2028\u2029]/g
@@ -159,7 +162,7 @@ function parseIndex(text: string): number {
   return index
 }
 
-/** The JSON after the type and the colon. Whole numbers keep all their digits. */
+/** Parses the JSON after the type and colon. Integers keep all their digits. */
 function parseJson(text: string): JsonValue {
   try {
     return longNumber.test(text) ? JSON.parse(text.slice(2), withAllDigits) : JSON.parse(text.slice(2))
@@ -168,7 +171,9 @@ function parseJson(text: string): JsonValue {
   }
 }
 
-/** What may be a number that loses digits. Looking for it is faster than looking at every value. */
+/**
+ * Text that may contain a number too long for a double. Testing for it is faster than inspecting every value.
+ */
 const longNumber = /[0-9]{16}/
 
 function withAllDigits(_key: string, value: JsonValue, context?: { source?: string }): JsonValue {
@@ -184,15 +189,18 @@ function scalarOf(value: JsonValue, text: string): Scalar {
 interface Sortable {
   readonly element: PathElement
   readonly rank: number
-  /** The name of a field, or names and values in turn. */
+  /** The field name, or alternating key names and values. */
   readonly parts: readonly Scalar[]
 }
 
 const ranks = 'fkvi'
 
-/** Elements kept in the form to sort by: the same few come in most objects. Past that all are forgotten. */
+/**
+ * Maximum number of cached sort keys; beyond it the cache is cleared. Most objects have the same few
+ * elements.
+ */
 const sortablesMax = 10_000
-/** A longer element would keep much memory for little gain. */
+/** Longer elements are not cached, to bound memory. */
 const sortableCharactersMax = 200
 const sortables = new Map<PathElement, Sortable>()
 
@@ -239,14 +247,14 @@ function isNumber(value: Scalar): value is number | bigint {
   return typeof value === 'number' || typeof value === 'bigint'
 }
 
-/** Numbers before text, text before booleans, null last. */
+/** Numbers before strings, strings before booleans, null last. */
 function scalarRank(value: Scalar): number {
   if (isNumber(value)) return 0
   if (typeof value === 'string') return 1
   return typeof value === 'boolean' ? 2 : 3
 }
 
-/** Moves surrogates behind every other unit, where the characters they make belong. */
+/** Maps surrogates behind all other code units, so that code units compare in code point order. */
 function inCodePointOrder(unit: number): number {
   if (unit < 0xd800) return unit
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800

@@ -1,25 +1,26 @@
 /**
- * Fields that a write cannot touch, such as the status of an object that is not written through its status:
- * they are put back to what they were, so nobody may come to own them by that write.
+ * Reset fields: fields that a write must not change, such as the status in a write to the main resource. They
+ * are reset to their old value, so the write must not take ownership of them.
  */
 import { differenceBelow, fieldSet, transform, remainder, type FieldSet } from './field-set.ts'
 import type { ResetFields } from './ownership.ts'
 import { fieldElement, fieldPath } from './path-element.ts'
 
-/** Resets these fields, given as paths of names: `exceptFields([['status']])`. */
+/** Resets the fields with these paths: `exceptFields([['status']])`. */
 export function exceptFields(paths: readonly (readonly string[])[]): ResetFields {
   const excluded = fieldSet(paths.map(path => fieldPath(...path)))
   return fields => differenceBelow(fields, excluded)
 }
 
 /**
- * Resets all but these fields and what is below them. `*` stands for any one step, also to an item of a list.
+ * Resets everything except these fields and their descendants. `*` matches any single element, including a
+ * list item.
  */
 export function onlyFields(patterns: readonly (readonly string[])[]): ResetFields {
   return fields => matching(fields, patterns)
 }
 
-/** A step on the way to a pattern's end stays, as a member if it was one. */
+/** Elements on the way to a match are kept, with their membership unchanged. */
 function matching(fields: FieldSet, patterns: readonly (readonly string[])[]): FieldSet {
   if (patterns.some(pattern => pattern.length === 0)) return fields
   return transform(fields, (node, element) => {

@@ -6,7 +6,7 @@ import { decodeManagedFields, encodeManagedFields, identify, type ManagedEntry }
 import { printPath } from './path-element.ts'
 import { managedFieldsFromScale, managedFieldsOfScale } from './scale.ts'
 
-/** Entries in short: `Apply kubectl@apps/v1 .spec.replicas .spec.paused`. */
+/** Entries in short notation: `Apply kubectl@apps/v1 .spec.replicas .spec.paused`. */
 function entries(...texts: readonly string[]): JsonValue[] | undefined {
   return encodeManagedFields(
     new Map(

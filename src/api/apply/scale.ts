@@ -1,7 +1,7 @@
 /**
- * The managed fields of a scale subresource. A `Scale` shows only how many replicas there are, wherever the
- * scaled object keeps that number, so the owners of that one field are carried over when the scale is read
- * and back when it is written.
+ * Managed fields of the scale subresource. A `Scale` contains only the replica count, which the scaled object
+ * may store in another field, so the ownership of that field is translated when the scale is read and
+ * translated back when it is written.
  */
 import type { JsonValue } from '../json-value.ts'
 import { contains, difference, fieldSet, isEmpty } from './field-set.ts'
@@ -10,15 +10,15 @@ import { withFields } from './ownership.ts'
 import { fieldPath } from './path-element.ts'
 
 /**
- * Where the versions of the scaled kind keep the number of replicas; undefined for a version that cannot be
- * scaled.
+ * Path of the replica count in each version of the scaled kind; undefined for a version without a scale
+ * subresource.
  */
 export type ReplicasPaths = ReadonlyMap<string, readonly string[] | undefined>
 
 const scaleVersion = 'autoscaling/v1'
 const replicasInScale = fieldPath('spec', 'replicas')
 
-/** What the `Scale` of an object with these managed fields has. Throws FieldPathError. */
+/** The managed fields of the `Scale` of an object with these managed fields. Throws FieldPathError. */
 export function managedFieldsOfScale(
   managedFields: JsonValue | undefined,
   replicasPaths: ReplicasPaths,
@@ -34,18 +34,16 @@ export function managedFieldsOfScale(
 }
 
 export interface ScaleWrite {
-  /** The managed fields of the scaled object before. */
+  /** Managed fields of the scaled object before the write. */
   readonly managedFields: JsonValue | undefined
-  /**
-   * Those of the `Scale` that was written, made from the former by `managedFieldsOfScale` and then changed.
-   */
+  /** Managed fields of the written `Scale`: the result of `managedFieldsOfScale`, modified by the write. */
   readonly scaleManagedFields: JsonValue | undefined
   readonly replicasPaths: ReplicasPaths
-  /** The version in which the scaled object is written. */
+  /** Version in which the scaled object is written. */
   readonly apiVersion: string
 }
 
-/** What the scaled object has after its `Scale` was written. Throws FieldPathError. */
+/** The managed fields of the scaled object after its `Scale` was written. Throws FieldPathError. */
 export function managedFieldsFromScale(write: ScaleWrite): JsonValue[] | undefined {
   const { managedFields, scaleManagedFields, replicasPaths, apiVersion } = write
   const fromScale = new Map<string, ManagedEntry>()
@@ -67,7 +65,7 @@ export function managedFieldsFromScale(write: ScaleWrite): JsonValue[] | undefin
   return encodeManagedFields(entries)
 }
 
-/** An entry and its image in the scale differ in the version, which the image does not keep. */
+/** Identifies an entry independently of its version, which differs between the object and its `Scale`. */
 function scaleKey(entry: ManagedEntry): string {
   return identify({ ...entry, apiVersion: '' })
 }

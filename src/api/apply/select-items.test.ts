@@ -5,7 +5,7 @@ import { fieldSet } from './field-set.ts'
 import { extractItems, removeItems } from './select-items.ts'
 import { customSchema, deploymentSchema } from './testdata/schemas.ts'
 
-/** A set from paths whose steps have a space between them. */
+/** A set from paths written with spaces between their elements. */
 function set(...texts: readonly string[]) {
   return fieldSet(texts.map(text => text.split(' ')))
 }

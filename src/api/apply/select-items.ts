@@ -1,6 +1,5 @@
 /**
- * Takes the items of a field set out of a value, or leaves only them. What stays as it was is shared, not
- * copied.
+ * Removes the items of a field set from a value, or extracts them. Unchanged parts are shared, not copied.
  */
 import type { JsonValue } from '../json-value.ts'
 import type { ListSchema, Schema } from '../schema.ts'
@@ -19,7 +18,7 @@ import {
   type JsonObject,
 } from './structure.ts'
 
-/** The value without the items; undefined when nothing of it is left. Throws StructureError. */
+/** The value without the items; undefined if nothing remains. Throws StructureError. */
 export function removeItems(
   schema: Schema,
   value: JsonValue,
@@ -36,8 +35,8 @@ export function removeItems(
 }
 
 /**
- * Only the items, and the key fields of the lists they are in; undefined when there are none. An item with
- * nothing below it in the set is taken whole. Throws StructureError.
+ * Only the items, with the key fields of the lists that contain them; undefined if there are none. An item
+ * without children in the set is extracted as a whole. Throws StructureError.
  */
 export function extractItems(
   schema: Schema,

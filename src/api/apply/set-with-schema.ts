@@ -1,4 +1,4 @@
-/** Field sets seen with the schema of the object they are about. */
+/** Operations on field sets that need the schema of the object. */
 import type { JsonValue } from '../json-value.ts'
 import type { Schema } from '../schema.ts'
 import { emptySet, isEmpty, remainder, transform, type FieldSet } from './field-set.ts'
@@ -15,8 +15,8 @@ import {
 } from './structure.ts'
 
 /**
- * The set with every struct field in it that has something below it in the set. Such fields are not owned
- * themselves, but a field that is left with nothing that anybody owns goes with its contents.
+ * Adds every struct field that has descendants in the set. Such fields have no owner themselves, but a field
+ * that is left without owned descendants is removed together with its contents.
  */
 export function withNamedFields(schema: Schema, set: FieldSet): FieldSet {
   return transform(set, (node, element) => {
@@ -29,9 +29,9 @@ export function withNamedFields(schema: Schema, set: FieldSet): FieldSet {
 const fitted = new WeakMap<Schema, WeakMap<FieldSet, FieldSet>>()
 
 /**
- * The set as the schema of today has it: who owned parts of something that is now owned as a whole owns it
- * whole. The opposite change needs nothing, since the owner of the whole is then the owner of an item with
- * nothing below it.
+ * Adapts the set to the current schema: if a granular field has become atomic, the owner of some of its parts
+ * owns the whole field. The opposite change needs no adaptation: the owner of the atomic field remains owner
+ * of an item without children.
  */
 export function fitToSchema(schema: Schema, set: FieldSet): FieldSet {
   let sets = fitted.get(schema)
@@ -62,15 +62,15 @@ function schemaBelow(schema: Schema, element: PathElement): Schema {
 const emptyObjects = new WeakMap<Schema, JsonObject>()
 
 /**
- * What an object has before anything is put into it: structs whose default is `{}` are always there, and so
- * are required lists and maps, as null. Creating an object claims what is in them but not the fields
+ * The object before any field is set: structs whose default is `{}` are always present, and so are required
+ * lists and maps, as null. Creating an object takes ownership of their contents but not of the fields
  * themselves.
  */
 export function emptyObject(schema: Schema): JsonObject {
   const known = emptyObjects.get(schema)
   if (known !== undefined) return known
   const object: JsonObject = {}
-  // Kept before it is complete: a schema that contains itself ends here.
+  // Stored before it is complete, so that a recursive schema terminates.
   emptyObjects.set(schema, object)
   if (schema.type !== 'struct') return object
   for (const [name, field] of schema.fields) {

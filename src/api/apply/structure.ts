@@ -1,6 +1,6 @@
 /**
- * How server-side apply sees a value with its schema: what is owned as a whole, what field by field, and what
- * tells the items of a list apart. A value of no known type is owned field by field, its lists as a whole.
+ * The structure of a value as server-side apply sees it: which values are atomic, which are granular, and how
+ * list items are identified. Without a known type, maps are granular and lists are atomic.
  */
 import type { JsonValue } from '../json-value.ts'
 import type { AnySchema, ListSchema, Schema } from '../schema.ts'
@@ -8,7 +8,7 @@ import { compareText, keyElement, valueElement, type PathElement, type Scalar } 
 
 export type JsonObject = { [key: string]: JsonValue }
 
-/** Levels an object may have: far more than any has, far fewer than exhaust the stack. */
+/** Maximum nesting depth: far more than any real object has, and safe for the stack. */
 export const depthMax = 500
 
 export interface StructureProblem {
@@ -17,7 +17,7 @@ export interface StructureProblem {
   readonly message: string
 }
 
-/** A value that cannot be walked with its schema. */
+/** Thrown for a value that does not match its schema. */
 export class StructureError extends Error {
   readonly problems: readonly StructureProblem[]
 
@@ -34,33 +34,33 @@ export const tooDeep: StructureProblem = {
   message: `the object is nested more than ${depthMax} levels deep`,
 }
 
-/** Why an item of a list has no path element. */
+/** The reason that a list item has no path element. */
 export interface ItemProblem {
   readonly problem: string
 }
 
 export const anySchema: AnySchema = { type: 'any' }
 
-/** Owned key by key. A value that is no object is a leaf all the same. */
+/** True if owned key by key. A value that is not an object is a leaf all the same. */
 export function isGranularMap(schema: Schema): boolean {
   if (schema.type === 'struct' || schema.type === 'map') return !schema.atomic
   return schema.type === 'any' && schema.name?.endsWith('RawExtension') !== true
 }
 
-/** Owned item by item. A value that is no list is a leaf all the same. */
+/** True if owned item by item. A value that is not a list is a leaf all the same. */
 export function isGranularList(schema: Schema): schema is ListSchema {
   return schema.type === 'list' && schema.listType !== 'atomic'
 }
 
-/** The schema of the values of a map-like schema. */
+/** The schema of a key's value in a map or struct schema. */
 export function childSchema(schema: Schema, key: string): Schema {
   if (schema.type === 'struct') return schema.fields.get(key)?.schema ?? anySchema
   return schema.type === 'map' ? schema.values : anySchema
 }
 
 /**
- * Whether the key is a field of a struct. The other keys are items of a map and come and go like items of a
- * list.
+ * True if the key is a declared struct field. Other keys are map items, which are added and removed like list
+ * items.
  */
 export function isDeclared(schema: Schema, key: string): boolean {
   return schema.type === 'struct' && schema.fields.has(key)
@@ -74,12 +74,12 @@ export function asList(value: JsonValue | undefined): JsonValue[] | undefined {
   return Array.isArray(value) ? value : undefined
 }
 
-/** The value of a key, which may have any name. */
+/** Safe for any key, including `__proto__`. */
 export function valueAt(map: JsonObject | undefined, key: string): JsonValue | undefined {
   return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined
 }
 
-/** Sets a key of an object under construction, which may have any name. */
+/** Sets a key of an object under construction. Safe for any key, including `__proto__`. */
 export function setValue(map: JsonObject, key: string, value: JsonValue): void {
   if (key !== '__proto__') map[key] = value
   else Object.defineProperty(map, key, { value, enumerable: true, configurable: true, writable: true })
@@ -89,12 +89,12 @@ export function checkDepth(depth: number): void {
   if (depth > depthMax) throw new StructureError([tooDeep])
 }
 
-/** What identifies an item of a list of type `set` or `map`. */
+/** The path element of an item in a list of type `set` or `map`. */
 export function itemElement(schema: ListSchema, item: JsonValue): PathElement | ItemProblem {
   return schema.listType === 'map' ? keyedItemElement(schema, item) : setItemElement(item)
 }
 
-/** The elements of all items, in their order. Throws StructureError. */
+/** The path elements of all items, in list order. Throws StructureError. */
 export function itemElements(schema: ListSchema, items: readonly JsonValue[]): PathElement[] {
   return items.map((item, index) => {
     const element = itemElement(schema, item)
@@ -129,7 +129,7 @@ function keyedItemElement(schema: ListSchema, item: JsonValue): PathElement | It
 
 interface KeyField {
   readonly name: string
-  /** The field's default, which an item without the field is taken to have: `protocol: TCP` of a port. */
+  /** Default of the key field, assumed for items without it: `protocol: TCP` of a port. */
   readonly fallback: JsonValue | undefined
 }
 

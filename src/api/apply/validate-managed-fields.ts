@@ -1,4 +1,4 @@
-/** What is wrong with the managed fields of an object that a client sent. */
+/** Validates the managed fields of an object sent by a client. */
 import { invalid, notSupported, required, tooLong, wrongType, type FieldError } from '../field-error.ts'
 import type { JsonValue } from '../json-value.ts'
 import { validateFieldManager } from './field-manager.ts'

@@ -1,6 +1,6 @@
 /**
- * Whether a configuration that somebody applies fits its schema. The texts are Kubernetes', which show
- * refused values the way Go prints them.
+ * Validates an applied configuration against its schema. The messages are Kubernetes', which print invalid
+ * values in Go syntax.
  */
 import type { JsonValue } from '../json-value.ts'
 import { quote } from '../quote.ts'
@@ -17,7 +17,7 @@ import {
   type StructureProblem,
 } from './structure.ts'
 
-/** Problems that are told at once; more would only flood the client. */
+/** Maximum number of reported problems. */
 const problemsMax = 100
 
 export function validateStructure(schema: Schema, value: JsonValue): StructureProblem[] {
@@ -31,7 +31,7 @@ interface Visit {
   readonly value: JsonValue
   readonly depth: number
   readonly problems: StructureProblem[]
-  /** How the value was reached; only the root has neither. */
+  /** The parent and the key or index; only the root has neither. */
   readonly parent?: Visit
   readonly element?: PathElement
 }
@@ -109,7 +109,7 @@ function visitList(here: Visit, schema: ListSchema): void {
   }
 }
 
-/** Anything goes, but not without end. */
+/** Any value is valid up to the maximum depth. */
 function visitAny(here: Visit): void {
   if (typeof here.value !== 'object' || here.value === null) return
   for (const child of Object.values(here.value)) visit({ ...here, value: child, depth: here.depth + 1 })
@@ -131,7 +131,7 @@ function scalarProblem(schema: ScalarSchema, value: JsonValue): string | undefin
   return typeof value === 'object' ? `expected any scalar, got &{${goText(value)}}` : undefined
 }
 
-/** Formats such as `date-time` whose values may be written as other scalars too. */
+/** Formats such as `date-time`, for which scalars of other types are accepted. */
 function hasOwnNotation(format: string | undefined): boolean {
   return format !== undefined && format !== '' && format !== 'byte'
 }
@@ -142,11 +142,11 @@ function goType(value: JsonValue): string {
   return Array.isArray(value) ? '[]interface {}' : 'map[string]interface {}'
 }
 
-/** Levels and items of a refused value that a message shows. */
+/** Maximum number of levels and items of an invalid value printed in a message. */
 const shownLevels = 4
 const shownItems = 10
 
-/** As Go's `%v` prints it: `map[a:1 b:[x y]]`. */
+/** Formats like Go's `%v`: `map[a:1 b:[x y]]`. */
 function goText(value: JsonValue, levels = shownLevels): string {
   if (value === null || value === undefined) return '<nil>'
   if (typeof value !== 'object') return String(value)
@@ -159,7 +159,7 @@ function goText(value: JsonValue, levels = shownLevels): string {
   return `map[${entries.map(([key, each]) => `${key}:${goText(each, levels - 1)}`).join(' ')}]`
 }
 
-/** As Go's `%#v` prints it: `map[string]interface {}{"a":1}`. */
+/** Formats like Go's `%#v`: `map[string]interface {}{"a":1}`. */
 function goSyntax(value: JsonValue, levels = shownLevels): string {
   if (value === null || value === undefined) return 'interface {}(nil)'
   if (typeof value === 'string') return quote(value)

@@ -1,4 +1,4 @@
-/** Texts that the tables of several kinds have in common. */
+/** Cell formatting shared by the tables of several kinds. */
 import type { Container } from '../generated/core/v1.ts'
 import type { LabelSelector as GeneratedLabelSelector } from '../generated/meta/v1.ts'
 import { formatLabelSelector, type LabelSelector } from '../selector.ts'
@@ -12,7 +12,7 @@ export function containerImages(containers: readonly Unchecked<Container>[] = []
   return containers.map(container => container.image ?? '').join(',')
 }
 
-/** `a=1,b=2`; sorted as whole pairs, unlike the requirements of a selector. */
+/** `a=1,b=2`; sorted by the whole pair, unlike the requirements of a selector. */
 export function labelsText(labels: Readonly<Record<string, string>> = {}): string {
   const pairs: string[] = []
   for (const key of Object.keys(labels)) pairs.push(`${key}=${labels[key]}`)
@@ -28,16 +28,16 @@ function isComplete(selector: Unchecked<GeneratedLabelSelector>): selector is La
   return matchExpressions.every(({ key, operator }) => key !== undefined && operator !== undefined)
 }
 
-/** How many items of a list a cell shows. */
+/** Maximum number of list items in a cell. */
 export const shownMax = 3
 
-/** The first items of a list and how many more there are: `a,b,c + 2 more...`. */
+/** The first items of a list and the number of remaining ones: `a,b,c + 2 more...`. */
 export function fewText(shown: readonly string[], count: number): string {
   const text = shown.join(',')
   return count > shown.length ? `${text} + ${count - shown.length} more...` : text
 }
 
-/** Whether the first condition of the type holds. */
+/** True if the first condition of the type has status True. */
 export function isTrue(conditions: readonly Unchecked<Condition>[] | undefined, type: string): boolean {
   return conditions?.find(each => each.type === type)?.status === 'True'
 }
@@ -47,12 +47,12 @@ interface Condition {
   readonly status: string
 }
 
-/** `deployment.apps`, and `pods` in the core group. */
+/** `deployment.apps`; in the core group only `pods`. */
 export function withGroup(name: string, group: string | undefined): string {
   return group ? `${name}.${group}` : name
 }
 
-/** The addresses of a load balancer, each once, sorted. */
+/** The addresses of a load balancer, sorted and without duplicates. */
 export function balancerText(ingress: readonly BalancerAddress[] = []): string {
   const addresses = new Set<string>()
   for (const { ip, hostname } of ingress) if (ip || hostname) addresses.add(ip || hostname || '')
@@ -64,7 +64,7 @@ interface BalancerAddress {
   readonly hostname?: string
 }
 
-/** How many keys a map has. */
+/** Number of keys. */
 export function sizeOf(map: object = {}): number {
   return Object.keys(map).length
 }

@@ -6,7 +6,7 @@ import type { Column, KindColumns } from '../table-columns.ts'
 import { kindColumnsOf } from './columns.ts'
 import { ago, columnsUnderTest } from './testdata/check-columns.ts'
 
-/** `Name:name, Desired#, Suspend?, Created At@, +IP`: format, integers, booleans, dates, what is wide. */
+/** `Name:name, Desired#, Suspend?, Created At@, +IP`: format, integer, boolean, date, wide. */
 function headerOf({ columns }: KindColumns): string {
   return columns.map(writeColumn).join(', ')
 }
@@ -17,7 +17,7 @@ function writeColumn({ name, type, format, priority }: Column): string {
   return `${priority === 0 ? '' : '+'}${name}${typeSigns[type]}${format === '' ? '' : `:${format}`}`
 }
 
-/** As Kubernetes v1.36 has them. */
+/** The columns of Kubernetes v1.36. */
 const headers: Readonly<Record<string, string>> = {
   APIService: 'Name:name, Service, Available, Age',
   CSIDriver:

@@ -1,6 +1,6 @@
 /**
- * The tables of the built-in kinds. A kind has one table for all of its versions; objects come to it in the
- * version they are stored in.
+ * Table columns of the built-in kinds. All versions of a kind share one table; objects are passed in the
+ * storage version.
  */
 import type { GroupColumns, KindColumns } from '../table-columns.ts'
 import { admissionregistrationColumns } from './admissionregistration/columns.ts'
@@ -25,7 +25,7 @@ import { schedulingColumns } from './scheduling/columns.ts'
 import { storageColumns } from './storage/columns.ts'
 import { storagemigrationColumns } from './storagemigration/columns.ts'
 
-/** Undefined for kinds that are never listed. */
+/** Undefined for kinds that cannot be listed. */
 export function kindColumnsOf(group: string, kind: string): KindColumns<never> | undefined {
   const columns = columnsOfGroups.get(group) ?? {}
   return Object.hasOwn(columns, kind) ? columns[kind] : undefined

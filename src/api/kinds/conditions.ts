@@ -1,5 +1,5 @@
 /**
- * Conditions in a status, in the form that new kinds share.
+ * Validation of `metav1.Condition`.
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/conditions/
  */
 import {
@@ -16,7 +16,7 @@ import { validateLabelName } from '../labels.ts'
 import { regexMessage } from '../names.ts'
 import type { Unchecked } from './unchecked.ts'
 
-/** Each type may occur once. */
+/** Each type must be unique. */
 export function validateConditions(
   field: string,
   conditions: readonly Unchecked<Condition>[] | undefined,
@@ -30,7 +30,6 @@ export function validateConditions(
   })
 }
 
-/** What a condition can be. */
 export const conditionStatuses: readonly string[] = ['False', 'True', 'Unknown']
 
 const reasonBytesMax = 1_024

@@ -1,4 +1,4 @@
-/** Kinds without a table of their own: the name, and the moment of creation instead of an age. */
+/** Table columns of kinds without their own: the name, and the creation timestamp instead of an age. */
 import { nameColumn, nameOf } from '../columns.ts'
 import type { KindColumns } from '../table-columns.ts'
 import { textColumn } from './make-column.ts'
@@ -8,5 +8,5 @@ export const createdColumns: KindColumns = {
   cells: object => [nameOf(object), object.metadata?.creationTimestamp ?? noTime],
 }
 
-/** How Kubernetes writes a moment that is not there. */
+/** Go's zero time. */
 const noTime = '0001-01-01T00:00:00Z'

@@ -1,7 +1,7 @@
-/** The rules of a group's kinds, each written for objects of its own type, as `GroupRules`. */
+/** Combines the typed rules of a group's kinds into `GroupRules`. */
 import type { GroupRules } from '../kind-rules.ts'
 
-/** Each kind's functions are called only with objects of that kind, so the narrower types meet no other. */
+/** Safe, since the rules of each kind are called only with objects of that kind. */
 export function groupRules(rules: Readonly<Record<string, unknown>>): GroupRules {
   return rules as GroupRules
 }

@@ -1,11 +1,11 @@
 /**
- * The API groups Kubernetes has built in. Their order is the one in which discovery lists them, and so the
- * one in which a resource name that several groups know (`events`) is looked up: the first group wins.
+ * The built-in API groups, in discovery order. The order also resolves resource names that exist in several
+ * groups (`events`): the first group wins.
  */
 export interface Group {
   /** As in `apiVersion`; empty for the core group. */
   readonly name: string
-  /** The short name: the folder of the generated types and the last part but two of a definition's name. */
+  /** Short name: the folder of the generated types and a component of definition names. */
   readonly package: string
 }
 
@@ -35,7 +35,7 @@ export const groups: readonly Group[] = [
   { name: 'storagemigration.k8s.io', package: 'storagemigration' },
 ]
 
-/** Definitions that do not live under `io.k8s.api`. */
+/** Prefixes of definitions that are not under `io.k8s.api`. */
 const roots: Readonly<Record<string, string>> = {
   apiextensions: 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions',
   apiregistration: 'io.k8s.kube-aggregator.pkg.apis.apiregistration',
@@ -44,7 +44,7 @@ const roots: Readonly<Record<string, string>> = {
   version: 'io.k8s.apimachinery.pkg.version',
 }
 
-/** The name OpenAPI gives a definition: `core.v1.Pod` is `io.k8s.api.core.v1.Pod`. */
+/** The OpenAPI name of a definition: `core.v1.Pod` is `io.k8s.api.core.v1.Pod`. */
 export function definitionName(shortName: string): string {
   const dot = shortName.indexOf('.')
   const group = shortName.slice(0, dot)
@@ -52,8 +52,8 @@ export function definitionName(shortName: string): string {
 }
 
 /**
- * Versions that are not served any more and in which the kinds of every group (`DeleteOptions`, `WatchEvent`)
- * are still understood.
+ * Versions that are no longer served, but in which kinds common to all groups (`DeleteOptions`, `WatchEvent`)
+ * are still accepted.
  */
 export const formerVersions: readonly string[] = [
   'admission.k8s.io/v1',

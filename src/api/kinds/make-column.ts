@@ -1,4 +1,4 @@
-/** Columns in one line each. */
+/** Constructors for table columns. */
 import type { Column } from '../table-columns.ts'
 
 export function textColumn(name: string, description: string): Column {
@@ -13,12 +13,12 @@ export function booleanColumn(name: string, description: string): Column {
   return { name, type: 'boolean', format: '', description, priority: 0 }
 }
 
-/** A column of text that only `-o wide` shows. */
+/** A string column shown only with `-o wide`. */
 export function wideColumn(name: string, description: string): Column {
   return { name, type: 'string', format: '', description, priority: 1 }
 }
 
-/** What `-o wide` shows of the pods that a controller makes. */
+/** Columns of workload controllers shown only with `-o wide`. */
 export const containersColumn = wideColumn('Containers', 'Names of the containers of a pod.')
 export const imagesColumn = wideColumn('Images', 'Images of the containers of a pod.')
 export const selectorColumn = wideColumn('Selector', 'Labels of the pods that belong to it.')

@@ -1,35 +1,36 @@
 /**
- * The notation for what the generated definitions do not know by themselves: one overlay per group, in
- * `kinds/<group>/overlay.ts`. Only the generator reads overlays, and it refuses a name that does not exist.
+ * Facts missing from the generated definitions: one overlay per group, in `kinds/<group>/overlay.ts`. Only
+ * the generator reads overlays; it rejects unknown names.
  *
- * A type is written `Container`, a field `Container.ports`, and holds for every version of the group that has
- * it; `v1/Container` holds for that version only.
+ * A type is written `Container`, a field `Container.ports`; both apply to every version of the group that has
+ * them. `v1/Container` applies to that version only.
  */
 export interface Overlay {
-  /** Strings, or lists and maps of them, that are quantities. */
+  /** Strings, or lists and maps of strings, that are quantities. */
   readonly quantities?: readonly string[]
-  /** Fields whose type the package leaves open, with the definition they have. */
+  /** Definitions of fields whose type the package leaves open. */
   readonly types?: Readonly<Record<string, string>>
-  /** Definitions the package leaves out: structs without fields, and those that stand for any JSON value. */
+  /** Definitions missing from the package: structs without fields, and any JSON value. */
   readonly definitions?: Readonly<Record<string, 'struct' | 'any'>>
-  /** Structs and maps of strings that server-side apply owns as a whole. */
+  /** Structs and maps of strings that are atomic in server-side apply. */
   readonly atomic?: readonly string[]
-  /** Fields that server-side apply owns part by part although their type is atomic. */
+  /** Fields that are granular in server-side apply although their type is atomic. */
   readonly granular?: readonly string[]
   /**
-   * Lists that are not atomic, and everything that strategic merge patch does not simply replace or merge.
+   * Lists that are not atomic, and fields with a patch strategy other than the default of strategic merge
+   * patch.
    */
   readonly merging?: Readonly<Record<string, Merging>>
-  /** What keys of `map` lists are taken to be when an item leaves them out. */
+  /** Defaults of the keys of `map` lists. */
   readonly keyDefaults?: Readonly<Record<string, string>>
   readonly unions?: Readonly<Record<string, Union>>
-  /** Kinds that belong to more groups than the one that defines them, or that carry no metadata. */
+  /** Kinds that exist in all groups besides the one that defines them, or that have no metadata. */
   readonly kinds?: Readonly<Record<string, 'every-group' | 'own-group'>>
-  /** What discovery tells of a resource beyond its paths, by plural. */
+  /** Discovery facts that cannot be derived from the paths, by plural. */
   readonly resources?: Readonly<Record<string, ResourceFacts>>
 }
 
-/** By package. */
+/** Keyed by package. */
 export type Overlays = Readonly<Record<string, Overlay>>
 
 export interface Merging {
@@ -40,7 +41,7 @@ export interface Merging {
   readonly mergeKey?: string
 }
 
-/** Of the fields named, one may be set; the discriminator, where there is one, says which. */
+/** At most one of the fields may be set; the discriminator, if any, names it. */
 export interface Union {
   readonly discriminator?: string
   readonly fields: Readonly<Record<string, string>>
@@ -49,36 +50,36 @@ export interface Union {
 export interface ResourceFacts {
   readonly shortNames?: readonly string[]
   readonly categories?: readonly string[]
-  /** Verbs its paths seem to offer and the server does not. */
+  /** Verbs that the paths suggest but the server does not support. */
   readonly without?: readonly string[]
-  /** The kind a connecting subresource takes its options from. */
+  /** The options kind of a connect subresource. */
   readonly options?: Readonly<Record<string, string>>
-  /** The group and version it is stored in, when that is not the group's most stable version of it. */
+  /** Storage version, if it is not the most stable version in the group. */
   readonly storedAs?: { readonly group: string; readonly version: string }
 }
 
-/** A list of scalars without duplicates. */
+/** A list of type `set`. */
 export const set: Merging = { list: 'set' }
 
-/** A set that strategic merge patch adds to. */
+/** A list of type `set` that strategic merge patch merges. */
 export const mergedSet: Merging = { list: 'set', patch: 'merge' }
 
-/** A list of objects that these fields identify; strategic merge patch replaces it. */
+/** A list of type `map` that strategic merge patch replaces. */
 export function keyed(...keys: readonly string[]): Merging {
   return { list: 'map', keys }
 }
 
-/** A list of objects that these fields identify; strategic merge patch goes by the first of them. */
+/** A list of type `map` that strategic merge patch merges by the first key. */
 export function merged(...keys: readonly [string, ...string[]]): Merging {
   return { list: 'map', keys, patch: 'merge', mergeKey: keys[0] }
 }
 
-/** As `merged`, and a patch may name the fields of an item that stay. */
+/** Like `merged`, with the `retainKeys` strategy. */
 export function mergedRetaining(key: string): Merging {
   return { ...merged(key), patch: 'merge,retainKeys' }
 }
 
-/** A list that server-side apply owns as a whole and strategic merge patch goes through item by item. */
+/** A list that is atomic in server-side apply and that strategic merge patch merges. */
 export function mergedAtomic(key: string): Merging {
   return { patch: 'merge', mergeKey: key }
 }

@@ -1,4 +1,4 @@
-/** The table of what keeps a number of pods alike: replica sets, and the replication controllers before them. */
+/** Table columns of ReplicaSet and ReplicationController. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../columns.ts'
 import type { ReplicaSet } from '../generated/apps/v1.ts'
 import type { ReplicationController } from '../generated/core/v1.ts'
@@ -7,7 +7,7 @@ import { containerImages, containerNames } from './cell-text.ts'
 import { containersColumn, imagesColumn, integerColumn, selectorColumn } from './make-column.ts'
 import type { Unchecked } from './unchecked.ts'
 
-/** They differ in what a selector is. */
+/** The two kinds differ in the type of their selector. */
 export function replicaColumns<T extends ReplicaSet | ReplicationController>(
   selectorText: (object: Unchecked<T>) => string,
 ): KindColumns<T> {

@@ -14,10 +14,10 @@ import { storage } from './storage/rules.ts'
 import { arbitraryObject } from '../arbitrary-object.ts'
 
 const objectsPerKind = 150
-/** Their rules are tested with the rest of what pods are. */
+/** Tested together with the other pod rules. */
 const podKinds = ['Pod', 'PodTemplate', 'ReplicationController']
 
-/** Every rule of a kind, for two objects. Objects are frozen: who changes one throws. */
+/** Runs every rule of a kind on two objects. They are frozen, so a mutation throws. */
 function applyRules(rules: KindRules, given: KubernetesObject, stored: KubernetesObject): void {
   const fill = (object: KubernetesObject) => deepFreeze(rules.withDefaults?.(object) ?? object)
   const [object, before] = [fill(given), fill(stored)]
@@ -42,7 +42,7 @@ function applyRules(rules: KindRules, given: KubernetesObject, stored: Kubernete
 function checkKinds(group: string, all: GroupRules): void {
   for (const [kind, rules] of Object.entries(all)) {
     if (podKinds.includes(kind)) continue
-    // Events of both groups are judged as core has them.
+    // Events of both groups are validated in the core version.
     const schema = structDefinition(`${group === 'events' ? 'core' : group}.v1.${kind}`)
     const known = rules as unknown as KindRules
     applyRules(known, deepFreeze({}), deepFreeze({}))

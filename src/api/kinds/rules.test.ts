@@ -25,7 +25,7 @@ test('every kind that is stored has rules', () => {
   assert.deepEqual(without, ['selfsubjectreviews', 'tokenreviews', 'selfsubjectrulesreviews'])
 })
 
-/** Groups with a test of this kind of their own. */
+/** Groups that have their own such test. */
 const testedElsewhere = [
   '',
   'apps',
@@ -38,7 +38,7 @@ const testedElsewhere = [
 const resources = defaultResources().filter(({ rules, group }) => rules && !testedElsewhere.includes(group))
 const objectsPerKind = 50
 
-/** Every rule of a kind, for two frozen objects. */
+/** Runs every rule of a kind on two frozen objects. */
 function applyRules(
   { rules, storage, version }: Resource,
   given: KubernetesObject,
@@ -48,7 +48,7 @@ function applyRules(
   const fill = (object: KubernetesObject) => deepFreeze(known.withDefaults?.(object) ?? object)
   const [object, before] = [fill(given), fill(stored)]
   assert.equal(fill(object), object, 'defaults of an object that has them are the object')
-  // The other rules look at objects as they are stored.
+  // Rules other than defaulting run in the storage version.
   if (storage.version !== version) return
   const created = deepFreeze(known.prepareForCreate?.(object) ?? object)
   formatFieldErrors(known.validate?.(created) ?? [])

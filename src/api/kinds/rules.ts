@@ -1,6 +1,6 @@
 /**
- * The rules of the built-in kinds. A kind has the same rules in all of its versions: they look at it as it is
- * stored.
+ * Rules of the built-in kinds. All versions of a kind share one set of rules, which run in the storage
+ * version.
  */
 import type { GroupRules, KindRules } from '../kind-rules.ts'
 import { admissionregistration } from './admissionregistration/rules.ts'
@@ -25,7 +25,7 @@ import { resource } from './resource/rules.ts'
 import { scheduling } from './scheduling/rules.ts'
 import { storage } from './storage/rules.ts'
 
-/** Undefined for kinds that have none beyond those of all objects. */
+/** Undefined for kinds with only the rules common to all objects. */
 export function rulesOf(group: string, kind: string): KindRules<never> | undefined {
   const rules = rulesOfGroups.get(group) ?? {}
   return Object.hasOwn(rules, kind) ? rules[kind] : undefined

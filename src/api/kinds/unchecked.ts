@@ -1,7 +1,6 @@
 /**
- * An object before validation: what is there has the right type, but nothing need be there, required or not.
- * Rules take their objects in this form, so that the compiler sees to it that an empty object is refused and
- * does not crash.
+ * An object before validation: values have the right types, but any field may be missing, even if required.
+ * Rules take objects in this form, so that the compiler enforces handling of missing fields.
  */
 export type Unchecked<T> = T extends readonly (infer Item)[]
   ? readonly Unchecked<Item>[]
@@ -9,7 +8,7 @@ export type Unchecked<T> = T extends readonly (infer Item)[]
     ? UncheckedFields<T>
     : T
 
-/** Keys of a map have values; fields of a struct may be missing. */
+/** Map values are always present; struct fields may be missing. */
 type UncheckedFields<T extends object> = string extends keyof T
   ? { readonly [K in keyof T]: Unchecked<T[K]> }
   : { readonly [K in keyof T]?: Unchecked<T[K]> }

@@ -1,4 +1,4 @@
-/** How a webhook is reached: by URL, or through a service of the cluster. */
+/** Validation of webhook client configuration: a URL or a reference to a service. */
 import { invalid, required, type FieldError } from '../field-error.ts'
 import { checkDns1035Label, checkDns1123Subdomain, checkPortNumber } from '../names.ts'
 import { withField, withMissing } from './core/pod/structure-sharing.ts'
@@ -30,7 +30,7 @@ export function validateWebhookClient(field: string, client: Unchecked<WebhookCl
   return [required(field, 'exactly one of url or service is required')]
 }
 
-/** Versions in which the server may speak to a webhook, one of which it knows. */
+/** Review versions must include one that the server supports. */
 export function validateReviewVersions(
   field: string,
   versions: readonly string[],
@@ -49,7 +49,7 @@ export function validateReviewVersions(
 
 const form = '; desired format: https://host[/path]'
 
-/** The parts of a URL as RFC 3986, appendix B, takes them apart; every text has them. */
+/** The components of a URL by the expression of RFC 3986, appendix B, which matches every text. */
 const parts = /^(?:([^:/?#]+):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#([^]*))?$/
 
 function validateUrl(field: string, url: string): FieldError[] {
@@ -86,7 +86,7 @@ function validateService(field: string, service: Unchecked<WebhookService>): Fie
   ]
 }
 
-/** A path of names, with a slash in front and perhaps one behind. */
+/** A path of segments with a leading slash and an optional trailing slash. */
 function validatePath(field: string, path: string): FieldError[] {
   if (path === '' || path === '/') return []
   if (path === '//') return [invalid(field, path, 'segment[0] may not be empty')]

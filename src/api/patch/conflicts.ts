@@ -5,7 +5,7 @@ import { objectIdentity } from './element-identity.ts'
 import { fieldStrategy, type ListStrategy, type ObjectListStrategy } from './field-strategy.ts'
 import { get, isObject, type JsonObject } from './json-object.ts'
 
-/** The paths of the fields that two strategic merge patches of one object change in different ways. */
+/** Paths of the fields that two strategic merge patches of the same object set to different values. */
 export function findConflicts(ours: JsonObject, theirs: JsonObject, schema: Schema): readonly string[] {
   return [...conflictsOf({ ours, theirs, path: '' }, schema)]
 }
@@ -16,10 +16,7 @@ interface Pair<T> {
   readonly path: string
 }
 
-/**
- * Two patches of one object have an object in one place only where each was compared, so their depth is
- * bounded.
- */
+/** Recursion continues only where both patches have an object, and creating them bounded the depth. */
 function* conflictsOf({ ours, theirs, path }: Pair<JsonObject>, schema: Schema): Iterable<string> {
   if (patchDirective(ours) !== patchDirective(theirs)) {
     yield path
@@ -40,7 +37,7 @@ function* conflictsOf({ ours, theirs, path }: Pair<JsonObject>, schema: Schema):
   }
 }
 
-/** Two additions to a merged list of scalars never conflict. */
+/** Additions to a merged list of scalars never conflict. */
 function* conflictsInLists(pair: Pair<JsonValue[]>, strategy: ListStrategy): Iterable<string> {
   if (strategy.type === 'merge-scalars') return
   if (strategy.type === 'merge-objects' && !replacesList(pair.ours) && !replacesList(pair.theirs)) {

@@ -8,8 +8,8 @@ export type JsonPatchOperation =
   | { op: 'remove'; path: string }
 
 /**
- * A JSON patch that makes one document of another. It is not the shortest: what a list gains or loses it
- * gains or loses in one place. When it would be longer than a server takes, it replaces the whole document.
+ * Creates a JSON patch between two documents. It is not minimal: a list grows or shrinks in one place only.
+ * If it exceeded the server's limit on operations, it replaces the whole document.
  */
 export function createJsonPatch(before: JsonValue, after: JsonValue): JsonPatchOperation[] {
   const operations = [...difference({ before, after, path: '' }, 0)]
@@ -48,9 +48,7 @@ function* objectDifference({ before, after, path }: Pair<JsonObject>, depth: num
   }
 }
 
-/**
- * Items alike at both ends are left alone; between them items are changed in place, then added or removed.
- */
+/** Equal items at both ends are kept; between them, items are replaced, then added or removed. */
 function* listDifference({ before, after, path }: Pair<JsonValue[]>, depth: number): Operations {
   const [head, tail] = before.length === after.length ? [0, 0] : commonEnds(before, after)
   const [oldEnd, newEnd] = [before.length - tail, after.length - tail]

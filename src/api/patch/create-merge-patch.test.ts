@@ -10,7 +10,7 @@ import { any, deployment, list, map, pod, struct, text } from './testdata/schema
 import { thing, things } from './testdata/things.ts'
 import { nested, valuesWithoutNull } from './testdata/values.ts'
 
-/** The patch between two specs of a pod, and that it does what it should. */
+/** Checks the patch between two pod specs, and that applying it gives the modified spec. */
 function check(original: JsonObject, modified: JsonObject, expected: JsonObject): void {
   const [before, after] = deepFreeze([{ spec: original }, { spec: modified }] as const)
   const patch = createStrategicMergePatch(before, after, pod)

@@ -1,9 +1,9 @@
 /**
- * Makes merge patches from versions of an object. One walk serves all: the patch sets what differs between
- * the current and the modified version, and removes what the original had and the modified has not. With the
- * current version as the original that is the plain difference; with the last applied configuration it is
- * what `kubectl apply` sends, and what others have added stays. Without a schema the result is a JSON merge
- * patch, RFC 7386.
+ * Creates merge patches from versions of an object. A single traversal sets what differs between the current
+ * and the modified version, and removes what the original has and the modified has not. With current as
+ * original the result is a two-way patch; with the last applied configuration it is the three-way patch of
+ * `kubectl apply`, which keeps fields added by other managers. Without a schema the result is a JSON merge
+ * patch (RFC 7386).
  */
 import { equalJson, type JsonValue } from '../json-value.ts'
 import type { Schema } from '../schema.ts'
@@ -13,13 +13,13 @@ import { depthMax, get, isObject, put, tooDeep, type JsonObject } from './json-o
 import { diffObjectLists, diffScalarLists, type ListDifference } from './list-difference.ts'
 import type { Versions } from './versions.ts'
 
-/** The JSON merge patch that makes the modified value of the original one; it cannot set a member to null. */
+/** The JSON merge patch from the original to the modified value; it cannot set a member to null. */
 export function createMergePatch(original: JsonValue, modified: JsonValue): JsonValue {
   if (!isObject(original) || !isObject(modified)) return modified
   return diffObjects({ original, modified, current: original }, { ...top, schema: anySchema })
 }
 
-/** The strategic merge patch that makes the modified object of the original one. */
+/** The strategic merge patch from the original to the modified object. */
 export function createStrategicMergePatch(
   original: JsonObject,
   modified: JsonObject,
@@ -60,7 +60,10 @@ function diffObjects(versions: Versions<JsonObject>, { schema, retainKeys, depth
   return patch
 }
 
-/** Says which members stay, when the patch changes anything or others have members that go. */
+/**
+ * Adds `$retainKeys` if the patch changes anything, or if the current object has members that must be
+ * removed.
+ */
 function putRetainedKeys(patch: JsonObject, { modified, current }: Versions<JsonObject>): void {
   const kept = Object.keys(modified).filter(key => modified[key] !== null)
   const foreign = Object.keys(current).some(key => current[key] !== null && !Object.hasOwn(modified, key))
@@ -74,7 +77,7 @@ interface FieldVersions<T extends JsonValue = JsonValue> {
   readonly current: T | undefined
 }
 
-/** What the patch says of one field; `undefined` when nothing. */
+/** The patch for one field; `undefined` if it is unchanged. */
 function diffField(field: FieldVersions, strategy: FieldStrategy, depth: number): JsonValue | undefined {
   const { modified, current } = field
   if (current === undefined) return modified ?? undefined

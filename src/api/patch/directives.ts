@@ -1,7 +1,6 @@
 /**
- * The words of strategic merge patch: members of a patch that say how to merge instead of what. Kubernetes
- * answers 500 to some patches that are wrong in themselves; here every such patch is the client's mistake,
- * 400 or 422.
+ * Directives of strategic merge patch: members of a patch that control merging. Kubernetes returns 500 for
+ * some invalid patches; here they are always client errors, 400 or 422.
  */
 import { apiError, badRequest, type ApiError } from '../errors.ts'
 import type { JsonValue } from '../json-value.ts'
@@ -25,7 +24,7 @@ export function isDirective(key: string): boolean {
   return key.startsWith('$') && (key === patchMarker || key === retainKeysMarker || isListDirective(key))
 }
 
-/** The field that a `$setElementOrder/...` or `$deleteFromPrimitiveList/...` is about. */
+/** The field that a `$setElementOrder/...` or `$deleteFromPrimitiveList/...` directive refers to. */
 export function directedField(key: string): string | undefined {
   if (!key.startsWith('$') || !isListDirective(key)) return undefined
   const marker = key.startsWith(orderMarker) ? orderMarker : deletionMarker
@@ -33,7 +32,7 @@ export function directedField(key: string): string | undefined {
   throw marker === orderMarker ? badOrder() : badDeletions()
 }
 
-/** What the `$patch` of a map or a list item says; `undefined` when it has none. */
+/** The value of the `$patch` directive; `undefined` if there is none. */
 export function patchDirective(patch: JsonObject): 'replace' | 'delete' | 'merge' | undefined {
   const directive = get(patch, patchMarker)
   if (directive === undefined) return undefined
@@ -41,7 +40,7 @@ export function patchDirective(patch: JsonObject): 'replace' | 'delete' | 'merge
   throw badRequest(`unknown patch type: ${show(directive)} in map: ${show(patch)}`)
 }
 
-/** The members that a patched object may have; `undefined` when the patch does not say. */
+/** The members listed by `$retainKeys`; `undefined` if there is none. */
 export function retainedKeys(patch: JsonObject): ReadonlySet<JsonValue> | undefined {
   const list = get(patch, retainKeysMarker)
   if (list === undefined) return undefined
@@ -79,7 +78,7 @@ export function notAScalar(item: JsonValue): ApiError {
   return apiError('Invalid', `cannot merge lists without merge key: ${show(item)}`)
 }
 
-/** Characters of a patch that an error shows. */
+/** Maximum length of the patch in an error message. */
 const shownCharactersMax = 300
 
 function show(value: JsonValue): string {

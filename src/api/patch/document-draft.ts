@@ -1,16 +1,18 @@
 import type { JsonValue } from '../json-value.ts'
 import { get, isObject, put, type JsonObject } from './json-object.ts'
 
-/** Names along a parsed JSON pointer. */
+/** The reference tokens of a parsed JSON pointer. */
 export type Path = readonly string[]
 
 /**
- * A document under change. A container of the input is copied when it is first changed, and that copy is
- * changed in place from then on, so that ten thousand appends to one list copy it once.
+ * A document being patched, copy-on-write. A container of the input is copied when it is first modified and
+ * the copy is then modified in place, so that ten thousand appends to one list copy it once.
  */
 export class DocumentDraft {
   #root: JsonValue
-  /** Containers made here that stand in one place only; nobody else can see them, so they may be changed. */
+  /**
+   * Containers created here that are referenced only once in the document, so they may be modified in place.
+   */
   readonly #owned = new Set<Container>()
 
   constructor(root: JsonValue) {
@@ -21,7 +23,7 @@ export class DocumentDraft {
     return this.#root
   }
 
-  /** The value at a place; `undefined` when there is none. */
+  /** The value at a path; `undefined` if there is none. */
   read(path: Path): JsonValue | undefined {
     let value: JsonValue | undefined = this.#root
     for (const name of path) value = child(value, name)
@@ -29,8 +31,8 @@ export class DocumentDraft {
   }
 
   /**
-   * Puts a value under a name of an object, or into a list before an index or at its end; false if that
-   * cannot be.
+   * Sets a member of an object, or inserts into a list before an index or at its end; false if that is
+   * impossible.
    */
   add(path: Path, value: JsonValue): boolean {
     const name = path.at(-1)
@@ -47,7 +49,7 @@ export class DocumentDraft {
     return true
   }
 
-  /** Like `add`, but takes the place of an item of a list; false if there is no such item. */
+  /** Like `add`, but replaces an existing list item; false if there is no such item. */
   replace(path: Path, value: JsonValue): boolean {
     const name = path.at(-1)
     if (name === undefined) return this.#replaceRoot(value)
@@ -56,7 +58,7 @@ export class DocumentDraft {
     return set(parent, name, value)
   }
 
-  /** Takes out what is at a place; false if there is nothing. */
+  /** Removes the value at a path; false if there is none. */
   remove(path: Path): boolean {
     const name = path.at(-1)
     const parent = this.#parent(path)
@@ -69,8 +71,8 @@ export class DocumentDraft {
   }
 
   /**
-   * Readies a value of the document to stand in a second place, and returns its size in characters of JSON;
-   * the count stops a little past the limit.
+   * Prepares a value of the document for being referenced a second time, and returns its size in JSON
+   * characters; counting stops shortly after the limit.
    */
   share(value: JsonValue, sizeMax: number): number {
     let size = 0
@@ -89,7 +91,7 @@ export class DocumentDraft {
     return true
   }
 
-  /** The container that holds the last name of the path, made ours and so all above it. */
+  /** The container of the last path element. It and all its ancestors are made modifiable. */
   #parent(path: Path): Container | undefined {
     if (!isContainer(this.#root)) return undefined
     let here = this.#own(this.#root)
@@ -137,7 +139,7 @@ function set(parent: Container, name: string, value: JsonValue): boolean {
   return true
 }
 
-/** An index below the length. Kubernetes counts negative ones from the end, which the RFC does not know. */
+/** An index below the length. As in Kubernetes, and unlike the RFC, negative indexes count from the end. */
 function indexIn(length: number, name: string): number | undefined {
   if (!/^(?:0|-?[1-9][0-9]*)$/.test(name)) return undefined
   const index = Number(name)
@@ -145,7 +147,7 @@ function indexIn(length: number, name: string): number | undefined {
   return fromStart >= 0 && fromStart < length ? fromStart : undefined
 }
 
-/** Characters of JSON that a value takes without what it contains. */
+/** Number of JSON characters of a value without its children. */
 function ownSize(value: JsonValue): number {
   if (typeof value === 'string') return value.length + 2
   if (Array.isArray(value)) return value.length + 2

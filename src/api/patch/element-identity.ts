@@ -2,7 +2,7 @@ import type { JsonValue } from '../json-value.ts'
 import { noMergeKey, notAnObject, notAScalar } from './directives.ts'
 import { get, identityOf, isObject, isScalar, type Scalar } from './json-object.ts'
 
-/** What tells an item of a merged list of objects from the others: the value of the merge key. */
+/** Identity of an item in a merged list of objects: the value of the merge key. */
 export function objectIdentity(item: JsonValue, mergeKey: string): Scalar {
   if (!isObject(item)) throw notAnObject(item)
   const value = get(item, mergeKey) ?? undefined
@@ -10,7 +10,7 @@ export function objectIdentity(item: JsonValue, mergeKey: string): Scalar {
   return identityOf(value)
 }
 
-/** What tells an item of a merged list of scalars from the others. */
+/** Identity of an item in a merged list of scalars. */
 export function scalarIdentity(item: JsonValue): Scalar {
   if (!isScalar(item)) throw notAScalar(item)
   return identityOf(item)

@@ -1,16 +1,16 @@
 import type { JsonValue } from '../json-value.ts'
 import type { Scalar } from './json-object.ts'
 
-/** An item of a merged list and what identifies it. */
+/** An item of a merged list with its identity. */
 export interface Element {
   readonly id: Scalar
   readonly item: JsonValue
 }
 
 /**
- * Puts the items of a merged list into order. Those that the patch names stand in the order of the patch, the
- * others in the order they had; where the two meet the old order decides, and an item that is new comes
- * before those it meets.
+ * Orders the items of a merged list. Items named by the patch have the order of the patch, remaining items
+ * their old order. The two groups are interleaved by old position; a new item comes before the remaining
+ * items at that point.
  */
 export function arrange(
   elements: readonly Element[],
@@ -37,14 +37,14 @@ export function arrange(
   return items
 }
 
-/** Whether items that are in both lists stand in the same order in both. */
+/** True if the common items have the same order in both lists. */
 export function sameOrder(left: readonly Scalar[], right: readonly Scalar[]): boolean {
   const [inLeft, inRight] = [new Set(left), new Set(right)]
   const common = left.filter(id => inRight.has(id))
   return right.filter(id => inLeft.has(id)).every((id, index) => id === common[index])
 }
 
-/** Where each first stands. */
+/** Index of the first occurrence of each. */
 function positions(ids: readonly Scalar[]): ReadonlyMap<Scalar, number> {
   const result = new Map<Scalar, number>()
   for (const [index, id] of ids.entries()) if (!result.has(id)) result.set(id, index)

@@ -1,27 +1,27 @@
 import type { Schema } from '../schema.ts'
 
-/** How one field merges: what is inside it, and what becomes of its list or struct as a whole. */
+/** How a field is merged: the schema of its contents, and the strategy for its list or struct. */
 export interface FieldStrategy {
   readonly schema: Schema
   readonly list: ListStrategy
-  /** A struct is replaced instead of merged. */
+  /** The struct is replaced instead of merged. */
   readonly replace: boolean
   readonly retainKeys: boolean
 }
 
 export type ListStrategy = { readonly type: 'replace' | 'merge-scalars' } | ObjectListStrategy
 
-/** Items with the same value of the merge key are one item. */
+/** Items with the same value of the merge key are merged. */
 export interface ObjectListStrategy {
   readonly type: 'merge-objects'
   readonly mergeKey: string
   readonly items: Schema
 }
 
-/** Data without a schema: objects merge, lists are replaced, as in a JSON merge patch. */
+/** For data without a schema: objects are merged and lists replaced, as in a JSON merge patch. */
 export const anySchema: Schema = { type: 'any' }
 
-/** What becomes of a member; a member that the schema does not know is data without a schema. */
+/** A member that is not in the schema is treated as data without a schema. */
 export function fieldStrategy(schema: Schema, key: string): FieldStrategy {
   if (schema.type === 'map') return plainStrategy(schema.values)
   const field = schema.type === 'struct' ? schema.fields.get(key) : undefined

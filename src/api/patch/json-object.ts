@@ -1,6 +1,6 @@
 /**
- * JSON objects as immutable values with any key whatever: `__proto__` and `constructor` are data, never the
- * prototype. Read with `get`, change with `withChanges`; an object without changes stays itself.
+ * JSON objects as immutable values with arbitrary keys: `__proto__` and `constructor` are data, never the
+ * prototype. Read with `get`, change with `withChanges`; without changes the same object is returned.
  */
 import { badRequest, type ApiError } from '../errors.ts'
 import { toInt64 } from '../int64.ts'
@@ -8,12 +8,12 @@ import type { JsonValue } from '../json-value.ts'
 
 export type JsonObject = { [key: string]: JsonValue }
 
-/** Changes of an object's members; `undefined` removes one. */
+/** Changes of members; `undefined` removes a member. */
 export type Changes = ReadonlyMap<string, JsonValue | undefined>
 
 export type Scalar = null | boolean | number | bigint | string
 
-/** Levels of nesting a patch may reach: far past any real object, and far short of the end of the stack. */
+/** Maximum nesting of a patch: far beyond any real object, and safe for the stack. */
 export const depthMax = 1_000
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {
@@ -28,7 +28,7 @@ export function get(object: JsonObject, key: string): JsonValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }
 
-/** Sets a member of an object that the caller has made itself and not yet handed out. */
+/** Sets a member of an object that the caller has just created. */
 export function put(object: JsonObject, key: string, value: JsonValue): void {
   if (key === '__proto__') {
     Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true })
@@ -50,7 +50,7 @@ export function withChanges(object: JsonObject, changes: Changes): JsonObject {
   return result
 }
 
-/** What a map or a set tells a scalar by: a bigint and a number of the same value are one. */
+/** Key for maps and sets: a bigint and a number of the same value are equal. */
 export function identityOf(value: Scalar): Scalar {
   return typeof value === 'bigint' ? toInt64(value) : value
 }

@@ -8,7 +8,7 @@ import type { JsonObject } from './json-object.ts'
 import { applyJsonPatch } from './json-patch.ts'
 import { nested, values } from './testdata/values.ts'
 
-/** An operation in short: `add /a 1`, `remove /a`, `move /from /path`; a value is JSON. */
+/** Operations in short notation: `add /a 1`, `remove /a`, `move /from /path`; a value is JSON. */
 function operations(script: string): JsonValue {
   return script.split('; ').map((line): JsonObject => {
     const [, op = '', first = '', rest] = /^(\w+) ?(\S*)(?: (.*))?$/.exec(line) ?? []
@@ -293,10 +293,7 @@ test('operations of one patch do the same as patches of one operation', () => {
   )
 })
 
-/**
- * The patched document; `undefined` when the patch fails, which must not be in any other way than an API
- * error.
- */
+/** The patched document; `undefined` if the patch fails, for which only an API error is allowed. */
 function attempt(document: JsonValue, patch: JsonValue): JsonValue | undefined {
   try {
     return applyJsonPatch(deepFreeze(document), deepFreeze(patch))

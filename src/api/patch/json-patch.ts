@@ -1,4 +1,4 @@
-/** JSON patch, RFC 6902, with the limits and the leniencies that Kubernetes' API has. */
+/** JSON patch (RFC 6902), with the limits and leniencies of Kubernetes' API. */
 import { ApiError, apiError, badRequest, requestEntityTooLarge } from '../errors.ts'
 import { equalJson, type JsonValue } from '../json-value.ts'
 import { showValue } from '../quote.ts'
@@ -6,21 +6,19 @@ import { DocumentDraft, type Path } from './document-draft.ts'
 import { depthMax, get, isObject, isScalar, tooDeep, type JsonObject } from './json-object.ts'
 import { parsePointer } from './json-pointer.ts'
 
-/** Operations of one patch; a longer patch is refused as too large, as Kubernetes does. */
+/** Maximum number of operations; as in Kubernetes, a longer patch is rejected with 413. */
 export const operationsMax = 10_000
 
 /**
- * Characters that the `copy` operations of one patch may add, as in Kubernetes: else ten of them make a
- * gigabyte.
+ * Maximum number of characters that the `copy` operations of a patch may add, as in Kubernetes: otherwise ten
+ * of them could produce a gigabyte.
  */
 const copiedSizeMax = 3 * 1024 * 1024
 
-/** A `test` operation found another value: nothing is wrong with the patch, it is not meant for this document. */
+/** A `test` operation failed: the patch is valid but does not apply to this document. */
 export class JsonPatchTestError extends ApiError {}
 
-/**
- * The document with all operations performed. When one fails, an error is thrown and nothing has happened.
- */
+/** Performs all operations. If one fails, an error is thrown and the input is unchanged. */
 export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
   const run: Run = { draft: new DocumentDraft(document), copiedSize: 0, mayDeepen: false }
   for (const operation of parsePatch(patch)) {
@@ -34,7 +32,10 @@ export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue
 interface Run {
   readonly draft: DocumentDraft
   copiedSize: number
-  /** Something with depth of its own was put somewhere, perhaps again and again into itself. */
+  /**
+   * True if an operation may have increased the nesting depth, such as by copying a value into itself
+   * repeatedly.
+   */
   mayDeepen: boolean
 }
 
@@ -43,11 +44,11 @@ interface Operation {
   readonly op: string
   readonly path: string | undefined
   readonly from: string | undefined
-  /** Null when absent, as Kubernetes takes it. */
+  /** Null if absent, as in Kubernetes. */
   readonly value: JsonValue
 }
 
-/** Performs one operation; what hinders it otherwise. */
+/** Performs one operation; returns an error message if it fails. */
 function perform(run: Run, operation: Operation): string | undefined {
   const path = operation.path === undefined ? undefined : parsePointer(operation.path)
   if (path === undefined) return 'the path is not a JSON pointer'
@@ -72,10 +73,7 @@ function perform(run: Run, operation: Operation): string | undefined {
 
 const missing = 'the document has no such place'
 
-/**
- * A member that an object lacks passes for null, as Kubernetes has it: the way to test that something is
- * absent.
- */
+/** As in Kubernetes, a missing member equals null, which allows testing for absence. */
 function test(draft: DocumentDraft, path: Path, expected: JsonValue): string | undefined {
   const found = draft.read(path)
   if (found !== undefined) return unless(equalJson(found, expected), 'the value is another one')
@@ -126,10 +124,10 @@ function textMember(operation: JsonObject, key: string, index: number): string |
 
 const rejected = 'the server rejected our request due to an error in our request'
 
-/** Characters of a path that an error shows. */
+/** Maximum length of a path in an error message. */
 const shownCharactersMax = 200
 
-/** Kubernetes' answer says nothing of the reason; ours is in the causes. */
+/** Kubernetes' message does not include the reason; here it is added to the causes. */
 function operationFailed(operation: Operation, problem: string): ApiError {
   const [op, path] = [operation.op, operation.path ?? ''].map(each => showValue(each, shownCharactersMax))
   const cause = {

@@ -1,8 +1,6 @@
-/**
- * JSON pointers, RFC 6901: `/spec/containers/0/image`, with `~1` for a slash in a name and `~0` for a tilde.
- */
+/** JSON pointers (RFC 6901): `/spec/containers/0/image`, with `~1` for a slash and `~0` for a tilde. */
 
-/** The names along a pointer, none for the whole document; `undefined` when it is not a pointer. */
+/** The reference tokens of a pointer, empty for the whole document; `undefined` if it is not a pointer. */
 export function parsePointer(pointer: string): readonly string[] | undefined {
   if (pointer === '') return []
   if (!pointer.startsWith('/')) return undefined

@@ -5,7 +5,7 @@ import { sameOrder } from './element-order.ts'
 import { isObject, type JsonObject, type Scalar } from './json-object.ts'
 import type { Versions } from './versions.ts'
 
-/** What a strategic merge patch says of a merged list; empty lists are left out of the patch. */
+/** The content of a strategic merge patch for a merged list; empty lists are omitted from the patch. */
 export interface ListDifference {
   readonly items: JsonValue[]
   /** For `$deleteFromPrimitiveList`. */
@@ -60,10 +60,7 @@ export function diffObjectLists(
   return { ...noDifference, items, order: order.map(id => ({ [mergeKey]: id })) }
 }
 
-/**
- * Items by what identifies them; more than one where the merge key is not a key, as with ports of two
- * protocols.
- */
+/** Items by identity; several if the merge key is not unique, as for ports with two protocols. */
 type Grouped = ReadonlyMap<Scalar, readonly JsonObject[]>
 
 function group(items: readonly JsonValue[], mergeKey: string): Grouped {
@@ -79,8 +76,8 @@ function group(items: readonly JsonValue[], mergeKey: string): Grouped {
 }
 
 /**
- * The patches of the items that need one, in the order the patch asks for; items of the same key are compared
- * in their order.
+ * The patches of changed items, in the order of the patch; items with the same key are compared in their
+ * order.
  */
 function changedItems(versions: Versions<Grouped>, diffItem: DiffItem): ReadonlyMap<Scalar, JsonObject> {
   const changes = new Map<Scalar, JsonObject>()
@@ -96,8 +93,8 @@ function changedItems(versions: Versions<Grouped>, diffItem: DiffItem): Readonly
 }
 
 /**
- * Whether the patch would have to change an item that its merge key does not tell from another. Kubernetes'
- * clients get this wrong and lose an item; we replace the list.
+ * True if the patch would have to change an item that its merge key does not identify uniquely. Kubernetes'
+ * clients lose an item in this case; here the whole list is replaced.
  */
 function isAmbiguous(changed: ReadonlyMap<Scalar, JsonObject>, versions: Versions<Grouped>): boolean {
   return [...versions.modified].some(([id, items]) => {

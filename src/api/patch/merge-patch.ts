@@ -1,8 +1,8 @@
-/** JSON merge patch, RFC 7386: objects merge, null removes a member, everything else replaces. */
+/** JSON merge patch (RFC 7386): objects are merged, null removes a member, everything else is replaced. */
 import { equalJson, type JsonValue } from '../json-value.ts'
 import { depthMax, get, isObject, tooDeep, withChanges } from './json-object.ts'
 
-/** The target with the patch merged in; the target itself when the patch changes nothing. */
+/** Returns the target itself if the patch changes nothing. */
 export function applyMergePatch(target: JsonValue, patch: JsonValue): JsonValue {
   return merge(target, patch, 0)
 }

@@ -3,8 +3,8 @@ import { isDirective, patchDirective } from './directives.ts'
 import { depthMax, isObject, isScalar, tooDeep, withChanges, type JsonObject } from './json-object.ts'
 
 /**
- * What a value of a strategic merge patch is where there was nothing to merge it with: the same without
- * directives and without nulls, which have nothing to remove. `undefined` when the patch only deletes.
+ * The value of a strategic merge patch where there is nothing to merge it with: directives are removed, and
+ * so are nulls, which have nothing to delete. `undefined` if the patch only deletes.
  */
 export function newValue(patch: JsonValue, depth: number): JsonValue | undefined {
   if (isScalar(patch)) return patch
@@ -13,7 +13,7 @@ export function newValue(patch: JsonValue, depth: number): JsonValue | undefined
   return patchDirective(patch) === 'delete' ? undefined : newObject(patch, depth)
 }
 
-/** The members of a patch as a new object, whatever its own `$patch` says. */
+/** The members of a patch as a new object, regardless of its own `$patch` directive. */
 export function newObject(patch: JsonObject, depth: number): JsonObject {
   const changes = new Map<string, JsonValue | undefined>()
   for (const [key, value] of Object.entries(patch)) {
@@ -23,7 +23,7 @@ export function newObject(patch: JsonObject, depth: number): JsonObject {
   return withChanges(patch, changes)
 }
 
-/** An item with `$patch: replace` or `$patch: delete` is about the list and not an item of it. */
+/** An item with `$patch: replace` or `$patch: delete` applies to the list and is not an item. */
 export function newList(patch: JsonValue[], depth: number): JsonValue[] {
   const made = patch.flatMap(item => {
     if (isObject(item) && (patchDirective(item) ?? 'merge') !== 'merge') return []

@@ -9,7 +9,7 @@ import { applyStrategicMergePatch } from './strategic-merge-patch.ts'
 import { any, deployment, list, map, mergedSet, pod, struct, text } from './testdata/schemas.ts'
 import { nested, valuesWithNullMembers } from './testdata/values.ts'
 
-/** Patches of a pod's spec. */
+/** Checks patches of a pod spec. */
 function check(current: JsonObject, patch: JsonObject, expected: JsonObject): void {
   const patched = applyStrategicMergePatch(deepFreeze({ spec: current }), deepFreeze({ spec: patch }), pod)
   assert.deepEqual(patched, { spec: expected })
@@ -28,7 +28,7 @@ function checkFails(current: JsonObject, patch: JsonObject, code: number, messag
   )
 }
 
-/** A list of named things: `a=1 b` is `[{name: a, image: 1}, {name: b}]`. */
+/** A list of named items: `a=1 b` is `[{name: a, image: 1}, {name: b}]`. */
 function named(script: string): JsonValue[] {
   return script
     .split(' ')
@@ -39,7 +39,10 @@ function named(script: string): JsonValue[] {
     })
 }
 
-/** Patches of containers, written short; a name with a minus is deleted, `order` is `$setElementOrder`. */
+/**
+ * Checks patches of containers in short notation; a name with a minus is deleted, `order` is
+ * `$setElementOrder`.
+ */
 function checkContainers(current: string, patch: string, order: string | undefined, expected: string): void {
   const items = named(patch).map(item => {
     if (!isObject(item) || typeof item.name !== 'string' || !item.name.startsWith('-')) return item

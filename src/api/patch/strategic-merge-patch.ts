@@ -1,6 +1,6 @@
 /**
- * Strategic merge patch: JSON merge patch that knows, from the schema, which lists merge and by what key, and
- * that obeys directives in the patch. See
+ * Strategic merge patch: a JSON merge patch that merges lists by the merge keys of the schema and supports
+ * directives. See
  * https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/.
  */
 import { badRequest } from '../errors.ts'
@@ -39,7 +39,7 @@ import {
 } from './json-object.ts'
 import { newList, newObject, newValue, sameItems } from './new-value.ts'
 
-/** The object with the patch merged in; the object itself when the patch changes nothing. */
+/** Returns the object itself if the patch changes nothing. */
 export function applyStrategicMergePatch(current: JsonValue, patch: JsonValue, schema: Schema): JsonValue {
   if (!isObject(current) || !isObject(patch)) throw badRequest('invalid JSON document')
   return mergeObject(current, patch, { schema, depth: 0 })
@@ -80,7 +80,7 @@ function mergeMembers(current: JsonObject, patch: JsonObject, { schema, depth }:
   return withChanges(current, changes)
 }
 
-/** One field, and all that the patch says of it: the value and the two lists that may stand beside it. */
+/** A field with its patch: the value, and the two directive lists that may accompany it. */
 interface FieldMerge {
   readonly current: JsonValue | undefined
   readonly value: JsonValue | undefined
@@ -135,7 +135,7 @@ interface ListPatch {
   readonly order: JsonValue[] | undefined
 }
 
-/** The current list when the patch changes nothing in it. */
+/** Returns the current list if the patch changes nothing in it. */
 function mergeList(list: ListPatch, strategy: ListStrategy, depth: number): JsonValue[] {
   if (strategy.type === 'replace') {
     const replaced = newList(list.patch, depth)
@@ -183,10 +183,10 @@ function mergeObjects(list: ListPatch, { mergeKey, items }: ObjectListStrategy, 
 }
 
 interface SortedItems {
-  /** Items to merge or to add, each a patch of its own. */
+  /** Items to merge or add, each of them a patch. */
   readonly plain: readonly { readonly id: Scalar; readonly patch: JsonObject }[]
   readonly deleted: ReadonlySet<Scalar>
-  /** The plain items take the place of the whole list. */
+  /** The plain items replace the whole list. */
   readonly replace: boolean
 }
 
@@ -204,9 +204,7 @@ function sortOut(patch: readonly JsonValue[], mergeKey: string): SortedItems {
   return { plain, deleted, replace }
 }
 
-/**
- * Whether the patch names its items in the order that it asks for; with no order to ask for it always does.
- */
+/** True if the patch lists its items in the requested order; always true without `$setElementOrder`. */
 function isSubsequence(added: readonly Scalar[], named: readonly Scalar[]): boolean {
   if (named.length === 0) return true
   let next = 0

@@ -24,10 +24,7 @@ function patchOf(plan: ThreeWayPatch): JsonObject {
   return plan.patch
 }
 
-/**
- * What is there after somebody applies `modified`, having applied `original` before; and the patch, if it
- * matters.
- */
+/** Checks the result of applying `modified` after `original`, and optionally the patch. */
 function check(versions: Versions<JsonObject>, expected: JsonObject, patch?: JsonObject): void {
   const made = patchOf(createThreeWayStrategicMergePatch(deepFreeze(versions), pod, overwrite))
   assert.deepEqual(applyStrategicMergePatch(versions.current, made, pod), expected)
@@ -241,7 +238,7 @@ test('apply keeps the members and items that only others have', () => {
       const plan = createThreeWayStrategicMergePatch({ original, modified, current }, thing, overwrite)
       const applied = thingAfter(current, patchOf(plan))
       assert.deepEqual(applied.foreign, { kept: [1] })
-      // Without the field in the new configuration the whole list goes with the field.
+      // If the new configuration omits the field, the whole list is removed with it.
       if (Object.hasOwn(original, 'items') && !Object.hasOwn(modified, 'items')) return
       assert.ok(Array.isArray(applied.items))
       assert.ok(applied.items.some(item => equalJson(item, { name: 'foreign', value: 1 })))

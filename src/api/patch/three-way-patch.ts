@@ -1,6 +1,6 @@
 /**
- * The patches that `kubectl apply` sends: from the configuration applied last, the new one and the object as
- * it is now. They change what the user has changed and leave what others have added.
+ * The three-way patches of `kubectl apply`, from the last applied configuration, the new one and the live
+ * object. They apply the changes of the user and keep fields added by other managers.
  */
 import type { Schema } from '../schema.ts'
 import { findConflicts } from './conflicts.ts'
@@ -10,20 +10,22 @@ import { get, isObject, type JsonObject } from './json-object.ts'
 import type { Versions } from './versions.ts'
 
 export interface ThreeWayOptions {
-  /** Whether to take fields from others who have changed them since; false makes that a conflict. */
+  /**
+   * Overwrites fields that other managers have changed since the last apply; if false, they are conflicts.
+   */
   readonly overwrite: boolean
-  /** Paths of members that the patch must not touch: `[['kind'], ['metadata', 'name']]`. */
+  /** Paths that the patch must not change: `[['kind'], ['metadata', 'name']]`. */
   readonly fixed: readonly (readonly string[])[]
 }
 
 export type ThreeWayPatch =
   | { readonly outcome: 'patch'; readonly patch: JsonObject }
-  /** Fields that others have changed and the patch would change to something else. */
+  /** Fields that other managers have changed and the patch would change to another value. */
   | { readonly outcome: 'conflict'; readonly fields: readonly string[] }
-  /** The patch would change a member that it must not touch. */
+  /** The patch would change one of the fixed paths. */
   | { readonly outcome: 'fixed'; readonly field: string }
 
-/** The three-way strategic merge patch, for kinds with a schema that knows how lists merge. */
+/** The three-way strategic merge patch, for kinds with a schema. */
 export function createThreeWayStrategicMergePatch(
   versions: Versions<JsonObject>,
   schema: Schema,

@@ -1,8 +1,8 @@
-/** Three versions of a value, from which a patch is made. */
+/** Three versions of a value, the input of a patch. */
 export interface Versions<T> {
-  /** What was last applied; `undefined` when nothing was. */
+  /** The last applied configuration; `undefined` if there is none. */
   readonly original: T | undefined
   readonly modified: T
-  /** What is there now. */
+  /** The live value. */
   readonly current: T
 }

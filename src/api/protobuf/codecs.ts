@@ -1,7 +1,4 @@
-/**
- * From schemas and field numbers to what writes and reads. Each message is compiled once, when it is first
- * met.
- */
+/** Compiles schemas and field numbers into codecs. Each message is compiled on first use. */
 import { assert, AssertionError } from '#/base/assert.ts'
 import { structDefinition } from '../definitions.ts'
 import { definitionName } from '../kinds/groups.ts'
@@ -37,10 +34,10 @@ export function structCodec(shortName: string, schema: StructSchema): StructCode
   return codec
 }
 
-/** Codecs that have been made, by the short names of their definitions. */
+/** Compiled codecs by short name of the definition. */
 const structs = new Map<string, StructCodec>()
 
-/** `schema` is the one whose object holds the fields; a message embedded in it has none of its own. */
+/** `schema` is that of the object that contains the fields; an embedded message has no schema. */
 function compileFields(shortName: string, schema: StructSchema): readonly FieldCodec[] {
   const numbered = numberedFields(shortName)
   assert(numbered, `${shortName} has field numbers`)
@@ -63,7 +60,7 @@ function compileField(numbered: NumberedField, { schema, required }: Field): Fie
   }
   if (schema.type === 'map') return mapField({ number, name, isShown }, codecOf(schema.values))
   const isPointer = presence === 'pointer'
-  // Go tells absent lists and bytes by a null of their own.
+  // In Go, absent lists and bytes are nil without a pointer.
   const isBytes = schema.type === 'string' && schema.format === 'byte'
   return singleField(
     {

@@ -1,6 +1,6 @@
 /**
- * What is around every object: four bytes that tell protobuf from JSON, and the message `Unknown`, which says
- * the kind, since the message of the object itself does not.
+ * The envelope of every object: four bytes that distinguish protobuf from JSON, and the message `Unknown`
+ * with the kind, which the object's own message does not contain.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
  */
 import { ProtobufError, Reader, type Writer } from '#/base/protobuf.ts'
@@ -9,16 +9,16 @@ import { tagOf } from './field-codec.ts'
 import { lengthDelimited } from './value-codec.ts'
 
 export interface Envelope extends TypeMeta {
-  /** The message of the object; shares memory with what it was read from. */
+  /** The object's message; shares memory with the input. */
   readonly raw: Uint8Array
 }
 
-/** `k8s` and a zero. */
+/** `k8s` and a zero byte. */
 const prefix = [0x6b, 0x38, 0x73, 0x00] as const
 
-/** Everything of an envelope in front of the object's message and its length. */
+/** Writes the envelope up to the object's message and its length. */
 export function writeHead(writer: Writer, { apiVersion, kind }: TypeMeta): void {
-  // Each of them is a number of one byte.
+  // Each value fits in a single varint byte.
   for (const byte of prefix) writer.uint32(byte)
   writer.uint32(tags.first)
   const start = writer.open()
@@ -30,7 +30,7 @@ export function writeHead(writer: Writer, { apiVersion, kind }: TypeMeta): void 
   writer.uint32(tags.second)
 }
 
-/** The encoding and the type of the content, which are never set. */
+/** `contentEncoding` and `contentType`, which are always empty. */
 export const tail: Uint8Array = Uint8Array.of(tagOf(3, lengthDelimited), 0, tagOf(4, lengthDelimited), 0)
 
 /** Throws ProtobufError. */
@@ -47,7 +47,7 @@ export function readEnvelope(bytes: Uint8Array): Envelope {
   return { ...typeMeta, raw }
 }
 
-/** The object's message alone. */
+/** The object's message without the envelope. */
 export function rawOf(bytes: Uint8Array): Uint8Array {
   const reader = open(bytes)
   let raw: Uint8Array = new Uint8Array(0)

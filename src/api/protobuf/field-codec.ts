@@ -1,6 +1,4 @@
-/**
- * The fields of messages: how one is taken from an object and put into one, whatever type its values have.
- */
+/** Codecs of message fields: reading and writing a field of an object, independent of the value type. */
 import { assert } from '#/base/assert.ts'
 import { Reader, type Writer } from '#/base/protobuf.ts'
 import type { JsonValue } from '../json-value.ts'
@@ -11,13 +9,13 @@ import { lengthDelimited, type ValueCodec } from './value-codec.ts'
 
 export interface FieldCodec {
   readonly number: number
-  /** In JSON; of an embedded message its own name. */
+  /** JSON name; for an embedded message its own name. */
   readonly name: string
   write(writer: Writer, owner: JsonObject): void
-  /** Reads the value whose tag has just been read. */
+  /** Reads the value after its tag has been read. */
   read(reader: Reader, owner: JsonObject): void
   isZero(owner: JsonObject): boolean
-  /** Sets the field where JSON always has it and the wire cannot tell that it does. */
+  /** Sets a field that is always present in JSON but not on the wire. */
   complete?(owner: JsonObject): void
 }
 
@@ -27,11 +25,11 @@ export interface FieldFacts {
 }
 
 export interface SingleFacts extends FieldFacts {
-  /** Go writes it although it was not set. */
+  /** Go writes the field even if it is unset. */
   readonly isAlwaysWritten: boolean
-  /** JSON does not have it when it is zero. */
+  /** JSON omits the field if it is zero. */
   readonly isAbsentWhenZero: boolean
-  /** Zero is something else than absent. */
+  /** Zero and absent are distinct. */
   readonly isPointer: boolean
 }
 
@@ -57,7 +55,7 @@ export function singleField(facts: SingleFacts, value: ValueCodec): FieldCodec {
       if (reader.wireType !== value.wireType) return reader.skip()
       const content = value.read(reader, owner[name])
       if (content !== null && !(isAbsentWhenZero && value.isZero(content))) owner[name] = content
-      // The last of several wins, even when it says nothing.
+      // The last occurrence wins, even if it is zero.
       else if (owner[name] !== undefined) delete owner[name]
     },
     isZero: owner => {
@@ -133,7 +131,7 @@ export function mapField({ number, name, isShown }: CollectionFacts, value: Valu
   }
 }
 
-/** A message whose fields JSON has among those of the message around it. */
+/** A message whose fields JSON inlines into the surrounding object. */
 export function embeddedField({ number, name }: FieldFacts, part: StructCodec): FieldCodec {
   const tag = tagOf(number, lengthDelimited)
   return {
@@ -158,7 +156,7 @@ export function tagOf(number: number, wireType: number): number {
   return number * 8 + wireType
 }
 
-/** An item cannot be absent: null is what Go has in one that was not set. */
+/** An item cannot be absent: null is written as Go's zero value. */
 function writeItem(writer: Writer, value: ValueCodec, item: JsonValue): void {
   if (item === null) value.writeZero(writer)
   else value.write(writer, item)
@@ -188,7 +186,7 @@ function zeroOf(value: ValueCodec): JsonValue {
   return value.read(new Reader(encodeWith(writer => value.writeZero(writer))), undefined)
 }
 
-/** Go writes keys in order, so that equal maps are equal bytes; most maps come in order already. */
+/** Go writes sorted keys, so that equal maps have equal bytes; most maps are already sorted. */
 function sortedKeys(map: JsonObject): string[] {
   const keys = Object.keys(map)
   for (let index = 1; index < keys.length; index++) {

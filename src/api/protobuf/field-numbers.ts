@@ -1,15 +1,14 @@
 /**
- * The numbers that fields have in Kubernetes' protobuf messages, from the notation in
- * `kinds/<group>/protobuf.ts`. Types are not in it: they are the schema's.
+ * Field numbers of Kubernetes' protobuf messages, from the notation in `kinds/<group>/protobuf.ts`. Types
+ * come from the schema.
  *
- * A line names a message and lists its fields by their names in JSON, in the order of their numbers, from one
- * on; a number in front (`7:matchPolicy`) says where the count goes on. An indented line continues the one
- * above. A message holds for every version of the group, `v1beta1/Device` for that version alone.
+ * A line names a message and lists its fields by JSON name, numbered from one; a prefix (`7:matchPolicy`)
+ * sets the number from which counting continues. An indented line continues the previous one. A message
+ * applies to every version of the group, `v1beta1/Device` only to that version.
  *
- * `?` marks a field that Go has a pointer for, so that zero and absent are two things. `!` marks one without
- * a pointer that JSON shows even when it is zero or empty, though it is not required. `verbs(items)` is a
- * list in a message of its own. `...VolumeSource` is a message whose fields JSON has among those of the
- * message around it.
+ * `?` marks a pointer field, for which zero and absent are distinct. `!` marks a field without a pointer that
+ * JSON includes even if zero or empty, although it is not required. `verbs(items)` is a list in a separate
+ * message. `...VolumeSource` is a message whose fields JSON inlines into the surrounding object.
  */
 import { assert } from '#/base/assert.ts'
 import { admissionregistration } from '../kinds/admissionregistration/protobuf.ts'
@@ -39,28 +38,28 @@ import { storagemigration } from '../kinds/storagemigration/protobuf.ts'
 
 export interface NumberedField {
   readonly number: number
-  /** In JSON; of an embedded message its own name. */
+  /** JSON name; for an embedded message its own name. */
   readonly name: string
   readonly presence: Presence
   readonly shape: 'plain' | 'list-message' | 'embedded'
 }
 
 export type Presence =
-  /** Zero and absent are told apart. */
+  /** Zero and absent are distinct. */
   | 'pointer'
-  /** Zero and absent are one, and JSON shows it. */
+  /** Zero and absent are the same, and JSON includes the field. */
   | 'shown'
-  /** Zero and absent are one, and JSON leaves it out unless the field is required. */
+  /** Zero and absent are the same, and JSON omits the field unless it is required. */
   | 'value'
 
-/** The fields of a message by its short name, `core.v1.Pod`; undefined when there is no such message. */
+/** The fields of a message by short name (`core.v1.Pod`); undefined if there is no such message. */
 export function numberedFields(shortName: string): readonly NumberedField[] | undefined {
   const [group = '', version = '', name = ''] = shortName.split('.')
   const messages = messagesOf(group)
   return messages.get(`${version}/${name}`) ?? messages.get(name)
 }
 
-/** How a field of a message, or of one embedded in it, is there when nobody has set it; undefined for no such field. */
+/** The presence of a field in a message or in one embedded in it; undefined if there is no such field. */
 export function presenceOf(shortName: string, name: string): Presence | undefined {
   const owner = shortName.slice(0, shortName.lastIndexOf('.'))
   for (const field of numberedFields(shortName) ?? []) {
@@ -105,7 +104,7 @@ const notations: ReadonlyMap<string, string> = new Map(
 
 type Messages = ReadonlyMap<string, readonly NumberedField[]>
 
-/** Groups whose notation has been read. */
+/** Parsed notation by group. */
 const read = new Map<string, Messages>()
 
 function messagesOf(group: string): Messages {

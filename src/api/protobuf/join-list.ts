@@ -11,11 +11,11 @@ export interface ListParts {
   readonly codec: StructCodec
   /** The list without its items. */
   readonly head: JsonObject
-  /** The messages of the items. */
+  /** Encoded item messages. */
   readonly items: readonly Uint8Array[]
 }
 
-/** Puts a list together in memory of the right size, since it may be many megabytes. */
+/** Assembles a list in a buffer of the exact size, since it may be many megabytes. */
 export function joinList(typeMeta: TypeMeta, { codec, head, items }: ListParts): Uint8Array {
   const itemField = codec.fields.find(field => field.name === 'items')
   assert(itemField, `${typeMeta.kind} is a list`)
@@ -44,7 +44,7 @@ function varintLength(value: number): number {
   return length
 }
 
-/** Returns the position behind it. */
+/** Returns the position after the varint. */
 function putVarint(bytes: Uint8Array, value: number, start: number): number {
   let position = start
   let rest = value

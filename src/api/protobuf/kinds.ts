@@ -1,4 +1,4 @@
-/** Which message a kind has. Custom kinds have none: their fields have no numbers. */
+/** Looks up the message codec of a kind. Custom kinds have none, since their fields have no numbers. */
 import { definitionNames, kindsOf, structDefinition } from '../definitions.ts'
 import { parseGroupVersion } from '../group-version.ts'
 import { definitionName, groups } from '../kinds/groups.ts'
@@ -15,12 +15,12 @@ export function codecOfKind({ apiVersion, kind }: TypeMeta): StructCodec | undef
   if (known) return known
   const groupVersion = parseGroupVersion(apiVersion)
   const codec = groupVersion && findCodec({ ...groupVersion, kind })
-  // Only what is found is kept, so that no client fills the memory with names.
+  // Only hits are cached, so that clients cannot fill the memory with unknown names.
   if (codec) codecs.set(key, codec)
   return codec
 }
 
-/** By API version and kind. */
+/** Keyed by API version and kind. */
 const codecs = new Map<string, StructCodec>()
 
 function findCodec(kind: GroupVersionKind): StructCodec | undefined {
@@ -38,7 +38,7 @@ function isSame(a: GroupVersionKind, b: GroupVersionKind): boolean {
   return a.kind === b.kind && a.version === b.version && a.group === b.group
 }
 
-/** The metadata of an object without the rest of it, which OpenAPI does not tell of. */
+/** PartialObjectMetadata, which is missing from OpenAPI. */
 function findPartialCodec({ version, kind }: GroupVersionKind): StructCodec | undefined {
   const schema = partialSchemas.get(kind)
   const name = `meta.${version}.${kind}`

@@ -3,7 +3,7 @@ import type { JsonValue } from '../json-value.ts'
 import { tagOf } from './field-codec.ts'
 import { lengthDelimited, writeZero, type ValueCodec } from './value-codec.ts'
 
-/** A list as a message of its own, since the values of a map cannot be lists. */
+/** A list wrapped in a message, since protobuf map values cannot be lists. */
 export function listMessage(item: ValueCodec): ValueCodec {
   const tag = tagOf(1, item.wireType)
   return {

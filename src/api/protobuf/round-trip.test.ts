@@ -7,7 +7,7 @@ import { equalJson } from '../json-value.ts'
 import { decodeProtobuf, encodeProtobuf } from '../protobuf.ts'
 import { ObjectDrawer } from './testdata/draw-object.ts'
 
-/** Every definition of a kind, lists included. */
+/** Definitions of all kinds, including lists. */
 const kinds = definitionNames().filter(name => definition(name).type === 'struct' && kindsOf(name).length > 0)
 
 test('objects of every kind come back as they were', () => {

@@ -1,6 +1,6 @@
 /**
- * Types that are one value in JSON and a message on the wire: `Time` and `MicroTime`, `Quantity`,
- * `IntOrString`, and those that hold any JSON as text.
+ * Types that are scalars in JSON and messages on the wire: `Time`, `MicroTime`, `Quantity`, `IntOrString`,
+ * and raw JSON.
  */
 import { assert } from '#/base/assert.ts'
 import { ProtobufError, type Reader, type Writer } from '#/base/protobuf.ts'
@@ -72,7 +72,7 @@ export const intOrStringCodec: ValueCodec = {
   isZero: value => value === 0,
 }
 
-/** `RawExtension`, `FieldsV1` and `JSON`: null is no text at all. */
+/** `RawExtension`, `FieldsV1` and `JSON`: null is encoded as no bytes. */
 export const rawJsonCodec: ValueCodec = {
   wireType: lengthDelimited,
   write: (writer, value) => {
@@ -100,9 +100,9 @@ const secondNumber = 2 * 8 + varint
 const firstText = 1 * 8 + lengthDelimited
 const thirdText = 3 * 8 + lengthDelimited
 
-/** The first moment of the year 1, which is Go's time that was not set, and absent in JSON. */
+/** Year 1, Go's zero time, which is absent in JSON. */
 const zeroSeconds = -62_135_596_800
-/** The years 0 to 9999 are those that JSON can tell. */
+/** JSON can represent the years 0 to 9999. */
 const secondsMin = -62_167_219_200
 const secondsMax = 253_402_300_799
 
@@ -111,13 +111,13 @@ interface Moment {
   readonly nanoseconds: number
 }
 
-/** The wire has room for more digits than the types have; Kubernetes cuts them off both ways. */
+/** The wire allows more digits than the types have; like Kubernetes, both directions truncate them. */
 function makeTimeCodec({ fractionDigits }: { readonly fractionDigits: 0 | 6 }): ValueCodec {
   return {
     wireType: lengthDelimited,
     write: (writer, value) => {
       assert(typeof value === 'string', 'a time is a string')
-      // Times in objects have the form that the engine reads, and four times as fast as `parseTime`.
+      // Times in objects have a format that `Date.parse` handles, four times as fast as `parseTime`.
       const milliseconds = Date.parse(value)
       assert(!Number.isNaN(milliseconds), 'a time is one')
       const nanoseconds = fractionDigits === 0 ? 0 : nanosecondsOf(value)
@@ -127,7 +127,7 @@ function makeTimeCodec({ fractionDigits }: { readonly fractionDigits: 0 | 6 }): 
     read: reader => {
       const moment = readMoment(reader)
       const microseconds = fractionDigits === 0 ? 0 : Math.floor(moment.nanoseconds / 1000)
-      // Hostile nanoseconds may be more than a second, or less than none.
+      // Malicious nanoseconds may be negative or exceed a second.
       const carried = Math.floor(microseconds / 1e6)
       return formatMoment(moment.seconds + carried, microseconds - carried * 1e6, fractionDigits)
     },

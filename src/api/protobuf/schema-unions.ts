@@ -1,12 +1,12 @@
 /**
- * The places in a custom resource's schema where JSON has one of two things: `items` a schema or a list of
- * them, `additionalProperties` a schema or a boolean, `dependencies` a schema or a list of names.
+ * Union types in JSONSchemaProps: `items` is a schema or a list of schemas, `additionalProperties` a schema
+ * or a boolean, `dependencies` a schema or a list of names.
  */
 import type { JsonValue } from '../json-value.ts'
 import { tagOf } from './field-codec.ts'
 import { boolCodec, lengthDelimited, varint, writeZero, type ValueCodec } from './value-codec.ts'
 
-/** A list that is empty says nothing. */
+/** An empty list is treated as absent. */
 export function schemaOrList(schema: ValueCodec, item: ValueCodec): ValueCodec {
   return {
     wireType: lengthDelimited,
@@ -37,7 +37,7 @@ export function schemaOrList(schema: ValueCodec, item: ValueCodec): ValueCodec {
   }
 }
 
-/** A schema counts as true. */
+/** A schema implies true. */
 export function schemaOrBool(schema: ValueCodec): ValueCodec {
   return {
     wireType: lengthDelimited,

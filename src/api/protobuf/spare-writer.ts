@@ -2,14 +2,14 @@ import { Writer } from '#/base/protobuf.ts'
 import { depthMax as jsonDepthMax } from '../json.ts'
 
 /**
- * Levels of messages in each other. Whatever JSON holds can be written: the deepest is a schema in a schema
- * in a schema, where one level of JSON makes two of messages.
+ * Maximum nesting of messages. Sufficient for all valid JSON: the worst case is a nested JSON schema, in
+ * which one level of JSON takes two levels of messages.
  */
 export const depthMax = 2 * jsonDepthMax + 10
 
-/** What a function writes, as bytes of its own. */
+/** Returns the bytes that the function writes. */
 export function encodeWith(write: (writer: Writer) => void): Uint8Array {
-  // Writing inside of writing finds no spare one and makes its own.
+  // A nested call finds no spare writer and creates one.
   const writer = spare ?? new Writer({ depthMax })
   spare = undefined
   try {

@@ -7,22 +7,21 @@ import { encodeWith } from './spare-writer.ts'
 import { lengthDelimited, type ValueCodec } from './value-codec.ts'
 
 /**
- * A message that is an object in JSON. Its fields are made on first use, since messages may contain
- * themselves.
+ * A message that is an object in JSON. Its fields are compiled on first use, since messages may be recursive.
  */
 export class StructCodec implements ValueCodec {
   readonly wireType = lengthDelimited
   readonly #makeFields: () => readonly FieldCodec[]
   #fields: readonly FieldCodec[] | undefined
   #byNumber: readonly (FieldCodec | undefined)[] | undefined
-  /** The message of an object without members, which is not empty: Go writes what was not set. */
+  /** The message of an empty object. It is not empty: Go writes zero values. */
   #zero: Uint8Array | undefined
 
   constructor(makeFields: () => readonly FieldCodec[]) {
     this.#makeFields = makeFields
   }
 
-  /** In the order of their numbers, which is the one in which they are written. */
+  /** In order of field numbers, as they are written. */
   get fields(): readonly FieldCodec[] {
     this.#fields ??= this.#makeFields()
     return this.#fields
@@ -53,10 +52,7 @@ export class StructCodec implements ValueCodec {
     return owner
   }
 
-  /**
-   * Reads to the end of the message. Fields that are unknown, or of another wire type than theirs, are passed
-   * over.
-   */
+  /** Reads to the end of the message. Fields that are unknown or have another wire type are skipped. */
   readFields(reader: Reader, owner: JsonObject): void {
     const byNumber = (this.#byNumber ??= indexByNumber(this.fields))
     while (!reader.atEnd) {
@@ -67,7 +63,7 @@ export class StructCodec implements ValueCodec {
     }
   }
 
-  /** Puts in what JSON has in any case, once nothing more can come. */
+  /** Adds fields that JSON always includes, after the whole message has been read. */
   complete(owner: JsonObject): void {
     for (const field of this.fields) field.complete?.(owner)
   }

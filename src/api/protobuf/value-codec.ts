@@ -4,21 +4,22 @@ import { isInt64 } from '../int64.ts'
 import { toExactNumber } from '../json.ts'
 import type { JsonValue } from '../json-value.ts'
 
-/** How JSON values of one type are written and read, the tag aside. */
+/** Reads and writes JSON values of one type, without the tag. */
 export interface ValueCodec {
   readonly wireType: number
   write(writer: Writer, value: JsonValue): void
-  /** Writes what Go has in a field that was not set. */
+  /** Writes Go's zero value. */
   writeZero(writer: Writer): void
   /**
-   * Null when it says nothing. `existing` is what the field holds already: one message may come in pieces.
+   * Null if the value is absent. `existing` is the current value of the field: a message may be split into
+   * several parts.
    */
   read(reader: Reader, existing: JsonValue | undefined): JsonValue
-  /** Whether the value is what Go has in a field that was not set. */
+  /** True for Go's zero value. */
   isZero(value: JsonValue): boolean
 }
 
-/** The wire types: how the length of a value is told. */
+/** Wire types. */
 export const varint = 0
 const eightBytes = 1
 export const lengthDelimited = 2
@@ -91,7 +92,7 @@ export const bytesCodec: ValueCodec = {
   isZero: value => value === '',
 }
 
-/** The zero of numbers and booleans, and nothing of what has its length in front. */
+/** Zero for numbers and booleans, and length 0 for length-delimited types. */
 export function writeZero(writer: Writer): void {
   writer.uint32(0)
 }

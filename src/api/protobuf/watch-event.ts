@@ -1,6 +1,6 @@
 /**
- * What a watch sends: messages with their length in front, four bytes, the highest first. They are of the
- * kind `WatchEvent`, have no envelope of their own, and hold the object in its envelope.
+ * Watch event framing: messages with a length prefix of four bytes, big-endian. They have the kind
+ * `WatchEvent`, no envelope, and contain the object with its envelope.
  */
 import { ProtobufError, Reader } from '#/base/protobuf.ts'
 import { tagOf } from './field-codec.ts'
@@ -9,7 +9,7 @@ import { lengthDelimited } from './value-codec.ts'
 
 export interface RawWatchEvent {
   readonly type: string
-  /** The object in its envelope. */
+  /** The object with its envelope. */
   readonly object: Uint8Array
 }
 
@@ -29,7 +29,7 @@ export function writeFrame({ type, object }: RawWatchEvent): Uint8Array {
   return frame
 }
 
-/** Reads what is behind the length of a frame. The object shares memory with it. Throws ProtobufError. */
+/** Reads a frame without its length prefix. The object shares memory with it. Throws ProtobufError. */
 export function readWatchEvent(message: Uint8Array): RawWatchEvent {
   const reader = new Reader(message)
   let type = ''
@@ -44,7 +44,7 @@ export function readWatchEvent(message: Uint8Array): RawWatchEvent {
   return { type, object }
 }
 
-/** Bytes of a frame's length. */
+/** Size of the length prefix. */
 export const lengthBytes = 4
 
 const first = tagOf(1, lengthDelimited)

@@ -1,19 +1,19 @@
 import { DecodeError } from '../decode-error.ts'
 import { lengthBytes } from './watch-event.ts'
 
-/** Bytes of the largest event that a client takes; no object that can be stored comes near it. */
+/** Maximum size of a watch event that a client accepts; far more than any object that can be stored. */
 export const frameBytesMax = 16 * 1024 * 1024
 
-/** Cuts the bytes of a watch into the messages of its events, however they come in. */
+/** Splits the byte stream of a watch into event messages, independent of chunk boundaries. */
 export class WatchFrames {
   #pending: Uint8Array[] = []
   #pendingBytes = 0
-  /** How many bytes must be there before it is worth looking at them. */
+  /** Number of buffered bytes needed before the next frame can be parsed. */
   #wantedBytes = lengthBytes
 
   /**
-   * The messages that are complete now. Throws DecodeError when one is too large; then the stream cannot go
-   * on.
+   * The messages that are complete. Throws DecodeError if one is too large; the stream cannot be continued
+   * then.
    */
   push(chunk: Uint8Array): Uint8Array[] {
     if (chunk.length > 0) this.#pending.push(chunk)

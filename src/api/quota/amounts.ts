@@ -1,4 +1,4 @@
-/** Reckoning with amounts of resources, as quotas need it. */
+/** Arithmetic on resource amounts for quotas. */
 import type { Amounts } from '../kinds/core/pod/resource-amounts.ts'
 import {
   addQuantities,
@@ -14,7 +14,7 @@ import {
 
 export { amountsOf, type Amounts } from '../kinds/core/pod/resource-amounts.ts'
 
-/** One of something that is counted in pieces. */
+/** The amount of a single object. */
 export const one: Quantity = Object.freeze(quantityFromInteger(1, 'DecimalSI'))
 
 export function addAmounts(left: Amounts, right: Amounts): Amounts {
@@ -23,7 +23,7 @@ export function addAmounts(left: Amounts, right: Amounts): Amounts {
   return sum
 }
 
-/** By how much the first is more than the second; what is not more is left out. */
+/** The increase from `before` to `now`; resources without an increase are omitted. */
 export function growth(now: Amounts, before: Amounts): Amounts {
   const more = new Map<string, Quantity>()
   for (const [name, amount] of now) {
@@ -33,7 +33,7 @@ export function growth(now: Amounts, before: Amounts): Amounts {
   return more
 }
 
-/** Of each resource the most that any of the lists has. */
+/** The maximum of each resource over all lists. */
 export function mostOf(lists: readonly Amounts[]): Amounts {
   const most = new Map<string, Quantity>()
   for (const list of lists) {
@@ -53,12 +53,12 @@ export function withoutZeros(amounts: Amounts): Amounts {
   return new Map([...amounts].filter(([, amount]) => !isZeroQuantity(amount)))
 }
 
-/** As the API writes it. */
+/** As a ResourceList. */
 export function listOf(amounts: Amounts): Readonly<Record<string, string>> {
   return Object.fromEntries([...amounts].map(([name, amount]) => [name, formatQuantity(amount)]))
 }
 
-/** As messages show it: `cpu=500m,pods=1`. */
+/** Formatted for messages: `cpu=500m,pods=1`. */
 export function showAmounts(amounts: Amounts): string {
   return Object.entries(listOf(amounts))
     .sort(byName)

@@ -2,16 +2,19 @@ import type { ScopedResourceSelectorRequirement } from '../generated/core/v1.ts'
 import type { KubernetesObject } from '../metadata.ts'
 import type { Amounts } from './amounts.ts'
 
-/** What objects of one kind count for. */
+/** Quota usage of the objects of one kind. */
 export interface QuotaEvaluator {
-  /** Whether a resource of which a quota is kept is used by such objects. */
+  /** True if objects of the kind use the quota resource. */
   counts(resource: string): boolean
   usage(object: KubernetesObject, nowMs: number): Amounts
-  /** Whether the object is in the scope. One that the kind does not know has none of its objects. */
+  /** True if the object is in the scope. False for scopes that the kind does not support. */
   isInScope(object: KubernetesObject, scope: ScopedResourceSelectorRequirement): boolean
-  /** Whether a write can use more than before. */
+  /** True if the write can increase usage. */
   isCharged(write: QuotaWrite): boolean
-  /** What the object must say because a quota is kept of these resources; undefined when it says it all. */
+  /**
+   * Error message for fields the object must set because these resources have a quota; undefined if nothing
+   * is missing.
+   */
   missing?(object: KubernetesObject, resources: readonly string[]): string | undefined
 }
 
@@ -19,11 +22,11 @@ export interface QuotaWrite {
   readonly operation: 'CREATE' | 'UPDATE'
   readonly subresource: string
   readonly object: KubernetesObject
-  /** Undefined for a creation. */
+  /** Undefined on creation. */
   readonly before: KubernetesObject | undefined
 }
 
-/** `count/pods`, `count/deployments.apps`: every stored object of the kind, whatever its state. */
+/** `count/pods`, `count/deployments.apps`: counts all stored objects of the kind, in any state. */
 export function objectCountName(group: string, plural: string): string {
   return group === '' ? `count/${plural}` : `count/${plural}.${group}`
 }

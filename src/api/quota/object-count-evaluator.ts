@@ -1,8 +1,8 @@
-/** Objects that are only counted. */
+/** Evaluator for kinds of which only objects are counted. */
 import { one } from './amounts.ts'
 import { objectCountName, type QuotaEvaluator } from './evaluator.ts'
 
-/** Kinds that had a name of their own in quotas before all kinds could be counted. */
+/** Kinds with a short quota name, which predates `count/...`. */
 const oldNames: ReadonlyMap<string, string> = new Map(
   ['configmaps', 'replicationcontrollers', 'resourcequotas', 'secrets'].map(name => [`count/${name}`, name]),
 )

@@ -1,4 +1,4 @@
-/** Pods: how many, and what their containers ask for. */
+/** Quota evaluator for pods: object count and compute resources. */
 import type { Pod, PodAffinityTerm, PodSpec } from '../generated/core/v1.ts'
 import { isHugePages, isNative, isPodLevel } from '../kinds/core/pod/resource-names.ts'
 import { qosClassOf } from '../qos-class.ts'
@@ -47,14 +47,15 @@ export const podEvaluator: QuotaEvaluator = {
     if (operation === 'CREATE') return subresource === ''
     if (subresource === 'resize') return true
     if (subresource !== '' || before === undefined) return false
-    // Everything else that counts cannot change once the pod is initialized, as nearly all are from the beginning.
+    // All other fields that affect usage are immutable once the pod is initialized, which almost all pods are
+    // from the start.
     const isFixed = before.metadata === undefined || !('initializers' in before.metadata)
     return !isFixed || isTerminating(object as Pod) !== isTerminating(before as Pod)
   },
   missing: (object, resources) => missing((object as Pod).spec ?? { containers: [] }, resources),
 }
 
-/** A pod that ends by itself. */
+/** True if the pod has an active deadline. */
 function isTerminating({ spec }: Pod): boolean {
   return spec?.activeDeadlineSeconds !== undefined && Number(spec.activeDeadlineSeconds) >= 0
 }
@@ -70,7 +71,7 @@ function reachesOtherNamespaces(spec: PodSpec | undefined): boolean {
   return terms.some(term => (term?.namespaces?.length ?? 0) > 0 || term?.namespaceSelector !== undefined)
 }
 
-/** Where one of these is limited, every container must say how much of it it wants. */
+/** If one of these has a quota, every container must set it. */
 const demanded = ['cpu', 'limits.cpu', 'limits.memory', 'memory', 'requests.cpu', 'requests.memory']
 
 function missing(spec: PodSpec, resources: readonly string[]): string | undefined {

@@ -1,4 +1,4 @@
-/** What a pod uses of the resources of which quotas are kept. */
+/** Quota usage of a pod. */
 import { conditionOf } from '../conditions.ts'
 import type { Container, ContainerStatus, Pod, PodSpec } from '../generated/core/v1.ts'
 import { aggregateContainers, amountsOf, type ResourceList } from '../kinds/core/pod/resource-amounts.ts'
@@ -11,19 +11,19 @@ import { objectCountName } from './evaluator.ts'
 const count = objectCountName('', 'pods')
 const onlyCounted: Amounts = new Map([[count, one]])
 
-/** A pod that has ended is still counted as an object, but takes nothing of anything else. */
+/** A finished pod counts as an object but uses no other resources. */
 export function podUsage(pod: Pod, nowMs: number): Amounts {
   if (hasEnded(pod, nowMs)) return onlyCounted
   const usage = computeUsage(podRequests(pod), podLimits(pod))
   return usage.set('pods', one).set(count, one)
 }
 
-/** What one container by itself says of the resources of which quotas are kept. */
+/** Quota usage of a single container. */
 export function containerUsage({ resources }: Container): Amounts {
   return computeUsage(amountsOf(resources?.requests), amountsOf(resources?.limits))
 }
 
-/** One that should be gone is not counted either: its node may be lost, and the space is needed. */
+/** Also true for a pod whose grace period has passed: its node may be lost, and its quota is needed. */
 function hasEnded({ metadata = {}, status }: Pod, nowMs: number): boolean {
   if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return true
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata
@@ -74,12 +74,12 @@ function podLimits(pod: Pod): Amounts {
 
 const noSpec: PodSpec = { containers: [] }
 
-/** What is asked for the pod as a whole counts instead of what its containers ask for. */
+/** Pod-level resources take precedence over those of the containers. */
 function withPodLevel(amounts: Amounts, list: ResourceList | undefined): Amounts {
   return list === undefined ? amounts : new Map([...amounts, ...pick(amountsOf(list), isPodLevel)])
 }
 
-/** A new size that the node cannot provide takes nothing. */
+/** An infeasible resize is not charged. */
 function isResizeInfeasible({ status }: Pod): boolean {
   const pending = conditionOf(status?.conditions, 'PodResizePending')
   return pending?.reason === 'Infeasible'
@@ -90,8 +90,8 @@ function wantedSpecs(pod: Pod): readonly PodSpec[] {
 }
 
 /**
- * The spec as far as the node has come with it: while a pod is resized it takes the more of what it has and
- * what it wants. None when the node has not said anything yet.
+ * The spec with the resources reported in the container statuses: during a resize a pod is charged the
+ * maximum of actual and desired resources. Empty if there are no container statuses yet.
  */
 function statedSpecs(
   pod: Pod,

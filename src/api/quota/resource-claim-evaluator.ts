@@ -1,4 +1,4 @@
-/** Claims of devices: how many, and how many devices of each class they can get. */
+/** Quota evaluator for resource claims: object count and devices per device class. */
 import type {
   DeviceRequest,
   DeviceSubRequest,
@@ -25,13 +25,13 @@ function usage({ spec }: ResourceClaim): Amounts {
   return requests.map(devicesOf).reduce(addAmounts, new Map([[count, one]]))
 }
 
-/** Of alternatives any may come true: the one that takes most of a class counts. */
+/** For alternatives, the maximum per device class counts. */
 function devicesOf({ exactly, firstAvailable = [] }: DeviceRequest): Amounts {
   if (firstAvailable.length > 0) return mostOf(firstAvailable.map(ofOneClass))
   return exactly ? ofOneClass(exactly) : new Map()
 }
 
-/** What one claim can be given at most. */
+/** Maximum number of devices that can be allocated to a claim. */
 const allocatedDevicesMax = 32
 
 function ofOneClass(request: ExactDeviceRequest | DeviceSubRequest): Amounts {

@@ -1,9 +1,9 @@
-/** Which objects a quota is about. */
+/** Quota scopes. */
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from '../generated/core/v1.ts'
 import type { KubernetesObject } from '../metadata.ts'
 import type { QuotaEvaluator } from './evaluator.ts'
 
-/** Everything an object must be in for the quota to be about it. */
+/** All scopes of the quota; an object must be in every one of them. */
 export function scopesOf({ spec = {} }: ResourceQuota): readonly ScopedResourceSelectorRequirement[] {
   const plain = (spec.scopes ?? []).map(scopeName => ({ scopeName, operator: 'Exists' }))
   return [...plain, ...(spec.scopeSelector?.matchExpressions ?? [])]
@@ -17,7 +17,7 @@ export function isInAllScopes(
   return scopes.every(scope => evaluator.isInScope(object, scope))
 }
 
-/** Whether one of the names is selected, or having none is. */
+/** Evaluates the scope's operator against the names, which may be empty. */
 export function selectsName(scope: ScopedResourceSelectorRequirement, names: readonly string[]): boolean {
   const { values = [] } = scope
   switch (scope.operator) {

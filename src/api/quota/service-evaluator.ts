@@ -1,4 +1,4 @@
-/** Services are counted, and so are the ports on nodes and the load balancers that they take. */
+/** Quota evaluator for services: object count, node ports and load balancers. */
 import type { Service, ServiceSpec } from '../generated/core/v1.ts'
 import { quantityFromInteger } from '../quantity.ts'
 import { one, type Amounts } from './amounts.ts'
@@ -13,7 +13,7 @@ export const serviceEvaluator: QuotaEvaluator = {
   counts: resource => resources.has(resource),
   usage: object => usage((object as Service).spec ?? {}),
   isInScope: () => false,
-  // The type of a service can change.
+  // Updates are charged too, since the type may change.
   isCharged: ({ subresource }) => subresource === '',
 }
 
@@ -26,7 +26,7 @@ function usage(spec: ServiceSpec): Amounts {
   ])
 }
 
-/** The ports are not taken yet when this is asked, so what counts is which ones will be. */
+/** Ports are not allocated yet at admission, so the number to be allocated is counted. */
 function nodePortsOf({ type, ports = [], allocateLoadBalancerNodePorts }: ServiceSpec): number {
   if (type === 'NodePort') return ports.length
   if (type !== 'LoadBalancer') return 0

@@ -1,4 +1,7 @@
-/** Volume claims: how many, and how much storage they ask for, altogether and of each storage class. */
+/**
+ * Quota evaluator for PersistentVolumeClaims: object count and requested storage, in total and per storage
+ * class.
+ */
 import type { PersistentVolumeClaim } from '../generated/core/v1.ts'
 import { annotationOf } from '../kinds/annotation-of.ts'
 import { quantityOf } from '../kinds/core/pod/resource-amounts.ts'
@@ -40,7 +43,7 @@ function usage(claim: PersistentVolumeClaim): Amounts {
 
 const oldClassAnnotation = 'volume.beta.kubernetes.io/storage-class'
 
-/** Whole bytes. A volume that could not grow as far as was asked has taken what it tried to. */
+/** In whole bytes. If an expansion failed, the larger allocated size counts. */
 function storageOf({ spec, status }: PersistentVolumeClaim): Quantity | undefined {
   const text = spec?.resources?.requests?.['storage']
   if (text === undefined) return undefined
@@ -50,7 +53,7 @@ function storageOf({ spec, status }: PersistentVolumeClaim): Quantity | undefine
   return quantityFromInteger(quantityValue(most), most.format)
 }
 
-/** The class that is wanted, the one that is, and the one on the way. */
+/** The desired, the current and the target VolumeAttributesClass. */
 function attributesClassesOf({ spec, status }: PersistentVolumeClaim): readonly string[] {
   const names = [
     spec?.volumeAttributesClassName,

@@ -1,4 +1,4 @@
-/** One object and the writes it goes through, each at its own second, for the tests of server-side apply. */
+/** An object and its sequence of writes, one second apart, for the tests of server-side apply. */
 import assert from 'node:assert/strict'
 import {
   applyConfiguration,
@@ -44,7 +44,7 @@ export class History {
     this.object = object === undefined ? undefined : deepFreeze({ ...this.#type(), ...object })
   }
 
-  /** Throws the conflict that stops it. */
+  /** Throws on conflict. */
   apply(manager: string, fields: JsonObject, settings: WriteSettings = {}): this {
     const applied = deepFreeze({ ...this.#type(), ...fields })
     const { force = false } = settings
@@ -55,7 +55,7 @@ export class History {
     return this
   }
 
-  /** Replaces the fields given and keeps the others. */
+  /** Replaces the given fields and keeps the rest. */
   update(manager: string, fields: JsonObject, settings: WriteSettings = {}): this {
     const updated = deepFreeze({ ...this.#type(), ...this.object, ...fields })
     this.object = deepFreeze(trackUpdate({ ...this.#write(manager), ...settings, updated }))
@@ -68,7 +68,10 @@ export class History {
     return [...decodeManagedFields(managedFieldsOf(this.object)).values()]
   }
 
-  /** What everybody owns: `{ kubectl: '.spec.replicas .spec.paused' }`; who updates is `name (update)`. */
+  /**
+   * All owned fields by manager: `{ kubectl: '.spec.replicas .spec.paused' }`; Update entries are keyed `name
+   * (update)`.
+   */
   get owners(): Record<string, string> {
     return Object.fromEntries(
       this.entries.map(({ manager, operation, subresource, fields }) => {
@@ -79,7 +82,7 @@ export class History {
     )
   }
 
-  /** The object without what names it and without its owners. */
+  /** The object without its identifying fields and managed fields. */
   get content(): JsonObject {
     const { apiVersion: _apiVersion, kind: _kind, ...content } = withoutOwners(this.object ?? {})
     const { metadata, ...rest } = content
@@ -96,7 +99,7 @@ export class History {
     return { live: this.object, manager, schema, apiVersion, now }
   }
 
-  /** Nobody owns what is not there. */
+  /** Asserts that only existing fields have owners. */
   #checkOwners(): void {
     const { schema, apiVersion } = this.#settings
     const object = this.object ?? {}
@@ -110,7 +113,7 @@ export class History {
   }
 }
 
-/** Always with metadata, which an object has as soon as it has owners. */
+/** Keeps metadata even if empty, since an object with managed fields always has it. */
 function withoutOwners(object: JsonObject): JsonObject {
   return withManagedFields(
     { ...object, metadata: { managedFields: null, ...asMap(object['metadata']) } },

@@ -1,4 +1,4 @@
-/** Small schemas of the shapes that real kinds have, for the tests of server-side apply. */
+/** Small schemas with the structures of real kinds, for the tests of server-side apply. */
 import type { Field, ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from '../../schema.ts'
 import { anySchema } from '../structure.ts'
 
@@ -17,7 +17,7 @@ export function struct(
   return { ...plain, fields: new Map(entries), ...options }
 }
 
-/** A struct that is there even with nothing in it. */
+/** A struct field that is present even if empty. */
 function always(schema: StructSchema): Field {
   return { schema, required: false, default: {} }
 }
@@ -67,7 +67,7 @@ const podSpec = struct({
 
 const typeFields = { apiVersion: string, kind: string, metadata: always(metadata) }
 
-/** Like a Deployment: nested structs, an atomic selector, keyed lists in keyed lists, a status. */
+/** Like a Deployment: nested structs, an atomic selector, nested keyed lists, a status. */
 export const deploymentSchema = struct({
   ...typeFields,
   spec: always(
@@ -88,7 +88,7 @@ export const deploymentSchema = struct({
 
 export const configMapSchema = struct({ ...typeFields, data: mapOf(string), immutable: boolean })
 
-/** A custom resource that keeps fields its schema does not know. */
+/** A custom resource that preserves unknown fields. */
 export const customSchema = struct({
   apiVersion: string,
   kind: string,

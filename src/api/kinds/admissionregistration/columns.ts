@@ -1,4 +1,4 @@
-/** The tables of `admissionregistration.k8s.io`. */
+/** Table columns for `admissionregistration.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type {
   MutatingAdmissionPolicy,
@@ -67,13 +67,13 @@ function parameterKindText(parameters: Unchecked<ParamKind> | undefined): string
   return parameters === undefined ? '<unset>' : `${parameters.apiVersion ?? ''}/${parameters.kind ?? ''}`
 }
 
-/** Without a namespace the objects may be anywhere, or outside of namespaces. */
+/** Without a namespace, parameters may be in any namespace or cluster-scoped. */
 function parametersText({ name, namespace, selector }: Unchecked<ParamRef> = {}): string {
   if (name) return `${namespace || '*'}/${name}`
   return selector === undefined ? '<unset>' : structText(selector)
 }
 
-/** The fields of a selector as Kubernetes writes them here, unlike in any other table. */
+/** The selector in Go struct notation, which Kubernetes prints only in this table. */
 function structText({ matchLabels = {}, matchExpressions = [] }: Unchecked<LabelSelector>): string {
   const labels = Object.keys(matchLabels)
     .sort()

@@ -1,7 +1,4 @@
-/**
- * Conditions in CEL that narrow down what is looked at. Whether an expression is one is for admission to find
- * out.
- */
+/** Validation of match conditions. CEL expressions are compiled by admission, not here. */
 import { duplicate, required, tooMany, type FieldError } from '../../field-error.ts'
 import type { MatchCondition } from '../../generated/admissionregistration/v1.ts'
 import { checkQualifiedName } from '../../names.ts'

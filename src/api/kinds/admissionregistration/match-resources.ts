@@ -1,4 +1,4 @@
-/** Which objects a policy, or a binding of one, is about. */
+/** Validation of `matchResources` of policies and bindings. */
 import { required, type FieldError } from '../../field-error.ts'
 import type { MatchResources } from '../../generated/admissionregistration/v1.ts'
 import type { LabelSelector } from '../../selector.ts'

@@ -1,4 +1,4 @@
-/** The rules of policies that change what they let through. */
+/** Rules of MutatingAdmissionPolicy. */
 import { invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { MutatingAdmissionPolicy, Mutation } from '../../generated/admissionregistration/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
@@ -34,7 +34,7 @@ function validateMutatingPolicy({ spec = {} }: Unchecked<MutatingAdmissionPolicy
   ]
 }
 
-/** The field that goes with each type of patch. */
+/** The field required by each patch type. */
 const fieldOfType = { ApplyConfiguration: 'applyConfiguration', JSONPatch: 'jsonPatch' } as const
 
 function validateMutation(field: string, mutation: Unchecked<Mutation>): FieldError[] {

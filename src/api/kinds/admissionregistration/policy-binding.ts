@@ -1,4 +1,4 @@
-/** The rules of bindings, which put a policy to work with its parameters. */
+/** Rules of ValidatingAdmissionPolicyBinding and MutatingAdmissionPolicyBinding. */
 import {
   duplicate,
   forbiddenField,
@@ -47,7 +47,7 @@ export const mutatingAdmissionPolicyBindingRules: KindRules<MutatingAdmissionPol
   validateUpdate: validateMutatingBinding,
 }
 
-/** What both kinds of bindings say. */
+/** The fields common to both kinds of bindings. */
 type BindingSpec = MutatingAdmissionPolicyBindingSpec
 
 const actions = ['Audit', 'Deny', 'Warn']
@@ -76,7 +76,7 @@ function validateBinding({ policyName, paramRef, matchResources }: Unchecked<Bin
   ]
 }
 
-/** Parameters are one object with a name, or all that a selector selects. */
+/** Parameters are either a single object by name or all objects matching a selector. */
 function validateParamRef(field: string, reference: Unchecked<ParamRef>): FieldError[] {
   const { name = '', selector, parameterNotFoundAction } = reference
   const errors = name === '' ? [] : invalidEach(`${field}.name`, name, checkPathSegmentName(name))

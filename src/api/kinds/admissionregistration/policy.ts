@@ -1,5 +1,6 @@
 /**
- * What policies that validate and policies that mutate have in common. Expressions are compiled by admission.
+ * Validation common to validating and mutating admission policies. CEL expressions are compiled by admission,
+ * not here.
  */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type {
@@ -104,7 +105,7 @@ const reservedWords: ReadonlySet<string> = new Set([
   'while',
 ])
 
-/** A name that can stand in CEL. */
+/** True if the name is a valid CEL identifier. */
 function isIdentifier(name: string): boolean {
   return /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) && !reservedWords.has(name)
 }

@@ -2,7 +2,7 @@ import type { KubernetesObject } from '../../metadata.ts'
 
 const reservedSuffix = '.static.k8s.io'
 
-/** Names that configuration in files is going to have. */
+/** Warns about names reserved for static manifest-based configuration. */
 export function warnAboutReservedName(object: KubernetesObject): string[] {
   if (object.metadata?.name?.endsWith(reservedSuffix) !== true) return []
   return [

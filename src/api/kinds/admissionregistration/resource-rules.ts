@@ -1,6 +1,6 @@
 /**
- * Which requests are looked at: operations on resources of groups and versions. A star stands for all, and
- * then alone.
+ * Validation of rules with operations, groups, versions and resources. `*` matches all and must be the only
+ * entry.
  */
 import {
   duplicate,
@@ -19,7 +19,7 @@ export function withScope<T extends RuleWithOperations>(rule: T): T {
   return withMissing<RuleWithOperations>(rule, { scope: '*' }) as T
 }
 
-/** A rule that may be about certain objects only. */
+/** Validates a rule that may be restricted to resource names. */
 export function validateNamedRule(field: string, rule: NamedRuleWithOperations): FieldError[] {
   const seen = new Set<string>()
   const errors: FieldError[] = []
@@ -48,7 +48,7 @@ export function validateRule(field: string, rule: RuleWithOperations): FieldErro
   ]
 }
 
-/** Nothing is left to change of an object that is deleted. */
+/** DELETE is rejected: a deleted object cannot be mutated. */
 export function validateMutatingOperations(
   field: string,
   rules: readonly RuleWithOperations[] = [],
@@ -73,7 +73,7 @@ function validateNoneEmpty(field: string, list: readonly string[]): FieldError[]
 }
 
 /**
- * Resources, `pods`, or parts of them, `pods/status`; a star in either place takes in what comes after it.
+ * Resources (`pods`) or subresources (`pods/status`); a wildcard must not overlap with more specific entries.
  */
 function validateResources(field: string, resources: readonly string[]): FieldError[] {
   const seen = new Set<string>()

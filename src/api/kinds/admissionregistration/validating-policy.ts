@@ -1,4 +1,4 @@
-/** The rules of policies that accept or refuse. */
+/** Rules of ValidatingAdmissionPolicy. */
 import { duplicate, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type {
   AuditAnnotation,
@@ -68,7 +68,7 @@ function validateValidation(field: string, validation: Unchecked<Validation>): F
   return [...errors, notSupported(`${field}.reason`, reason, reasons)]
 }
 
-/** The name of the policy and the key are together the key in the audit log. */
+/** The policy name and the annotation key together form the key in the audit event. */
 function validateAuditAnnotations(
   name: string,
   annotations: readonly Unchecked<AuditAnnotation>[],

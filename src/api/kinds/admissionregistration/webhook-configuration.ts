@@ -1,4 +1,7 @@
-/** The rules of webhook configurations, of which the mutating kind says one thing more. */
+/**
+ * Rules of ValidatingWebhookConfiguration and MutatingWebhookConfiguration; the latter also has
+ * `reinvocationPolicy`.
+ */
 import { duplicate, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type {
   MutatingWebhook,
@@ -51,7 +54,7 @@ const harmless = ['None', 'NoneOnDryRun']
 const reviewVersions = ['v1', 'v1beta1']
 const timeoutSecondsMax = 30
 
-/** A webhook of either kind. */
+/** The fields common to both kinds of webhooks. */
 type Webhook = Omit<MutatingWebhook, 'reinvocationPolicy'>
 
 function withWebhookDefaults<T extends Webhook>(hook: T): T {
@@ -104,7 +107,7 @@ function validateWebhook(field: string, hook: Unchecked<MutatingWebhook>): Field
   ]
 }
 
-/** A dry run must not have any effect, in a webhook either. */
+/** Only `None` and `NoneOnDryRun` are allowed: a dry run must have no side effects. */
 function validateSideEffects(field: string, sideEffects: string | undefined): FieldError[] {
   if (sideEffects === undefined) return [required(field, `must specify one of ${harmless.join(', ')}`)]
   return harmless.includes(sideEffects) ? [] : [notSupported(field, sideEffects, harmless)]

@@ -1,6 +1,6 @@
 /**
- * Groups under Kubernetes' own domains belong to its community: who defines a kind in one says who agreed to
- * it, or that nobody did. https://github.com/kubernetes/enhancements/pull/1111
+ * Validation of the API approval annotation, which is required for groups under `k8s.io` and `kubernetes.io`:
+ * a URL or a reason starting with "unapproved". https://github.com/kubernetes/enhancements/pull/1111
  */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { KubernetesObject } from '../../metadata.ts'
@@ -23,7 +23,7 @@ export function validateApproval(object: KubernetesObject, group: string): Field
   return [invalid(field, text, detail)]
 }
 
-/** Whether an update changes what it says about its approval. */
+/** True if the update changes the approval annotation. */
 export function isApprovalChanged(object: KubernetesObject, before: KubernetesObject): boolean {
   return annotationOf(object, annotation) !== annotationOf(before, annotation)
 }

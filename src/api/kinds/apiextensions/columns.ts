@@ -1,4 +1,4 @@
-/** The tables of `apiextensions.k8s.io`. */
+/** Table columns for `apiextensions.k8s.io`. */
 import type { GroupColumns } from '../../table-columns.ts'
 import { createdColumns } from '../created-columns.ts'
 

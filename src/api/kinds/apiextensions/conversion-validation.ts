@@ -1,11 +1,13 @@
-/** How objects get from one version of a custom resource to another. */
+/** Validation of `spec.conversion`. */
 import { forbiddenField, required, type FieldError } from '../../field-error.ts'
 import type { CustomResourceConversion } from '../../generated/apiextensions/v1.ts'
 import { validateChoice } from '../core/pod/field-checks.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { validateReviewVersions, validateWebhookClient } from '../webhook-client.ts'
 
-/** Messages have the webhook's parts where the first version of definitions had them, beside the strategy. */
+/**
+ * Error messages use the field paths of `v1beta1`, in which the webhook's fields are next to the strategy.
+ */
 const clientField = 'spec.conversion.webhookClientConfig'
 const versionsField = 'spec.conversion.conversionReviewVersions'
 

@@ -1,6 +1,6 @@
 /**
- * The rules of definitions of custom resources. Whether names are free, and when the resource is served,
- * controllers find out and say in the status.
+ * Rules of CustomResourceDefinition. Name conflicts and the Established condition are the responsibility of
+ * controllers, which write the status.
  */
 import { isTrue } from '../../conditions.ts'
 import { invalid, required, type FieldError } from '../../field-error.ts'
@@ -52,7 +52,7 @@ export const customResourceDefinitionRules: KindRules<CustomResourceDefinition> 
   warnings: warnAboutFormats,
 }
 
-/** Remembers every version in which objects may be stored. */
+/** Adds the storage version to `status.storedVersions`. */
 function withStoredVersion(definition: CustomResourceDefinition): CustomResourceDefinition {
   const storage = definition.spec?.versions?.find(version => version.storage)?.name
   const stored = definition.status?.storedVersions ?? []
@@ -86,7 +86,7 @@ function validateGroup(group: string): FieldError[] {
   return group.includes('.') ? [] : [invalid(field, group, 'should be a domain with at least one dot')]
 }
 
-/** A version in which objects are stored cannot go before they are stored in another. */
+/** A version in `status.storedVersions` cannot be removed from the spec. */
 function validateStored(stored: readonly string[], { versions = [] }: Spec): FieldError[] {
   const field = 'status.storedVersions'
   if (stored.length === 0) return [invalid(field, stored, 'must have at least one stored version')]
@@ -119,7 +119,7 @@ function validatePreserving({ preserveUnknownFields }: Spec): FieldError[] {
   return [invalid('spec.preserveUnknownFields', true, detail)]
 }
 
-/** Once the resource is served its kind and scope are settled; where it is found is from the beginning. */
+/** Scope and kind are immutable once the definition is established; group and plural are always immutable. */
 function validateUnchanged(
   { spec = {} }: Definition,
   { spec: before = {}, status }: Definition,

@@ -1,4 +1,4 @@
-/** What a definition says by leaving it out. */
+/** Defaulting of CustomResourceDefinition. */
 import type {
   CustomResourceConversion,
   CustomResourceDefinition,

@@ -1,4 +1,4 @@
-/** Rules in CEL inside a schema, as far as they can be judged without compiling them. */
+/** Validation of `x-kubernetes-validations` as far as possible without compiling CEL. */
 import { invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps, ValidationRule } from '../../generated/apiextensions/v1.ts'
 import type { Unchecked } from '../unchecked.ts'
@@ -19,7 +19,7 @@ export function validateExpressionRules(field: string, schema: JSONSchemaProps):
   })
 }
 
-/** A rule of several lines cannot speak for itself. */
+/** A multi-line rule requires a message. */
 function validateMessage(
   field: string,
   { rule = '', message = '' }: Unchecked<ValidationRule>,

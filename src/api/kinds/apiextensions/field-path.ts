@@ -1,4 +1,4 @@
-/** Paths to fields of an object, `.spec.color` or `.spec['a.b']`, followed through its schema. */
+/** Resolves field paths such as `.spec.color` or `.spec['a.b']` in a schema. */
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
 import { propertyOf, valuesOf } from './subschemas.ts'
 
@@ -7,7 +7,7 @@ export interface FoundField {
   readonly names: readonly string[]
 }
 
-/** The field, or what is wrong with the path. */
+/** The field or an error message. */
 export function findField(path: string, root: JSONSchemaProps): FoundField | string {
   let schema: JSONSchemaProps = root
   const names: string[] = []

@@ -1,12 +1,9 @@
-/**
- * Formats of values. One that is not known is ignored when objects are validated, of which a client should
- * hear.
- */
+/** Warnings about unrecognized formats, which validation of custom resources ignores. */
 import type { CustomResourceDefinition, JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
 import { quote } from '../../quote.ts'
 import { subschemasOf, validateShape } from './subschemas.ts'
 
-/** An update is told only of formats that it brings in. */
+/** For an update, only new formats are reported. */
 export function warnAboutFormats(
   definition: CustomResourceDefinition,
   before: CustomResourceDefinition | undefined,
@@ -18,7 +15,7 @@ export function warnAboutFormats(
     .map(format => `unrecognized format ${quote(format)}`)
 }
 
-/** Formats that one answer warns about: each is a header. */
+/** Maximum number of warnings per response: each is a header. */
 const warningsMax = 20
 
 const textFormats: ReadonlySet<string> = new Set([

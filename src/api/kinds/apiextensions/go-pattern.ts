@@ -1,9 +1,9 @@
 /**
- * Whether a regular expression is one for Kubernetes, which has Go's: no looking around, no references back.
- * A pattern is read here and never run. https://pkg.go.dev/regexp/syntax
+ * Checks that a regular expression has Go's syntax (RE2): no lookaround, no backreferences. The pattern is
+ * parsed but never executed. https://pkg.go.dev/regexp/syntax
  */
 
-/** What is wrong with a pattern, in Go's words; undefined when nothing is. */
+/** The error message of Go for an invalid pattern; undefined if it is valid. */
 export function checkGoPattern(pattern: string): string | undefined {
   const problem = read(pattern)
   return problem === undefined ? undefined : `error parsing regexp: ${problem}`
@@ -11,7 +11,7 @@ export function checkGoPattern(pattern: string): string | undefined {
 
 function read(pattern: string): string | undefined {
   let depth = 0
-  /** Whether there is something that a star could repeat. */
+  /** True if the preceding element can be repeated. */
   let isRepeatable = false
   for (let at = 0; at < pattern.length;) {
     const character = pattern.charAt(at)
@@ -48,14 +48,14 @@ function read(pattern: string): string | undefined {
 
 interface Group {
   readonly length: number
-  /** False for flags, `(?i)`, which hold for what follows. */
+  /** False for flags such as `(?i)`, which do not open a group. */
   readonly isOpen: boolean
 }
 
-/** The beginning of a group, or what is wrong with it. */
+/** The start of a group, or an error message. */
 function readGroup(pattern: string, at: number): Group | string {
   if (pattern.charAt(at + 1) !== '?') return { length: 1, isOpen: true }
-  // No group's beginning is longer, and what comes after must not make the search for it long.
+  // Bounds the search: no group start is longer.
   const beginning = pattern.slice(at, at + groupCharactersMax)
   const named = /^\(\?P?<[A-Za-z0-9_]+>/.exec(beginning)
   if (named) return { length: named[0].length, isOpen: true }
@@ -67,7 +67,7 @@ function readGroup(pattern: string, at: number): Group | string {
 
 const groupCharactersMax = 200
 
-/** Where a class of characters ends: a bracket that comes first, or is escaped, is one of them. */
+/** The end of a character class; a bracket that is first or escaped is a member. */
 function endOfClass(pattern: string, start: number): number | undefined {
   const lastNamed = pattern.lastIndexOf(':]')
   let at = start + 1
@@ -84,7 +84,7 @@ function endOfClass(pattern: string, start: number): number | undefined {
   return undefined
 }
 
-/** The length of an escape, or what is wrong with it. */
+/** The length of an escape, or an error message. */
 function readEscape(pattern: string, at: number): number | string {
   const escaped = pattern.charAt(at + 1)
   if (escaped === '') return 'trailing backslash at end of expression: ``'
@@ -104,7 +104,7 @@ interface Repetition {
 
 const repetitionsMax = 1_000
 
-/** How often what comes before is repeated; a question mark behind makes it as seldom as possible. */
+/** The repetition counts of a quantifier; a trailing `?` makes it lazy. */
 function readRepetition(pattern: string, at: number): Repetition | undefined {
   const beginning = pattern.slice(at, at + repetitionCharactersMax)
   const [text, low = '0', high = low] = /^(?:[*+?]|\{(\d+)(?:,(\d*))?\})\??/.exec(beginning) ?? []

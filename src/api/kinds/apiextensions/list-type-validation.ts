@@ -1,4 +1,4 @@
-/** How server-side apply sees lists and maps: `x-kubernetes-list-type` and its kin. */
+/** Validation of `x-kubernetes-list-type`, `x-kubernetes-list-map-keys` and `x-kubernetes-map-type`. */
 import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
 import { itemsOf, propertyOf } from './subschemas.ts'
@@ -50,7 +50,7 @@ function validateTypeIs(
   return [type === '' ? required(`${field}.type`, detail) : invalid(`${field}.type`, type, detail)]
 }
 
-/** What is in a set is there as a whole or not at all. */
+/** Items of a set must be atomic. */
 function validateSetItems(field: string, schema: JSONSchemaProps): FieldError[] {
   const items = itemsOf(schema)
   if (!items) return []
@@ -63,7 +63,7 @@ function validateSetItems(field: string, schema: JSONSchemaProps): FieldError[] 
   return [invalid(`${field}.items.${mapTypeName}`, mapType ?? null, detail)]
 }
 
-/** Items of a list that is a map are objects, told apart by their keys. */
+/** Items of a list of type `map` must be objects with keys. */
 function validateMapList(field: string, schema: JSONSchemaProps, keys: readonly string[]): FieldError[] {
   const items = itemsOf(schema)
   const errors: FieldError[] = []
@@ -102,7 +102,7 @@ function validateKeyNames(field: string, items: JSONSchemaProps, keys: readonly 
   return errors
 }
 
-/** Every item has all keys. */
+/** Keys must be required or have a default, and must not be nullable. */
 function validateKeys(field: string, schema: JSONSchemaProps, keys: readonly string[]): FieldError[] {
   const items = itemsOf(schema)
   if (!items) return []

@@ -1,4 +1,4 @@
-/** What a custom resource is called. */
+/** Validation of the names of a custom resource. */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { CustomResourceDefinitionNames } from '../../generated/apiextensions/v1.ts'
 import { checkDns1035Label } from '../../names.ts'
@@ -6,7 +6,7 @@ import type { Unchecked } from '../unchecked.ts'
 
 type Names = Unchecked<CustomResourceDefinitionNames>
 
-/** All names that there must be, and what is wrong with those there are. */
+/** Checks that all mandatory names are set and that all names are valid. */
 export function validateNames(field: string, names: Names): FieldError[] {
   const needed = ['plural', 'singular', 'kind', 'listKind'] as const
   return [
@@ -15,7 +15,7 @@ export function validateNames(field: string, names: Names): FieldError[] {
   ]
 }
 
-/** What is wrong with the names there are. */
+/** Checks only the names that are set. */
 export function validateGivenNames(field: string, names: Names): FieldError[] {
   const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = names
   return [

@@ -1,5 +1,6 @@
 /**
- * Schemas inside `allOf`, `anyOf`, `oneOf` and `not`: they restrict values and must not say what there is.
+ * Validation of schemas inside `allOf`, `anyOf`, `oneOf` and `not`: they may restrict values but must not
+ * define structure.
  */
 import { forbiddenField, invalid, required, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
@@ -7,7 +8,7 @@ import { equalJson } from '../../json-value.ts'
 import { checkGoPattern } from './go-pattern.ts'
 import { itemsOf, propertyOf, valuesOf } from './subschemas.ts'
 
-/** What is wrong with the combinations in a schema, and with its pattern. */
+/** Errors of the combinators in a schema and of its pattern. */
 export function validateCombinations(
   field: string,
   schema: JSONSchemaProps,
@@ -15,7 +16,7 @@ export function validateCombinations(
 ): FieldError[] {
   const { anyOf = [], allOf = [], oneOf = [], not, pattern } = schema
   const problem = pattern ? checkGoPattern(pattern) : undefined
-  // Types may be repeated in one way: to say that a value is a number or a text.
+  // The only type declarations allowed in a combinator: `anyOf` integer and string.
   const isKnownPattern = isIntOrString || isNumberOrText(anyOf)
   return [
     ...(isKnownPattern
@@ -32,7 +33,7 @@ export function validateCombinations(
   ]
 }
 
-/** Whatever a combination at the root speaks of must be there outside of it too. */
+/** Fields used in a combinator must also be defined in the surrounding schema. */
 export function validateCompleteness(field: string, schema: JSONSchemaProps): FieldError[] {
   return combinationsOf(schema).flatMap(({ suffix, nested }) => {
     return validateDefined({ field, schema }, { field: field + suffix, schema: nested })
@@ -78,7 +79,7 @@ function isNumberOrText(anyOf: readonly JSONSchemaProps[]): boolean {
   return equalJson(anyOf, [{ type: 'integer' }, { type: 'string' }])
 }
 
-/** What only the schema itself may say, with what it must be inside a combination. */
+/** Keywords not allowed inside a combinator, with the word that the error message requires. */
 const outsideOnly = [
   ['type', 'empty'],
   ['default', 'undefined'],

@@ -1,16 +1,16 @@
-/** Keywords of a schema, one schema at a time: those that are not supported, and those that go together. */
+/** Validation of the keywords of a single schema: unsupported keywords and invalid combinations. */
 import { forbiddenField, invalid, notSupported, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
 import { validateExpressionRules } from './expression-rules.ts'
 import { validateListType, validateMapType } from './list-type-validation.ts'
 import { subschemasOf, valuesOf } from './subschemas.ts'
 
-/** Where in an object a schema is. */
+/** Position of a schema in the object. */
 interface Surroundings {
   readonly isRoot: boolean
-  /** In the version, the kind or the metadata of an object. */
+  /** True inside `apiVersion`, `kind` or `metadata`. */
   readonly isMetadata: boolean
-  /** Why no defaults may be given, when they may not. */
+  /** The reason that defaults are forbidden, if they are. */
   readonly noDefaults?: string
 }
 
@@ -36,7 +36,7 @@ function validateAll(field: string, schema: JSONSchemaProps, where: Surroundings
   ]
 }
 
-/** Whether a keyword makes it impossible to say whether the schema is structural. */
+/** True if the schema has a keyword that rules out checking whether it is structural. */
 export function hasUnsupportedKeyword(schema: JSONSchemaProps): boolean {
   return (
     unsupported.some(name => isUsed(schema[name])) ||

@@ -7,7 +7,7 @@ import { validateSchema } from './schema-validation.ts'
 
 const text = { type: 'string' }
 
-/** Exactly these errors; a text may leave off the end of its error. */
+/** Expects exactly these errors; an expected text may be a prefix of the error. */
 function check(schema: object, ...errors: readonly string[]): void {
   assertErrors(validateSchema('s', schema as JSONSchemaProps, false).map(formatFieldError), errors)
 }

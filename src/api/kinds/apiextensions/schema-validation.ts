@@ -1,6 +1,6 @@
 /**
- * The schema of a custom resource. Defaults are not checked against it here, nor are rules in CEL compiled:
- * both need what validates custom resources.
+ * Validation of the schema of a custom resource. Defaults are not validated against the schema and CEL rules
+ * are not compiled here: both need the validation of custom resources.
  */
 import { forbiddenField, invalid, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
@@ -20,7 +20,7 @@ export function validateSchema(field: string, schema: JSONSchemaProps, hasStatus
 }
 
 /**
- * What may be said at the root when the status is written separately, with the names that messages give it.
+ * Keywords allowed at the root if the status subresource is enabled, with their names in the error message.
  */
 const rootKeywords: ReadonlyMap<string, string> = new Map([
   ['description', 'Description'],

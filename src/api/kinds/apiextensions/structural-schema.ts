@@ -1,6 +1,6 @@
 /**
- * Structural schemas: every field has a type, said once, outside of `allOf`, `anyOf`, `oneOf` and `not`, so
- * that it is always known what is pruned and what gets a default.
+ * Structural schemas: every field has a type, declared once and outside of `allOf`, `anyOf`, `oneOf` and
+ * `not`, so that pruning and defaulting are well-defined.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
 import { forbiddenField, formatFieldError, invalid, required, type FieldError } from '../../field-error.ts'
@@ -8,14 +8,14 @@ import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
 import { validateCompleteness, validateCombinations } from './nested-schema.ts'
 import { itemsOf, propertyOf, valuesOf } from './subschemas.ts'
 
-/** All that keeps a schema from being structural, sorted by text. */
+/** All violations of the structural schema rules, sorted by text. */
 export function validateStructuralSchema(field: string, schema: JSONSchemaProps): FieldError[] {
   const errors = [...validateStructural(field, schema, 'root'), ...validateCompleteness(field, schema)]
   const texts = new Map(errors.map(error => [error, formatFieldError(error)]))
   return errors.sort((a, b) => ((texts.get(a) ?? '') < (texts.get(b) ?? '') ? -1 : 1))
 }
 
-/** Where a schema stands. */
+/** Position of a schema. */
 type Level = 'root' | 'item' | 'field'
 
 function validateStructural(field: string, schema: JSONSchemaProps, level: Level): FieldError[] {
@@ -72,12 +72,12 @@ function validateType(field: string, schema: JSONSchemaProps, level: Level): Fie
   return errors
 }
 
-/** Whether a value may be of more than one type. */
+/** True if values may have more than one type. */
 function isOpen(schema: JSONSchemaProps): boolean {
   return Boolean(schema['x-kubernetes-int-or-string'] || schema['x-kubernetes-preserve-unknown-fields'])
 }
 
-/** A whole object, at the root or embedded, has a version, a kind and metadata. */
+/** The root or an embedded resource has `apiVersion`, `kind` and `metadata`. */
 function validateResource(field: string, schema: JSONSchemaProps, level: Level): FieldError[] {
   const isEmbedded = schema['x-kubernetes-embedded-resource'] === true
   if (level !== 'root' && !isEmbedded) return []
@@ -101,7 +101,7 @@ function validateResource(field: string, schema: JSONSchemaProps, level: Level):
   return [...errors, required(`${field}.properties`, detail)]
 }
 
-/** What metadata is everybody knows; only names may be restricted. */
+/** Metadata is implicitly specified; only restrictions on names are allowed. */
 function validateMetadata(field: string, metadata: JSONSchemaProps, level: Level): FieldError[] {
   const { type = '', properties = {}, default: _, ...rest } = metadata
   const errors = type === 'object' ? [] : [invalid(`${field}.type`, type, 'must be object')]

@@ -1,7 +1,6 @@
 /**
- * The schemas inside a schema. Where one may stand in the place of something else, a boolean or a list,
- * decoding lets any value pass: `validateShape` is what makes sure that there is a schema, and everything
- * else relies on it.
+ * Access to nested schemas. Where a field may contain either a schema or a boolean or list, decoding accepts
+ * any value: `validateShape` checks it, and all other functions rely on that.
  */
 import { decode } from '../../decode.ts'
 import { DecodeError } from '../../decode-error.ts'
@@ -10,14 +9,17 @@ import { invalid, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
 import type { JsonValue } from '../../json-value.ts'
 
-/** A schema inside another. */
+/** A nested schema. */
 export interface Subschema {
   /** `.properties[spec]`. */
   readonly suffix: string
   readonly schema: JSONSchemaProps
 }
 
-/** What in a schema is not of the type it should be; nothing else may be asked of it then. */
+/**
+ * Errors for nested schemas of the wrong type; if there are any, no other function may be called on the
+ * schema.
+ */
 export function validateShape(field: string, schema: JSONSchemaProps): FieldError[] {
   const errors = [
     ...validateLoose(`${field}.items`, schema.items, isSchemaOrList),
@@ -31,7 +33,7 @@ export function validateShape(field: string, schema: JSONSchemaProps): FieldErro
   return subschemasOf(schema).flatMap(each => validateShape(field + each.suffix, each.schema))
 }
 
-/** All schemas one step inside, wherever they are. */
+/** All directly nested schemas. */
 export function subschemasOf(schema: JSONSchemaProps): readonly Subschema[] {
   const found: Subschema[] = []
   const add = (suffix: string, value: unknown) => {
@@ -53,22 +55,21 @@ export function subschemasOf(schema: JSONSchemaProps): readonly Subschema[] {
   return found
 }
 
-/** Whether a schema, or one inside it, is so. */
+/** True if the test holds for the schema or any nested schema. */
 export function someSchema(schema: JSONSchemaProps, test: (schema: JSONSchemaProps) => boolean): boolean {
   return test(schema) || subschemasOf(schema).some(each => someSchema(each.schema, test))
 }
 
-/** The one schema of the items of a list; a list of schemas is not supported. */
+/** The schema of list items, if `items` is a single schema; a list of schemas is not supported. */
 export function itemsOf({ items }: JSONSchemaProps): JSONSchemaProps | undefined {
   return isSchema(items) ? items : undefined
 }
 
-/** The schema of a map's values. */
+/** The schema of map values. */
 export function valuesOf({ additionalProperties }: JSONSchemaProps): JSONSchemaProps | undefined {
   return isSchema(additionalProperties) ? additionalProperties : undefined
 }
 
-/** The schema of a property. */
 export function propertyOf({ properties }: JSONSchemaProps, name: string): JSONSchemaProps | undefined {
   return properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
 }

@@ -1,4 +1,7 @@
-/** The parts of a version that several versions may share: subresources, columns, selectable fields. */
+/**
+ * Validation of version fields that several versions may share: subresources, printer columns, selectable
+ * fields.
+ */
 import { duplicate, invalid, required, tooMany, type FieldError } from '../../field-error.ts'
 import type {
   CustomResourceColumnDefinition,

@@ -1,6 +1,6 @@
 /**
- * The versions of a custom resource. What all of them have in common messages speak of as one thing, in the
- * place where the first version of definitions had it: `spec.validation`, and not `spec.versions[0].schema`.
+ * Validation of the versions of a custom resource. Errors in fields that are equal in all versions are
+ * reported once, with the `v1beta1` path: `spec.validation` instead of `spec.versions[0].schema`.
  */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type {
@@ -41,7 +41,7 @@ const parts = ['schema', 'subresources', 'additionalPrinterColumns', 'selectable
 
 type Part = (typeof parts)[number]
 
-/** Whether all versions say the same of a part. */
+/** Returns a test for whether a part is equal in all versions. */
 function sharedParts(versions: readonly Version[]): (part: Part) => boolean {
   const [first] = versions
   const shared = new Set<Part>(
@@ -52,7 +52,7 @@ function sharedParts(versions: readonly Version[]): (part: Part) => boolean {
   return part => shared.has(part)
 }
 
-/** Where messages place each part; a part without a place is looked at elsewhere. */
+/** Field path of each part in error messages; parts without a path are validated elsewhere. */
 type PartFields = Readonly<Partial<Record<Part, string>>>
 
 function partFields(ownerOf: (part: Part) => string | undefined): PartFields {

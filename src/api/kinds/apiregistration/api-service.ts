@@ -1,6 +1,6 @@
 /**
- * The rules of API services: who serves a group and version. That local ones are available the aggregator
- * says.
+ * Rules of APIService, which registers the server of a group and version. The aggregator sets the Available
+ * condition of local ones.
  */
 import { invalid, invalidEach, required, type FieldError } from '../../field-error.ts'
 import type { APIService, APIServiceSpec } from '../../generated/apiregistration/v1.ts'
@@ -73,7 +73,7 @@ function validatePriorities(spec: Unchecked<APIServiceSpec>): FieldError[] {
   return errors
 }
 
-/** What this server serves itself needs no trust. */
+/** A local APIService needs no TLS settings. */
 function validateLocal({ caBundle = '', insecureSkipTLSVerify }: Unchecked<APIServiceSpec>): FieldError[] {
   const errors: FieldError[] = []
   if (caBundle !== '') {

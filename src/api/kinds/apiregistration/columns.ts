@@ -1,4 +1,4 @@
-/** The tables of `apiregistration.k8s.io`. */
+/** Table columns for `apiregistration.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import { conditionOf } from '../../conditions.ts'
 import type { APIService } from '../../generated/apiregistration/v1.ts'

@@ -1,4 +1,4 @@
-/** Field numbers, in the notation of `src/api/protobuf/field-numbers.ts`. */
+/** Protobuf field numbers, in the notation of `src/api/protobuf/field-numbers.ts`. */
 export const apiregistration = `
 APIService: metadata spec status
 APIServiceCondition: type status lastTransitionTime reason message

@@ -1,4 +1,4 @@
-/** Field numbers, in the notation of `src/api/protobuf/field-numbers.ts`. */
+/** Protobuf field numbers, in the notation of `src/api/protobuf/field-numbers.ts`. */
 export const apiserverinternal = `
 ServerStorageVersion: apiServerID encodingVersion decodableVersions servedVersions
 StorageVersion: metadata spec! status!

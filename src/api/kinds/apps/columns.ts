@@ -1,4 +1,4 @@
-/** The tables of `apps`. */
+/** Table columns for `apps`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type {
   ControllerRevision,
@@ -111,7 +111,7 @@ const controllerRevisionColumns: KindColumns<ControllerRevision> = {
   ],
 }
 
-/** A deployment that selects everything says so with an empty cell, unlike other kinds. */
+/** Unlike in other kinds, a deployment that selects everything has an empty cell. */
 function deploymentSelectorText({ spec }: Unchecked<Deployment>): string {
   const text = selectorText(spec?.selector)
   if (text === '<none>') return ''

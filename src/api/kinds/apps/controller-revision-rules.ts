@@ -1,4 +1,4 @@
-/** Controller revisions: what a controller's object was like once, to go back to. */
+/** Rules of ControllerRevision. */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { ControllerRevision } from '../../generated/apps/v1.ts'
 import { equalJson } from '../../json-value.ts'
@@ -18,7 +18,7 @@ export const controllerRevisionRules: KindRules<ControllerRevision> = {
   ],
 }
 
-/** Any JSON may come here. */
+/** `data` may be any JSON when decoded; only objects are valid. */
 function validateData(field: string, data: unknown): FieldError[] {
   if (data === undefined || data === null) return [required(field, 'data is mandatory')]
   const isObject = typeof data === 'object' && !Array.isArray(data)

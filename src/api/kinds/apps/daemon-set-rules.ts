@@ -1,4 +1,4 @@
-/** Daemon sets: one pod on every node. */
+/** Rules of DaemonSet. */
 import { invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type {
   DaemonSet,
@@ -55,7 +55,7 @@ const emptyStatus: DaemonSetStatus = {
   numberReady: 0,
 }
 
-/** How often the template has changed, in an annotation since the field of old went away. */
+/** Annotation that stores the template generation, formerly the spec field `templateGeneration`. */
 const templateGenerationKey = 'deprecated.daemonset.template.generation'
 
 function templateGenerationOf({ metadata }: DaemonSet): number {
@@ -110,7 +110,7 @@ function validateUpdateStrategy(field: string, strategy: DaemonSetUpdateStrategy
     : validateRollingUpdate(`${field}.rollingUpdate`, rollingUpdate)
 }
 
-/** A node's pod is either replaced by the new one beside it, or stopped first. */
+/** Exactly one of `maxUnavailable` and `maxSurge` must be non-zero. */
 function validateRollingUpdate(field: string, update: RollingUpdateDaemonSet): FieldError[] {
   const { maxUnavailable = 0, maxSurge = 0 } = update
   const errors = [

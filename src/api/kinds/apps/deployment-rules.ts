@@ -1,4 +1,4 @@
-/** Deployments: replica sets that take each other's place. */
+/** Rules of Deployment. */
 import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type {
   Deployment,

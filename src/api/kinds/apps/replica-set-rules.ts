@@ -1,4 +1,4 @@
-/** Replica sets: so many pods of one template. */
+/** Rules of ReplicaSet. */
 import type { FieldError } from '../../field-error.ts'
 import type { ReplicaSet, ReplicaSetStatus } from '../../generated/apps/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'

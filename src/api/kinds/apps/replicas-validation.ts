@@ -1,4 +1,4 @@
-/** What deployments and replica sets have in common: a number of pods made of one template. */
+/** Validation common to Deployment and ReplicaSet. */
 import { required, type FieldError } from '../../field-error.ts'
 import type { PodTemplateSpec } from '../../generated/core/v1.ts'
 import type { LabelSelector } from '../../selector.ts'
@@ -31,7 +31,7 @@ export function validateReplicas(
   ]
 }
 
-/** With another selector it would lose its pods. */
+/** The selector is immutable: with another selector the object would lose its pods. */
 export function validateSelectorUnchanged(
   selector: LabelSelector | undefined,
   before: LabelSelector | undefined,

@@ -1,6 +1,4 @@
-/**
- * How many pods may be missing or in excess while an update goes on: a number, or a percentage of them all.
- */
+/** Validation of `maxUnavailable` and `maxSurge`: a count, or a percentage of all pods. */
 import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
 import { checkPercent, percentOf, type IntOrString } from '../../int-or-string.ts'
 import { parseInt64 } from '../../int64.ts'
@@ -21,7 +19,7 @@ export function isNothing(amount: IntOrString): boolean {
   return numberOf(amount) === 0
 }
 
-/** The number or the percentage; a text that is neither counts as nothing. */
+/** The count or the percentage; 0 for any other text. */
 function numberOf(amount: IntOrString): number {
   return typeof amount === 'number' ? amount : (percentOf(amount) ?? Number(parseInt64(amount) ?? 0))
 }

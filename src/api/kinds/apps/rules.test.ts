@@ -14,7 +14,7 @@ const daemonSets = underTest(apps['DaemonSet'])
 const statefulSets = underTest(apps['StatefulSet'])
 const revisions = underTest(apps['ControllerRevision'])
 
-/** An object whose template and selector are right, with these fields of the spec. */
+/** An object with a valid template and selector and these spec fields. */
 function workload(fields: object = {}): object {
   return { metadata: { name: 'web' }, spec: { selector, template: template(), ...fields } }
 }

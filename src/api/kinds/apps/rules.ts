@@ -1,4 +1,4 @@
-/** The rules of the group `apps`: those who keep pods running. */
+/** Rules of the `apps` group. */
 import type { GroupRules } from '../../kind-rules.ts'
 import { groupRules } from '../group-rules.ts'
 import { controllerRevisionRules } from './controller-revision-rules.ts'

@@ -1,4 +1,4 @@
-/** Stateful sets: pods that keep their name and their storage. */
+/** Rules of StatefulSet. */
 import { forbiddenField, invalid, required, type FieldError } from '../../field-error.ts'
 import type {
   StatefulSet,
@@ -92,7 +92,7 @@ function withClaimDefaults(claim: PersistentVolumeClaim): PersistentVolumeClaim 
   return withField(named, 'spec', withClaimSpecDefaults)
 }
 
-/** To update several pods at once is a feature that is off: the field goes as if it had not been sent. */
+/** Drops `rollingUpdate.maxUnavailable`, whose feature gate (MaxUnavailableStatefulSet) is off. */
 function prepared(object: StatefulSet): StatefulSet {
   return withField(object, 'spec', spec => {
     const complete = withField(spec, 'template', prepareTemplate)
@@ -130,7 +130,10 @@ function validateSpec(field: string, spec: Partial<StatefulSetSpec>): FieldError
   ]
 }
 
-/** The template as its pods will be: with the claims for volumes, and with names that the set gives. */
+/**
+ * The template as its pods will be: with volumes for the volume claim templates, and without hostname and
+ * subdomain, which the controller sets.
+ */
 function templateWithClaims({
   template = {},
   volumeClaimTemplates = [],
@@ -178,7 +181,7 @@ const mutableFields = [
   'minReadySeconds',
 ] as const
 
-/** What would not reach the pods and claims that are there already may not change. */
+/** Fields that would not affect existing pods and claims are immutable. */
 function validateChanges({ spec }: StatefulSet, { spec: before }: StatefulSet): FieldError[] {
   const fixed = (['podManagementPolicy', 'selector', 'serviceName', 'volumeClaimTemplates'] as const).some(
     name => !sameMeaning(spec?.[name], before?.[name]),

@@ -1,6 +1,6 @@
 /**
- * Requests for tokens. Reviews of tokens and of oneself have no rules here: what they lack is a bad request,
- * not an invalid object, and their handlers say so.
+ * Rules of TokenRequest. TokenReview and SelfSubjectReview have no rules here: their handlers return 400 Bad
+ * Request for missing fields, not 422 Invalid.
  */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { TokenRequest } from '../../generated/authentication/v1.ts'

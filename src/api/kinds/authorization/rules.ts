@@ -1,6 +1,6 @@
 /**
- * Questions whether somebody may do something. None of them is stored; only what is asked is checked.
- * https://kubernetes.io/docs/reference/access-authn-authz/authorization/
+ * Rules of access reviews (SubjectAccessReview and its variants). They are never stored; only their spec is
+ * validated. https://kubernetes.io/docs/reference/access-authn-authz/authorization/
  */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type {
@@ -55,7 +55,7 @@ function validateLocal({ spec = {}, metadata }: Unchecked<LocalSubjectAccessRevi
   return [...errors, invalid('spec.nonResourceAttributes', nonResourceAttributes, detail)]
 }
 
-/** A question is about a resource or about a path. */
+/** Exactly one of resource and non-resource attributes must be set. */
 function validateQuestion({ resourceAttributes, nonResourceAttributes }: Spec): FieldError[] {
   if (resourceAttributes && nonResourceAttributes) {
     const detail = 'cannot be specified in combination with resourceAttributes'
@@ -75,7 +75,7 @@ function validateNoMetadata(metadata: ObjectMeta | undefined): FieldError[] {
   return isEmpty(metadata ?? {}) ? [] : [invalid('metadata', metadata, 'must be empty')]
 }
 
-/** Who manages the fields does not count. */
+/** Managed fields are ignored. */
 function isEmpty(metadata: ObjectMeta): boolean {
   return Object.entries(metadata).every(([name, value]) => name === 'managedFields' || value === '')
 }

@@ -1,4 +1,4 @@
-/** The selectors with which somebody would list, when the question is whether they may. */
+/** Validation of the field and label selectors in the resource attributes of an access review. */
 import { forbiddenField, invalid, invalidEach, required, type FieldError } from '../../field-error.ts'
 import type { ResourceAttributes } from '../../generated/authorization/v1.ts'
 import { validateLabelName } from '../../labels.ts'
@@ -29,7 +29,7 @@ export function validateSelectors({
   ]
 }
 
-/** A selector comes as a text or in parts. */
+/** A selector is given either raw or as a list of requirements. */
 function validateAttributes(
   field: string,
   selector: Attributes | undefined,
@@ -70,7 +70,7 @@ function validateLabelRequirement(field: string, requirement: Requirement): Fiel
   ]
 }
 
-/** Operators that this version does not know are let pass: an authorizer may know them. */
+/** Unknown operators are accepted: an authorizer may support them. */
 function validateValueCount(field: string, { operator, values = [] }: Requirement): FieldError[] {
   if (operator === 'In' || operator === 'NotIn') {
     if (values.length > 0) return []

@@ -1,4 +1,4 @@
-/** The tables of `autoscaling`. */
+/** Table columns for `autoscaling`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { HorizontalPodAutoscaler } from '../../generated/autoscaling/v2.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'

@@ -153,7 +153,7 @@ const describedObject = fc.constant({ kind: 'Service', name: 'web', apiVersion: 
 const name = fc.constantFrom('cpu', 'memory')
 const container = fc.constant('app')
 
-/** Metrics, with a target in the spec and with what there is in the status. */
+/** Metrics with a target, as in the spec, or with current values, as in the status. */
 function metricsWith(values: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<unknown[]> {
   const source = (type: string, key: string, fields: Record<string, fc.Arbitrary<unknown>>) => {
     return fc.record({ ...fields, ...values }).map(each => ({ type, [key]: each }))

@@ -1,8 +1,8 @@
 /**
- * Horizontal pod autoscalers between v1, which knows one metric, the use of CPU, and v2, in which they are
- * stored. What v1 has no field for is in annotations of its objects, under Kubernetes' names; they exist in
- * v1 only. Going there and back loses nothing but the order of metrics, which has no meaning: the metric of
- * v1's own field comes last.
+ * Conversion of HorizontalPodAutoscaler between v1, which supports only the CPU metric, and v2, the storage
+ * version. Fields that v1 lacks are stored in annotations with Kubernetes' names, which exist only in v1. A
+ * round trip preserves everything except the order of metrics, which has no meaning: the CPU metric comes
+ * last.
  */
 import type { Conversions } from '../../conversion.ts'
 import { decode } from '../../decode.ts'
@@ -28,15 +28,15 @@ export const conversions: Conversions = {
   'autoscaling/v2 autoscaling/v1 HorizontalPodAutoscaler': toV1,
 }
 
-/** The use of CPU that is aimed at when nothing else is said. */
+/** Default target CPU utilization, in percent. */
 export const defaultCpuUtilization = 80
 
-/** The metric that v1 has a field for. */
+/** The only metric that v1 has a field for. */
 export function cpuMetric(averageUtilization: number): v2.MetricSpec {
   return { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } } }
 }
 
-/** Objects of v2 never have the annotations that stand for fields in v1. */
+/** Removes the annotations that represent v2 fields in v1 objects. */
 export function withoutRoundTripAnnotations<T extends KubernetesObject>(object: T): T {
   return withAnnotations(object, {})
 }
@@ -164,7 +164,7 @@ function readConditions(text: string): readonly v2.HorizontalPodAutoscalerCondit
   return conditions as readonly v2.HorizontalPodAutoscalerCondition[] | undefined
 }
 
-/** The behavior is written with the names of Go's fields, `ScaleUp`, and read with either. */
+/** Written with Go's field names, such as `ScaleUp`; reading accepts either form. */
 function writeBehavior(behavior: v2.HorizontalPodAutoscalerBehavior): string {
   return stringifyJson(withKeys(behavior as JsonValue, key => key.charAt(0).toUpperCase() + key.slice(1)))
 }
@@ -185,7 +185,7 @@ function withKeys(value: JsonValue, rename: (key: string) => string): JsonValue 
   return renamed
 }
 
-/** The object with these of the annotations above and no other of them. */
+/** Replaces all round-trip annotations by the given ones. */
 function withAnnotations<T extends KubernetesObject>(object: T, given: Readonly<Record<string, string>>): T {
   const { annotations: before = {}, ...metadata } = object.metadata ?? {}
   const isPlain = !roundTripAnnotations.some(key => Object.hasOwn(before, key))

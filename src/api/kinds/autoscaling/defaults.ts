@@ -1,12 +1,11 @@
-/** What an autoscaler does unless it says otherwise. */
+/** Defaulting of HorizontalPodAutoscaler. */
 import type * as v2 from '../../generated/autoscaling/v2.ts'
 import type { KubernetesObject } from '../../metadata.ts'
 import { withField, withMissing } from '../core/pod/structure-sharing.ts'
 import { cpuMetric, defaultCpuUtilization } from './conversion.ts'
 
 /**
- * The request may speak v1, which shares this much of the spec; its metric gets a default when it is
- * converted.
+ * Also called for v1 objects, which share these spec fields; their CPU metric is defaulted during conversion.
  */
 export function withAutoscalerDefaults(object: v2.HorizontalPodAutoscaler): v2.HorizontalPodAutoscaler {
   const spec = withMissing<Partial<v2.HorizontalPodAutoscalerSpec>>(object.spec ?? {}, { minReplicas: 1 })
@@ -37,7 +36,7 @@ function withBehaviorDefaults(
   )
 }
 
-/** Doubling or four pods more, whichever is more, every fifteen seconds. */
+/** Every 15 seconds: by 100% or 4 pods, whichever is more. */
 const scaleUp: v2.HPAScalingRules = {
   stabilizationWindowSeconds: 0,
   selectPolicy: 'Max',
@@ -47,7 +46,7 @@ const scaleUp: v2.HPAScalingRules = {
   ],
 }
 
-/** Down to the minimum at once, after the window that the controller is configured with. */
+/** Every 15 seconds: by 100%; the stabilization window comes from the controller's configuration. */
 const scaleDown: v2.HPAScalingRules = {
   selectPolicy: 'Max',
   policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }],

@@ -1,7 +1,7 @@
 /**
- * Metrics in the form that autoscaling/v1 would have given them: its objects carry in annotations what its
- * fields cannot say. The names are v1's where it had one. Where it had none, and so Kubernetes forgets the
- * value, the name is our own: whoever reads the annotation without knowing it reads as before.
+ * Encodes metrics in the annotations that represent v2 fields in autoscaling/v1 objects. Field names are
+ * those of v1 if it has them. Values for which v1 has no name, and which Kubernetes loses, use additional
+ * names that other readers ignore.
  */
 import { decode } from '../../decode.ts'
 import { DecodeError } from '../../decode-error.ts'
@@ -20,7 +20,7 @@ export function writeMetricStatuses(metrics: readonly MetricStatus[]): string {
   return stringifyJson(metrics.map(metric => toAnnotation(metric as unknown as JsonObject, statusNames)))
 }
 
-/** Undefined when the text holds no metrics: anybody may have written it. */
+/** Undefined if the text is not a valid list of metrics: users may have edited the annotation. */
 export function readMetrics(text: string): readonly MetricSpec[] | undefined {
   const translate = (item: JsonObject) => withTargetType(fromAnnotation(item, specNames))
   return readList(text, 'autoscaling.v2.MetricSpec', translate) as readonly MetricSpec[] | undefined
@@ -32,7 +32,7 @@ export function readMetricStatuses(text: string): readonly MetricStatus[] | unde
   return readList(text, 'autoscaling.v2.MetricStatus', translate) as readonly MetricStatus[] | undefined
 }
 
-/** A list of structs from an annotation, each first brought into the form of a definition. */
+/** Decodes a list of structs from an annotation after translating each item to the definition. */
 export function readList(
   text: string,
   definition: string,
@@ -46,7 +46,7 @@ export function readList(
   })
 }
 
-/** Undefined when what was read is not what it should be. */
+/** Undefined if decoding fails. */
 export function attempt<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -56,7 +56,7 @@ export function attempt<T>(read: () => T): T | undefined {
   }
 }
 
-/** Where a field is in v2, and what v1 calls it, by the kind of source. */
+/** v2 paths with their v1 names, by metric source. */
 type Names = Readonly<Record<string, readonly (readonly [path: string, name: string])[]>>
 
 const averages = [
@@ -167,14 +167,14 @@ function fromAnnotation(item: JsonObject, names: Names): JsonObject {
   return metric
 }
 
-/** v1 does not say what a target is about: it follows from which values it has. */
+/** v1 has no target type: it follows from the values that are set. */
 function withTargetType(metric: JsonObject): JsonObject {
   for (const kind of Object.keys(specNames)) {
     const source = metric[kind]
     if (!isObject(source)) continue
     const { target: given } = source
     const target = isObject(given) ? given : {}
-    // v1 has no way to leave the value of an object out, and says zero.
+    // In v1 the value of an object metric is mandatory and is zero if unset.
     const isAverage = kind === 'object' && target['averageValue'] !== undefined
     if (isAverage && isZero(target['value'])) delete target['value']
     source['target'] = { type: impliedType(kind, target), ...target }
@@ -182,7 +182,7 @@ function withTargetType(metric: JsonObject): JsonObject {
   return metric
 }
 
-/** A status says what is measured even when nothing is. */
+/** `current` is mandatory in a status, even if empty. */
 function withCurrent(metric: JsonObject): JsonObject {
   for (const kind of Object.keys(statusNames)) {
     const source = metric[kind]
@@ -204,7 +204,7 @@ function isZero(value: JsonValue | undefined): boolean {
   return quantity !== undefined && isZeroQuantity(quantity)
 }
 
-/** Paths have one step or two. */
+/** Paths have one or two elements. */
 function valueAt(source: JsonObject, path: string): JsonValue | undefined {
   const [first = '', second] = path.split('.')
   const value = source[first]

@@ -1,4 +1,4 @@
-/** The five kinds of metrics an autoscaler may follow, and their targets. */
+/** Validation of the five metric types and their targets. */
 import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type * as v2 from '../../generated/autoscaling/v2.ts'
 import { checkDns1123Label, checkPathSegmentName } from '../../names.ts'
@@ -11,10 +11,10 @@ import { validateReference, type ReferenceRules } from './reference-validation.t
 type Target = Unchecked<v2.MetricTarget>
 type Identifier = Unchecked<v2.MetricIdentifier>
 
-/** The fields of a metric, one of which it has, in the order in which they are looked at. */
+/** The metric source fields, of which exactly one must be set, in the order of validation. */
 const sources = ['object', 'external', 'pods', 'resource', 'containerResource'] as const
 
-/** The field that goes with a type. */
+/** The source field of each metric type. */
 const sourceOfType: Readonly<Record<string, (typeof sources)[number]>> = {
   ContainerResource: 'containerResource',
   External: 'external',

@@ -1,4 +1,4 @@
-/** The metrics of an autoscaler in a cell: `cpu: 3%/80%, 12/100 (avg) + 1 more...`. */
+/** Formats the metrics of an autoscaler for a table cell: `cpu: 3%/80%, 12/100 (avg) + 1 more...`. */
 import type {
   MetricSpec,
   MetricStatus,
@@ -11,10 +11,10 @@ type Metric = Unchecked<MetricSpec>
 type Status = Unchecked<MetricStatus>
 type Target = Unchecked<MetricTarget>
 
-/** What was measured of a metric; there is none until the first measurement. */
+/** Current value of a metric; undefined until the first measurement. */
 type Reading = { readonly current?: Unchecked<MetricValueStatus> } | undefined
 
-/** How many metrics a cell shows. */
+/** Maximum number of metrics in a cell. */
 const shownMax = 2
 
 export function metricsText(metrics: readonly Metric[] = [], statuses: readonly Status[] = []): string {
@@ -44,16 +44,16 @@ function metricText(metric: Metric, status: Status): string {
 
 const unknown = '<unknown>'
 
-/** Stands for an amount that is left out although it should be there. */
+/** Printed for a mandatory amount that is missing. */
 const missing = '<nil>'
 
-/** One amount for all pods, or an average. */
+/** A total for all pods, or an average. */
 function amountText({ averageValue, value }: Target = {}, reading: Reading): string {
   if (averageValue !== undefined) return `${reading?.current?.averageValue ?? unknown}/${averageValue} (avg)`
   return `${reading === undefined ? unknown : (reading.current?.value ?? missing)}/${value ?? missing}`
 }
 
-/** An amount for each pod, or a part of what each pod requests. */
+/** An amount per pod, or a utilization relative to the pods' requests. */
 function shareText({ averageValue, averageUtilization }: Target = {}, reading: Reading): string {
   if (averageValue !== undefined) return `${averageText(reading)}/${averageValue}`
   const current = reading?.current?.averageUtilization

@@ -1,4 +1,4 @@
-/** References to what is scaled, or measured. */
+/** Validation of CrossVersionObjectReference. */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type * as v2 from '../../generated/autoscaling/v2.ts'
 import { parseGroupVersion } from '../../group-version.ts'
@@ -8,7 +8,7 @@ import type { Unchecked } from '../unchecked.ts'
 
 export type Reference = Unchecked<v2.CrossVersionObjectReference>
 
-/** How much is asked of the version: nothing, that it is one, or that it names a group too. */
+/** Requirements on `apiVersion`: none, well-formed, or well-formed with a group. */
 export type ReferenceRules = 'any-version' | 'version' | 'group-and-version'
 
 export function validateReference(
@@ -25,7 +25,7 @@ export function validateReference(
   ]
 }
 
-/** What is wrong with a version. */
+/** Error message for an `apiVersion`; undefined if it is valid. */
 export function checkVersion(apiVersion: string, rules: ReferenceRules): string | undefined {
   if (rules === 'any-version') return undefined
   const parsed = parseGroupVersion(apiVersion)

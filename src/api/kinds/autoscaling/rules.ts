@@ -1,5 +1,5 @@
 /**
- * Autoscalers, and the scale of whatever can be scaled.
+ * Rules of HorizontalPodAutoscaler and Scale.
  * https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/
  */
 import type { FieldError } from '../../field-error.ts'
@@ -11,7 +11,7 @@ import { withoutRoundTripAnnotations } from './conversion.ts'
 import { withAutoscalerDefaults } from './defaults.ts'
 import { validateAutoscaler, validateAutoscalerStatus, validateAutoscalerUpdate } from './validation.ts'
 
-/** Defaults are asked of the version of the request, the rest of v2, in which autoscalers are stored. */
+/** Defaulting runs in the version of the request, everything else in v2, the storage version. */
 const horizontalPodAutoscaler: KindRules<HorizontalPodAutoscaler> = {
   withDefaults: withAutoscalerDefaults,
   prepareForCreate: withoutRoundTripAnnotations,

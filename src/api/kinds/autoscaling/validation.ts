@@ -1,4 +1,4 @@
-/** What is wrong with an autoscaler, in the version it is stored in. */
+/** Validation of HorizontalPodAutoscaler in the storage version, v2. */
 import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type * as v2 from '../../generated/autoscaling/v2.ts'
 import { quantitySign, tryParseQuantity } from '../../quantity.ts'
@@ -18,7 +18,7 @@ export function validateAutoscaler({ spec = {} }: Autoscaler): FieldError[] {
   })
 }
 
-/** What was stored before a rule came is not held against an update that leaves it alone. */
+/** Ratcheting validation: a value stored before a rule was introduced is accepted while unchanged. */
 export function validateAutoscalerUpdate(
   { spec = {} }: Autoscaler,
   { spec: before = {} }: Autoscaler,

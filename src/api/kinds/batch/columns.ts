@@ -1,4 +1,4 @@
-/** The tables of `batch`. */
+/** Table columns for `batch`. */
 import { ageColumn, ageOf, nameColumn, nameOf, sinceText } from '../../columns.ts'
 import type { CronJob, Job } from '../../generated/batch/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
@@ -80,10 +80,10 @@ function jobStatus({ metadata, status }: Unchecked<Job>): string {
   return passing.find(type => isTrue(conditions, type)) ?? 'Running'
 }
 
-/** States on the way to an end. */
+/** Transitional conditions shown as the status of an unfinished job. */
 const passing: readonly string[] = ['Suspended', 'FailureTarget', 'SuccessCriteriaMet']
 
-/** Without a number to reach, one success of any of the pods that run side by side is enough. */
+/** Without `completions`, one success among the parallel pods is enough. */
 function completionsText({ spec = {}, status }: Unchecked<Job>): string {
   const { completions, parallelism = 0 } = spec
   const succeeded = status?.succeeded ?? 0

@@ -1,4 +1,4 @@
-/** Cron jobs: jobs that are made again and again. */
+/** Rules of CronJob. */
 import { CronScheduleError, parseCronSchedule } from '../../cron-schedule.ts'
 import { invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { CronJob, CronJobSpec, JobTemplateSpec } from '../../generated/batch/v1.ts'
@@ -28,7 +28,7 @@ export const cronJobRules: KindRules<CronJob> = {
   warnings,
 }
 
-/** The names of its jobs are its own and eleven characters, and become labels. */
+/** Job names append up to 11 characters and are used as label values (at most 63 characters). */
 const nameCharactersMax = 52
 
 function withCronJobDefaults(object: CronJob): CronJob {
@@ -74,7 +74,7 @@ function validateSpec(field: string, spec: UncheckedSpec, before: UncheckedSpec 
   ]
 }
 
-/** Once schedules could name a time zone; those that did still may. */
+/** A time zone in the schedule is rejected, except in an update of an object that already had one. */
 function validateSchedule(
   field: string,
   spec: UncheckedSpec,

@@ -1,4 +1,4 @@
-/** What the conditions of a job say. */
+/** Helpers for job conditions. */
 import type { JobCondition } from '../../generated/batch/v1.ts'
 
 export type JobConditionType = 'Complete' | 'Failed' | 'FailureTarget' | 'SuccessCriteriaMet' | 'Suspended'

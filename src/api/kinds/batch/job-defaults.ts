@@ -1,4 +1,4 @@
-/** What a job does unless it says otherwise. */
+/** Defaulting of Job. */
 import type { Job, JobSpec, PodFailurePolicy } from '../../generated/batch/v1.ts'
 import { int32Max } from '../../int64.ts'
 import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
@@ -8,14 +8,14 @@ export function withJobDefaults(job: Job): Job {
   return withTemplateLabels(withField(job, 'spec', spec => withCounts(withJobTemplateDefaults(spec))))
 }
 
-/** A job without labels has those of its pods, also the ones that the server has made for them. */
+/** A job without labels gets the labels of its template, including the generated ones. */
 export function withTemplateLabels(job: Job): Job {
   const labels = job.spec?.template?.metadata?.labels
   const hasLabels = Object.keys(job.metadata?.labels ?? {}).length > 0
   return labels === undefined || hasLabels ? job : { ...job, metadata: { ...job.metadata, labels } }
 }
 
-/** The defaults that a job has inside a cron job too. */
+/** Defaults that also apply to the job template of a CronJob. */
 export function withJobTemplateDefaults(spec: JobSpec): JobSpec {
   const complete = withField(withMissing(spec, { template: {} }), 'template', withPodTemplateDefaults)
   return withField(complete, 'podFailurePolicy', withPolicyDefaults)
@@ -27,7 +27,7 @@ function withCounts(spec: JobSpec): JobSpec {
   return withMissing(spec, {
     ...counts,
     parallelism: 1,
-    // Who counts per index does not count over all, unless told to.
+    // With `backoffLimitPerIndex`, the global limit is unlimited by default.
     backoffLimit: backoffLimitPerIndex === undefined ? 6 : int32Max,
     completionMode: 'NonIndexed',
     suspend: false,

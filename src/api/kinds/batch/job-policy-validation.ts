@@ -1,4 +1,4 @@
-/** Which failures of pods matter to a job, and which successes are enough. */
+/** Validation of the pod failure policy and the success policy. */
 import {
   duplicate,
   invalid,
@@ -55,7 +55,7 @@ function validateAction(field: string, action: string | undefined, spec: Partial
   return validateListed(field, action, actions)
 }
 
-/** One of a few words, and there must be one; who gives none is told which there are. */
+/** Validates a mandatory enum value; if it is missing, the error lists the valid values. */
 function validateListed(field: string, value: string | undefined, choices: readonly string[]): FieldError[] {
   if (!value) return [required(field, `valid values: [${choices.map(quote).join(' ')}]`)]
   return choices.includes(value) ? [] : [notSupported(field, value, choices)]
@@ -82,7 +82,7 @@ function validateRule(field: string, rule: PodFailurePolicyRule, names: Readonly
   return errors
 }
 
-/** Something about a field as a whole, whose value would not help. */
+/** An `invalid` error that does not print the value. */
 export function invalidWhole(field: string, detail: string): FieldError {
   return { reason: 'FieldValueInvalid', field, detail }
 }

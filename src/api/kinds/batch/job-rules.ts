@@ -1,4 +1,4 @@
-/** Jobs: pods that run until enough of them have succeeded. */
+/** Rules of Job. */
 import type { Job } from '../../generated/batch/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { prepareTemplate } from '../core/pod/pod-preparation.ts'

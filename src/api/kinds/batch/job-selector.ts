@@ -1,6 +1,6 @@
 /**
- * How a job finds its pods: by labels with its uid and its name, which the server puts into the template. Who
- * insists selects by labels of its own.
+ * Generated selector of a Job: labels with its uid and name, which the server adds to the template. With
+ * `manualSelector` the user provides the selector.
  */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { Job } from '../../generated/batch/v1.ts'
@@ -11,7 +11,7 @@ import { validateSelector } from '../core/pod/selectors.ts'
 
 const controllerUidLabel = 'batch.kubernetes.io/controller-uid'
 
-/** The old names go on beside the new ones. */
+/** Includes the legacy labels without prefix. */
 function labelsOf({ uid = '', name = '' }: ObjectMeta): Labels {
   return {
     'job-name': name,
@@ -37,7 +37,7 @@ export function withGeneratedSelector(job: Job): Job {
   }
 }
 
-/** A selector that is not the server's must not look as if it were. */
+/** Without `manualSelector`, the selector must match the generated labels. */
 export function validateGeneratedSelector({ metadata = {}, spec }: Job): FieldError[] {
   const { selector, template, manualSelector } = spec ?? {}
   if (manualSelector === true || selector === undefined) return []

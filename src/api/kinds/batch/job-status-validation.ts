@@ -1,6 +1,6 @@
 /**
- * What a controller may say of a job: counters that only grow, ends that are final, and conditions that agree
- * with each other. A part that stays as it was is not complained about again.
+ * Validation of job status updates: counters never decrease, finished jobs stay finished, and conditions are
+ * consistent. Unchanged parts are not validated again.
  */
 import { duplicate, invalid, required, type FieldError } from '../../field-error.ts'
 import type { Job, JobStatus } from '../../generated/batch/v1.ts'
@@ -28,12 +28,12 @@ interface Change {
   readonly job: Job
   readonly status: JobStatus
   readonly before: JobStatus
-  /** Whether a condition holds now. */
+  /** True if the condition has status True. */
   readonly is: (type: JobConditionType) => boolean
   readonly was: (type: JobConditionType) => boolean
-  /** Whether one of these conditions has changed. */
+  /** True if one of these conditions changed. */
   readonly turned: (...types: readonly JobConditionType[]) => boolean
-  /** Whether one of these parts of the status has changed. */
+  /** True if one of these status fields changed. */
   readonly changed: (...names: readonly (keyof JobStatus)[]) => boolean
 }
 
@@ -129,7 +129,7 @@ function validateTimes({ job, status, before, is, turned, changed }: Change): Fi
   return errors
 }
 
-/** Once a job is over nothing of it is left. */
+/** A finished job must have no active, terminating or uncounted pods. */
 function validateFinished({ job, status, is, turned, changed }: Change): FieldError[] {
   if (!is('Complete') && !is('Failed')) return []
   const { active = 0, terminating = 0, startTime, uncountedTerminatedPods: pods } = status

@@ -1,4 +1,4 @@
-/** What may change in a job: how fast it runs, and, before its pods are there, what they are like. */
+/** Validation of job updates: which fields are mutable, and when the pod template is. */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { Job, JobSpec } from '../../generated/batch/v1.ts'
 import type { Affinity, Container, PodSpec, PodTemplateSpec } from '../../generated/core/v1.ts'
@@ -31,7 +31,7 @@ function validateUnchanged(field: string, value: unknown, before: unknown): Fiel
   return sameMeaning(value, before) ? [] : [invalid(field, value ?? null, 'field is immutable')]
 }
 
-/** A job with indexes may grow and shrink, as long as all of them run at once. */
+/** `completions` of an Indexed job may change if it equals `parallelism`. */
 function validateCompletions(field: string, spec: Partial<JobSpec>, before: Partial<JobSpec>): FieldError[] {
   const { completions, parallelism, completionMode } = spec
   if (completionMode !== 'Indexed') return validateUnchanged(field, completions, before.completions)
@@ -41,7 +41,7 @@ function validateCompletions(field: string, spec: Partial<JobSpec>, before: Part
   return [invalid(field, completions, 'can only be modified in tandem with spec.parallelism')]
 }
 
-/** While a job is suspended and none of its pods is left, others can still be made. */
+/** Scheduling directives and resources are mutable while the job is suspended and has no active pods. */
 function mayChangeTemplate({ spec, status }: Job): boolean {
   const isStopped = status?.startTime === undefined || isConditionTrue(status.conditions, 'Suspended')
   return spec?.suspend === true && isStopped && !status?.active
@@ -58,7 +58,7 @@ function validateTemplateUpdate(
   return validateUnchanged('spec.template.spec', template.spec, spec)
 }
 
-/** The old template with all that decides where its pods run as in the new one. */
+/** The old template with the scheduling directives of the new one. */
 function withSchedulingOf(before: PodTemplateSpec, { spec }: PodTemplateSpec): PodTemplateSpec {
   if (before.spec === undefined) return before
   const { nodeSelector, tolerations, schedulingGates, affinity } = spec ?? {}
@@ -78,7 +78,7 @@ function withNodeAffinityOf(before: Affinity | undefined, affinity: Affinity | u
   return { ...before, nodeAffinity: affinity?.nodeAffinity }
 }
 
-/** The old spec with what its containers ask for as in the new one. */
+/** The old pod spec with the container resources of the new one. */
 function withResourcesOf(before: PodSpec, spec: PodSpec | undefined): PodSpec {
   return {
     ...before,

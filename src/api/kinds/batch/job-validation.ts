@@ -1,4 +1,4 @@
-/** All that is wrong with a job, or with the job that a cron job makes. */
+/** Validation of Job and of the job template of a CronJob. */
 import { invalid, notSupported, required, tooLong, type FieldError } from '../../field-error.ts'
 import type { Job, JobSpec } from '../../generated/batch/v1.ts'
 import { checkDns1123Label, validateDomainPrefixedPath } from '../../names.ts'
@@ -42,7 +42,7 @@ const counts = [
   'maxFailedIndexes',
 ] as const
 
-/** The spec of a job that has no selector yet. */
+/** Validates the spec of a job without a selector. */
 export function validateJobSpec(field: string, spec: Partial<JobSpec>): FieldError[] {
   const { managedBy, podFailurePolicy, successPolicy, template = {} } = spec
   const errors = counts.flatMap(name => validateNonNegative(`${field}.${name}`, spec[name]))
@@ -70,9 +70,9 @@ export function validateJobSpec(field: string, spec: Partial<JobSpec>): FieldErr
   ]
 }
 
-/** What the status can tell apart, index by index. */
+/** Maximum parallelism and failed indexes of an Indexed job. */
 const indexedMax = 100_000
-/** From this many completions on the other two are held to less. */
+/** Above this many completions, `parallelism` and `maxFailedIndexes` have lower limits. */
 const completionsSoftMax = 100_000
 const highCompletionsMax = 10_000
 
@@ -126,13 +126,13 @@ function validateIndexed(field: string, spec: Partial<JobSpec>): FieldError[] {
   return errors
 }
 
-/** A policy for failures has to see pods fail. */
+/** With a pod failure policy, only `Failed` is allowed: pods are replaced once they have failed. */
 function validateReplacementPolicy(field: string, spec: Partial<JobSpec>): FieldError[] {
   const choices = spec.podFailurePolicy ? ['Failed'] : ['Failed', 'TerminatingOrFailed']
   return validateOptionalChoice(field, spec.podReplacementPolicy, choices)
 }
 
-/** A pod that is always restarted is never done. */
+/** `Always` is not allowed: such a pod never completes. */
 function validateRestartPolicy(
   field: string,
   { template, podFailurePolicy }: Partial<JobSpec>,

@@ -1,4 +1,4 @@
-/** What a client should hear about a job that is accepted. */
+/** Warnings for jobs that are accepted. */
 import type { JobSpec } from '../../generated/batch/v1.ts'
 import { warnAboutTemplate } from '../core/pod/pod-warnings.ts'
 

@@ -11,12 +11,12 @@ const cronJobs = underTest(batch['CronJob'])
 const metadata = { name: 'pi', uid: 'u1' }
 const ending = template({ restartPolicy: 'Never' })
 
-/** A job whose template is right, with these fields of the spec. */
+/** A job with a valid template and these spec fields. */
 function job(fields: object = {}, status: object = {}): object {
   return { metadata, spec: { template: ending, ...fields }, status }
 }
 
-/** The same as the server has stored it. */
+/** The job as the server stores it. */
 function stored(fields: object = {}, status: object = {}): Job {
   return { ...(jobRules.prepareForCreate?.(jobs.withDefaults(job(fields)) as Job) as Job), status }
 }

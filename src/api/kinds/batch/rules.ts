@@ -1,4 +1,4 @@
-/** The rules of the group `batch`: those whose pods come to an end. */
+/** Rules of the `batch` group. */
 import type { GroupRules } from '../../kind-rules.ts'
 import { groupRules } from '../group-rules.ts'
 import { cronJobRules } from './cron-job-rules.ts'

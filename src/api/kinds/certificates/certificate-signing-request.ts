@@ -1,6 +1,6 @@
 /**
- * The rules of requests for certificates. Who asks is not for the client to say: the API server, which knows,
- * fills it in after these rules have cleared it.
+ * Rules of CertificateSigningRequest. The requester fields (username, uid, groups, extra) are cleared here;
+ * the API server then sets them from the authenticated user.
  * https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/
  */
 import { duplicate, forbiddenField, invalid, notSupported, type FieldError } from '../../field-error.ts'
@@ -37,7 +37,7 @@ export const certificateSigningRequestRules: KindRules<CertificateSigningRequest
     ...validateNoDecision(request, before),
     ...validateIssued(request, before),
   ],
-  /** The only way in which a request is approved or denied. */
+  /** Requests can be approved or denied only through the approval subresource. */
   parts: { approval: { merge: withApprovalOf, validate: validateChange } },
   selectableFields: {
     'spec.signerName': request => request.spec?.signerName ?? '',
@@ -112,7 +112,7 @@ function validateUsages(given: readonly string[]): FieldError[] {
   return errors
 }
 
-/** Conditions that can only hold: what was decided is not undone. */
+/** Conditions that can only be True: a decision is irrevocable. */
 const lasting = ['Approved', 'Denied', 'Failed']
 
 function validateConditions(conditions: readonly Condition[]): FieldError[] {
@@ -164,14 +164,15 @@ function validateNoDecision(request: Request, before: Request): FieldError[] {
   })
 }
 
-/** A certificate is issued once. */
+/** The certificate is immutable once issued. */
 function validateIssued({ status }: Request, { status: before }: Request): FieldError[] {
   if (!before?.certificate || status?.certificate === before.certificate) return []
   return [forbiddenField('status.certificate', 'updates may not modify existing certificate content')]
 }
 
 /**
- * Whoever updates the status repeats the decision as it is; small differences in how it is said are let go.
+ * Keeps the stored Approved and Denied conditions in a status update, so that irrelevant differences are
+ * tolerated.
  */
 function withDecisionOf(
   request: CertificateSigningRequest,
@@ -188,7 +189,7 @@ function withDecisionOf(
   return { ...request, status: { ...request.status, conditions: kept } }
 }
 
-/** Conditions say when they were reported, and since when they hold. */
+/** Sets missing `lastUpdateTime` and `lastTransitionTime` of new and changed conditions. */
 function withTimes(
   request: CertificateSigningRequest,
   before: CertificateSigningRequest,
@@ -210,7 +211,7 @@ function withTimes(
   return { ...request, status: { ...request.status, conditions: timed } }
 }
 
-/** An approval changes nothing but the conditions and the metadata. */
+/** The approval subresource updates only conditions and metadata. */
 function withApprovalOf(
   before: CertificateSigningRequest,
   sent: CertificateSigningRequest,

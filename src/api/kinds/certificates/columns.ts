@@ -1,4 +1,4 @@
-/** The tables of `certificates.k8s.io`. */
+/** Table columns for `certificates.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import { humanDuration } from '../../duration.ts'
 import type { CertificateSigningRequest } from '../../generated/certificates/v1.ts'
@@ -62,7 +62,7 @@ const podCertificateRequestColumns: KindColumns<PodCertificateRequest> = {
   },
 }
 
-/** Each excludes the others. */
+/** Mutually exclusive. */
 const decisions: readonly string[] = ['Issued', 'Denied', 'Failed']
 
 function requestState({ status }: Unchecked<CertificateSigningRequest>): string {

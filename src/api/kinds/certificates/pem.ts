@@ -1,15 +1,15 @@
 /**
- * PEM as far as validation looks at it (RFC 7468): blocks between a line that begins one and a line that ends
- * it, with base64 between. What is inside a block is for the signer to read.
+ * Minimal PEM reader for validation (RFC 7468): begin and end lines with base64 between them. Block contents
+ * are not decoded.
  */
 export interface PemBlock {
   /** `CERTIFICATE`. */
   readonly type: string
-  /** Lines such as `Proc-Type: 4,ENCRYPTED` in front of the content. */
+  /** True if the content is preceded by lines such as `Proc-Type: 4,ENCRYPTED`. */
   readonly hasHeaders: boolean
 }
 
-/** The blocks of a text that is given in base64, as bytes are in JSON. Whatever is around them is skipped. */
+/** The blocks in a base64-encoded text. Text around the blocks is skipped. */
 export function readPemBlocks(base64: string): readonly PemBlock[] {
   const blocks: PemBlock[] = []
   let open: OpenBlock | undefined
@@ -28,7 +28,7 @@ export function readPemBlocks(base64: string): readonly PemBlock[] {
 }
 
 interface OpenBlock extends PemBlock {
-  /** Everything so far can be content. */
+  /** True if all lines so far are valid content. */
   readonly isContent: boolean
 }
 

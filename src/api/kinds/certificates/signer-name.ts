@@ -1,4 +1,7 @@
-/** Names of signers, `example.com/my-signer`: a domain of two labels or more, and a path of labels. */
+/**
+ * Validation of signer names such as `example.com/my-signer`: a domain of at least two labels and a path of
+ * labels.
+ */
 import { invalid, required, tooLong, type FieldError } from '../../field-error.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '../../names.ts'
 import { quote } from '../../quote.ts'
@@ -23,10 +26,10 @@ export function validateSignerName(field: string, name: string): FieldError[] {
 }
 
 const domainMax = 253
-/** A domain, a slash, and as much as a service account's namespace and name take. */
+/** A domain, a slash, and room for the namespace and name of a service account. */
 const nameMax = domainMax + 1 + 253 + 1 + 63
 
-/** What is wrong with the first part that is wrong. */
+/** Reports only the first invalid part. */
 function validateParts(
   field: string,
   text: string,

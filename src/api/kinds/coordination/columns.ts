@@ -1,4 +1,4 @@
-/** The tables of `coordination.k8s.io`. */
+/** Table columns for `coordination.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { Lease } from '../../generated/coordination/v1.ts'
 import type { LeaseCandidate } from '../../generated/coordination/v1beta1.ts'

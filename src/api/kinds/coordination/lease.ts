@@ -1,7 +1,4 @@
-/**
- * The rules of leases. Choosing the holder by strategy is a feature that is off, so what it would use is not
- * stored.
- */
+/** Rules of Lease. Coordinated leader election is off, so its fields are dropped. */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { Lease, LeaseSpec } from '../../generated/coordination/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'

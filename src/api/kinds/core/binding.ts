@@ -1,4 +1,4 @@
-/** The rules of bindings, by which the scheduler says on which node a pod runs. */
+/** Rules of Binding, with which the scheduler assigns a pod to a node. */
 import { notSupported, required, type FieldError } from '../../field-error.ts'
 import type { Binding } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'

@@ -15,7 +15,7 @@ test('pod templates and replication controllers show containers and labels', () 
   }
   const templates = columnsUnderTest('', 'PodTemplate')
   templates.row({}, 'a', '', '', '<none>')
-  // Pairs are sorted as whole texts, in which a hyphen comes before an equals sign.
+  // Pairs are sorted as whole strings; a hyphen sorts before an equals sign.
   templates.row({ template }, 'a', 'x,y', 'x:1,y:1', 'a-b=3,a=1,b=2')
   const controllers = columnsUnderTest('', 'ReplicationController')
   controllers.row({}, 'a', 0, 0, 0, '5m', '', '', '<none>')

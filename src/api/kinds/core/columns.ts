@@ -1,4 +1,4 @@
-/** The tables of the core group. */
+/** Table columns for the core group. */
 import type { GroupColumns } from '../../table-columns.ts'
 import { createdColumns } from '../created-columns.ts'
 import {

@@ -1,4 +1,4 @@
-/** The rules of config maps. */
+/** Rules of ConfigMap. */
 import { forbiddenField, invalid, tooLong, type FieldError } from '../../field-error.ts'
 import type { ConfigMap } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
@@ -12,7 +12,7 @@ export const configMapRules: KindRules<ConfigMap> = {
   ],
 }
 
-/** Bytes of all values together, as they are in a pod. */
+/** Maximum total size of all decoded values, in bytes. */
 export const dataBytesMax = 1024 * 1024
 
 function validateConfigMap({ data = {}, binaryData = {} }: ConfigMap): FieldError[] {
@@ -27,7 +27,7 @@ function validateConfigMap({ data = {}, binaryData = {} }: ConfigMap): FieldErro
   }
   errors.push(...validateDataKeys('binaryData', Object.keys(binaryData)))
   sizeBytes += decodedBytes(binaryData)
-  // The error is about the whole object, whose path Kubernetes writes so.
+  // The error refers to the whole object, for which Kubernetes writes the path `[]`.
   return sizeBytes > dataBytesMax ? [...errors, tooLong('[]', dataBytesMax)] : errors
 }
 

@@ -1,4 +1,4 @@
-/** The data of config maps and secrets: keys that become files, values that become their content. */
+/** Validation of the data of ConfigMap and Secret, whose keys are used as file names. */
 import { invalid, type FieldError } from '../../field-error.ts'
 import { equalJson } from '../../json-value.ts'
 import { checkConfigMapKey } from '../../names.ts'
@@ -9,7 +9,7 @@ export function validateDataKeys(field: string, keys: readonly string[]): FieldE
   return keys.flatMap(key => checkConfigMapKey(key).map(message => invalid(`${field}[${key}]`, key, message)))
 }
 
-/** Bytes that values in base64 stand for, together. */
+/** Total decoded size of base64 values, in bytes. */
 export function decodedBytes(data: Data): number {
   let sizeBytes = 0
   for (const value of Object.values(data)) sizeBytes += Buffer.byteLength(value, 'base64')

@@ -1,4 +1,4 @@
-/** The rules of endpoints, which endpoint slices have replaced but for old clients. */
+/** Rules of Endpoints, which EndpointSlice has replaced; kept for old clients. */
 import { required, type FieldError } from '../../field-error.ts'
 import type { EndpointAddress, EndpointPort, Endpoints, EndpointSubset } from '../../generated/core/v1.ts'
 import { validateNonSpecialIp, validateStoredIp, warnAboutIp } from '../../ip.ts'
@@ -12,7 +12,7 @@ import { portProtocols, validateAppProtocol, validatePortNumber } from './ports.
 export const endpointsRules: KindRules<Endpoints> = {
   withDefaults: endpoints => withField(endpoints, 'subsets', list => mapShared(list, withSubsetDefaults)),
   validate: validateEndpoints,
-  // What is as it was is not judged again: rules may have become stricter since.
+  // Unchanged subsets are not validated again: rules may have become stricter since.
   validateUpdate: (endpoints, before) => {
     const errors = validateEndpoints(endpoints)
     return errors.length > 0 && sameMeaning(endpoints.subsets, before.subsets) ? [] : errors
@@ -73,7 +73,7 @@ function validatePort(field: string, port: EndpointPort, isNameRequired: boolean
 }
 
 function warnAboutEndpoints({ metadata, subsets = [] }: Endpoints): string[] {
-  // The controller writes addresses in canonical form; it need not be told.
+  // The endpoints controller writes canonical addresses and needs no warnings.
   if (labelOf(metadata?.labels, 'endpoints.kubernetes.io/managed-by') === 'endpoint-controller') return []
   return subsets.flatMap(({ addresses = [], notReadyAddresses = [] }, subset) => [
     ...addresses.flatMap(({ ip }, index) => {

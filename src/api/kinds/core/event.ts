@@ -1,14 +1,13 @@
 /**
- * The rules of events as `core/v1` speaks of them. An event that says when it happened is of the new kind and
- * is held to more; how much more depends on the API through which it came, so `events/event.ts` builds on
- * this.
+ * Rules of Event in `core/v1`. An event with `eventTime` is validated by the stricter rules of
+ * `events.k8s.io`. Requirements also depend on the API of the request, so `events/event.ts` builds on this.
  */
 import { invalid, invalidEach, required, type FieldError } from '../../field-error.ts'
 import type { Event } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { checkDns1123Subdomain, checkQualifiedName } from '../../names.ts'
 
-/** Events are kept for an hour. */
+/** Events are kept for one hour, the default of `--event-ttl`. */
 export const eventTtlMs = 60 * 60 * 1_000
 
 export const eventRules: KindRules<Event> = {
@@ -31,7 +30,7 @@ export const eventRules: KindRules<Event> = {
   ttlMs: eventTtlMs,
 }
 
-/** What holds through either API, which call the one who reports by different names. */
+/** Validation common to both APIs, which use different names for the reporter field. */
 export function validateEvent(
   event: Event,
   reporterField: 'reportingComponent' | 'reportingController',
@@ -41,7 +40,10 @@ export function validateEvent(
   return [...errors, ...invalidEach('namespace', namespace, checkDns1123Subdomain(namespace))]
 }
 
-/** An event is in the namespace of what it is about; one about the cluster may be in the default one. */
+/**
+ * An event must be in the namespace of the involved object; for a cluster-scoped object it may be in
+ * `default`.
+ */
 function validateOldEvent({ metadata, involvedObject }: Event): FieldError[] {
   const namespace = metadata?.namespace ?? ''
   const involved = involvedObject?.namespace ?? ''

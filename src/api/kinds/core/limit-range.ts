@@ -1,4 +1,4 @@
-/** The rules of limit ranges. */
+/** Rules of LimitRange. */
 import {
   duplicate,
   forbiddenField,
@@ -30,9 +30,7 @@ export const limitRangeRules: KindRules<LimitRange> = {
 
 const lists = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const
 
-/**
- * For containers, what is at most allowed is the default limit, and the default limit is the default request.
- */
+/** For containers, `default` is filled from `max`, and `defaultRequest` from `default`, then from `min`. */
 function withLimitDefaults(given: LimitRangeItem): LimitRangeItem {
   const limit = lists.reduce((item, name) => withField(item, name, roundUp), given)
   if (limit.type !== 'Container') return limit
@@ -71,7 +69,7 @@ function validateType(field: string, type: string): FieldError[] {
   return [invalid(field, type, 'must be a standard limit type or fully qualified')]
 }
 
-/** Which resources are spoken of, and where. */
+/** Validates the resource names, and which lists may be used for the type. */
 function validateNames(field: string, limit: LimitRangeItem): FieldError[] {
   const isForPods = limit.type === 'Pod' || limit.type === 'Container'
   const validateName = isForPods ? validateContainerResource : validateResourceName
@@ -94,7 +92,7 @@ function validateStorageLimits(field: string, { type, min, max }: LimitRangeItem
   return [required(`${field}.limits`, detail)]
 }
 
-/** The amounts of one resource. */
+/** Quantities of a single resource. */
 interface Amounts {
   readonly min?: Quantity
   readonly max?: Quantity
@@ -161,7 +159,7 @@ function validateRatio(field: string, { min, max, ratio }: Amounts): FieldError[
   return [...errors, invalid(field, text, `ratio ${text} is greater than max/min = ${largest.toFixed(6)}`)]
 }
 
-/** Of what cannot be shared nobody is given more than was asked for. */
+/** For resources that cannot be overcommitted, the default limit must equal the default request. */
 function validateOvercommit(field: string, name: string, { limit, request }: Amounts): FieldError[] {
   if (isOvercommitAllowed(name) || limit === undefined || request === undefined) return []
   if (compareQuantities(limit, request) === 0) return []

@@ -1,6 +1,6 @@
 /**
- * The finalizers in the spec of a namespace: whoever has removed his part takes his name off, and the last one ends the
- * namespace.
+ * The finalize subresource of Namespace, which updates the finalizers in the spec; the namespace is removed
+ * when the last one is gone.
  */
 import type { Namespace } from '../../generated/core/v1.ts'
 import type { KindPart } from '../../kind-rules.ts'

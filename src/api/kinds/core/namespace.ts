@@ -1,4 +1,4 @@
-/** The rules of namespaces. */
+/** Rules of Namespace. */
 import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
 import type { Namespace } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
@@ -24,9 +24,7 @@ export const namespaceRules: KindRules<Namespace> = {
   },
 }
 
-/**
- * What is wrong with an update through `finalize`, the only way in which the finalizers of the spec change.
- */
+/** Validates an update through `finalize`, the only way to change `spec.finalizers`. */
 function validateNamespaceFinalize(namespace: Namespace): FieldError[] {
   return (
     namespace.spec?.finalizers?.flatMap((name, index) => {
@@ -35,10 +33,10 @@ function validateNamespaceFinalize(namespace: Namespace): FieldError[] {
   )
 }
 
-/** Keeps a namespace until everything in it is gone. */
+/** Keeps the namespace until all its contents have been deleted. */
 const kubernetesFinalizer = 'kubernetes'
 
-/** The label by which network policies and webhooks select namespaces by name. */
+/** Label with the name of the namespace, for selectors of network policies and webhooks. */
 const nameLabel = 'kubernetes.io/metadata.name'
 
 function withNameLabel(namespace: Namespace): Namespace {

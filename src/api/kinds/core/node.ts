@@ -1,4 +1,4 @@
-/** The rules of nodes. A kubelet creates its node with its status, which for other kinds would be dropped. */
+/** Rules of Node. A kubelet creates its node with a status, which is dropped for most other kinds. */
 import { warnAboutCidr } from '../../cidr.ts'
 import type { Node, NodeSpec, NodeStatus } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
@@ -19,7 +19,7 @@ export const nodeRules: KindRules<Node> = {
   selectableFields: { 'spec.unschedulable': node => String(node.spec?.unschedulable ?? false) },
 }
 
-/** The single field is the first of the list; where they differ, the single one was meant. */
+/** `podCIDR` mirrors the first entry of `podCIDRs`; if they differ, `podCIDR` wins. */
 function withPodCidrs(spec: NodeSpec): NodeSpec {
   const { podCIDR, podCIDRs = [] } = spec
   const [first] = podCIDRs
@@ -27,14 +27,17 @@ function withPodCidrs(spec: NodeSpec): NodeSpec {
   return first ? { ...spec, podCIDR: first } : spec
 }
 
-/** Without reservations, all that there is can be used. */
+/** Without reservations, allocatable defaults to capacity. */
 function withAllocatable(given: NodeStatus): NodeStatus {
   const status = withField(withField(given, 'capacity', roundUp), 'allocatable', roundUp)
   const { capacity, allocatable } = status
   return allocatable === undefined && capacity !== undefined ? { ...status, allocatable: capacity } : status
 }
 
-/** The field is left from a feature that is gone: it stays where it is, and comes to no other node. */
+/**
+ * The field belongs to a removed feature (dynamic kubelet configuration): it is kept where it is already set
+ * and dropped otherwise.
+ */
 function withoutConfigSource(node: Node): Node {
   return withField(node, 'spec', spec => withoutField(spec, 'configSource'))
 }

@@ -1,4 +1,4 @@
-/** The rules of claims to storage. */
+/** Rules of PersistentVolumeClaim. */
 import type {
   PersistentVolumeClaim,
   PersistentVolumeClaimSpec,
@@ -50,7 +50,7 @@ function warnAboutClaim(claim: PersistentVolumeClaim): string[] {
   return [`metadata.annotations[${storageClassAnnotation}]: ${advice}`, ...warnings]
 }
 
-/** Nobody can have a part of a byte. */
+/** Warns about quantities that are not a whole number of bytes. */
 function warnAboutFractions({ resources = {} }: PersistentVolumeClaimSpec): string[] {
   const kinds: readonly (keyof VolumeResourceRequirements)[] = ['requests', 'limits']
   return kinds.flatMap(kind => {

@@ -1,6 +1,4 @@
-/**
- * The rules of persistent volumes. What a volume is, is said once: its source never changes.
- */
+/** Rules of PersistentVolume. The volume source is immutable. */
 import { forbiddenField, type FieldError } from '../../field-error.ts'
 import type { PersistentVolume, PersistentVolumeSpec } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
@@ -33,7 +31,6 @@ function withVolumeDefaults(volume: PersistentVolume): PersistentVolume {
   return spec === volume.spec && status === volume.status ? volume : { ...volume, spec, status }
 }
 
-/** What a volume that says little is. */
 function withSpecDefaults(given: PersistentVolumeSpec): PersistentVolumeSpec {
   const named = withDefaults(given, { persistentVolumeReclaimPolicy: 'Retain' })
   let spec = withField(withMissing(named, { volumeMode: 'Filesystem' }), 'capacity', roundUp)
@@ -55,10 +52,10 @@ function pending(volume: PersistentVolume): PersistentVolume {
   return { ...volume, status: { phase: 'Pending', ...(time && { lastPhaseTransitionTime: time }) } }
 }
 
-/** As long as the phase stays, so does the time of its last change. */
+/** Keeps `lastPhaseTransitionTime` while the phase is unchanged. */
 function withPhaseTime(volume: PersistentVolume, before: PersistentVolume, now: string): PersistentVolume {
   const { phase, lastPhaseTransitionTime: time } = volume.status ?? {}
-  // Who writes back what it has read means no time of its own.
+  // A client that writes back the old value has not set a time explicitly.
   const isGiven = time !== undefined && time !== before.status?.lastPhaseTransitionTime
   if (isGiven) return volume
   const last = phase === before.status?.phase ? before.status?.lastPhaseTransitionTime : now
@@ -94,7 +91,7 @@ function validateUnchanged(spec: PersistentVolumeSpec, before: PersistentVolumeS
   return errors
 }
 
-/** The secret for expanding a volume may be added once. */
+/** `controllerExpandSecretRef` may be added if it was unset. */
 function withSecretOf(spec: PersistentVolumeSpec, before: PersistentVolumeSpec): PersistentVolumeSpec {
   const isAdded = before.csi !== undefined && before.csi.controllerExpandSecretRef === undefined
   return isAdded ? withField(spec, 'csi', csi => withoutField(csi, 'controllerExpandSecretRef')) : spec

@@ -1,4 +1,4 @@
-/** Replication controllers: what replica sets were before they could select by sets of values. */
+/** Rules of ReplicationController. */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type {
   PodTemplateSpec,
@@ -34,7 +34,7 @@ export const replicationControllerRules: KindRules<ReplicationController> = {
   selectableFields: { 'status.replicas': object => String(object.status?.replicas ?? 0) },
 }
 
-/** Who says nothing else selects by the labels of the pods it makes, and has them itself. */
+/** Selector and labels default to the labels of the template. */
 function withDefaults(object: ReplicationController): ReplicationController {
   const complete = withField(withMissing(object, { spec: {} }), 'spec', spec => {
     const result = withField(withMissing(spec, { replicas: 1 }), 'template', withPodTemplateDefaults)

@@ -1,4 +1,4 @@
-/** Amounts of resources in objects that count them: quotas, limit ranges, nodes, volumes. */
+/** Validation of resource quantities in quotas, limit ranges, nodes and volumes. */
 import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
 import { checkQualifiedName } from '../../names.ts'
 import { formatQuantity, quantityMilliValue, quantityValue } from '../../quantity.ts'
@@ -16,20 +16,20 @@ export function validatePositiveQuantity(field: string, text: string): FieldErro
   return quantity.nanos > 0n ? [] : [invalid(field, formatQuantity(quantity), 'must be greater than zero')]
 }
 
-/** An amount that is there: not negative, and whole where pieces are counted. */
+/** The quantity must not be negative, and must be an integer for countable resources. */
 export function validateAmount(field: string, name: string, text: string): FieldError[] {
   const errors = validateNonNegativeQuantity(field, text)
   const isWhole = !isWholeNumber(name) || quantityMilliValue(quantityOf(text)) % 1_000n === 0n
   return isWhole ? errors : [...errors, invalid(field, text, 'must be an integer')]
 }
 
-/** What can be stored: not negative. The value shown is the whole number of it. */
+/** The quantity must not be negative. The error shows its integer value. */
 export function validateStoredAmount(field: string, text: string): FieldError[] {
   const value = quantityValue(quantityOf(text))
   return value < 0n ? [invalid(field, value, 'must be a valid resource quantity')] : []
 }
 
-/** Amounts by resources of which a quota is kept. */
+/** Validates quantities and resource names of a quota. */
 export function validateQuotaAmounts(field: string, list: ResourceList | undefined): FieldError[] {
   return Object.entries(list ?? {}).flatMap(([name, text]) => [
     ...validateQuotaResource(`${field}[${name}]`, name),
@@ -37,12 +37,12 @@ export function validateQuotaAmounts(field: string, list: ResourceList | undefin
   ])
 }
 
-/** Whether quotas know a resource by itself; others they count by the name of their group. */
+/** True for a standard quota resource; other resources must be qualified with a group. */
 export function isStandardQuotaResource(name: string): boolean {
   return quotaResources.has(name) || isHugePagesQuota(name)
 }
 
-/** A resource as a whole cluster knows it. */
+/** Validates a standard or fully qualified resource name. */
 export function validateResourceName(field: string, name: string): FieldError[] {
   const errors = invalidEach(field, name, checkQualifiedName(name))
   const isStandard = name === 'storage' || isStandardQuotaResource(name)

@@ -1,5 +1,5 @@
 /**
- * The rules of resource quotas. Scopes narrow a quota to some pods or claims; which ones cannot change later.
+ * Rules of ResourceQuota. Scopes, which restrict a quota to certain pods or claims, are immutable.
  * https://kubernetes.io/docs/concepts/policy/resource-quotas/
  */
 import { invalid, required, type FieldError } from '../../field-error.ts'
@@ -59,7 +59,7 @@ const podResources = [
   'requests.memory',
 ]
 
-/** Which of the resources that quotas know each scope can be applied to. */
+/** The standard quota resources that each scope supports. */
 const resourcesOfScopes: ReadonlyMap<string, readonly string[]> = new Map([
   ['Terminating', podResources],
   ['NotTerminating', podResources],
@@ -101,7 +101,7 @@ function validateScopeSelector(spec: ResourceQuotaSpec): FieldError[] {
   return [...errors, ...validateConflicts(field, scopes, spec.scopes ?? null)]
 }
 
-/** Whether there is a resource that cannot be counted within one of the scopes. */
+/** True if a resource is not supported by one of the scopes. */
 function hasRefusedResources({ hard = {} }: ResourceQuotaSpec, scopes: readonly string[]): boolean {
   const names = Object.keys(hard).filter(isStandardQuotaResource)
   return [...new Set(scopes)].some(scope => {
@@ -141,7 +141,7 @@ const opposites = [
   ['Terminating', 'NotTerminating'],
 ]
 
-/** No pod is in both scopes of a pair. */
+/** Mutually exclusive scopes must not be combined. */
 function validateConflicts(field: string, scopes: readonly string[], shown: unknown): FieldError[] {
   return opposites
     .filter(pair => pair.every(scope => scopes.includes(scope)))
@@ -153,7 +153,7 @@ function validateSameScopes(scopes: readonly string[], before: readonly string[]
   return isSame ? [] : [invalid('spec.scopes', scopes, 'field is immutable')]
 }
 
-/** Nobody can use up a request that is above the limit. */
+/** Warns if the quota for requests exceeds the quota for limits, since it can never be used up. */
 function warnAboutLimits(hard: ResourceList): string[] {
   return ['cpu', 'memory', 'storage', 'ephemeral-storage'].flatMap(name => {
     const isPlain = name === 'cpu' || name === 'memory'

@@ -1,4 +1,4 @@
-/** The rules of the oldest group. */
+/** Rules of the core group. */
 import type { GroupRules } from '../../kind-rules.ts'
 import { groupRules } from '../group-rules.ts'
 import { bindingRules } from './binding.ts'
@@ -20,7 +20,7 @@ import { serviceAccountRules } from './service-account.ts'
 
 export const core: GroupRules = groupRules({
   Binding: bindingRules,
-  // They are made up when they are asked for.
+  // Computed on read, never stored.
   ComponentStatus: { deprecation: 'is deprecated in v1.19+' },
   ConfigMap: configMapRules,
   Endpoints: endpointsRules,

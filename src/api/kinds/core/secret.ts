@@ -1,4 +1,4 @@
-/** The rules of secrets. Some types promise certain keys; any other type may hold anything. */
+/** Rules of Secret. Built-in types require certain keys; other types may contain any data. */
 import { forbiddenField, invalid, required, tooLong, type FieldError } from '../../field-error.ts'
 import type { Secret } from '../../generated/core/v1.ts'
 import { describeJsonSyntaxError } from '../../json-syntax-error.ts'
@@ -21,7 +21,7 @@ export const secretRules: KindRules<Secret> = {
   selectableFields: { type: secret => secret.type ?? '' },
 }
 
-/** Plain text in `stringData` is for writing only: it becomes part of the data. */
+/** Merges the write-only `stringData` into `data`. */
 function withStringData(secret: Secret): Secret {
   const { stringData, ...rest } = secret
   if (stringData === undefined) return secret
@@ -59,13 +59,13 @@ function validateType(secret: Secret, data: Data): FieldError[] {
 
 const serviceAccountName = 'kubernetes.io/service-account.name'
 
-/** A controller adds the token; it must know whose it is. */
+/** The token controller adds the token and needs the name of the service account. */
 function validateServiceAccountToken(secret: Secret): FieldError[] {
   if (annotationOf(secret, serviceAccountName)) return []
   return [required(`metadata.annotations[${serviceAccountName}]`, '')]
 }
 
-/** One of the two may be missing. */
+/** One of username and password is enough. */
 function validateBasicAuth(data: Data): FieldError[] {
   const errors = validateKeys(data, ['username', 'password'])
   return errors.length === 2 ? errors : []
@@ -82,7 +82,7 @@ function validateJson(data: Data, key: string): FieldError[] {
   return problem === undefined ? [] : [invalid(`data[${key}]`, '<secret contents redacted>', problem)]
 }
 
-/** Why a text is not a JSON object. */
+/** The reason that a text is not a JSON object; undefined if it is. */
 function describeJsonProblem(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text)

@@ -1,4 +1,4 @@
-/** The rules of service accounts. */
+/** Rules of ServiceAccount. */
 import type { ServiceAccount } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { annotationOf } from '../annotation-of.ts'
@@ -13,7 +13,7 @@ export const serviceAccountRules: KindRules<ServiceAccount> = {
 
 const enforceMountableSecrets = 'kubernetes.io/enforce-mountable-secrets'
 
-/** Of the references to secrets only the names count. */
+/** Keeps only the names of the secret references. */
 function withPlainSecrets(account: ServiceAccount): ServiceAccount {
   return withField(account, 'secrets', secrets =>
     mapShared(secrets, secret => {

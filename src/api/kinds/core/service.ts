@@ -1,6 +1,6 @@
 /**
- * The rules of services. Addresses and node ports are no defaults: the API server allocates them once the
- * service is valid.
+ * Rules of Service. Cluster IPs and node ports are not defaults: the API server allocates them after
+ * validation.
  */
 import type { Service } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'

@@ -1,4 +1,4 @@
-/** The tables of `discovery.k8s.io`. */
+/** Table columns for `discovery.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { EndpointSlice } from '../../generated/discovery/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'

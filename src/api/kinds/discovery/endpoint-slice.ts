@@ -1,4 +1,4 @@
-/** The rules of endpoint slices. */
+/** Rules of EndpointSlice. */
 import { mapShared, withField, withMissing, withoutField } from '../core/pod/structure-sharing.ts'
 import type { Endpoint, EndpointSlice } from '../../generated/discovery/v1.ts'
 import { warnAboutIp } from '../../ip.ts'
@@ -19,7 +19,7 @@ export const endpointSliceRules: KindRules<EndpointSlice> = {
   validate: slice => [...validateSlice(slice), ...validateEndpoints(slice)],
   validateUpdate: (slice, before) => {
     const errors = validateEndpoints(slice)
-    // What is as it was is not judged again: rules may have become stricter since.
+    // Unchanged endpoints are not validated again: rules may have become stricter since.
     const isKnown = errors.length > 0 && sameMeaning(slice.endpoints, before.endpoints)
     return [
       ...validateSlice(slice),
@@ -34,8 +34,8 @@ export const endpointSliceRules: KindRules<EndpointSlice> = {
 const hostnameLabel = 'kubernetes.io/hostname'
 
 /**
- * The old place for zone and node is dropped from what is written. A client that still says the node there,
- * of an endpoint that had it there, means the field that replaced it.
+ * Drops `deprecatedTopology`. If a client sets the hostname label there for a node that the old object had
+ * there, it becomes `nodeName`.
  */
 function withoutTopology(slice: EndpointSlice, before: EndpointSlice | undefined): EndpointSlice {
   if (before !== undefined && sameMeaning(slice.endpoints, before.endpoints)) return slice
@@ -56,7 +56,7 @@ const ownControllers = ['endpointslice-controller.k8s.io', 'endpointslicemirrori
 function warnAboutSlice(slice: EndpointSlice, before: EndpointSlice | undefined): string[] {
   const isNewName = before === undefined && slice.addressType === 'FQDN'
   const warnings = isNewName ? ['spec.addressType: FQDN endpoints are deprecated'] : []
-  // The controllers write addresses in canonical form; they need not be told.
+  // The endpoint slice controllers write canonical addresses and need no warnings.
   const manager = labelOf(slice.metadata?.labels, 'endpointslice.kubernetes.io/managed-by') ?? ''
   if (ownControllers.includes(manager)) return warnings
   return [

@@ -1,4 +1,4 @@
-/** The tables of `events.k8s.io`. Events are stored in the form of the core group. */
+/** Table columns for `events.k8s.io`. Events are stored in the core version. */
 import type { GroupColumns } from '../../table-columns.ts'
 import { eventColumns } from '../core/columns/event.ts'
 

@@ -1,4 +1,6 @@
-/** Events of `core` and of `events.k8s.io` are one: the younger group has other names for some fields. */
+/**
+ * Conversion of Event between `core/v1` and `events.k8s.io/v1`, which use different names for some fields.
+ */
 import type { Conversions } from '../../conversion.ts'
 import type { Event as CoreEvent } from '../../generated/core/v1.ts'
 import type { Event } from '../../generated/events/v1.ts'
@@ -62,7 +64,7 @@ function toCoreEvent(event: Event): CoreEvent {
   }
 }
 
-/** The fields that have a value. */
+/** Removes undefined fields. */
 function present<T extends object>(fields: T): Partial<T> {
   const left: Partial<T> = {}
   for (const name in fields) if (fields[name] !== undefined) left[name] = fields[name]

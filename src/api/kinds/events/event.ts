@@ -1,7 +1,6 @@
 /**
- * The rules of events that come through `events.k8s.io`: stricter than those of `core`, and nothing but the
- * series may change. They see events as they are stored, which is as `core` has them, and errors name the
- * fields so too.
+ * Rules of Event in `events.k8s.io`: stricter than those of `core/v1`, and only the series is mutable. Rules
+ * run on the stored form, which is that of `core/v1`, and errors use its field names.
  */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { Event } from '../../generated/core/v1.ts'
@@ -48,7 +47,7 @@ function validateNew(event: Event): FieldError[] {
   return errors
 }
 
-/** An event that happened again has happened at least twice. */
+/** The count of a series must be at least 2. */
 function validateSeries({ series }: Event): FieldError[] {
   if (series === undefined) return []
   const errors: FieldError[] = []
@@ -57,7 +56,7 @@ function validateSeries({ series }: Event): FieldError[] {
   return errors
 }
 
-/** Fields that stay, with what an absent one stands for. */
+/** Immutable fields with the value that stands for absent. */
 const immutableFields: readonly (readonly [field: keyof Event, empty: unknown, shown?: string])[] = [
   ['involvedObject', {}],
   ['reason', ''],

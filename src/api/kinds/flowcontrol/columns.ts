@@ -1,4 +1,4 @@
-/** The tables of `flowcontrol.apiserver.k8s.io`. */
+/** Table columns for `flowcontrol.apiserver.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import { conditionOf } from '../../conditions.ts'
 import type { FlowSchema, PriorityLevelConfiguration } from '../../generated/flowcontrol/v1.ts'

@@ -1,6 +1,6 @@
 import { duplicate, required, type FieldError } from '../../field-error.ts'
 
-/** Conditions in the older form of this group, of which only the types are looked at. */
+/** Validates the condition types of this group, whose conditions predate `metav1.Condition`. */
 export function validateConditionTypes(conditions: readonly { readonly type?: string }[] = []): FieldError[] {
   const seen = new Set<string>()
   return conditions.flatMap(({ type = '' }, index) => {

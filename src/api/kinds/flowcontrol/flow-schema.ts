@@ -1,4 +1,4 @@
-/** The rules of flow schemas: which requests are of which level. */
+/** Rules of FlowSchema. */
 import { invalid, invalidEach, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { FlowSchema, FlowSchemaSpec, PolicyRulesWithSubjects } from '../../generated/flowcontrol/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'

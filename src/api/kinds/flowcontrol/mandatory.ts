@@ -1,6 +1,6 @@
 /**
- * The levels and schemas that every cluster has and nobody may change: they make sure that the administrator
- * always gets through, and that every request is of some level.
+ * The mandatory flow schemas and priority levels, which cannot be changed: administrators are never rejected,
+ * and every request matches a flow schema.
  * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/#mandatory-configuration-objects
  */
 import type {

@@ -1,7 +1,4 @@
-/**
- * The rules of priority levels: how many requests of a level are served at once, and what becomes of the
- * others.
- */
+/** Rules of PriorityLevelConfiguration. */
 import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type {
   ExemptPriorityLevelConfiguration,
@@ -30,7 +27,7 @@ export const priorityLevelRules: KindRules<PriorityLevelConfiguration> = {
 
 type Spec = Unchecked<PriorityLevelConfigurationSpec>
 
-/** With it a level of an older version had no shares at all; in this one it means nothing. */
+/** Meaningful only in `v1beta3`, where it preserved zero concurrency shares; forbidden in v1. */
 const zeroSharesAnnotation = 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares'
 
 function withLevelDefaults(spec: PriorityLevelConfigurationSpec): PriorityLevelConfigurationSpec {
@@ -92,7 +89,7 @@ function validateLimited(field: string, limited: Unchecked<LimitedPriorityLevelC
   ]
 }
 
-/** The part of the server's capacity that the level has, and the part of that it lends. */
+/** Validates concurrency shares and the lendable percentage. */
 function validateShares(field: string, shares: Unchecked<ExemptPriorityLevelConfiguration>): FieldError[] {
   const { nominalConcurrencyShares: nominal = 0, lendablePercent: lent = 0 } = shares
   const errors: FieldError[] = []
@@ -120,7 +117,7 @@ function validateResponse(field: string, { type = '', queuing }: Unchecked<Limit
   }
 }
 
-/** Of the level that is exempt it may be said how much it takes away from the others. */
+/** The mandatory levels must have their fixed spec; for `exempt`, the field `spec.exempt` may change. */
 function validateMandatory(name: string, spec: Spec): FieldError[] {
   const mandatory = mandatoryPriorityLevels.get(name)
   if (!mandatory) return []

@@ -1,6 +1,6 @@
 /**
- * The queues in which requests of a level wait. Each flow is dealt a hand of queues, as cards are, and uses
- * the shortest.
+ * Validation of queuing configuration. By shuffle sharding, each flow is dealt a hand of queues and uses the
+ * shortest.
  */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { QueuingConfiguration } from '../../generated/flowcontrol/v1.ts'
@@ -20,7 +20,7 @@ export function validateQueuing(field: string, queuing: QueuingConfiguration): F
 }
 
 const queuesMax = 10_000_000
-/** Bits of a flow's hash from which its hand is dealt. */
+/** Number of hash bits available for dealing a hand. */
 const hashBits = 60
 
 function checkHand(handSize: number, queues: number): string | undefined {

@@ -1,4 +1,6 @@
-/** Which requests a flow schema is about. A star stands for all, and then alone. */
+/**
+ * Validation of resource and non-resource rules of a flow schema. `*` matches all and must be the only entry.
+ */
 import { invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { NonResourcePolicyRule, ResourcePolicyRule } from '../../generated/flowcontrol/v1.ts'
 import { checkDns1123Label } from '../../names.ts'

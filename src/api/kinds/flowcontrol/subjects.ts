@@ -1,11 +1,11 @@
-/** Whose requests a flow schema is about. */
+/** Validation of the subjects of a flow schema. */
 import { forbiddenField, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { Subject } from '../../generated/flowcontrol/v1.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '../../names.ts'
 import { validatePresent, validateRequiredName } from '../core/pod/field-checks.ts'
 import type { Unchecked } from '../unchecked.ts'
 
-/** The field of a subject that goes with its kind. */
+/** The field required by each subject kind. */
 const fieldOfKind = { Group: 'group', ServiceAccount: 'serviceAccount', User: 'user' } as const
 
 type Kind = keyof typeof fieldOfKind

@@ -1,4 +1,4 @@
-/** The tables of `networking.k8s.io`. */
+/** Table columns for `networking.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type {
   Ingress,
@@ -82,7 +82,7 @@ function parametersText({ spec }: Unchecked<IngressClass>): string {
   return apiGroup === undefined ? `${kind}/${name}` : `${kind}.${apiGroup}/${name}`
 }
 
-/** A rule without a host holds for all of them and is not shown; it counts among those left out. */
+/** A rule without a host matches all hosts and is not shown, but counts in the number of remaining ones. */
 function hostsText({ spec: { rules = [] } = {} }: Unchecked<Ingress>): string {
   const hosts: string[] = []
   for (const { host } of rules) {

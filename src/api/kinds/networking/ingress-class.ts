@@ -1,4 +1,4 @@
-/** The rules of ingress classes. */
+/** Rules of IngressClass. */
 import { forbiddenField, notSupported, required, tooLong, type FieldError } from '../../field-error.ts'
 import type { IngressClass, IngressClassParametersReference } from '../../generated/networking/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
@@ -47,7 +47,7 @@ function validateParameters(field: string, parameters: IngressClassParametersRef
   ]
 }
 
-/** An object in a namespace has one, an object of the cluster has none. */
+/** A namespaced parameters object requires a namespace; a cluster-scoped one forbids it. */
 function validateScope(field: string, { scope, namespace }: IngressClassParametersReference): FieldError[] {
   if (scope === undefined) return [required(`${field}.scope`, '')]
   if (scope === 'Namespace') {

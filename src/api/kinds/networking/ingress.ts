@@ -1,7 +1,4 @@
-/**
- * The rules of ingresses.
- * https://kubernetes.io/docs/concepts/services-networking/ingress/
- */
+/** Rules of Ingress. https://kubernetes.io/docs/concepts/services-networking/ingress/ */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { Ingress } from '../../generated/networking/v1.ts'
 import { validateStoredIp } from '../../ip.ts'
@@ -23,7 +20,7 @@ export const ingressRules: KindRules<Ingress> = {
   tracksGeneration: true,
 }
 
-/** Where the class stood before it had a field. */
+/** Legacy annotation for the ingress class. */
 const classAnnotation = 'kubernetes.io/ingress.class'
 
 function validateClassAnnotation(ingress: Ingress): FieldError[] {

@@ -1,4 +1,4 @@
-/** The rules of IP addresses that are taken: the name is the address, and who has it never changes. */
+/** Rules of IPAddress: the name is the address, and `parentRef` is immutable. */
 import { required, type FieldError } from '../../field-error.ts'
 import type { IPAddress } from '../../generated/networking/v1.ts'
 import { validateIp } from '../../ip.ts'

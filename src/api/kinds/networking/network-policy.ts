@@ -1,7 +1,4 @@
-/**
- * The rules of network policies.
- * https://kubernetes.io/docs/concepts/services-networking/network-policies/
- */
+/** Rules of NetworkPolicy. https://kubernetes.io/docs/concepts/services-networking/network-policies/ */
 import { warnAboutCidr } from '../../cidr.ts'
 import type {
   IPBlock,
@@ -17,7 +14,7 @@ import { validateNetworkPolicySpec } from './network-policy/validation.ts'
 export const networkPolicyRules: KindRules<NetworkPolicy> = {
   withDefaults: withPolicyDefaults,
   validate: policy => validateNetworkPolicySpec(policy.spec ?? {}, new Set()),
-  // Ranges that the policy had before stay valid whatever they are.
+  // CIDRs of the old object remain valid.
   validateUpdate: (policy, before) => {
     const known = blocksOf(before.spec ?? {}).flatMap(({ block }) => [
       block.cidr ?? '',

@@ -1,7 +1,4 @@
-/**
- * The rules of ranges from which services get their addresses: one, or one of each family, added at most
- * once.
- */
+/** Rules of ServiceCIDR: one CIDR, or one per IP family; a second one may be added later. */
 import { parseCidr, validateCidr } from '../../cidr.ts'
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { ServiceCIDR } from '../../generated/networking/v1.ts'

@@ -1,4 +1,4 @@
-/** The tables of `node.k8s.io`. */
+/** Table columns for `node.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { RuntimeClass } from '../../generated/node/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'

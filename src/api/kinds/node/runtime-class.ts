@@ -1,4 +1,4 @@
-/** The rules of runtime classes. */
+/** Rules of RuntimeClass. */
 import { duplicate, type FieldError } from '../../field-error.ts'
 import type { Toleration } from '../../generated/core/v1.ts'
 import type { RuntimeClass } from '../../generated/node/v1.ts'
@@ -31,7 +31,7 @@ function validateRuntimeClass({ handler, overhead, scheduling }: RuntimeClass): 
   ]
 }
 
-/** Tolerations are added to those of the pod, each once. */
+/** Tolerations are merged into those of the pod and must be unique. */
 function validateDistinct(field: string, tolerations: readonly Toleration[]): FieldError[] {
   const seen = new Set<string>()
   const repeated = tolerations.flatMap((toleration, index) => {

@@ -1,4 +1,4 @@
-/** The tables of `policy`. */
+/** Table columns for `policy`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { PodDisruptionBudget } from '../../generated/policy/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'

@@ -1,4 +1,4 @@
-/** The rules of pod disruption budgets. */
+/** Rules of PodDisruptionBudget. */
 import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
 import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from '../../generated/policy/v1.ts'
 import { checkPercent, percentOf, type IntOrString } from '../../int-or-string.ts'
@@ -37,7 +37,7 @@ function validateOneLimit(spec: Unchecked<PodDisruptionBudgetSpec>): FieldError[
   return [invalid('spec', spec, 'minAvailable and maxUnavailable cannot be both set')]
 }
 
-/** A number of pods, or a part of them. */
+/** A number or a percentage of pods. */
 function validateShare(field: string, share: IntOrString | undefined): FieldError[] {
   if (typeof share !== 'string') return validateNonNegative(field, share)
   const errors = invalidEach(field, share, checkPercent(share))

@@ -1,5 +1,5 @@
 /**
- * Disruption budgets. An eviction has no rules of its own: the pod and its budgets decide about it.
+ * Rules of the `policy` group. Eviction has no rules: the pod and its disruption budgets decide.
  * https://kubernetes.io/docs/concepts/workloads/pods/disruptions/
  */
 import type { GroupRules } from '../../kind-rules.ts'

@@ -1,4 +1,7 @@
-/** Bindings: who has a role. Which role it is never changes: whoever could change it could have any. */
+/**
+ * Validation of RoleBinding and ClusterRoleBinding. `roleRef` is immutable, since changing it could grant any
+ * role.
+ */
 import { invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { ClusterRoleBinding, RoleBinding, RoleRef, Subject } from '../../generated/rbac/v1.ts'
 import { checkPathSegmentName } from '../../names.ts'
@@ -24,7 +27,7 @@ export function validateRoleBinding(binding: Unchecked<RoleBinding>): FieldError
   return [...validateRoleRef(binding, ['Role', 'ClusterRole']), ...validateSubjects(binding)]
 }
 
-/** Without a namespace of its own a binding must say in which namespace a service account is. */
+/** Service account subjects require a namespace, since the binding has none. */
 export function validateClusterRoleBinding(binding: Unchecked<ClusterRoleBinding>): FieldError[] {
   const homeless = (binding.subjects ?? []).flatMap(({ kind, namespace }, index) => {
     return kind === 'ServiceAccount' && !namespace ? [required(`subjects[${index}].namespace`, '')] : []

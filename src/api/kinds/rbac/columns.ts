@@ -1,4 +1,4 @@
-/** The tables of `rbac.authorization.k8s.io`. */
+/** Table columns for `rbac.authorization.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { ClusterRoleBinding, RoleBinding, Subject } from '../../generated/rbac/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'

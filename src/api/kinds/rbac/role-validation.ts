@@ -1,4 +1,4 @@
-/** Roles: which verbs on which resources, or on which paths outside the API's resources. */
+/** Validation of Role and ClusterRole. */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { ClusterRole, PolicyRule, Role } from '../../generated/rbac/v1.ts'
 import type { LabelSelector } from '../../selector.ts'
@@ -23,7 +23,7 @@ export function validateClusterRole({ rules = [], aggregationRule }: Unchecked<C
   return errors
 }
 
-/** Paths outside the API's resources are in no namespace. */
+/** Namespaced rules cannot contain non-resource URLs. */
 function validateNamespacedRule(field: string, rule: Unchecked<PolicyRule>): FieldError[] {
   const errors = validateRule(field, rule)
   const { nonResourceURLs = [] } = rule

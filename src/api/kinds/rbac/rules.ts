@@ -1,7 +1,6 @@
 /**
- * Roles and bindings. Whether somebody may write one, which is to say has all that it grants, is
- * authorization's question.
- * https://kubernetes.io/docs/reference/access-authn-authz/rbac/
+ * Rules of the `rbac.authorization.k8s.io` group. The escalation check, that a user has all permissions it
+ * grants, is done by authorization. https://kubernetes.io/docs/reference/access-authn-authz/rbac/
  */
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../../generated/rbac/v1.ts'
 import type { GroupRules, KindRules } from '../../kind-rules.ts'

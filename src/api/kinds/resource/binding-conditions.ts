@@ -1,7 +1,4 @@
-/**
- * Conditions of a device that the scheduler waits for before it binds a pod, and those after which it gives
- * up.
- */
+/** Validation of binding conditions and binding failure conditions of a device. */
 import { invalid, type FieldError } from '../../field-error.ts'
 import { validateLabelName as validateLabelKey } from '../../labels.ts'
 import { validateSet } from './limits.ts'

@@ -1,4 +1,4 @@
-/** Which devices a claim got, who uses them, and how they are. */
+/** Validation of the status of a ResourceClaim: allocation, consumers and device status. */
 import { forbiddenField, invalid, tooLong, tooMany, type FieldError } from '../../field-error.ts'
 import { validateInterfaceAddress } from '../../cidr.ts'
 import type {
@@ -55,7 +55,7 @@ export function validateClaimStatus(claim: ResourceClaim, before: ResourceClaim)
   return [...errors, ...validateAllocation('status.allocation', allocation, names)]
 }
 
-/** The state of a device that the claim no longer has is gone with it. */
+/** Drops the status of devices that are no longer allocated. */
 export function withoutReleasedDevices(claim: ResourceClaim, before: ResourceClaim): ResourceClaim {
   const { status = {} } = claim
   const held = new Set((status.allocation?.devices?.results ?? []).map(deviceOf))
@@ -112,7 +112,7 @@ function validateAllocation(
       validateItem: (place, result) => validateResult(place, result, names),
     }),
     ...validateList(`${field}.devices.config`, devices.config, {
-      // As many from the claim as from its classes.
+      // The same number from the claim and from its classes.
       itemsMax: 2 * configurationsMax,
       validateItem: (place, configuration) => validateAllocatedConfiguration(place, configuration, names),
     }),

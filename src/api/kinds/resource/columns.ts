@@ -1,4 +1,4 @@
-/** The tables of `resource.k8s.io`. */
+/** Table columns for `resource.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf, sinceText } from '../../columns.ts'
 import type {
   DeviceClass,

@@ -1,7 +1,4 @@
-/**
- * Selectors in CEL, and configuration that only drivers understand. Expressions are compiled by the
- * scheduler.
- */
+/** Validation of CEL selectors and opaque driver configuration. Expressions are compiled by the scheduler. */
 import { invalid, required, tooLong, type FieldError } from '../../field-error.ts'
 import type {
   DeviceClassConfiguration,
@@ -42,7 +39,7 @@ export function validateConfiguration(
   return opaque ? validateOpaque(`${field}.opaque`, opaque) : [required(`${field}.opaque`, '')]
 }
 
-/** Any object of bounded size. */
+/** Any JSON object of bounded size. */
 export function validateFreeForm(field: string, value: unknown, bytesMax: number): FieldError[] {
   if (value === undefined || value === null) return [required(field, '')]
   if (Buffer.byteLength(stringifyJson(value as JsonValue)) > bytesMax) return [tooLong(field, bytesMax)]

@@ -1,4 +1,4 @@
-/** How much of a device there is, and in which amounts it is given to several claims. */
+/** Validation of device capacity and its request policy. */
 import { duplicate, forbiddenField, invalid, required, tooMany, type FieldError } from '../../field-error.ts'
 import type {
   CapacityRequestPolicy,
@@ -16,7 +16,7 @@ import {
 } from '../../quantity.ts'
 import type { Unchecked } from '../unchecked.ts'
 
-/** Only a device that several claims share has a policy. */
+/** Only a device that allows multiple allocations may have a request policy. */
 export function validateCapacity(
   field: string,
   capacity: Unchecked<DeviceCapacity>,
@@ -54,7 +54,7 @@ function validatePolicy(
 }
 
 interface Amounts {
-  /** What a claim gets that does not say. */
+  /** Default amount for claims that do not request one. */
   readonly standard: Quantity
   readonly capacity: Quantity
 }
@@ -130,7 +130,7 @@ function validateMax(
   return errors
 }
 
-/** Whether an amount is reached from the least one by steps. */
+/** The amount must be `min` plus a multiple of the step. */
 function validateStep(
   field: string,
   amount: Quantity,

@@ -1,4 +1,4 @@
-/** What a claim asks for: devices of a class, or the first of several kinds that there is. */
+/** Validation of device requests: devices of a class, or the first available of several alternatives. */
 import { invalid, invalidEach, notSupported, required, type FieldError } from '../../field-error.ts'
 import type {
   DeviceClaim,
@@ -18,7 +18,7 @@ import { validateList, validateSet } from './limits.ts'
 import { validateClassName, validateFullyQualifiedName, validateLabelName } from './names.ts'
 import { requestNamesOf, validateRequestReference, type RequestNames } from './request-names.ts'
 
-/** Requests of one claim. */
+/** Maximum number of requests in a claim. */
 export const requestsMax = 32
 
 export const taintEffects: readonly string[] = ['NoExecute', 'NoSchedule', 'None']
@@ -51,7 +51,7 @@ export function validateDeviceClaim(field: string, claim: Unchecked<DeviceClaim>
   ]
 }
 
-/** References to requests by name. */
+/** Validates references to requests by name. */
 export function validateRequestReferences(
   field: string,
   references: readonly string[] | undefined,
@@ -109,7 +109,7 @@ function validateExact(field: string, request: Unchecked<ExactDeviceRequest>): F
   ]
 }
 
-/** A number of devices, or all there are. */
+/** A number of devices, or all. */
 function validateAmount(
   field: string,
   { allocationMode = '', count = 0 }: Unchecked<ExactDeviceRequest>,

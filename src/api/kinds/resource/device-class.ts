@@ -1,4 +1,4 @@
-/** The rules of device classes. */
+/** Rules of DeviceClass. */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { DeviceClass } from '../../generated/resource/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'

@@ -1,4 +1,4 @@
-/** A device that a driver offers. */
+/** Validation of devices in a ResourceSlice. */
 import {
   invalid,
   invalidEach,
@@ -64,7 +64,7 @@ export function validateDevice(
   ]
 }
 
-/** Counters by name, of which there must be some. */
+/** Counters by name; at least one is required. */
 export function validateCounters(
   field: string,
   counters: Readonly<Record<string, Unchecked<Counter>>> = {},
@@ -81,7 +81,7 @@ const consumptionsMax = 2
 const countersMax = 32
 const valueBytesMax = 64
 
-/** An attribute has one value, and so one type. */
+/** An attribute must have exactly one value. */
 function validateAttribute(field: string, attribute: Unchecked<DeviceAttribute>): FieldError[] {
   const { string: text, version } = attribute
   const errors: FieldError[] = []
@@ -95,7 +95,7 @@ function validateAttribute(field: string, attribute: Unchecked<DeviceAttribute>)
 }
 
 function validateVersion(field: string, version: string): FieldError[] {
-  // What is too long is not matched against: it is refused anyway.
+  // Not matched against the pattern if too long, since it is rejected anyway.
   if (Buffer.byteLength(version) > valueBytesMax) return [tooLong(field, valueBytesMax)]
   if (isSemanticVersion(version)) return []
   return [invalid(field, version, 'must be a string compatible with semver.org spec 2.0.0')]
@@ -120,7 +120,7 @@ function validateConsumption(field: string, consumption: Unchecked<DeviceCounter
   ]
 }
 
-/** A device says from which nodes it can be reached if, and only if, its slice leaves that to devices. */
+/** A device must select nodes if and only if the slice sets `perDeviceNodeSelection`. */
 function validateReach(field: string, device: Unchecked<Device>, selectsNodes: boolean): FieldError[] {
   const { nodeName, nodeSelector, allNodes } = device
   const selection = { nodeName, nodeSelector, allNodes }

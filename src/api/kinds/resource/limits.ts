@@ -1,6 +1,4 @@
-/**
- * Lists and maps of bounded size: what does not fit is refused as a whole, and its items are not looked at.
- */
+/** Validation of lists and maps of bounded size: if there are too many items, the items are not validated. */
 import { duplicate, tooMany, type FieldError } from '../../field-error.ts'
 
 interface ListRules<T> {
@@ -9,7 +7,7 @@ interface ListRules<T> {
 }
 
 interface SetRules<T> extends ListRules<T> {
-  /** What tells items apart. */
+  /** The key by which items must be unique. */
   readonly keyOf: (item: T) => string
 }
 
@@ -24,7 +22,7 @@ export function validateList<T>(field: string, list: readonly T[] = [], rules: L
   return list.flatMap((item, index) => validateItem(`${field}[${index}]`, item))
 }
 
-/** A list in which no item comes twice. */
+/** A list with unique items. */
 export function validateSet<T>(field: string, list: readonly T[] = [], rules: SetRules<T>): FieldError[] {
   const errors = validateList(field, list, rules)
   if (list.length > rules.itemsMax) return errors
@@ -37,7 +35,7 @@ export function validateSet<T>(field: string, list: readonly T[] = [], rules: Se
   return errors
 }
 
-/** A map, with errors of keys at the map and errors of values at their key. */
+/** Errors of keys refer to the map, errors of values to the key. */
 export function validateMap<T>(
   field: string,
   map: Readonly<Record<string, T>>,
@@ -49,7 +47,7 @@ export function validateMap<T>(
   ])
 }
 
-/** Characters of a key that a path shows: more than any valid key has. */
+/** Maximum length of a key in an error path: more than any valid key has. */
 const keyCharactersMax = 96
 
 function shortened(key: string): string {

@@ -1,10 +1,10 @@
-/** The names of pools, devices, requests and attributes. */
+/** Validation of the names of pools, devices, requests and attributes. */
 import { invalid, invalidEach, required, tooLong, type FieldError } from '../../field-error.ts'
 import { checkCIdentifier, checkDns1123Label, checkDns1123Subdomain } from '../../names.ts'
 import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
 import { validateDnsSubdomain, validateRequiredName } from '../core/pod/field-checks.ts'
 
-/** A name of subdomains between slashes. */
+/** DNS subdomains separated by slashes. */
 export function validatePoolName(field: string, name = ''): FieldError[] {
   if (name === '') return [required(field, '')]
   return [
@@ -13,7 +13,7 @@ export function validatePoolName(field: string, name = ''): FieldError[] {
   ]
 }
 
-/** Devices, requests and counters are called by labels. */
+/** Devices, requests and counters have DNS labels as names. */
 export function validateLabelName(field: string, name = ''): FieldError[] {
   return invalidEach(field, name, checkDns1123Label(name))
 }
@@ -22,7 +22,7 @@ export function validateClassName(field: string, name: string | undefined): Fiel
   return validateRequiredName(field, name, checkDns1123Subdomain)
 }
 
-/** An attribute or a capacity, with a domain or without: then it is the driver's. */
+/** An attribute or capacity name; without a domain it belongs to the driver. */
 export function validateQualifiedName(field: string, name: string): FieldError[] {
   const [first = '', second, ...more] = name.split('/')
   if (second === undefined) return validateIdentifier(field, first)
@@ -37,7 +37,7 @@ export function validateQualifiedName(field: string, name: string): FieldError[]
   ]
 }
 
-/** An attribute with a domain. */
+/** An attribute name with a domain. */
 export function validateFullyQualifiedName(field: string, name: string): FieldError[] {
   const errors = validateQualifiedName(field, name)
   if (name.includes('/')) return errors
@@ -45,7 +45,7 @@ export function validateFullyQualifiedName(field: string, name: string): FieldEr
   return [...errors, invalid(field, name, detail)]
 }
 
-/** The form in which one of several allocations of a device is named. */
+/** A share ID, which identifies one of several allocations of a device. */
 export function validateUuid(field: string, text: string | undefined): FieldError[] {
   if (text === undefined || /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) return []
   const detail =

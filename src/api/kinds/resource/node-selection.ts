@@ -1,4 +1,4 @@
-/** From which nodes devices can be reached: one node, some, or all. */
+/** Validation of node selection for devices: one node, a node selector, or all nodes. */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { NodeSelector } from '../../generated/core/v1.ts'
 import { checkDns1123Subdomain } from '../../names.ts'
@@ -18,7 +18,7 @@ export function validateNodes(field: string, { nodeSelectorTerms }: Unchecked<No
   return validateRequiredTerms(field, nodeSelectorTerms as readonly NodeSelectorTerm[] | undefined)
 }
 
-/** The ways that are taken, of which there must be one. */
+/** Exactly one of the alternatives must be set. */
 export function validateOneSelection(
   field: string,
   selection: NodeSelection,
@@ -35,7 +35,7 @@ export function validateOneSelection(
   return ways.length === 1 ? [] : [invalid(field, `{${ways.join(', ')}}`, details.several)]
 }
 
-/** What is wrong with each of the ways that are taken. */
+/** Validates the alternatives that are set. */
 export function validateSelection(field: string, selection: NodeSelection, emptyName: string): FieldError[] {
   const { nodeName, nodeSelector } = selection
   const isEmpty = nodeName === ''

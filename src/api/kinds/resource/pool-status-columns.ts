@@ -1,4 +1,4 @@
-/** Questions about pools of devices, and their answers, in tables. */
+/** Table columns of ResourcePoolStatusRequest. */
 import { nameColumn, nameOf, sinceText } from '../../columns.ts'
 import type { PoolStatus, ResourcePoolStatusRequest } from '../../generated/resource/v1alpha3.ts'
 import type { KindColumns } from '../../table-columns.ts'
@@ -36,7 +36,7 @@ export const resourcePoolStatusRequestColumns: KindColumns<ResourcePoolStatusReq
 
 type Pool = Unchecked<PoolStatus>
 
-/** Devices in all, available, allocated and unavailable, and errors: as far as there is an answer. */
+/** Total, available, allocated and unavailable devices, and errors; dashes if there is no result. */
 function devicesOf({ status }: Unchecked<ResourcePoolStatusRequest>, isFailed: boolean): readonly string[] {
   if (status === undefined || isFailed) return ['-', '-', '-', '-', '-']
   const { pools = [] } = status
@@ -55,7 +55,7 @@ function sum(pools: readonly Pool[], count: (pool: Pool) => number): string {
   return String(total)
 }
 
-/** An answer may be cut short. */
+/** The result may be truncated. */
 function completeText({ status }: Unchecked<ResourcePoolStatusRequest>): string {
   const { poolCount = 0, pools = [] } = status ?? {}
   return poolCount > pools.length ? `Complete (${pools.length}/${poolCount} pools)` : 'Complete'

@@ -1,4 +1,4 @@
-/** Field numbers, in the notation of `src/api/protobuf/field-numbers.ts`. */
+/** Protobuf field numbers, in the notation of `src/api/protobuf/field-numbers.ts`. */
 export const resource = `
 AllocatedDeviceStatus: driver pool device conditions! data? networkData? shareID?
 AllocationResult: devices 3:nodeSelector? 5:allocationTimestamp?

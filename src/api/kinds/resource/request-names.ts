@@ -1,4 +1,4 @@
-/** Requests of a claim by name, `gpu`, and the alternatives of those that have some, `gpu/large`. */
+/** Names of the requests in a claim, `gpu`, and of their subrequests, `gpu/large`. */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { DeviceClaim } from '../../generated/resource/v1.ts'
 import type { Unchecked } from '../unchecked.ts'

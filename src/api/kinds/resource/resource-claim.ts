@@ -1,7 +1,6 @@
 /**
- * The rules of claims and of templates for them. Who may claim devices for administration depends on the
- * namespace, which the API server knows.
- * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
+ * Rules of ResourceClaim and ResourceClaimTemplate. Admin access depends on the namespace and is checked by
+ * the API server. https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
  */
 import { forbiddenField, type FieldError } from '../../field-error.ts'
 import type { ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate } from '../../generated/resource/v1.ts'

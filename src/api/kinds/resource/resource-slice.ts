@@ -1,7 +1,4 @@
-/**
- * The rules of resource slices, in which drivers publish devices. Since when a device is tainted is for the
- * API server to say, which has a clock.
- */
+/** Rules of ResourceSlice. The API server sets `timeAdded` of device taints, since rules have no clock. */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type {
   CounterSet,
@@ -40,12 +37,13 @@ type Slice = Unchecked<ResourceSlice>
 type Spec = Unchecked<ResourceSliceSpec>
 
 const devicesMax = 128
-/** Devices with taints or counters take more of everybody's time. */
+/** Lower limit for devices with taints or counters, which are more expensive to process. */
 const advancedDevicesMax = 64
 const counterSetsMax = 8
 
 /**
- * Attributes with several values, and resources of the node that devices bring, are features that are off.
+ * Drops fields of features that are off: attributes with lists of values, and
+ * `nodeAllocatableResourceMappings`.
  */
 function withoutAlphaFields(slice: ResourceSlice): ResourceSlice {
   return withField(slice, 'spec', spec =>

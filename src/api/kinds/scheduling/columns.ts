@@ -1,4 +1,4 @@
-/** The tables of `scheduling.k8s.io`. */
+/** Table columns for `scheduling.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { PriorityClass } from '../../generated/scheduling/v1.ts'
 import type { PodGroup, Workload } from '../../generated/scheduling/v1alpha2.ts'

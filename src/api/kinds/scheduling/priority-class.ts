@@ -1,4 +1,4 @@
-/** The rules of priority classes. */
+/** Rules of PriorityClass. */
 import { forbiddenField, type FieldError } from '../../field-error.ts'
 import type { PriorityClass } from '../../generated/scheduling/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
@@ -8,7 +8,7 @@ import { withMissing } from '../core/pod/structure-sharing.ts'
 
 export const priorityClassRules: KindRules<PriorityClass> = {
   withDefaults: priorityClass => withMissing(priorityClass, { preemptionPolicy: 'PreemptLowerPriority' }),
-  /** Nothing that matters ever changes, so the first generation is the last. */
+  /** The generation is always 1, since all relevant fields are immutable. */
   prepareForCreate: priorityClass => {
     return { ...priorityClass, metadata: { ...priorityClass.metadata, generation: 1 } }
   },
@@ -16,11 +16,11 @@ export const priorityClassRules: KindRules<PriorityClass> = {
   validateUpdate: validateUnchanged,
 }
 
-/** The highest priority that is not the system's own. */
+/** Maximum priority of user-defined classes. */
 const userPriorityMax = 1_000_000_000
 const systemPrefix = 'system-'
 
-/** The classes Kubernetes has for itself, with the priority of each. */
+/** The built-in priority classes with their values. */
 const systemPriorities: ReadonlyMap<string, number> = new Map([
   ['system-node-critical', 2_000_001_000],
   ['system-cluster-critical', 2_000_000_000],
@@ -51,7 +51,7 @@ function validatePreemption({ preemptionPolicy }: PriorityClass): FieldError[] {
   return validateChoice('preemptionPolicy', preemptionPolicy, ['PreemptLowerPriority', 'Never'])
 }
 
-/** Pods got their priority when they were made; it must not mean something else afterwards. */
+/** Pods copy the priority on creation, so the value must not change afterwards. */
 function validateUnchanged(priorityClass: PriorityClass, before: PriorityClass): FieldError[] {
   const isSame = (priorityClass.value ?? 0) === (before.value ?? 0)
   return [

@@ -1,4 +1,4 @@
-/** The tables of `storage.k8s.io`. */
+/** Table columns for `storage.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type {
   CSIDriver,
@@ -97,7 +97,7 @@ const csiNodeColumns: KindColumns<CSINode> = {
   ],
 }
 
-/** The second name is from before the first. */
+/** The second is the beta annotation. */
 const defaultAnnotations: readonly string[] = [
   'storageclass.kubernetes.io/is-default-class',
   'storageclass.beta.kubernetes.io/is-default-class',

@@ -1,4 +1,4 @@
-/** The rules of objects by which a CSI driver says how it wants to be treated. */
+/** Rules of CSIDriver. */
 import { duplicate, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { CSIDriver, CSIDriverSpec, TokenRequest } from '../../generated/storage/v1.ts'
 import { equalJson } from '../../json-value.ts'
@@ -17,7 +17,7 @@ export const csiDriverRules: KindRules<CSIDriver> = {
   validate: driver => validateSpec(driver.spec ?? {}),
   validateUpdate: (driver, before) => [
     ...validateSpec(driver.spec ?? {}),
-    // The first of the two names is Kubernetes' mistake.
+    // The misspelled path is Kubernetes'.
     ...validateImmutable(driver.spec?.attachRequired, before.spec?.attachRequired, 'spec.attachedRequired'),
     ...validateImmutable(
       driver.spec?.volumeLifecycleModes,
@@ -45,12 +45,12 @@ function withDriverDefaults(driver: CSIDriver): CSIDriver {
   return spec === driver.spec ? driver : { ...driver, spec }
 }
 
-/** What belongs to a feature that is off unless somebody turns it on. */
+/** Drops fields of features that are off by default. */
 function withoutAlphaFields(driver: CSIDriver): CSIDriver {
   return withField(driver, 'spec', spec => withoutField(spec, 'preventPodSchedulingIfMissing'))
 }
 
-/** With the names under which they are missed. */
+/** Required fields with their names in error messages. */
 const requiredFields = [
   ['attachRequired', 'attachedRequired'],
   ['podInfoOnMount', 'podInfoOnMount'],
@@ -88,7 +88,7 @@ function validateSpec(spec: CSIDriverSpec): FieldError[] {
 const tokenSecondsMin = 10 * 60
 const tokenSecondsMax = 2 ** 32
 
-/** Each for another audience, one of them for the server's own. */
+/** Audiences must be unique; an empty audience is that of the API server. */
 function validateTokenRequests(field: string, requests: readonly TokenRequest[]): FieldError[] {
   const audiences = requests.map(request => request.audience ?? '')
   const isRepeated = repetitions(audiences)

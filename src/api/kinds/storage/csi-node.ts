@@ -1,7 +1,4 @@
-/**
- * The rules of objects that say which CSI drivers a node has. How many volumes fit may change, nothing else
- * of a driver.
- */
+/** Rules of CSINode. Drivers are immutable except for the number of volumes they allow. */
 import { duplicate, invalid, invalidEach, required, type FieldError } from '../../field-error.ts'
 import type { CSINode, CSINodeDriver } from '../../generated/storage/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
@@ -44,7 +41,7 @@ function validateNodeId(field: string, nodeId: string): FieldError[] {
   return [invalid(field, nodeId, `must be ${nodeIdBytesMax} characters or less`)]
 }
 
-/** The field is the driver's: the API names no single key. */
+/** `field` is that of the driver: Kubernetes' errors do not include the index of the key. */
 function validateTopologyKeys(field: string, keys: readonly string[]): FieldError[] {
   const isRepeated = repetitions(keys)
   return keys.flatMap((key, index) => [

@@ -1,4 +1,4 @@
-/** The rules of what a CSI driver says about how much can be stored where. */
+/** Rules of CSIStorageCapacity. */
 import type { FieldError } from '../../field-error.ts'
 import type { CSIStorageCapacity } from '../../generated/storage/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'

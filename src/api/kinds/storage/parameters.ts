@@ -1,4 +1,4 @@
-/** What classes of storage tell the driver that provides it. */
+/** Validation of `parameters` in storage classes. */
 import { invalid, invalidEach, required, tooLong, type FieldError } from '../../field-error.ts'
 import { checkQualifiedName } from '../../names.ts'
 
@@ -18,7 +18,7 @@ export function validateParameters(
   return textBytes(parameters) > parametersBytesMax ? [...errors, tooLong(field, parametersBytesMax)] : errors
 }
 
-/** Bytes of all keys and values together. */
+/** Total bytes of all keys and values. */
 export function textBytes(texts: Readonly<Record<string, string>>): number {
   let sizeBytes = 0
   for (const [key, text] of Object.entries(texts))

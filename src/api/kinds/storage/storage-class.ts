@@ -1,4 +1,4 @@
-/** The rules of storage classes. What volumes are made of is said once. */
+/** Rules of StorageClass. Parameters, provisioner, reclaim policy and volume binding mode are immutable. */
 import { duplicate, required, type FieldError } from '../../field-error.ts'
 import type { TopologySelectorTerm } from '../../generated/core/v1.ts'
 import type { StorageClass } from '../../generated/storage/v1.ts'
@@ -40,7 +40,7 @@ function validateStorageClass(storageClass: StorageClass): FieldError[] {
   ]
 }
 
-/** Where volumes may be: the terms differ. */
+/** Allowed topologies must be distinct. */
 function validateTopologies(field: string, terms: readonly TopologySelectorTerm[]): FieldError[] {
   const isRepeated = repetitions(terms.map(meaningOf))
   return terms.flatMap((term, index) => [
@@ -67,7 +67,7 @@ function validateTerm(field: string, { matchLabelExpressions = [] }: TopologySel
   })
 }
 
-/** A term without the order in which it says things. */
+/** Canonical form of a term, independent of order. */
 function meaningOf({ matchLabelExpressions = [] }: TopologySelectorTerm): string {
   return matchLabelExpressions
     .map(({ key, values }) => [key, ...[...new Set(values)].sort()].join(' '))

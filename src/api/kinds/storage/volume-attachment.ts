@@ -1,4 +1,4 @@
-/** The rules of attachments, which say that a volume should be at a node. */
+/** Rules of VolumeAttachment. */
 import { forbiddenField, invalid, required, tooLong, type FieldError } from '../../field-error.ts'
 import type { VolumeAttachment, VolumeAttachmentSource, VolumeError } from '../../generated/storage/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
@@ -55,7 +55,7 @@ function validateSource(field: string, source: VolumeAttachmentSource): FieldErr
 function validateError(field: string, error: VolumeError | undefined): FieldError[] {
   const { message = '', errorCode = 0 } = error ?? {}
   const errors: FieldError[] = []
-  // The limit that the message names is Kubernetes' mistake.
+  // Kubernetes' message names the wrong limit.
   if (Buffer.byteLength(message) > messageBytesMax) errors.push(tooLong(`${field}.message`, metadataBytesMax))
   if (errorCode >= 0) return errors
   return [...errors, invalid(`${field}.errorCode`, errorCode, 'must be between 0 and 2147483647, inclusive')]

@@ -1,4 +1,4 @@
-/** The rules of classes of volume attributes. */
+/** Rules of VolumeAttributesClass. */
 import { forbiddenField, required, type FieldError } from '../../field-error.ts'
 import type { VolumeAttributesClass } from '../../generated/storage/v1.ts'
 import { equalJson } from '../../json-value.ts'

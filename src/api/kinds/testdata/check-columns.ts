@@ -1,4 +1,4 @@
-/** The table notation of the columns' tests: an object in its shortest form, and its cells. */
+/** Test notation for tables: an object in its shortest form, and its cells. */
 import assert from 'node:assert/strict'
 import { deepFreeze } from '../../json-value.ts'
 import type { KubernetesObject } from '../../metadata.ts'
@@ -8,15 +8,15 @@ import { kindColumnsOf } from '../columns.ts'
 
 const nowMs = Date.UTC(2026, 4, 4, 12)
 
-/** `ago(90)` is a minute and a half before the moment at which tables are looked at. */
+/** `ago(90)` is a minute and a half before the time at which the table is printed. */
 export function ago(seconds: number): string {
   return formatTime(nowMs - seconds * 1000)
 }
 
 export interface ColumnsUnderTest {
-  /** All cells of the object, which is called `a` and five minutes old. */
+  /** Checks all cells of the object, which is named `a` and five minutes old. */
   readonly row: (object: object, ...cells: readonly unknown[]) => void
-  /** Some cells, by column. */
+  /** Checks some cells, by column. */
   readonly check: (object: object, cells: Readonly<Record<string, unknown>>) => void
   readonly conditions: (object: object) => readonly RowCondition[]
 }
@@ -24,7 +24,7 @@ export interface ColumnsUnderTest {
 export function columnsUnderTest(group: string, kind: string): ColumnsUnderTest {
   const found = kindColumnsOf(group, kind)
   assert.ok(found)
-  // The objects of a test are of the kind, as those of the store are.
+  // The test passes objects of the right kind, as the store does.
   const { columns, cells, conditions } = found as unknown as KindColumns
   const names = columns.map(column => column.name)
   const cellsOf = (object: object): readonly unknown[] => {

@@ -1,4 +1,4 @@
-/** The table notation of the rules' tests: an object in its shortest form, and all that is wrong with it. */
+/** Test notation for rules: an object in its shortest form, and all its validation errors. */
 import assert from 'node:assert/strict'
 import { formatFieldError, type FieldError } from '../../field-error.ts'
 import { deepFreeze } from '../../json-value.ts'
@@ -7,15 +7,14 @@ import type { KubernetesObject } from '../../metadata.ts'
 
 export interface RulesUnderTest {
   /**
-   * Exactly these errors, in this order, when the object is created; a text may leave off the end of its
-   * error.
+   * Expects exactly these errors, in this order, on creation; an expected text may be a prefix of the error.
    */
   readonly check: (object: object, ...errors: readonly string[]) => void
-  /** The same when the object takes the place of another. */
+  /** The same for an update. */
   readonly checkUpdate: (object: object, before: object, ...errors: readonly string[]) => void
-  /** The same when its status does. */
+  /** The same for a status update. */
   readonly checkStatus: (object: object, before: object, ...errors: readonly string[]) => void
-  /** The object with its defaults; those of an object that has them all are itself. */
+  /** The object after defaulting; also checks that defaulting is idempotent. */
   readonly withDefaults: (object: object) => KubernetesObject
 }
 

@@ -1,6 +1,6 @@
 import type { Field, ListSchema, PatchStrategy, Schema, StructSchema } from '../../schema.ts'
 
-/** Hand-made schemas, as small as the patch tests can be, with the merge keys that the real kinds have. */
+/** Minimal hand-written schemas for patch tests, with the merge keys of the real kinds. */
 export const text: Schema = { type: 'string' }
 export const integer: Schema = { type: 'integer' }
 export const any: Schema = { type: 'any' }
@@ -81,8 +81,8 @@ const spec = struct({
   whole: replaced(struct({ a: integer, b: integer })),
 })
 
-/** A deployment, near enough. */
+/** A simplified deployment. */
 export const deployment = struct({ apiVersion: text, kind: text, metadata, spec })
 
-/** The pod of a deployment's template by itself. */
+/** The pod of the deployment's template. */
 export const pod = struct({ metadata, spec: podSpec })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { JsonObject } from '../json-object.ts'
 import { any, integer, list, map, mergedBy, mergedSet, replaced, retaining, struct, text } from './schemas.ts'
 
-/** A small kind with a field of every way to merge, and objects of it. */
+/** A small kind with a field for every merge strategy, and objects of it. */
 export const thing = struct({
   count: integer,
   labels: map(text),
@@ -56,7 +56,7 @@ export const things: fc.Arbitrary<JsonObject> = some(
   },
 )
 
-/** Objects with the first members always, the others sometimes. */
+/** Objects in which the first members are always present and the remaining ones optional. */
 function some(
   always: Record<string, fc.Arbitrary<JsonObject[string]>>,
   sometimes: Record<string, fc.Arbitrary<JsonObject[string]>>,

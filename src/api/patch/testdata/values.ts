@@ -27,13 +27,13 @@ const scalarsAndNull = fc.oneof(
   { weight: 1, arbitrary: fc.constant(null) },
 )
 
-/** JSON values over few names and scalars, so that two of them have much in common. */
+/** JSON values from few names and scalars, so that any two have much in common. */
 export const values = valuesOf(scalarsAndNull)
 
-/** The same without null, which a merge patch cannot set. */
+/** Without null, which a merge patch cannot set. */
 export const valuesWithoutNull = valuesOf(scalars)
 
-/** Values with null as a member of objects only: in lists it says nothing to a patch. */
+/** Values with null only as a member of objects: in lists it has no meaning in a patch. */
 export const valuesWithNullMembers = valuesOf(scalarsAndNull, fc.array(valuesWithoutNull, { maxLength: 4 }))
 
 function valuesOf(
@@ -50,7 +50,7 @@ function valuesOf(
   })).value
 }
 
-/** Objects in objects in objects. */
+/** Nested objects. */
 export function nested(levels: number): JsonValue {
   let value: JsonValue = 1
   for (let level = 0; level < levels; level++) value = { a: value }

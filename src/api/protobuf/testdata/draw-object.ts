@@ -9,8 +9,8 @@ import type { ScalarSchema, Schema, StructSchema } from '../../schema.ts'
 import { numberedFields, type NumberedField } from '../field-numbers.ts'
 
 /**
- * `exact` objects are told by the wire in every detail, so that they come back as they were. `loose` ones also
- * have zeros, empty lists and empty structs where the wire does not tell them from nothing.
+ * `exact` objects survive a round trip unchanged. `loose` ones also have zeros, empty lists and empty structs
+ * that the wire does not distinguish from absent.
  */
 export type Form = 'exact' | 'loose'
 
@@ -23,7 +23,7 @@ export class ObjectDrawer {
     this.#form = form
   }
 
-  /** An object of the kind that a definition describes. */
+  /** A random object of the kind of a definition. */
   object(definition: string): JsonObject {
     const kind = kindsOf(definition)[0]!
     const { value } = this.#struct(definition, structDefinition(definition), 0)
@@ -34,7 +34,7 @@ export class ObjectDrawer {
     const object: JsonObject = {}
     let isZero = true
     const numbered = flatFields(name)
-    // One draw decides on all optional fields: a draw for each takes most of the time.
+    // One draw decides on all optional fields: separate draws would take most of the time.
     const left = depth > depthMax ? -1n : this.#draw(bits)
     numbered.forEach((field, index) => {
       const { schema: type, required } = schema.fields.get(field.name)!
@@ -82,11 +82,11 @@ export class ObjectDrawer {
 
 interface Drawn {
   readonly value: JsonValue
-  /** It is what Go has in a field that was not set. */
+  /** True if it is Go's zero value. */
   readonly isZero: boolean
 }
 
-/** Below this only required fields are drawn, since some definitions contain themselves. */
+/** Below this depth only required fields are generated, since some definitions are recursive. */
 const depthMax = 6
 
 const oddKeys = ['__proto__', 'constructor', 'toString', '', '9', '10', 'ä', '😀']
@@ -104,7 +104,7 @@ const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(toInt64)
 const seconds = fc.integer({ min: -62_135_596_799, max: 253_402_300_799 })
 const toText = (second: number): string => new Date(second * 1000).toISOString().slice(0, 19)
 
-/** By format, or by type where there is none. */
+/** By format, or by type if there is no format. */
 const scalars: Readonly<Record<string, () => fc.Arbitrary<JsonValue>>> = {
   'string': text,
   'byte': () => fc.uint8Array({ maxLength: 9 }).map(bytes => Buffer.from(bytes).toString('base64')),

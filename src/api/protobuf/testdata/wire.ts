@@ -1,6 +1,6 @@
 /**
- * Bytes of messages written down: `0a(08 01) 12"text"` is field 1 with a message in it and field 2 with a
- * text. Whatever is in parentheses or quotes gets its length in front; all else is bytes in hexadecimal.
+ * Message bytes in short notation: `0a(08 01) 12"text"` is field 1 with a message and field 2 with a string.
+ * Content in parentheses or quotes gets a length prefix; everything else is hexadecimal.
  */
 export function wire(notation: string): Uint8Array {
   const open: number[][] = [[]]
@@ -14,7 +14,7 @@ export function wire(notation: string): Uint8Array {
   return Uint8Array.from(open.flat())
 }
 
-/** An object in its envelope. */
+/** An object with its envelope. */
 export function wireObject(apiVersion: string, kind: string, message: string): Uint8Array {
   return wire(`6b 38 73 00 0a(0a"${apiVersion}" 12"${kind}") 12(${message}) 1a"" 22""`)
 }

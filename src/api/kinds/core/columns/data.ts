@@ -1,4 +1,4 @@
-/** Namespaces and what configures them, and the kinds that mostly carry data, in tables. */
+/** Table columns of Namespace, ConfigMap, Secret, ServiceAccount, ResourceQuota and ComponentStatus. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../../columns.ts'
 import type {
   ComponentStatus,

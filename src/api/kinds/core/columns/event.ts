@@ -1,4 +1,4 @@
-/** Events in tables, whichever API wrote them: with a series, as the new one does, or with a count. */
+/** Table columns of Event, for events with a series (`events.k8s.io/v1`) or with a count (`v1`). */
 import { nameColumn, nameOf, sinceText } from '../../../columns.ts'
 import type { Event } from '../../../generated/core/v1.ts'
 import type { KindColumns } from '../../../table-columns.ts'

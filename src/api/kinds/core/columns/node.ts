@@ -1,4 +1,4 @@
-/** Nodes in tables. */
+/** Table columns of Node. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../../columns.ts'
 import type { Node } from '../../../generated/core/v1.ts'
 import type { KindColumns } from '../../../table-columns.ts'

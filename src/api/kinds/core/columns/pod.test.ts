@@ -4,7 +4,7 @@ import { ago, columnsUnderTest } from '../../testdata/check-columns.ts'
 
 const { row, check, conditions } = columnsUnderTest('', 'Pod')
 
-/** States: `ready`, `running`, `starting`, `waiting Reason`, `ended 1 Reason`, `killed 9`. */
+/** Container states: `ready`, `running`, `starting`, `waiting Reason`, `ended 1 Reason`, `killed 9`. */
 function container(name: string, text: string, more: object = {}): object {
   const [word = '', code, reason] = text.split(' ')
   switch (word) {
@@ -30,14 +30,14 @@ function restarted(restartCount: number, secondsAgo: number): object {
 }
 
 interface Given {
-  /** States of init containers; one whose name begins with `side` is a sidecar. */
+  /** States of init containers; a name starting with `side` makes it a sidecar. */
   readonly init?: Readonly<Record<string, string>>
   readonly main?: Readonly<Record<string, string>>
-  /** What else a container has, by name. */
+  /** Additional container fields by container name. */
   readonly more?: Readonly<Record<string, object>>
   readonly status?: object
   readonly metadata?: object
-  /** Conditions that hold. */
+  /** Conditions with status True. */
   readonly holds?: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** Pods in tables. */
+/** Table columns of Pod. */
 import { ageColumn, ageOf, nameColumn, nameOf, sinceText } from '../../../columns.ts'
 import type { Pod } from '../../../generated/core/v1.ts'
 import type { KindColumns, RowCondition } from '../../../table-columns.ts'

@@ -1,4 +1,4 @@
-/** Services and their endpoints in tables. */
+/** Table columns of Service and Endpoints. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../../columns.ts'
 import type { Endpoints, Service, ServicePort } from '../../../generated/core/v1.ts'
 import type { KindColumns } from '../../../table-columns.ts'
@@ -67,7 +67,7 @@ function addressesText({ subsets = [] }: Unchecked<Endpoints>): string {
   let count = 0
   for (const { addresses = [], ports = [] } of subsets) {
     count += addresses.length * Math.max(ports.length, 1)
-    // A service without ports has endpoints that are addresses alone.
+    // Endpoints without ports are printed as addresses only.
     for (const port of ports.length > 0 ? ports : [undefined]) {
       for (const { ip = '' } of addresses) {
         if (shown.length === shownMax) break

@@ -1,9 +1,7 @@
 /**
- * A pod in a few words, as tables show it: how many of its containers are ready, and the one thing most worth
- * knowing of its state. Init containers have the word until one after the other is through; from then on the
- * containers have it, the first before the others. Sidecars, init containers that go on running, count as
- * containers.
- * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
+ * Computes the READY, STATUS and RESTARTS columns of a pod. Until all init containers have completed, they
+ * determine the status; then the containers do, the first taking precedence. Sidecars (restartable init
+ * containers) count as containers. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
  */
 import type {
   Container,
@@ -20,7 +18,7 @@ export interface PodSummary {
   readonly containers: number
   readonly status: string
   readonly restarts: number
-  /** When a container ended last before it was started again; empty when none was. */
+  /** `finishedAt` of the most recent termination before a restart; empty if no container was restarted. */
   readonly lastRestart: string
 }
 
@@ -43,7 +41,7 @@ export function summarizePod(pod: Unchecked<Pod>): PodSummary {
   }
 }
 
-/** What is counted of some containers. */
+/** Counts over a group of containers. */
 interface Tally {
   ready: number
   restarts: number
@@ -61,11 +59,14 @@ function sidecarNames(initContainers: readonly Unchecked<Container>[]): Readonly
 }
 
 interface StartUp {
-  /** What holds the pod up, empty when there is nothing to say but its place; undefined when nothing does. */
+  /**
+   * Reason that initialization is not complete, empty if only the progress is known; undefined if it is
+   * complete.
+   */
   held: string | undefined
-  /** How many init containers are through. */
+  /** Number of completed init containers. */
   passed: number
-  /** Init containers as far as they have come, and the sidecars among them. */
+  /** Counts of the init containers up to the first incomplete one, and of the sidecars among them. */
   readonly all: Tally
   readonly sidecars: Tally
 }
@@ -93,19 +94,19 @@ function startUp({ initContainerStatuses = [] }: Unchecked<PodStatus>, names: Re
   return result
 }
 
-/** An init container that only waits for its turn says nothing. */
+/** `PodInitializing` is not shown as a reason. */
 function initWaiting(waiting: Unchecked<ContainerState>['waiting']): string {
   const { reason = '' } = waiting ?? {}
   return reason === 'PodInitializing' ? '' : reason
 }
 
-/** The state of the pod as its containers tell it. Adds what it sees to the tally. */
+/** The status derived from the containers. Updates the tally. */
 function summarizeContainers(status: Unchecked<PodStatus>, start: string, tally: Tally): string {
   const { containerStatuses = [], conditions } = status
   let text = start
   let failure = ''
   let isRunning = false
-  // From the last to the first, so that the first container that has something to say has the last word.
+  // In reverse order, so that the first container with a reason takes precedence.
   for (let index = containerStatuses.length - 1; index >= 0; index -= 1) {
     const container = containerStatuses[index] ?? {}
     const { waiting, terminated, running } = container.state ?? {}
@@ -120,7 +121,7 @@ function summarizeContainers(status: Unchecked<PodStatus>, start: string, tally:
       tally.ready += 1
     }
   }
-  // A container that is done does not speak for those that are not.
+  // `Completed` is shown only if no container is running or failed.
   if (text !== 'Completed') return text
   if (isRunning && isTrue(conditions, 'Ready')) return 'Running'
   return failure || (isRunning ? 'NotReady' : text)
@@ -140,11 +141,11 @@ function exitCodeOf({ exitCode = 0 }: Terminated): number {
 function addRestarts(tally: Tally, { restartCount = 0, lastState }: Unchecked<ContainerStatus>): void {
   tally.restarts += restartCount
   const { finishedAt = '' } = lastState?.terminated ?? {}
-  // Times are of one form, so the later one is the greater text.
+  // Timestamps have a uniform format, so they compare as text.
   if (finishedAt > tally.lastRestart) tally.lastRestart = finishedAt
 }
 
-/** What the pod says of itself. */
+/** The status from the pod's own reason or phase. */
 function ownStatus({ phase = '', reason = '', conditions = [] }: Unchecked<PodStatus>): string {
   for (const condition of conditions) {
     if (condition.type === 'PodScheduled' && condition.reason === 'SchedulingGated') return 'SchedulingGated'

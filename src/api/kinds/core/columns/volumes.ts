@@ -1,4 +1,4 @@
-/** Persistent volumes and claims in tables. */
+/** Table columns of PersistentVolume and PersistentVolumeClaim. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../../columns.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../generated/core/v1.ts'
 import type { KindColumns } from '../../../table-columns.ts'
@@ -78,7 +78,7 @@ function phaseText({ metadata, status }: Storage): string {
   return metadata?.deletionTimestamp === undefined ? (status?.phase ?? '') : 'Terminating'
 }
 
-/** An annotation from before there was a field wins. */
+/** The legacy storage class annotation takes precedence over the field. */
 function classText({ metadata, spec }: Storage): string {
   return metadata?.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec?.storageClassName ?? ''
 }

@@ -1,4 +1,4 @@
-/** Pod templates and replication controllers in tables. */
+/** Table columns of PodTemplate and ReplicationController. */
 import { nameColumn, nameOf } from '../../../columns.ts'
 import type { PodTemplate, ReplicationController } from '../../../generated/core/v1.ts'
 import type { KindColumns } from '../../../table-columns.ts'

@@ -1,4 +1,7 @@
-/** What is wrong with the configuration of a kubelet as a node once named it. */
+/**
+ * Validation of `configSource` and `status.config` of a node (dynamic kubelet configuration, a removed
+ * feature).
+ */
 import { forbiddenField, invalid, required, type FieldError } from '../../../field-error.ts'
 import type {
   ConfigMapNodeConfigSource,
@@ -8,7 +11,7 @@ import type {
 import { checkConfigMapKey, checkDns1123Label, checkDns1123Subdomain } from '../../../names.ts'
 import { validateRequiredName } from '../pod/field-checks.ts'
 
-/** What the node should use: any version of the config map. */
+/** In the spec, without uid and resourceVersion of the ConfigMap. */
 export function validateConfigSource(field: string, source: NodeConfigSource): FieldError[] {
   return validateSource(field, source, (each, { uid, resourceVersion }) => [
     ...(uid ? [forbiddenField(`${each}.uid`, 'uid must not be set in spec')] : []),
@@ -18,7 +21,7 @@ export function validateConfigSource(field: string, source: NodeConfigSource): F
   ])
 }
 
-/** What the node uses: one version. */
+/** In the status, with uid and resourceVersion of the ConfigMap. */
 export function validateConfigStatus(field: string, status: NodeConfigStatus): FieldError[] {
   return (['assigned', 'active', 'lastKnownGood'] as const).flatMap(name => {
     const source = status[name]

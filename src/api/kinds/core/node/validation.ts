@@ -1,4 +1,4 @@
-/** What is wrong with a node. */
+/** Validation of Node. */
 import { parseCidr, validateStoredCidr } from '../../../cidr.ts'
 import { duplicate, forbiddenField, invalid, type FieldError } from '../../../field-error.ts'
 import type { Node, NodeStatus, Taint } from '../../../generated/core/v1.ts'
@@ -10,7 +10,7 @@ import type { ResourceList } from '../pod/resource-amounts.ts'
 import { validateAmount } from '../resource-quantities.ts'
 import { validateConfigSource, validateConfigStatus } from './config-validation.ts'
 
-/** A node by itself. Taints are complained about under a name that Kubernetes gives them by mistake. */
+/** Validation without the old object. Errors of taints have the path `metadata.taints`, as in Kubernetes. */
 export function validateNode({ spec = {}, status = {} }: Node): FieldError[] {
   const swapBytes = status.nodeInfo?.swap?.capacity
   return [
@@ -22,7 +22,7 @@ export function validateNode({ spec = {}, status = {} }: Node): FieldError[] {
   ]
 }
 
-/** What may not change, and what is checked of the status whoever changes it. */
+/** Immutable fields, and checks of the status that apply to every update. */
 export function validateNodeUpdate(node: Node, before: Node): FieldError[] {
   const { spec = {}, status = {} } = node
   return [
@@ -65,7 +65,7 @@ function validateTaint(field: string, taint: Taint): FieldError[] {
   ]
 }
 
-/** A taint under the names in which messages show its fields. */
+/** A taint with Go's field names, as printed in error messages. */
 function shownTaint({ key, value = '', effect, timeAdded }: Taint): object {
   return { Key: key ?? '', Value: value, Effect: effect ?? '', TimeAdded: timeAdded ?? null }
 }
@@ -125,7 +125,7 @@ function validateAddresses({ addresses = [] }: NodeStatus): FieldError[] {
   })
 }
 
-/** Ranges of addresses and the identity at the provider are given once. */
+/** Pod CIDRs and the provider ID can be set only once. */
 function validateImmutableSpec({ spec = {} }: Node, { spec: before = {} }: Node): FieldError[] {
   const errors: FieldError[] = []
   const { podCIDRs = [] } = spec

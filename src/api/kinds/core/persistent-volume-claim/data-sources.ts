@@ -1,8 +1,7 @@
 /**
- * From what a claimed volume is filled. The field `dataSource` came first and took volumes and snapshots,
- * dropping anything else in silence; `dataSourceRef` takes anything. Each follows the other when only one is
- * given.
- * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#volume-populators-and-data-sources
+ * Defaulting of `dataSource` and `dataSourceRef` of a claim. `dataSource` accepts only volumes and snapshots
+ * and silently drops anything else; `dataSourceRef` accepts any kind. If only one is set, the other is copied
+ * from it. https://kubernetes.io/docs/concepts/storage/persistent-volumes/#volume-populators-and-data-sources
  */
 import type { PersistentVolumeClaimSpec, TypedLocalObjectReference } from '../../../generated/core/v1.ts'
 import { withoutField } from '../pod/structure-sharing.ts'
@@ -10,13 +9,14 @@ import { withoutField } from '../pod/structure-sharing.ts'
 export function withDataSources(spec: PersistentVolumeClaimSpec): PersistentVolumeClaimSpec {
   const { dataSource, dataSourceRef } = spec
   if (dataSource && !dataSourceRef) return { ...spec, dataSourceRef: dataSource }
-  // A source in another namespace is nothing that the old field could name.
+  // `dataSource` cannot reference another namespace.
   if (!dataSourceRef || dataSource || dataSourceRef.namespace) return spec
   return { ...spec, dataSource: withoutField(dataSourceRef, 'namespace') }
 }
 
 /**
- * Drops what the old field never took, and sources in other namespaces, unless the claim had a source before.
+ * Drops a `dataSource` of an unsupported kind and a `dataSourceRef` to another namespace, unless the claim
+ * already had a source.
  */
 export function withoutForeignSource(
   given: PersistentVolumeClaimSpec,

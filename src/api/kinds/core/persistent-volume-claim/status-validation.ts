@@ -1,4 +1,4 @@
-/** What is wrong with the status of a claim, which the controllers that bind and expand write. */
+/** Validation of the status of a claim, which the binding and expansion controllers write. */
 import { invalidEach, notSupported, required, type FieldError } from '../../../field-error.ts'
 import type { PersistentVolumeClaim } from '../../../generated/core/v1.ts'
 import { checkQualifiedName } from '../../../names.ts'
@@ -41,7 +41,7 @@ function validateAllocated(name: string, amount: string): FieldError[] {
   return amountErrors.length > 0 ? amountErrors : validateAmount(`${field}[${name}]`, 'storage', amount)
 }
 
-/** Of Kubernetes' own resources a claim has only storage. */
+/** The only native resource of a claim is `storage`. */
 function validateResourceKey(field: string, name: string): FieldError[] {
   const errors = invalidEach(field, name, checkQualifiedName(name))
   if (errors.length > 0 || !isNative(name) || name === 'storage') return errors

@@ -1,6 +1,6 @@
 /**
- * What may change about a claim: hardly anything, so that nobody gets around quotas; a bound one may ask for
- * more.
+ * Validation of claim updates: the spec is immutable, so that quotas cannot be bypassed, except that a bound
+ * claim may request more storage and change its VolumeAttributesClass.
  */
 import { forbiddenField, type FieldError } from '../../../field-error.ts'
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../../generated/core/v1.ts'
@@ -12,7 +12,7 @@ import { sameMeaning } from '../pod/same-meaning.ts'
 import { withField, withoutField } from '../pod/structure-sharing.ts'
 import { withDataSources } from './data-sources.ts'
 
-/** Where the storage class stood before it had a field. */
+/** Legacy annotation for the storage class. */
 export const storageClassAnnotation = 'volume.beta.kubernetes.io/storage-class'
 
 export function validateClaimUpdate(
@@ -51,7 +51,7 @@ function validateSpecUnchanged(claim: PersistentVolumeClaim, before: PersistentV
   return [...errors, forbiddenField('spec', detail)]
 }
 
-/** Without what a bound claim may change. */
+/** The spec without the fields that are mutable in a bound claim. */
 function comparable(
   spec: PersistentVolumeClaimSpec,
   claim: PersistentVolumeClaim,
@@ -74,7 +74,7 @@ function withoutChangeable(
   return isClassFree ? withoutField(bound, 'storageClassName') : bound
 }
 
-/** The class moves from the annotation to the field. */
+/** True if the storage class is moved from the annotation to the field. */
 function isClassFromAnnotation(claim: PersistentVolumeClaim, before: PersistentVolumeClaim): boolean {
   const name = annotationOf(before, storageClassAnnotation)
   if (name === undefined || before.spec?.storageClassName !== undefined) return false
@@ -83,14 +83,14 @@ function isClassFromAnnotation(claim: PersistentVolumeClaim, before: PersistentV
   )
 }
 
-/** A claim without a class gets one later: the default class, once there is one. */
+/** True if a claim without a storage class gets one, such as the default class set retroactively. */
 function isFirstClass(claim: PersistentVolumeClaim, before: PersistentVolumeClaim): boolean {
   const name = claim.spec?.storageClassName
   if (name === undefined || before.spec?.storageClassName !== undefined) return false
   return (annotationOf(before, storageClassAnnotation) ?? name) === name
 }
 
-/** A wish that cannot be granted may be taken back, but nothing shrinks. */
+/** A failed expansion may be reduced, but not to the current capacity or below. */
 function validateSize(claim: PersistentVolumeClaim, before: PersistentVolumeClaim): FieldError[] {
   const size = quantityOf(claim.spec?.resources?.requests?.['storage'] ?? '0')
   const was = quantityOf(before.spec?.resources?.requests?.['storage'] ?? '0')

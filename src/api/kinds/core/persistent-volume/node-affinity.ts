@@ -1,6 +1,6 @@
 /**
- * From which nodes a volume can be reached. Once said, it stays, but labels may get the names that replaced
- * theirs.
+ * Validation of the node affinity of a volume. It is immutable once set, except for replacing beta node
+ * labels by their GA names.
  */
 import { invalid, required, type FieldError } from '../../../field-error.ts'
 import type { NodeSelectorTerm, VolumeNodeAffinity } from '../../../generated/core/v1.ts'
@@ -24,7 +24,7 @@ export function validateNodeAffinityUpdate(
   return [invalid(field, affinity ?? null, 'field is immutable, except for updating from beta label to GA')]
 }
 
-/** Labels of nodes, and what they are called since they are stable. */
+/** GA names by beta node label. */
 const stableLabels: ReadonlyMap<string, string> = new Map([
   ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
   ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'],

@@ -1,4 +1,4 @@
-/** The kinds of storage that a persistent volume can be. */
+/** Validation of the volume sources of a PersistentVolume. */
 import { invalid, required, tooLong, type FieldError } from '../../../field-error.ts'
 import type { PersistentVolumeSpec, SecretReference } from '../../../generated/core/v1.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '../../../names.ts'
@@ -36,7 +36,7 @@ type SourceCheck<S> = (field: string, source: S, volumeName: string) => FieldErr
 
 export interface SourceRule {
   readonly name: SourceName
-  /** How the field is called where it is one too many. */
+  /** Field name in the error for more than one volume source. */
   readonly conflictName: string
   readonly validate: (field: string, spec: PersistentVolumeSpec, volumeName: string) => FieldError[]
 }
@@ -56,7 +56,7 @@ function rule<K extends SourceName>(
   }
 }
 
-/** In the order in which they are looked for; the odd names are the API's. */
+/** In order of precedence; names that differ from the field are those of Kubernetes' messages. */
 export const sourceRules: readonly SourceRule[] = [
   rule('hostPath', validateHostPath),
   rule('gcePersistentDisk', validateGcePersistentDisk, { path: 'persistentDisk' }),
@@ -82,7 +82,7 @@ export const sourceRules: readonly SourceRule[] = [
   rule('csi', validateCsi),
 ]
 
-/** The part of a spec that says what the volume is. */
+/** The volume source fields of the spec. */
 export function sourceOf(spec: PersistentVolumeSpec): Sources {
   const given = sourceRules.filter(({ name }) => spec[name] !== undefined)
   return Object.fromEntries(given.map(({ name }) => [name, spec[name]]))
@@ -104,14 +104,14 @@ const mountable: readonly SourceName[] = [
   'photonPersistentDisk',
 ]
 
-/** Whether a volume of this kind takes mount options from an annotation. */
+/** True if the volume type supports the mount options annotation. */
 export function hasMountOptions(spec: PersistentVolumeSpec): boolean {
   return mountable.some(name => spec[name] !== undefined)
 }
 
 const driverNameMax = 63
 
-/** The name under which a driver registers itself. */
+/** Validates the name under which a CSI driver registers. */
 export function validateCsiDriverName(field: string, driver: string | undefined): FieldError[] {
   const errors = validateRequiredName(field, driver, name => checkDns1123Subdomain(name.toLowerCase()))
   return Buffer.byteLength(driver ?? '') > driverNameMax ? [tooLong(field, driverNameMax), ...errors] : errors

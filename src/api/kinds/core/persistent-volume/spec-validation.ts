@@ -1,4 +1,4 @@
-/** What is wrong with a persistent volume, by itself or inline in an attachment, where it says less. */
+/** Validation of the spec of a PersistentVolume, and of an inline volume spec in a VolumeAttachment. */
 import { posix } from 'node:path'
 import { forbiddenField, notSupported, required, type FieldError } from '../../../field-error.ts'
 import type { PersistentVolumeSpec } from '../../../generated/core/v1.ts'
@@ -27,8 +27,8 @@ export function validatePersistentVolumeSpec(
 }
 
 /**
- * The volume of an attachment that has no object of its own: of drivers that other kinds of volumes are
- * translated to.
+ * Validates the inline volume of a VolumeAttachment, as used for migrated in-tree volumes: only CSI is
+ * allowed.
  */
 export function validateInlineVolumeSpec(field: string, spec: PersistentVolumeSpec): FieldError[] {
   const { persistentVolumeReclaimPolicy: policy, volumeMode, storageClassName } = spec
@@ -79,7 +79,7 @@ function validateCapacity(field: string, capacity: Readonly<Record<string, strin
   ]
 }
 
-/** A volume is one thing. */
+/** Exactly one volume source must be set. */
 function validateSources(field: string, spec: PersistentVolumeSpec, volumeName: string): FieldError[] {
   const [first, ...others] = sourceRules.filter(({ name }) => spec[name] !== undefined)
   if (first === undefined) return [required(field, 'must specify a volume type')]
@@ -95,7 +95,7 @@ function validateSources(field: string, spec: PersistentVolumeSpec, volumeName: 
   ]
 }
 
-/** Recycling empties a volume: not the node's whole disk. */
+/** Recycling deletes the volume's contents, so it is forbidden for a hostPath of `/`. */
 function validateRecycling(field: string, spec: PersistentVolumeSpec): FieldError[] {
   const path = spec.hostPath?.path
   if (!path || posix.normalize(path) !== '/' || spec.persistentVolumeReclaimPolicy !== 'Recycle') return []

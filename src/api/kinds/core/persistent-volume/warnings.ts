@@ -1,4 +1,4 @@
-/** What a client should hear about a volume that is accepted. */
+/** Warnings for persistent volumes that are accepted. */
 import type { PersistentVolume } from '../../../generated/core/v1.ts'
 import { annotationOf } from '../../annotation-of.ts'
 import type { SourceName } from './sources.ts'
@@ -26,7 +26,7 @@ export function warnAboutPersistentVolume(volume: PersistentVolume): string[] {
   return warnings
 }
 
-/** Labels of nodes that nobody should select by any more, and what to do instead. */
+/** Deprecated node labels with the text of the warning. */
 export const deprecatedNodeLabels: ReadonlyMap<string, string> = new Map([
   ['beta.kubernetes.io/arch', replacedSince('v1.14', 'kubernetes.io/arch')],
   ['beta.kubernetes.io/os', replacedSince('v1.14', 'kubernetes.io/os')],

@@ -1,4 +1,4 @@
-/** Which nodes a pod wants, and which pods it wants near or far. */
+/** Validation of node affinity, pod affinity and pod anti-affinity. */
 import { forbiddenField, invalid, invalidEach, required, type FieldError } from '../../../field-error.ts'
 import type { Affinity, NodeAffinity, PodAffinity, PodAffinityTerm } from '../../../generated/core/v1.ts'
 import { validateLabelName } from '../../../labels.ts'
@@ -72,7 +72,8 @@ interface LabelKeys {
 }
 
 /**
- * Keys whose values the pod's own labels give. The server has added them to the selector of a pod already.
+ * Validates `matchLabelKeys` and `mismatchLabelKeys`. For pods, the server has already merged them into the
+ * label selector.
  */
 export function validateLabelKeys(field: string, keys: LabelKeys): FieldError[] {
   const { labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] } = keys

@@ -1,4 +1,4 @@
-/** What a container does unless it says otherwise. */
+/** Defaulting of containers. */
 import type {
   Container,
   ContainerPort,

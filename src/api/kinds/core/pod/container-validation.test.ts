@@ -4,7 +4,7 @@ import { container, pod, podWith, rulesUnderTest } from './testdata/pods.ts'
 
 const { check } = rulesUnderTest(podRules)
 
-/** What is wrong with the one container of a pod that has these fields; paths are the container's. */
+/** Checks the errors of a pod whose only container has these fields; paths are relative to the container. */
 function checkContainer(fields: object, ...errors: readonly string[]): void {
   check(podWith(fields), ...errors.map(error => `spec.containers[0].${error}`))
 }

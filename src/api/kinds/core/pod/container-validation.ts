@@ -1,4 +1,4 @@
-/** The containers of a pod: those it is for, those that prepare it, those that debug it. */
+/** Validation of containers, init containers and ephemeral containers. */
 import {
   duplicate,
   forbiddenField,
@@ -75,7 +75,7 @@ export function validateEphemeralContainers(field: string, context: ContainerCon
   })
 }
 
-/** The image of a pod's container as it stands: who fills in a template may still trim it. */
+/** Checks the image of a pod for surrounding whitespace, which is allowed in templates. */
 export function validateImageText(field: string, { image = '' }: Container): FieldError[] {
   if (image.trim() === image) return []
   return [invalid(`${field}.image`, image, 'must not have leading or trailing whitespace')]
@@ -109,7 +109,7 @@ function validateCommon(field: string, container: Container, context: ContainerC
   ]
 }
 
-/** What a container does while it runs. */
+/** Validates lifecycle hooks and probes. */
 function validateRunning(field: string, container: Container, { spec }: ContainerContext): FieldError[] {
   const { lifecycle } = container
   return [
@@ -120,7 +120,7 @@ function validateRunning(field: string, container: Container, { spec }: Containe
   ]
 }
 
-/** A container that runs to its end before others start has nobody to ask how it is. */
+/** Init containers that are not sidecars must not have lifecycle hooks or probes. */
 function validateRunsToEnd(field: string, container: Container): FieldError[] {
   const refused = (['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const).filter(
     name => container[name] !== undefined,
@@ -139,7 +139,7 @@ function validateRunsToEnd(field: string, container: Container): FieldError[] {
   return errors
 }
 
-/** A container that was put into a running pod gets nothing that the pod was not planned with. */
+/** Ephemeral containers must not have ports, probes, lifecycle hooks, resources or restart policies. */
 function validateDebugOnly(field: string, container: EphemeralContainer): FieldError[] {
   const detail = 'cannot be set for an Ephemeral Container'
   const refused = (
@@ -179,7 +179,7 @@ function validatePorts(field: string, ports: readonly ContainerPort[]): FieldErr
   })
 }
 
-/** Remembers the ports of the host that are taken, and complains of those taken before. */
+/** Reports host ports that are already taken and records the new ones. */
 function validateHostPorts(field: string, ports: readonly ContainerPort[], taken: Set<string>): FieldError[] {
   return ports.flatMap(({ hostPort, hostIP, protocol }, index) => {
     if (!hostPort) return []

@@ -1,4 +1,4 @@
-/** All containers of a pod, whatever they are for. */
+/** Iterates over all containers of a pod: init, regular and ephemeral. */
 import type { Container, EphemeralContainer, PodSpec } from '../../../generated/core/v1.ts'
 import { mapShared, withField } from './structure-sharing.ts'
 
@@ -8,7 +8,7 @@ export interface PlacedContainer {
   readonly field: string
 }
 
-/** In the order in which they can start. */
+/** In start order. */
 export function containersOf(spec: PodSpec, field: string): PlacedContainer[] {
   return [
     ...placed(spec.initContainers, `${field}.initContainers`),
@@ -21,7 +21,7 @@ function placed(containers: readonly Container[] | undefined, field: string): Pl
   return (containers ?? []).map((container, index) => ({ container, field: `${field}[${index}]` }))
 }
 
-/** The spec with each of its containers changed, those for debugging too. */
+/** Maps each container of the spec, including ephemeral containers. */
 export function withContainers(
   spec: PodSpec,
   change: <C extends Container | EphemeralContainer>(container: C) => C,
@@ -31,7 +31,7 @@ export function withContainers(
   return withField(regular, 'ephemeralContainers', list => mapShared(list, change))
 }
 
-/** An init container that keeps running beside the others. */
+/** True for a restartable init container. */
 export function isSidecar(container: Container): boolean {
   return container.restartPolicy === 'Always'
 }

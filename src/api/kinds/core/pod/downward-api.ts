@@ -1,11 +1,11 @@
-/** What a container can learn of its own pod: by field, or by what it asked for. */
+/** Validation of downward API references: `fieldRef` and `resourceFieldRef`. */
 import { invalid, invalidEach, notSupported, required, type FieldError } from '../../../field-error.ts'
 import type { ObjectFieldSelector, ResourceFieldSelector } from '../../../generated/core/v1.ts'
 import { checkQualifiedName } from '../../../names.ts'
 import { isHugePages } from './resource-names.ts'
 import { quantityOf } from './resource-amounts.ts'
 
-/** A field of the pod, one of those that can be had here. */
+/** Validates a `fieldRef`; only certain fields are supported. */
 export function validateFieldSelector(
   field: string,
   selector: Partial<ObjectFieldSelector>,
@@ -31,7 +31,7 @@ export function validateFieldSelector(
   return allowed.includes(path) ? [] : [notSupported(`${field}.fieldPath`, fieldPath, allowed)]
 }
 
-/** What a container asked for or is limited to. */
+/** Validates a `resourceFieldRef`. */
 export function validateResourceSelector(
   field: string,
   selector: Partial<ResourceFieldSelector>,
@@ -75,7 +75,7 @@ const containerFields = [
   'requests.memory',
 ]
 
-/** `metadata.labels['app']` is the key `app` of the map `metadata.labels`. */
+/** Splits `metadata.labels['app']` into `metadata.labels` and `app`. */
 function splitSubscript(path: string): readonly [string, string?] {
   const open = path.indexOf("['")
   if (open <= 0 || !path.endsWith("']")) return [path]

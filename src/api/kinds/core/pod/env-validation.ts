@@ -1,4 +1,4 @@
-/** The environment of a container. */
+/** Validation of `env` and `envFrom`. */
 import { invalid, invalidEach, type FieldError } from '../../../field-error.ts'
 import type {
   ConfigMapKeySelector,
@@ -58,7 +58,7 @@ function validateValueFrom(field: string, { value, valueFrom }: EnvVar): FieldEr
 const oneSourceNeeded =
   'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`'
 
-/** A key of a config map or a secret. */
+/** Validates a reference to a key of a ConfigMap or Secret. */
 function validateKeySelector(field: string, { name = '', key }: ConfigMapKeySelector): FieldError[] {
   return [
     ...invalidEach(`${field}.name`, name, checkDns1123Subdomain(name)),
@@ -75,7 +75,7 @@ function validateFileKeySelector(field: string, { key, volumeName, path }: FileK
   ]
 }
 
-/** How many sources an entry has is said of the list as a whole. */
+/** As in Kubernetes, errors about the number of sources refer to the list, not to the entry. */
 export function validateEnvFrom(field: string, sources: readonly EnvFromSource[] | undefined): FieldError[] {
   return (sources ?? []).flatMap(({ prefix, configMapRef, secretRef }, index) => {
     const place = `${field}[${index}]`

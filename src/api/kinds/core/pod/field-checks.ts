@@ -1,4 +1,4 @@
-/** Checks that many fields share. An absent value is fine unless the check says otherwise. */
+/** Common field checks. An absent value is valid unless stated otherwise. */
 import { invalid, invalidEach, notSupported, required, type FieldError } from '../../../field-error.ts'
 import type { Int64 } from '../../../int64.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '../../../names.ts'
@@ -11,12 +11,12 @@ export function validatePositive(field: string, value: Int64): FieldError[] {
   return value > 0 ? [] : [invalid(field, value, 'must be greater than zero')]
 }
 
-/** A text or a list that must be there and not be empty. */
+/** Validates that a string or list is set and not empty. */
 export function validatePresent(field: string, value: { readonly length: number } | undefined): FieldError[] {
   return value === undefined || value.length === 0 ? [required(field, '')] : []
 }
 
-/** One of a few words, and there must be one. */
+/** Validates a mandatory enum value. */
 export function validateChoice(
   field: string,
   value: string | undefined,
@@ -27,7 +27,7 @@ export function validateChoice(
     : validateOptionalChoice(field, value, choices)
 }
 
-/** One of a few words. */
+/** Validates an optional enum value. */
 export function validateOptionalChoice(
   field: string,
   value: string | undefined,
@@ -36,7 +36,7 @@ export function validateOptionalChoice(
   return value === undefined || choices.includes(value) ? [] : [notSupported(field, value, choices)]
 }
 
-/** A name that must be there and stand up to a check of `names.ts`. */
+/** Validates a mandatory name with a check from `names.ts`. */
 export function validateRequiredName(
   field: string,
   name: string | undefined,

@@ -1,4 +1,4 @@
-/** Probes and lifecycle hooks: something to run or to call, and exactly one thing. */
+/** Validation of probes and lifecycle hooks, which must have exactly one handler. */
 import { forbiddenField, invalid, invalidEach, required, type FieldError } from '../../../field-error.ts'
 import type {
   ExecAction,
@@ -31,7 +31,7 @@ export function validateProbes(
   ]
 }
 
-/** Hooks may take as long as the pod has to end. */
+/** A sleep must not exceed the termination grace period. */
 export function validateLifecycle(
   field: string,
   lifecycle: Lifecycle,
@@ -112,7 +112,7 @@ function validateRequest(
   ]
 }
 
-/** A port, or the name that the container gives one. */
+/** A port number or a port name. */
 function validatePort(field: string, port: IntOrString = 0): FieldError[] {
   return invalidEach(field, port, typeof port === 'number' ? checkPortNumber(port) : checkPortName(port))
 }

@@ -1,11 +1,13 @@
-/** What can be told of an image from its name: `registry.example.com:5000/team/app:1.2@sha256:...`. */
+/**
+ * Image reference parsing for the default pull policy: `registry.example.com:5000/team/app:1.2@sha256:...`.
+ */
 
-/** What is pulled again whenever a container starts is what may change under its name: the tag `latest`. */
+/** `Always` for the mutable tag `latest`, otherwise `IfNotPresent`. */
 export function pullPolicyFor(image: string): 'Always' | 'IfNotPresent' {
   return tagOf(image) === 'latest' ? 'Always' : 'IfNotPresent'
 }
 
-/** The tag, `latest` where neither tag nor digest is given; empty when it is no image's name. */
+/** The tag; `latest` if neither tag nor digest is given; empty if the reference is invalid. */
 function tagOf(image: string): string {
   const at = image.indexOf('@')
   const name = at === -1 ? image : image.slice(0, at)
@@ -17,7 +19,7 @@ function tagOf(image: string): string {
   return at === -1 ? 'latest' : ''
 }
 
-/** A host, which may have capital letters, and lower-case parts. */
+/** An optional host, which may contain capital letters, and a lower-case path. */
 function isRepository(repository: string): boolean {
   const slash = repository.indexOf('/')
   const first = repository.slice(0, Math.max(slash, 0))

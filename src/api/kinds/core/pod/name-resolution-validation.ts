@@ -1,4 +1,4 @@
-/** How a pod finds others by name, and what it is called itself. */
+/** Validation of DNS configuration, host aliases and hostname. */
 import {
   forbiddenField,
   invalid,
@@ -18,7 +18,7 @@ export function validateDnsPolicy(field: string, policy: string | undefined): Fi
   return validateChoice(field, policy, dnsPolicies)
 }
 
-/** What resolvers take. */
+/** Limit of the resolver in libc. */
 const nameserversMax = 3
 const searchesMax = 32
 const searchCharactersMax = 2048
@@ -74,7 +74,7 @@ export function validateHostAliases(field: string, aliases: readonly HostAlias[]
   ])
 }
 
-/** The longest name that Linux takes for a host. */
+/** Maximum length of a hostname on Linux. */
 const hostnameBytesMax = 64
 
 export function validateHostname(field: string, spec: PodSpec): FieldError[] {

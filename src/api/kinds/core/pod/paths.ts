@@ -1,20 +1,20 @@
-/** Paths of files inside volumes, and their modes. */
+/** Validation of file paths inside volumes, and of file modes. */
 import { invalid, type FieldError } from '../../../field-error.ts'
 import type { KeyToPath } from '../../../generated/core/v1.ts'
 import { validatePresent } from './field-checks.ts'
 
-/** A path that does not lead upwards. */
+/** The path must not contain `..`. */
 export function validateNoBacksteps(field: string, path: string): FieldError[] {
   return /(?:^|\/)\.\.(?:\/|$)/.test(path) ? [invalid(field, path, "must not contain '..'")] : []
 }
 
-/** A path that leads downwards from where it starts. */
+/** The path must be relative and must not contain `..`. */
 export function validateDescendingPath(field: string, path: string): FieldError[] {
   const errors = path.startsWith('/') ? [invalid(field, path, 'must be a relative path')] : []
   return [...errors, ...validateNoBacksteps(field, path)]
 }
 
-/** A path inside a volume that the kubelet writes: names with two dots in front are its own. */
+/** A path in a volume written by the kubelet: names starting with `..` are reserved. */
 export function validateWrittenPath(field: string, path: string): FieldError[] {
   const isReserved = path.startsWith('..') && !path.startsWith('../')
   const errors = validateDescendingPath(field, path)
@@ -26,7 +26,7 @@ export function validateFileMode(field: string, mode: number | undefined): Field
   return [invalid(field, mode, 'must be a number between 0 and 0777 (octal), both inclusive')]
 }
 
-/** The files that a config map or a secret becomes. */
+/** Validates the `items` of a ConfigMap or Secret volume. */
 export function validateKeyPaths(field: string, items: readonly KeyToPath[] | undefined): FieldError[] {
   return (items ?? []).flatMap((item, index) => [
     ...validatePresent(`${field}[${index}].key`, item.key),

@@ -1,4 +1,4 @@
-/** Annotations that mean something to a pod: most of them are what fields are now. */
+/** Validation of pod annotations with a meaning, most of which have been replaced by fields. */
 import { forbiddenField, invalid, type FieldError } from '../../../field-error.ts'
 import type { PodSpec, SeccompProfile } from '../../../generated/core/v1.ts'
 import type { ObjectMeta } from '../../../metadata.ts'
@@ -39,7 +39,7 @@ export function validatePodAnnotations(field: string, annotations: Annotations, 
   return errors
 }
 
-/** What the annotations of a pod may no longer say once it is there. */
+/** The AppArmor and mirror pod annotations are immutable. */
 export function validatePodAnnotationsUpdate(
   field: string,
   after: Annotations,
@@ -55,7 +55,7 @@ export function validatePodAnnotationsUpdate(
   })
 }
 
-/** Where an annotation and the field that took its place are both there, they say the same. */
+/** If both an annotation and the field that replaced it are set, they must agree. */
 export function validateProfilesMatch(
   field: string,
   metadata: ObjectMeta | undefined,
@@ -88,7 +88,7 @@ export function validateProfilesMatch(
 }
 
 function isDeletionCost(text: string): boolean {
-  // A plus sign or a zero in front is what a careless program writes, and would sort in an unexpected way.
+  // A leading plus sign or zero is rejected, as in Kubernetes, since such values would sort unexpectedly.
   return !/^\+|^0[0-9]/.test(text) && isInt32(parseInt64(text))
 }
 
@@ -115,7 +115,7 @@ function compareSeccomp(
 interface Comparison {
   readonly profile: SeccompProfile | undefined
   readonly annotation: string | undefined
-  /** How the annotation says that the runtime decides. */
+  /** Annotation values that mean `RuntimeDefault`. */
   readonly runtimeDefaults: readonly string[]
 }
 

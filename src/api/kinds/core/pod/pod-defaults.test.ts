@@ -8,12 +8,15 @@ import { container, pod, podWith, rulesUnderTest, template } from './testdata/po
 
 const { withDefaults } = rulesUnderTest(podRules)
 
-/** The spec of a pod after defaults. */
+/** The pod spec after defaulting. */
 function specOf(given: object): PodSpec {
   return (withDefaults(given) as Pod).spec ?? { containers: [] }
 }
 
-/** The first container of a pod with these fields, after defaults, without what every container has. */
+/**
+ * The first container of a pod with these fields after defaulting, without the fields that every container
+ * has.
+ */
 function defaulted(fields: object, spec: object = {}): object {
   const {
     containers: [first],

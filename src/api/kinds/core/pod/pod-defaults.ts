@@ -1,6 +1,4 @@
-/**
- * What a pod is unless it says otherwise; a pod template has fewer defaults, so that more can still change.
- */
+/** Defaulting of pods and pod templates. Templates have fewer defaults. */
 import type { Container, Pod, PodSpec, PodTemplateSpec } from '../../../generated/core/v1.ts'
 import { withContainerDefaults } from './container-defaults.ts'
 import { withContainers } from './containers-of.ts'
@@ -34,20 +32,20 @@ function withPodSpecDefaults(spec: PodSpec): PodSpec {
   return withContainers(result, withContainerDefaults)
 }
 
-/** The account has an old name, which follows the new one. */
+/** The deprecated `serviceAccount` mirrors `serviceAccountName`. */
 function withServiceAccount(spec: PodSpec): PodSpec {
   const name = spec.serviceAccountName || spec.serviceAccount
   if (!name || (spec.serviceAccountName === name && spec.serviceAccount === name)) return spec
   return { ...spec, serviceAccountName: name, serviceAccount: name }
 }
 
-/** A negative period, which old versions took, is the shortest one. */
+/** A negative grace period, which old versions accepted, becomes one second. */
 function withGracePeriod(spec: PodSpec): PodSpec {
   const { terminationGracePeriodSeconds: seconds } = spec
   return seconds !== undefined && seconds < 0 ? { ...spec, terminationGracePeriodSeconds: 1 } : spec
 }
 
-/** On the host's network a container's ports are the host's. */
+/** With `hostNetwork`, the host port defaults to the container port. */
 function withHostPorts(container: Container): Container {
   return withField(container, 'ports', ports =>
     mapShared(ports, port => {

@@ -1,4 +1,4 @@
-/** What the server decides of a pod itself: its first status, and fields that it does not serve. */
+/** Server-controlled fields of a pod: the initial status, and fields of disabled features. */
 import type {
   Affinity,
   Container,
@@ -45,7 +45,7 @@ export function preparePodUpdate(pod: Pod): Pod {
   return withField(pod, 'spec', withoutDisabledFields)
 }
 
-/** The pod as it was but for the containers that debug it. */
+/** The old pod with the new ephemeral containers. */
 export function prepareEphemeralContainersUpdate(pod: Pod, before: Pod): Pod {
   const { ephemeralContainers } = specOf(pod)
   const { ephemeralContainers: _, ...rest } = specOf(before)
@@ -64,7 +64,7 @@ export function preparePodStatusUpdate(pod: Pod, before: Pod): Pod {
   })
 }
 
-/** Fields of alpha and switched-off beta features are dropped as if they had not been sent. */
+/** Drops fields of alpha features and of beta features that are off. */
 function withoutDisabledFields(spec: PodSpec): PodSpec {
   const { schedulingGroup: _, ...rest } = spec
   const ungrouped = spec.schedulingGroup === undefined ? spec : rest
@@ -91,7 +91,7 @@ function withoutDisabledSources(source: VolumeProjection): VolumeProjection {
   return withoutField(plain, 'podCertificate')
 }
 
-/** The first address has a field of its own, which old clients know. */
+/** `podIP` mirrors the first entry of `podIPs`, for old clients. */
 function withPodIps(status: PodStatus): PodStatus {
   const { podIP, podIPs = [] } = status
   const first = podIPs[0]?.ip
@@ -99,7 +99,7 @@ function withPodIps(status: PodStatus): PodStatus {
   return first && podIP !== first ? { ...status, podIP: first } : status
 }
 
-/** Who does not know of generations must not wipe them out. */
+/** Keeps `observedGeneration` of conditions if the client omits it. */
 function withConditionGenerations(
   conditions: readonly PodCondition[],
   before: readonly PodCondition[],
@@ -113,7 +113,9 @@ function withConditionGenerations(
   })
 }
 
-/** Selectors that go by the pod's own labels are completed with them while they are what they are. */
+/**
+ * Merges `matchLabelKeys` and `mismatchLabelKeys` into label selectors with the current labels of the pod.
+ */
 function withLabelKeys(spec: PodSpec, labels: Labels | undefined): PodSpec {
   const spread = withField(spec, 'topologySpreadConstraints', list =>
     mapShared(list, constraint => {
@@ -166,7 +168,7 @@ function withRequirements(
   return { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...added] }
 }
 
-/** AppArmor profiles were annotations once; they become what they mean. */
+/** Converts the legacy AppArmor annotations to fields. */
 function withAppArmorFields(spec: PodSpec, { metadata }: Pod): PodSpec {
   const { annotations } = metadata ?? {}
   if (annotations === undefined || spec.os?.name === 'windows') return spec
@@ -180,7 +182,7 @@ function withAppArmorFields(spec: PodSpec, { metadata }: Pod): PodSpec {
   })
 }
 
-/** The profile that an annotation stands for; undefined when it is none. */
+/** The profile for an annotation value; undefined if it is invalid. */
 export function appArmorFieldOf(annotation: string): { type: string; localhostProfile?: string } | undefined {
   if (annotation === 'unconfined') return { type: 'Unconfined' }
   if (annotation === 'runtime/default') return { type: 'RuntimeDefault' }

@@ -6,7 +6,7 @@ import { withPodDefaults } from './pod-defaults.ts'
 import { prepareResizeUpdate, validateResizeUpdate } from './pod-resize.ts'
 import { container, pod, podWith } from './testdata/pods.ts'
 
-/** What is wrong when this pod takes the place of the other through the path for resizing. */
+/** Checks the errors of updating `before` to `after` through the resize subresource. */
 function check(after: object, before: object, ...errors: readonly string[]): void {
   const old = withPodDefaults(before)
   const prepared = prepareResizeUpdate(withPodDefaults(after), old)

@@ -1,5 +1,5 @@
 /**
- * What the containers of a running pod get may change, through a path of its own.
+ * The resize subresource: in-place changes of the resources of a running pod.
  * https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
  */
 import { forbiddenField, invalid, type FieldError } from '../../../field-error.ts'
@@ -11,7 +11,7 @@ import type { ResourceList } from './resource-amounts.ts'
 import { sameMeaning } from './same-meaning.ts'
 import { isMirrorPod } from './validation-context.ts'
 
-/** The pod as it was but for the resources, and how they are changed. */
+/** The old pod with the new resources and resize policies. */
 export function prepareResizeUpdate(pod: Pod, before: Pod): Pod {
   const spec = specOf(pod)
   const old = specOf(before)
@@ -32,7 +32,7 @@ export function prepareResizeUpdate(pod: Pod, before: Pod): Pod {
   }
 }
 
-/** The old containers with the new resources; undefined when they are not the same ones. */
+/** The old containers with the new resources; undefined if containers were added, removed or reordered. */
 function resized(
   containers: readonly Container[],
   before: readonly Container[],
@@ -81,7 +81,7 @@ function validateResizable(pod: Pod, before: Pod): FieldError[] {
     const detail = 'Pod QOS Class may not change as a result of resizing'
     errors.push(invalid('spec', pod.status?.qosClass ?? '', detail))
   }
-  // A runtime that cannot tell what a running container got cannot change it either.
+  // A runtime that does not report the resources of a running container does not support resize.
   const running = before.status?.containerStatuses?.find(status => status.state?.running)
   if (running !== undefined && running.resources === undefined) {
     errors.push(forbiddenField('spec', 'Pod running on node without support for resize'))
@@ -124,7 +124,7 @@ function validateOrder(list: ContainerList, spec: PodSpec, before: PodSpec): Fie
   })
 }
 
-/** What was asked for may change, but not go away. */
+/** Existing requests and limits may change but must not be removed. */
 function validateKept(list: ContainerList, spec: PodSpec, before: PodSpec): FieldError[] {
   return (before[list] ?? []).flatMap((old, index) =>
     (['requests', 'limits'] as const).flatMap(kind => {
@@ -167,7 +167,7 @@ function changesOnlyResources(container: Container, before: Container | undefine
   return sameMeaning(rest, oldRest) && sameOthers(resources, old)
 }
 
-/** Whether all but processors and memory is the same. */
+/** True if all resources other than cpu and memory are equal. */
 function sameOthers(resources: ResourceRequirements, before: ResourceRequirements): boolean {
   return (
     sameMeaning(others(resources.limits), others(before.limits)) &&

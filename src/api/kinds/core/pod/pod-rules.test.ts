@@ -20,7 +20,7 @@ import { fullPod } from './testdata/full-pod.ts'
 
 const { check, withDefaults } = rulesUnderTest(podRules)
 
-/** The pod as the server stores it when it is created. */
+/** The pod as the server stores it on creation. */
 function created(given: object): Pod {
   return preparePodCreate(withDefaults(given) as Pod)
 }
@@ -267,7 +267,7 @@ test('a pod template is held to what a pod is held to', () => {
   )
 })
 
-/** Everything that the rules do with a pod, in the order in which the server does it. */
+/** Runs all rules on a pod, in the order of the server. */
 function runAll(given: Pod, stored: Pod): void {
   const [object, before] = [withDefaults(given) as Pod, withDefaults(stored) as Pod]
   const made = deepFreeze(preparePodCreate(object))
@@ -285,7 +285,7 @@ test('a pod with every field is valid', () => {
 
 test('whatever is missing or odd, nothing throws', () => {
   const odd = [undefined, '', 0, -1, 2 ** 53, true, '__proto__', 'constructor', '../..']
-  /** Replaces scalars by odd ones of their type, and drops fields and items, as a seed says. */
+  /** Replaces scalars by unusual values of the same type and drops fields and items, driven by a seed. */
   const damage = (value: unknown, draw: () => number): unknown => {
     if (draw() % 40 === 0) return undefined
     if (Array.isArray(value)) return value.map(item => damage(item, draw)).filter(item => item !== undefined)
@@ -332,6 +332,7 @@ test('long texts and long lists take one pass', () => {
     }),
   })
   runAll(huge, huge)
-  // Each volume lacks a portal and a valid name; host name, node name and setting are wrong, the first two twice.
+  // Each volume lacks a portal and a valid name; hostname, node name and a setting are invalid, the first two
+  // twice.
   assert.equal(podRules.validate?.(created(huge)).length, 2 * 3000 + 5)
 })

@@ -1,4 +1,4 @@
-/** Pods: the smallest thing that runs. */
+/** Rules of Pod. */
 import type { Pod } from '../../../generated/core/v1.ts'
 import type { KindRules } from '../../../kind-rules.ts'
 import { withPodDefaults } from './pod-defaults.ts'
@@ -55,8 +55,8 @@ function resizeOf(before: Pod, sent: Pod): Pod {
 }
 
 /**
- * What runs nowhere needs no time to end. A negative period, which clients may still ask for, is the shortest
- * one.
+ * Zero for a pod that is not scheduled or has terminated. A negative period, which clients may still send,
+ * becomes one second.
  */
 function gracePeriodSeconds({ spec, status }: Pod, asked: number | undefined): number {
   const hasEnded = status?.phase === 'Failed' || status?.phase === 'Succeeded'

@@ -4,7 +4,7 @@ import { container, pod, podWith, rulesUnderTest } from './testdata/pods.ts'
 
 const { check } = rulesUnderTest(podRules)
 
-/** What is wrong with a pod whose spec has these fields; paths are the spec's. */
+/** Checks the errors of a pod whose spec has these fields; paths are relative to the spec. */
 function checkSpec(fields: object, ...errors: readonly string[]): void {
   check(pod(fields), ...errors.map(error => `spec.${error}`))
 }

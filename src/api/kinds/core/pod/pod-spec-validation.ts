@@ -1,4 +1,4 @@
-/** All that is wrong with the spec of a pod, its own or a template's. */
+/** Validation of the pod spec, in a pod or in a template. */
 import {
   duplicate,
   forbiddenField,
@@ -85,7 +85,7 @@ function validateScheduling(field: string, spec: PodSpec): FieldError[] {
   ]
 }
 
-/** Names of other objects, and the pod's own among hosts. */
+/** Names of referenced objects, hostname and subdomain. */
 function validateNames(field: string, spec: PodSpec): FieldError[] {
   const subdomains = (['serviceAccountName', 'nodeName', 'priorityClassName'] as const).flatMap(name => {
     const value = spec[name]
@@ -104,7 +104,7 @@ function validateNames(field: string, spec: PodSpec): FieldError[] {
   ]
 }
 
-/** What a pod shares with its host. */
+/** Validation of host namespaces and user namespaces. */
 function validateHost(field: string, spec: PodSpec, { pod }: SpecContext): FieldError[] {
   const errors: FieldError[] = []
   if (spec.hostNetwork === true) {
@@ -122,7 +122,7 @@ function validateHost(field: string, spec: PodSpec, { pod }: SpecContext): Field
   ]
 }
 
-/** On the host's network a port is the host's; a template may leave it to be filled in. */
+/** With `hostNetwork`, the host port must equal the container port; a template may omit it. */
 function validatePortsOfHost(
   field: string,
   { containers = [] }: Partial<PodSpec>,
@@ -177,7 +177,7 @@ function validateResourceClaims(
   })
 }
 
-/** Files with variables are in an empty directory, which another container fills. */
+/** A `fileKeyRef` must reference an emptyDir volume. */
 function validateFileKeyVolumes(field: string, spec: PodSpec): FieldError[] {
   const volumes = new Map<string, Volume>((spec.volumes ?? []).map(volume => [volume.name, volume]))
   return containersOf(spec, field).flatMap(({ container, field: place }) => {

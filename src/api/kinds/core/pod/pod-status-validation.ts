@@ -1,4 +1,4 @@
-/** What kubelets and controllers may say of a pod. */
+/** Validation of pod status updates. */
 import {
   duplicate,
   forbiddenField,
@@ -65,7 +65,7 @@ function validateGeneration(field: string, generation: number | bigint | undefin
   return isNegative ? [invalid(field, generation, 'must be a non-negative integer')] : []
 }
 
-/** The scheduler says where it will make room for a pod, as long as the pod has no place. */
+/** `nominatedNodeName` must not be set on a pod that is already bound. */
 function validateNomination(field: string, pod: Pod, before: Pod): FieldError[] {
   const { nominatedNodeName: name } = pod.status ?? {}
   if (!name || name === before.status?.nominatedNodeName) return []
@@ -79,7 +79,7 @@ function validateQosClass(field: string, pod: Pod, before: Pod): FieldError[] {
   return qosClass === (before.status?.qosClass ?? '') ? [] : [invalid(field, qosClass, 'field is immutable')]
 }
 
-/** A container that has ended for good does not come back. */
+/** A container that has terminated permanently must not leave the terminated state. */
 function validateTransitions(pod: Pod, before: Pod): FieldError[] {
   const spec = specOf(before)
   const containers = containersOf(spec, '').map(({ container }) => container)
@@ -102,7 +102,7 @@ function validateTransitions(pod: Pod, before: Pod): FieldError[] {
   })
 }
 
-/** A container's own rules come first, then its own policy, then the pod's. */
+/** Restart rules of the container take precedence, then its restart policy, then that of the pod. */
 function mayRestart(container: Container, spec: PodSpec, exitCode = 0): boolean {
   for (const { exitCodes } of container.restartPolicyRules ?? []) {
     const isListed = exitCodes?.values?.includes(exitCode) ?? false
@@ -146,7 +146,7 @@ interface Address {
   readonly ip?: string
 }
 
-/** One address of each family at most. */
+/** At most one address per IP family. */
 function validateIps(field: string, addresses: readonly Address[], before: readonly Address[]): FieldError[] {
   const known = before.map(address => address.ip ?? '')
   const texts = addresses.map(address => address.ip ?? '')
@@ -182,7 +182,9 @@ function validateUsers(field: string, statuses: readonly ContainerStatus[], { os
   })
 }
 
-/** How the devices of a container are doing. Containers for debugging, which have no spec here, have none. */
+/**
+ * Validates the health of allocated devices. Ephemeral containers have none, so no spec is passed for them.
+ */
 function validateAllocations(
   field: string,
   statuses: readonly ContainerStatus[],

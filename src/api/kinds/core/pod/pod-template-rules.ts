@@ -1,4 +1,4 @@
-/** Pod templates: a pod to be made, kept for whoever makes it. */
+/** Rules of PodTemplate. */
 import type { PodTemplate } from '../../../generated/core/v1.ts'
 import type { KindRules } from '../../../kind-rules.ts'
 import { withPodTemplateDefaults } from './pod-defaults.ts'

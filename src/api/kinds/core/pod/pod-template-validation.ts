@@ -1,4 +1,4 @@
-/** All that is wrong with a pod template, and what those who make pods of one ask of it beyond that. */
+/** Validation of pod templates, and the additional requirements of workload controllers. */
 import { forbiddenField, invalid, notSupported, type FieldError } from '../../../field-error.ts'
 import type { PodTemplateSpec } from '../../../generated/core/v1.ts'
 import { validateLabels } from '../../../labels.ts'
@@ -23,7 +23,10 @@ export function validatePodTemplate(field: string, template: PodTemplateSpec): F
   return [...errors, forbiddenField(`${field}.spec.ephemeralContainers`, detail)]
 }
 
-/** A template whose pods are replaced whenever they end: nothing in it may end them. */
+/**
+ * For controllers that keep pods running: `restartPolicy` must be Always, and `activeDeadlineSeconds` must
+ * not be set.
+ */
 export function validateLastingTemplate(
   field: string,
   template: PodTemplateSpec,
@@ -44,11 +47,11 @@ export function validateLastingTemplate(
 export interface SelectorRules {
   readonly selector: LabelSelector | undefined
   readonly template: PodTemplateSpec | undefined
-  /** What a selector that selects everything is refused with. */
+  /** Error message for a selector that matches everything. */
   readonly emptyDetail: string
 }
 
-/** A selector that is valid, selects something, and selects the template's own pods. */
+/** The selector must be valid, must not be empty, and must match the labels of the template. */
 export function validatePodSelector(
   field: string,
   { selector, template, emptyDetail }: SelectorRules,
@@ -60,7 +63,10 @@ export function validatePodSelector(
   return errors.length > 0 ? errors : validateSelects(field, selector, template)
 }
 
-/** Whoever does not select the pods it makes would make more and more of them. The selector is valid. */
+/**
+ * A controller whose selector does not match its own pods would create pods without end. The selector must be
+ * valid.
+ */
 export function validateSelects(
   field: string,
   selector: LabelSelector | undefined,

@@ -1,4 +1,4 @@
-/** What may change in a pod once it is there: little, since its containers may be running already. */
+/** Validation of pod updates. Few fields are mutable, since the containers may already be running. */
 import { forbiddenField, invalid, type FieldError } from '../../../field-error.ts'
 import type {
   Affinity,
@@ -33,7 +33,7 @@ export function validatePodUpdate(pod: Pod, before: Pod): FieldError[] {
   ]
 }
 
-/** Containers for debugging may be added through a path of their own, and stay. */
+/** Ephemeral containers may be added through their subresource, but not changed or removed. */
 export function validateEphemeralContainersUpdate(pod: Pod, before: Pod): FieldError[] {
   if (isMirrorPod(before.metadata)) {
     return [forbiddenField('', 'static pods do not support ephemeral containers')]
@@ -55,7 +55,7 @@ function validateAnnotationsUpdate(pod: Pod, before: Pod): FieldError[] {
   return validatePodAnnotationsUpdate('metadata.annotations', annotations, before.metadata?.annotations ?? {})
 }
 
-/** A deadline may be set and moved closer. */
+/** `activeDeadlineSeconds` may be set or reduced. */
 function validateDeadlineUpdate(field: string, spec: PodSpec, before: PodSpec): FieldError[] {
   const { activeDeadlineSeconds: seconds } = spec
   const { activeDeadlineSeconds: old } = before
@@ -66,7 +66,7 @@ function validateDeadlineUpdate(field: string, spec: PodSpec, before: PodSpec): 
   return seconds > old ? [invalid(field, seconds, 'must be less than or equal to previous value')] : []
 }
 
-/** Tolerations may be added, and be given more or less time. */
+/** Tolerations may be added, and `tolerationSeconds` may change. */
 function validateTolerationsUpdate(
   field: string,
   tolerations: readonly Toleration[],
@@ -97,7 +97,7 @@ function validateGatesUpdate(
   })
 }
 
-/** As long as nobody may place a pod, what it asks of its node may become stricter. */
+/** While the pod has scheduling gates, its node selector and node affinity may become more restrictive. */
 function validateGatedUpdate(spec: PodSpec, before: PodSpec): FieldError[] {
   const { nodeSelector = {} } = spec
   const keepsSelector = Object.entries(before.nodeSelector ?? {}).every(([key, value]) => {
@@ -128,7 +128,7 @@ function validateTermsUpdate(
   })
 }
 
-/** A term without requirements selects nothing, and with some it would select something. */
+/** A term without requirements matches nothing; adding requirements would make it match more nodes. */
 function onlyAdds(term: NodeSelectorTerm, before: NodeSelectorTerm): boolean {
   const { matchExpressions: expressions = [], matchFields: fields = [] } = term
   const { matchExpressions: oldExpressions = [], matchFields: oldFields = [] } = before
@@ -149,7 +149,7 @@ const updatableFields = [
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ]
 
-/** Everything that was not looked at by itself stays as it was. */
+/** All fields not validated above are immutable. */
 function validateRest(spec: PodSpec, before: PodSpec): FieldError[] {
   const { activeDeadlineSeconds, tolerations, schedulingGates } = before
   const isGated = schedulingGates !== undefined && schedulingGates.length > 0
@@ -178,10 +178,10 @@ function withNodeAffinityOf(affinity: Affinity | undefined, before: Affinity | u
   return { ...affinity, nodeAffinity: before?.nodeAffinity }
 }
 
-/** Characters of a value that a list of changes shows. */
+/** Maximum length of a value in the list of changes. */
 const shownCharactersMax = 200
 
-/** The fields that differ, before and after. */
+/** The differing fields with old and new values. */
 function showChanges(after: object, before: object): string {
   const left = new Map<string, unknown>(Object.entries(before))
   const right = new Map<string, unknown>(Object.entries(after))

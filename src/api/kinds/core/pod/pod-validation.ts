@@ -1,4 +1,4 @@
-/** All that is wrong with a pod. */
+/** Validation of Pod. */
 import { forbiddenField, type FieldError } from '../../../field-error.ts'
 import type { Pod, PodSpec } from '../../../generated/core/v1.ts'
 import { validateImageText } from './container-validation.ts'
@@ -17,7 +17,7 @@ export function validatePodCreate(pod: Pod): FieldError[] {
   return [...errors, ...validateProfilesMatch('spec', pod.metadata, spec)]
 }
 
-/** What holds for a pod at any time. */
+/** Validation common to creation and updates. */
 export function validatePod(pod: Pod): FieldError[] {
   const { metadata = {} } = pod
   const spec = specOf(pod)
@@ -36,7 +36,7 @@ export function specOf(pod: Pod): PodSpec {
   return pod.spec ?? { containers: [] }
 }
 
-/** There is no token without an account that it is for. */
+/** A service account token volume requires a service account name. */
 function validateTokens({ serviceAccountName, volumes }: PodSpec): FieldError[] {
   if (serviceAccountName) return []
   return (volumes ?? []).flatMap(({ projected }, index) =>

@@ -1,4 +1,4 @@
-/** What a client should hear about a pod, or a template of pods, that is accepted. */
+/** Warnings for pods and pod templates that are accepted. */
 import type {
   Container,
   HostAlias,
@@ -19,19 +19,19 @@ import { warnAboutFractions } from './resource-warnings.ts'
 import { sameMeaning } from './same-meaning.ts'
 import { warnAboutVolumes } from './volume-warnings.ts'
 
-/** A pod's own spec and metadata. */
+/** Warnings for the spec and metadata of a pod. */
 export function warnAboutPod(metadata: ObjectMeta | undefined, spec: PodSpec): string[] {
   return warn('', metadata ?? {}, spec)
 }
 
-/** `field` is where the template is: `spec.template`. */
+/** `field` is the path of the template: `spec.template`. */
 export function warnAboutTemplate(field: string, template: PodTemplateSpec | undefined): string[] {
   return template === undefined
     ? []
     : warn(`${field}.`, template.metadata ?? {}, template.spec ?? { containers: [] })
 }
 
-/** Hosts are named after pods, and a host's name has no dots. */
+/** The pod name is used as hostname and should be a DNS label, without dots. */
 export function warnAboutName(name: string | undefined, usedIn: string): string[] {
   const messages = checkDns1123Label(name ?? '')
   if (messages.length === 0) return []
@@ -117,7 +117,7 @@ function warnAboutTerm(field: string, { matchExpressions = [] }: NodeSelectorTer
   })
 }
 
-/** What no label can ever be is allowed where it is only preferred. */
+/** Values that cannot be label values are valid in preferred terms, but match nothing. */
 function warnAboutValues(field: string, { matchExpressions = [] }: NodeSelectorTerm): string[] {
   return matchExpressions.flatMap(({ values = [] }, index) =>
     values.flatMap((value, position) => {
@@ -227,7 +227,7 @@ function warnAboutContainer(
   ]
 }
 
-/** A variable that does not build on its namesake hides it. */
+/** A variable hides an earlier one of the same name unless its value refers to it. */
 function warnAboutEnv(field: string, { env = [] }: Container): string[] {
   const seen = new Set<string>()
   return env.flatMap(({ name, value = '', valueFrom }, index) => {
@@ -242,9 +242,7 @@ function warnAboutEnv(field: string, { env = [] }: Container): string[] {
   })
 }
 
-/**
- * Each port is compared with the first that has its number, and its name with the first that has its name.
- */
+/** Each port is compared with the first port of the same number and with the first of the same name. */
 function warnAboutPorts(containers: readonly PlacedContainer[]): string[] {
   const firstByNumber = new Map<string, { field: string; hostIP: string; hostPort: number }>()
   const firstByName = new Map<string, string>()

@@ -1,4 +1,4 @@
-/** A volume whose files come from several places: no two of them may end up under one path. */
+/** Validation of projected volumes: the paths of all sources must be distinct. */
 import { forbiddenField, invalid, required, type FieldError } from '../../../field-error.ts'
 import type {
   KeyToPath,
@@ -48,7 +48,7 @@ function validateKeys(field: string, keys: { name?: string; items?: readonly Key
 const tokenSecondsMin = 600
 const tokenSecondsMax = 2 ** 32
 
-/** The path of a token is named as if it were the volume's. */
+/** As in Kubernetes, errors about the token path are reported at the volume. */
 function validateToken(
   field: string,
   volumeField: string,
@@ -68,7 +68,7 @@ function validateToken(
   return [...errors, ...validateWrittenPath(`${volumeField}.path`, path)]
 }
 
-/** Remembers the paths of a source, and complains of those seen before. */
+/** Reports paths that are already taken and records the paths of the source. */
 function conflictsOf(field: string, source: VolumeProjection, paths: Set<string>): FieldError[] {
   const { secret, configMap, downwardAPI } = source
   const entries = [

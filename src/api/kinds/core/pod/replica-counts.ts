@@ -1,4 +1,4 @@
-/** The counts in the status of those who keep a number of pods. */
+/** Validation of replica counts in the status of workload controllers. */
 import { invalid, type FieldError } from '../../../field-error.ts'
 import type { Int64 } from '../../../int64.ts'
 import { validateNonNegative } from './field-checks.ts'
@@ -10,7 +10,7 @@ export interface ReplicaCounts {
   readonly observedGeneration?: Int64
 }
 
-/** Of all pods there are, some are so and so: those parts are named, and none is more than the whole. */
+/** `parts` are the counts that must not exceed `replicas`. */
 export function validateReplicaCounts<T extends ReplicaCounts>(
   field: string,
   status: T,
@@ -37,7 +37,7 @@ export function validateReplicaCounts<T extends ReplicaCounts>(
   return errors
 }
 
-/** How often a name was taken already only ever grows. */
+/** The collision count must never decrease. */
 export function validateCollisionCount(count: number | undefined, before: number | undefined): FieldError[] {
   const field = 'status.collisionCount'
   const errors = validateNonNegative(field, count)

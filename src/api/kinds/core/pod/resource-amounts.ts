@@ -1,4 +1,4 @@
-/** What the containers of a pod ask for together. */
+/** Sums of container resources. */
 import type { Container, PodSpec } from '../../../generated/core/v1.ts'
 import {
   addQuantities,
@@ -9,11 +9,11 @@ import {
 } from '../../../quantity.ts'
 import { isSidecar } from './containers-of.ts'
 
-/** Quantities as they are written, by resource. */
+/** Serialized quantities by resource name. */
 export type ResourceList = Readonly<Record<string, string>>
 export type Amounts = ReadonlyMap<string, Quantity>
 
-/** The quantity that a text stands for. Decoding has let nothing else through. */
+/** Parses a quantity that decoding has already validated. */
 export function quantityOf(text: string): Quantity {
   return tryParseQuantity(text) ?? zeroQuantity
 }
@@ -23,8 +23,8 @@ export function amountsOf(list: ResourceList | undefined): Map<string, Quantity>
 }
 
 /**
- * The most that the containers ask for at any moment. Regular containers and sidecars run together; each init
- * container runs alone but for the sidecars started before it.
+ * The maximum needed at any time. Regular containers and sidecars run together; each init container runs
+ * alone except for the sidecars started before it.
  */
 export function aggregateContainers(spec: PodSpec, kind: 'requests' | 'limits'): Amounts {
   const asked = (container: Container): Amounts => amountsOf(container.resources?.[kind])
@@ -51,7 +51,7 @@ function add(amounts: Map<string, Quantity>, more: Amounts): Map<string, Quantit
   return amounts
 }
 
-/** Raises each amount to the other where that is more. */
+/** Sets each amount to the maximum of both. */
 function raise(amounts: Map<string, Quantity>, others: Amounts): Map<string, Quantity> {
   for (const [name, other] of others) {
     const amount = amounts.get(name)

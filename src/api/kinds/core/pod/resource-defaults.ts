@@ -1,11 +1,11 @@
-/** Requests that follow from limits, for containers and for the pod as a whole. */
+/** Defaulting of requests from limits, for containers and at pod level. */
 import type { PodSpec, ResourceRequirements } from '../../../generated/core/v1.ts'
 import { formatQuantity, quantityFromMilli, quantityMilliValue } from '../../../quantity.ts'
 import { aggregateContainers, quantityOf, type ResourceList } from './resource-amounts.ts'
 import { isHugePages, isOvercommitAllowed, isPodLevel } from './resource-names.ts'
 import { mapShared, withField } from './structure-sharing.ts'
 
-/** Nothing finer than a thousandth can be asked for: what is finer is rounded up. */
+/** Rounds up to milli units, the finest granularity supported. */
 export function withRoundedResources(resources: ResourceRequirements): ResourceRequirements {
   return withField(withField(resources, 'limits', roundUp), 'requests', roundUp)
 }
@@ -21,7 +21,7 @@ export function roundUp(list: ResourceList): ResourceList {
   return changed ?? list
 }
 
-/** A pod's resources: who names a limit and no request asks for as much as the limit. */
+/** A limit without a request sets the request to the limit. */
 export function withRequests(spec: PodSpec): PodSpec {
   const regular = withField(spec, 'containers', list => mapShared(list, withRequestsFromLimits))
   const all = withField(regular, 'initContainers', list => mapShared(list, withRequestsFromLimits))
@@ -40,7 +40,7 @@ function withRequestsFromLimits<C extends { readonly resources?: ResourceRequire
   return { ...container, resources: { ...container.resources, requests: { ...limits, ...requests } } }
 }
 
-/** Huge pages that the containers are limited to limit the pod too, unless it says what it wants. */
+/** Hugepage limits of the containers become pod-level limits, unless the pod sets the resource. */
 function withPodLimits(resources: ResourceRequirements, spec: PodSpec): ResourceRequirements {
   const { limits = {}, requests = {} } = resources
   if (Object.keys(limits).length === 0 && Object.keys(requests).length === 0) return resources
@@ -52,7 +52,7 @@ function withPodLimits(resources: ResourceRequirements, spec: PodSpec): Resource
   return { ...resources, limits: { ...limits, ...more } }
 }
 
-/** The pod asks for what its containers ask for, or for what it is limited to where they ask for nothing. */
+/** Pod-level requests default to the sum of the container requests, otherwise to the pod-level limits. */
 function withPodRequests(resources: ResourceRequirements, spec: PodSpec): ResourceRequirements {
   const { limits = {}, requests = {} } = resources
   if (Object.keys(limits).length === 0) return resources

@@ -1,5 +1,5 @@
 /**
- * The names of resources that containers ask for: `cpu`, `hugepages-2Mi`, `example.com/gpu`.
+ * Resource names in containers: `cpu`, `hugepages-2Mi`, `example.com/gpu`.
  * https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/
  */
 import { invalid, invalidEach, notSupported, type FieldError } from '../../../field-error.ts'
@@ -13,18 +13,18 @@ export function isHugePages(name: string): boolean {
   return name.startsWith(hugePagesPrefix)
 }
 
-/** A resource of Kubernetes' own. */
+/** True for a resource defined by Kubernetes. */
 export function isNative(name: string): boolean {
   return !name.includes('/') || name.includes('kubernetes.io/')
 }
 
-/** A resource that somebody else announces, counted in whole pieces. */
+/** True for an extended resource, which is allocated in integers. */
 export function isExtended(name: string): boolean {
   if (isNative(name) || name.startsWith(quotaPrefix)) return false
   return checkQualifiedName(quotaPrefix + name).length === 0
 }
 
-/** Whether containers may together be promised more than there is: requests below limits. */
+/** True if limits may exceed requests. */
 export function isOvercommitAllowed(name: string): boolean {
   return isNative(name) && !isHugePages(name)
 }
@@ -33,19 +33,19 @@ export function isWholeNumber(name: string): boolean {
   return countedResources.has(name) || isExtended(name)
 }
 
-/** What a pod may ask for as a whole. */
+/** True if the resource is supported in pod-level resources. */
 export function isPodLevel(name: string): boolean {
   return name === 'cpu' || name === 'memory' || isHugePages(name)
 }
 
-/** Whether an amount is a whole number of the pages that the name speaks of. */
+/** True if the amount is a multiple of the hugepage size in the name. */
 export function isWholePages(name: string, amount: Quantity): boolean {
   const page = tryParseQuantity(name.slice(hugePagesPrefix.length))
   if (page === undefined || page.nanos <= 0n || page.nanos % 1_000_000_000n !== 0n) return false
   return quantityValue(amount) % quantityValue(page) === 0n
 }
 
-/** What a container may ask for. */
+/** Validates the name of a container resource. */
 export function validateContainerResource(field: string, name: string): FieldError[] {
   const errors = validateResourceName(field, name)
   if (!name.includes('/')) {
@@ -56,7 +56,7 @@ export function validateContainerResource(field: string, name: string): FieldErr
   return [...errors, invalid(field, name, "doesn't follow extended resource name standard")]
 }
 
-/** What a pod may ask for as a whole. */
+/** Validates the name of a pod-level resource. */
 export function validatePodResource(field: string, name: string): FieldError[] {
   const errors = validateResourceName(field, name)
   if (errors.length > 0 || isPodLevel(name)) return errors

@@ -1,4 +1,4 @@
-/** What a container, or the pod as a whole, asks for and is limited to. */
+/** Validation of the resource requirements of containers and pods. */
 import {
   duplicate,
   forbiddenField,
@@ -33,7 +33,7 @@ export function validateContainerResources(
   ]
 }
 
-/** What running the pod takes beyond its containers. */
+/** Validates the pod overhead. */
 export function validateOverhead(field: string, overhead: ResourceList): FieldError[] {
   return validateRequirements(field, { limits: overhead }, validateContainerResource)
 }
@@ -142,7 +142,7 @@ function unknownClaim(field: string, name: string, known: ReadonlySet<string>): 
   }
 }
 
-/** What the pod gets as a whole must do for its containers. */
+/** Pod-level resources must cover the sum of the containers. */
 function validateEnoughForContainers(
   field: string,
   spec: PodSpec,

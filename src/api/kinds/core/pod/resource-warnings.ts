@@ -1,8 +1,8 @@
-/** What a client should hear about amounts. */
+/** Warnings about resource quantities. */
 import { quote } from '../../../quote.ts'
 import { quantityOf, type ResourceList } from './resource-amounts.ts'
 
-/** Nobody can have half a byte. */
+/** Fractions of a byte cannot be allocated. */
 export function warnAboutFractions(field: string, list: ResourceList | undefined): string[] {
   return ['memory', 'ephemeral-storage', 'storage'].flatMap(name => {
     const text = list?.[name]

@@ -1,4 +1,4 @@
-/** When a container is started again, and whether it must be to change what it gets. */
+/** Validation of restart policies, restart rules and resize policies. */
 import { duplicate, invalid, notSupported, required, tooMany, type FieldError } from '../../../field-error.ts'
 import type { Container, ContainerResizePolicy, ContainerRestartRule } from '../../../generated/core/v1.ts'
 import { validateChoice, validateOptionalChoice } from './field-checks.ts'
@@ -37,7 +37,7 @@ function validateRule(
   return errors
 }
 
-/** All but a duplicate is said of the list as a whole. */
+/** As in Kubernetes, errors other than duplicates refer to the list, not to the entry. */
 export function validateResizePolicy(
   field: string,
   policies: readonly ContainerResizePolicy[] | undefined,

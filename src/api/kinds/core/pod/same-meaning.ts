@@ -1,11 +1,10 @@
 /**
- * Whether two values of an API type mean the same. A list or a map that is empty means what an absent one
- * means, and so does an empty text, a zero or false, but for the fields in which those are an answer of their
- * own: clients written in Go drop the former when they write an object back, and that must not look like a
- * change.
+ * Semantic equality of API values. An empty list or map equals an absent one, and so does an empty string,
+ * zero or false, except in fields where those differ from absent: Go clients drop empty values when they
+ * write an object back, which must not count as a change.
  */
 
-/** Not for free-form JSON: it descends as deep as the value is, which an API type bounds. */
+/** Not for free-form JSON: it recurses to the depth of the value, which only an API type bounds. */
 export function sameMeaning(a: unknown, b: unknown): boolean {
   return same(a, b, false)
 }
@@ -44,7 +43,7 @@ function sameMaps(a: object, b: object): boolean {
   return true
 }
 
-/** Fields that may be absent, and for which zero, false or an empty text is something else. */
+/** Optional fields in which zero, false or an empty string differs from absent. */
 const zeroIsAnAnswer: ReadonlySet<string> = new Set([
   'activeDeadlineSeconds',
   'allowPrivilegeEscalation',

@@ -1,4 +1,4 @@
-/** What else decides where a pod may run, and when: tolerations, spreading, gates. */
+/** Validation of tolerations, topology spread constraints, readiness gates and scheduling gates. */
 import {
   duplicate,
   invalid,
@@ -52,7 +52,7 @@ function validateOperator(field: string, operator: string, value: string): Field
     }
     case 'Exists':
       return value === '' ? [] : [invalid(field, value, "value must be empty when `operator` is 'Exists'")]
-    // Comparing numbers is an alpha feature, which nobody can switch on here.
+    // Numeric comparison operators are alpha and disabled.
     case 'Gt':
     case 'Lt':
       return [notSupported(field, operator, ['Equal', 'Exists', 'Lt', 'Gt'])]

@@ -1,4 +1,4 @@
-/** As whom the processes of a pod run, and what they may do. */
+/** Validation of security contexts of pods and containers. */
 import { duplicate, invalid, invalidEach, required, tooLong, type FieldError } from '../../../field-error.ts'
 import type {
   AppArmorProfile,
@@ -37,7 +37,7 @@ export function validateSecurityContext(
   ]
 }
 
-/** Who is privileged can always become more. */
+/** A privileged container, or one with CAP_SYS_ADMIN, always allows privilege escalation. */
 function validateEscalation(field: string, context: SecurityContext): FieldError[] {
   const { allowPrivilegeEscalation, privileged, capabilities } = context
   if (allowPrivilegeEscalation !== false) return []
@@ -102,7 +102,7 @@ function validateSeccompProfile(field: string, profile: SeccompProfile | undefin
     : [...errors, ...validateDescendingPath(`${field}.localhostProfile`, localhostProfile)]
 }
 
-/** The longest path that Linux knows, less the zero at its end. */
+/** Maximum path length on Linux, without the terminating zero. */
 const profileBytesMax = 4095
 
 export function validateAppArmorProfile(field: string, profile: AppArmorProfile | undefined): FieldError[] {
@@ -160,8 +160,8 @@ function isSysctlName(name: string): boolean {
 }
 
 /**
- * The namespace of the kernel that a setting belongs to. Either sign may separate its parts, but the first
- * decides.
+ * The kernel namespace of a sysctl. Parts may be separated by dots or slashes; the first separator determines
+ * which.
  */
 function sysctlNamespace(name: string): 'ipc' | 'net' | undefined {
   const separator = /[./]/.exec(name)?.[0]

@@ -1,6 +1,4 @@
-/**
- * Selectors inside pods, in which a required part may be missing where the shared checks take it for granted.
- */
+/** Validation of selectors inside pods, in which required fields may be missing. */
 import type { FieldError } from '../../../field-error.ts'
 import type { LabelSelector } from '../../../selector.ts'
 import { validateLabelSelector } from '../../../selector.ts'
@@ -15,7 +13,7 @@ export function validateSelector(field: string, selector: LabelSelector | undefi
   })
 }
 
-/** What a pod requires of its node. */
+/** Validates required node affinity terms. */
 export function validateRequiredTerms(
   field: string,
   terms: readonly NodeSelectorTerm[] | undefined,
@@ -23,7 +21,7 @@ export function validateRequiredTerms(
   return validateNodeSelector(field, { nodeSelectorTerms: (terms ?? []).map(completedTerm) })
 }
 
-/** What a pod would like its node to have. */
+/** Validates a preferred node affinity term. */
 export function validatePreferredTerm(field: string, term: NodeSelectorTerm | undefined): FieldError[] {
   return validateNodeSelectorTerm(field, completedTerm(term ?? {}))
 }

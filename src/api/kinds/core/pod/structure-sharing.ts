@@ -1,11 +1,11 @@
 /**
- * Objects with something added or changed that share everything else with those they come from. All of these
- * return the very object they were given when nothing changes, so that callers can tell.
+ * Copy-on-write helpers. All of them return the given object itself if nothing changes, so that callers can
+ * compare by reference.
  */
 
 /**
- * The object with these fields where it has none. An empty text and a zero count as none, as they do in
- * fields of which the API cannot tell them apart; for the others it is `withMissing`.
+ * Sets fields that are absent, empty strings or zero, for fields in which the API does not distinguish these.
+ * For other fields use `withMissing`.
  */
 export function withDefaults<T extends object>(object: T, defaults: Partial<T>): T {
   let missing: Partial<T> | undefined
@@ -18,13 +18,13 @@ export function withDefaults<T extends object>(object: T, defaults: Partial<T>):
   return missing === undefined ? object : { ...object, ...missing }
 }
 
-/** The object with these fields where they are absent. */
+/** Sets only fields that are absent. */
 export function withMissing<T extends object>(object: T, defaults: Partial<T>): T {
   for (const key in defaults) if (object[key] === undefined) return { ...defaults, ...object }
   return object
 }
 
-/** The object with one of its fields changed; an absent field stays absent. */
+/** Maps one field; an absent field stays absent. */
 export function withField<T extends object, K extends keyof T>(
   object: T,
   key: K,
@@ -47,7 +47,6 @@ export function mapShared<T>(list: readonly T[], change: (item: T) => T): readon
   return changed ?? list
 }
 
-/** The object without a field. */
 export function withoutField<T extends object, K extends keyof T>(object: T, key: K): Omit<T, K> | T {
   if (object[key] === undefined) return object
   const { [key]: _, ...rest } = object

@@ -1,4 +1,4 @@
-/** What a claim to storage asks for: in a claim, in an ephemeral volume, in a stateful set. */
+/** Validation of claim specs: in a PersistentVolumeClaim, an ephemeral volume or a StatefulSet. */
 import {
   forbiddenField,
   invalid,
@@ -110,8 +110,7 @@ function validateDataSource(
 }
 
 /**
- * The claim is named after the pod and the volume, and belongs to the pod: a template says only how to label
- * it.
+ * Only labels and annotations are allowed: name and owner of the claim follow from the pod and the volume.
  */
 function validateTemplateMetadata(field: string, metadata: ObjectMeta): FieldError[] {
   const { annotations, labels, ...others } = metadata

@@ -1,4 +1,4 @@
-/** What a volume that says little of itself is. */
+/** Defaulting of volumes. */
 import type {
   DownwardAPIVolumeFile,
   ObjectFieldSelector,
@@ -11,7 +11,7 @@ import { pullPolicyFor } from './image-reference.ts'
 import { roundUp } from './resource-defaults.ts'
 import { mapShared, withDefaults, withField, withMissing } from './structure-sharing.ts'
 
-/** A volume that names no source is an empty directory. */
+/** A volume without a source is an emptyDir. */
 export function withVolumeDefaults(volume: Volume): Volume {
   const names = Object.keys(volume)
   if (names.length === 0 || (names.length === 1 && volume.name !== undefined)) {
@@ -76,7 +76,7 @@ export function withFieldSelectorDefaults(selector: ObjectFieldSelector): Object
   return withDefaults(selector, { apiVersion: 'v1' })
 }
 
-/** Without a divisor the amount is given in units of one, which the API writes as zero. */
+/** The default divisor is written as `0`, which means 1. */
 export function withResourceSelectorDefaults(selector: ResourceFieldSelector): ResourceFieldSelector {
   return withMissing(selector, { divisor: '0' })
 }

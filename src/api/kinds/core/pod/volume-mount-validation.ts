@@ -1,4 +1,4 @@
-/** Where a container sees the pod's volumes: as directories, or as raw devices. */
+/** Validation of volume mounts and volume devices. */
 import {
   forbiddenField,
   invalid,
@@ -10,7 +10,10 @@ import type { Container, Volume, VolumeMount } from '../../../generated/core/v1.
 import { validateOptionalChoice, validatePresent } from './field-checks.ts'
 import { validateDescendingPath, validateNoBacksteps } from './paths.ts'
 
-/** What a mount may do beyond its own place is said of the list as a whole. */
+/**
+ * As in Kubernetes, errors about mount propagation and recursive read-only refer to the list, not to the
+ * mount.
+ */
 export function validateVolumeMounts(
   field: string,
   container: Container,

@@ -1,4 +1,4 @@
-/** What each source of a volume must say. */
+/** Validation of the volume sources of pods. */
 import {
   forbiddenField,
   invalid,
@@ -28,10 +28,10 @@ import {
 import { quantityOf } from './resource-amounts.ts'
 import type { SpecContext } from './validation-context.ts'
 
-/** What a source must say may still be missing. */
+/** Required fields may still be missing. */
 type Source<K extends keyof Volume> = Partial<NonNullable<Volume[K]>>
 
-/** Of a source of which only these texts and lists must be there. */
+/** Validates a source for which only these strings and lists are required. */
 export function validateTexts<K extends string>(
   ...names: readonly K[]
 ): (field: string, source: Readonly<Partial<Record<K, string | readonly string[]>>>) => FieldError[] {
@@ -139,7 +139,7 @@ export function validateIscsi(field: string, iscsi: Source<'iscsi'>, volume: Vol
 }
 
 const initiatorTextMax = 64
-/** The three forms of RFC 3720. */
+/** The three name formats of RFC 3720. */
 const iscsiNames: ReadonlyMap<string, RegExp> = new Map([
   ['iqn', /^iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]+:[^,;*&$|\s]+$/],
   ['eui', /^eui.[A-Za-z0-9]{16}$/],
@@ -209,7 +209,7 @@ const fileFields = [
   'metadata.uid',
 ]
 
-/** The field is the list's: the API names no single file. */
+/** `field` is the list: Kubernetes' errors do not include the index. */
 export function validateDownwardApiFile(field: string, file: DownwardAPIVolumeFile): FieldError[] {
   const { path, fieldRef, resourceFieldRef, mode } = file
   const errors = [
@@ -308,7 +308,7 @@ export function validateCsi(
   return [...errors, ...validateDnsSubdomain(`${field}.name`, name)]
 }
 
-/** A template may leave the reference to whoever makes pods of it. */
+/** A template may omit the reference, to be set by the controller. */
 export function validateImage(
   field: string,
   { reference, pullPolicy }: Source<'image'>,

@@ -4,7 +4,7 @@ import { container, pod, podWith, rulesUnderTest } from './testdata/pods.ts'
 
 const { check } = rulesUnderTest(podRules)
 
-/** What is wrong with a pod that has this volume; paths are the volume's. */
+/** Checks the errors of a pod with this volume; paths are relative to the volume. */
 function checkVolume(source: object, ...errors: readonly string[]): void {
   check(pod({ volumes: [{ name: 'v', ...source }] }), ...errors.map(error => `spec.volumes[0]${error}`))
 }
@@ -246,7 +246,7 @@ test('an ephemeral volume claims storage under its own name', () => {
   )
 })
 
-/** What is wrong with a container that mounts these; the pod has a directory `v` and a claim `c`. */
+/** Checks the errors of a container with these mounts; the pod has an emptyDir `v` and a claim `c`. */
 function checkMounts(fields: object, ...errors: readonly string[]): void {
   const volumes = [
     { name: 'v', emptyDir: {} },

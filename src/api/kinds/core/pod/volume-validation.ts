@@ -1,4 +1,4 @@
-/** The volumes of a pod: each has a name of its own and exactly one source. */
+/** Validation of pod volumes: each has a unique name and exactly one source. */
 import {
   duplicate,
   forbiddenField,
@@ -18,7 +18,7 @@ import * as source from './volume-source-validation.ts'
 
 export interface ValidatedVolumes {
   readonly errors: readonly FieldError[]
-  /** Those in which nothing is wrong, by name. */
+  /** Valid volumes by name. */
   readonly volumes: ReadonlyMap<string, Volume>
 }
 
@@ -62,7 +62,7 @@ function validateVolume(field: string, volume: Volume, context: SpecContext): Fi
 
 interface Source {
   readonly name: keyof Volume
-  /** How the field is called where it is one too many. */
+  /** Field name in the error for more than one source. */
   readonly conflictName: string
   readonly validate: (field: string, volume: Volume, context: SpecContext) => readonly FieldError[]
 }
@@ -90,7 +90,7 @@ function rule<K extends SourceName>(
   }
 }
 
-/** In the order in which they are looked for; the odd names are the API's. */
+/** In order of precedence; names that differ from the field are those of Kubernetes' messages. */
 const sources: readonly Source[] = [
   rule('emptyDir', source.validateEmptyDir),
   rule('hostPath', source.validateHostPath),
@@ -124,7 +124,7 @@ const sources: readonly Source[] = [
   rule('image', source.validateImage),
 ]
 
-/** The volume's claim is named after the pod and the volume, so the two together must make a name. */
+/** The name of the claim is composed of pod and volume name and must be valid. */
 function validateEphemeral(
   field: string,
   { volumeClaimTemplate }: NonNullable<Volume['ephemeral']>,

@@ -1,4 +1,4 @@
-/** What a client should hear about volumes: sources that are gone, files that hide each other. */
+/** Warnings about volumes: removed volume types, overlapping paths in a volume. */
 import type {
   DownwardAPIVolumeFile,
   KeyToPath,
@@ -42,7 +42,7 @@ function warnAboutSource(field: string, volume: Volume): string[] {
 
 interface File {
   readonly path: string
-  /** Where it comes from; empty where that goes without saying. */
+  /** Origin of the file, for the warning; empty if obvious. */
   readonly source: string
 }
 
@@ -72,10 +72,10 @@ function projectedFiles({ configMap, secret, downwardAPI, serviceAccountToken }:
   return serviceAccountToken ? [{ path: serviceAccountToken.path ?? '', source: 'ServiceAccountToken' }] : []
 }
 
-/** Files of one volume that are compared with each other: each with all before it. */
+/** Maximum number of files of a volume that are compared pairwise. */
 const comparedFilesMax = 500
 
-/** Files with the same path, and files where others need a directory. */
+/** Reports files with the same path, and files whose path is a directory of other files. */
 function overlapsOf(files: readonly File[]): string[] {
   const named = files.filter(file => file.path !== '').slice(0, comparedFilesMax)
   return named.flatMap((file, index) =>

@@ -1,4 +1,4 @@
-/** What holds for pods of one operating system only. */
+/** Validation specific to an operating system. */
 import {
   forbiddenField,
   invalid,
@@ -11,7 +11,7 @@ import type { PodSpec, WindowsSecurityContextOptions } from '../../../generated/
 import { checkDns1123Subdomain } from '../../../names.ts'
 import { containersOf } from './containers-of.ts'
 
-/** Fields that make no sense on the system that the pod is for. */
+/** Rejects fields that are not supported on the OS of the pod. */
 export function validateOs(field: string, spec: PodSpec): FieldError[] {
   if (spec.os === undefined) return []
   const { name } = spec.os
@@ -86,7 +86,7 @@ function refused(field: string, values: Readonly<Record<string, unknown>>): Fiel
   return present.map(([name]) => forbiddenField(`${field}.${name}`, 'cannot be set for a windows pod'))
 }
 
-/** A pod whose containers are processes of the host has no others. */
+/** If one container is a HostProcess container, all must be. */
 export function validateHostProcess(field: string, spec: PodSpec): FieldError[] {
   const ofPod = spec.securityContext?.windowsOptions?.hostProcess
   const containers = containersOf(spec, field)
@@ -139,7 +139,7 @@ export function validateWindowsOptions(
 const domainCharactersMax = 256
 const userCharactersMax = 104
 
-/** What is wrong with `DOMAIN\user`. */
+/** Error messages for a user name such as `DOMAIN\user`. */
 function userNameProblems(name: string): string[] {
   if (name === '') return [' cannot be an empty string']
   // oxlint-disable-next-line no-control-regex

@@ -1,7 +1,6 @@
 /**
- * What is wrong with the addresses of a service and their families. There are two at most, of different
- * families, and the first stays as long as the service has one at all.
- * https://kubernetes.io/docs/concepts/services-networking/dual-stack/
+ * Validation of cluster IPs and IP families. A service has at most two addresses of different families, and
+ * the primary one is immutable. https://kubernetes.io/docs/concepts/services-networking/dual-stack/
  */
 import { duplicate, invalid, required, type FieldError } from '../../../field-error.ts'
 import type { ServiceSpec } from '../../../generated/core/v1.ts'
@@ -10,7 +9,7 @@ import { repetitions } from '../../repetitions.ts'
 import { validateOptionalChoice } from '../pod/field-checks.ts'
 import { isHeadless } from './traits.ts'
 
-/** `before` are the addresses that the service had. */
+/** `before` are the addresses of the old object. */
 export function validateClusterIps(spec: ServiceSpec, before?: readonly string[]): FieldError[] {
   if (spec.type === 'ExternalName') return []
   const { clusterIPs = [], ipFamilyPolicy } = spec
@@ -22,11 +21,11 @@ export function validateClusterIps(spec: ServiceSpec, before?: readonly string[]
     ...addressErrors,
   ]
   if (clusterIPs.length > 2) errors.push(invalid(field, clusterIPs, 'may only hold up to 2 values'))
-  // What is no address has no family that could be wrong too.
+  // The families are not compared if an address is invalid.
   return addressErrors.length > 0 ? errors : [...errors, ...validateFamiliesOfAddresses(spec)]
 }
 
-/** An update may add or release the second address, but not exchange any. */
+/** An update may add or release the secondary address but must not change an address. */
 export function validateClusterIpsUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
   const { clusterIPs: now = [] } = spec
   const { clusterIPs: was = [] } = before
@@ -73,7 +72,7 @@ function validateSingleStack({ ipFamilyPolicy }: ServiceSpec, released: string):
   return [invalid('spec.ipFamilyPolicy', ipFamilyPolicy ?? null, detail)]
 }
 
-/** The first of the list is the single field. */
+/** `clusterIP` must equal the first entry of `clusterIPs`. */
 function validateAgreement({ clusterIP = '', clusterIPs = [] }: ServiceSpec): FieldError[] {
   if (clusterIP === '') {
     if (clusterIPs.length === 0) return []
@@ -91,7 +90,7 @@ function validateFamilies(ipFamilies: readonly string[]): FieldError[] {
   ])
 }
 
-/** Addresses, or `None` alone. */
+/** Valid addresses, or `None` as the only entry. */
 function validateAddresses(clusterIPs: readonly string[], before?: readonly string[]): FieldError[] {
   const known = new Set(before)
   return clusterIPs.flatMap((ip, index) => {

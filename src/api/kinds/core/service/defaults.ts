@@ -1,6 +1,5 @@
 /**
- * What a service that says little means. Addresses and ports on nodes are not defaults: the API server
- * allocates them.
+ * Defaulting of Service. Cluster IPs and node ports are not defaults: the API server allocates them.
  * https://kubernetes.io/docs/concepts/services-networking/service/
  */
 import type {
@@ -19,7 +18,7 @@ export function withServiceDefaults(service: Service): Service {
   return spec.type === 'LoadBalancer' ? withField(filled, 'status', withIpModes) : filled
 }
 
-/** Seconds for which a client comes to the same pod again: three hours. */
+/** Default session affinity timeout: three hours. */
 const affinityTimeoutSeconds = 10_800
 
 function withSpecDefaults(given: ServiceSpec): ServiceSpec {

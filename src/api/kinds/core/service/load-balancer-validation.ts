@@ -1,4 +1,4 @@
-/** What is wrong with the part of a service that is about load balancers outside of the cluster. */
+/** Validation of the load balancer fields of a service. */
 import { validateStoredCidr } from '../../../cidr.ts'
 import { forbiddenField, invalid, invalidEach, required, type FieldError } from '../../../field-error.ts'
 import type { LoadBalancerIngress, Service, ServiceSpec } from '../../../generated/core/v1.ts'
@@ -19,14 +19,14 @@ export function validateLoadBalancer(service: Service, before: Service | undefin
   return [...errors, ...validateLoadBalancerClass(service.spec ?? {})]
 }
 
-/** Whoever has begun to provide a load balancer is not exchanged. */
+/** `loadBalancerClass` is immutable while the type is LoadBalancer. */
 export function validateLoadBalancerClassUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
   if (spec.type !== 'LoadBalancer' || before.type !== 'LoadBalancer') return []
   if (spec.loadBalancerClass === before.loadBalancerClass) return []
   return [invalid('spec.loadBalancerClass', spec.loadBalancerClass ?? null, 'may not change once set')]
 }
 
-/** Addresses known before stay valid whatever they are. */
+/** Addresses of the old object remain valid. */
 export function validateLoadBalancerStatus(service: Service, known: ReadonlySet<string>): FieldError[] {
   const field = 'status.loadBalancer.ingress'
   const ingress = service.status?.loadBalancer?.ingress ?? []
@@ -41,7 +41,7 @@ export function validateLoadBalancerStatus(service: Service, known: ReadonlySet<
   ])
 }
 
-/** The name of a load balancer, which is not an address. */
+/** The hostname of a load balancer, which must not be an IP address. */
 export function validateBalancerHostname(field: string, hostname: string | undefined): FieldError[] {
   if (!hostname) return []
   const errors = validateDnsSubdomain(field, hostname)
@@ -54,7 +54,7 @@ const sourceRangesAnnotation = 'service.beta.kubernetes.io/load-balancer-source-
 
 function validateSourceRanges(service: Service, before: Service | undefined): FieldError[] {
   const { type, loadBalancerSourceRanges: ranges = [] } = service.spec ?? {}
-  // The capital letter is Kubernetes'.
+  // The capital L is Kubernetes'.
   const field = 'spec.LoadBalancerSourceRanges'
   if (ranges.length === 0) return validateSourceRangesAnnotation(service, before)
   const errors = type === 'LoadBalancer' ? [] : [forbiddenField(field, onlyForLoadBalancers)]

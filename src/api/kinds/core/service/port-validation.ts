@@ -1,10 +1,10 @@
-/** What is wrong with the ports of a service. */
+/** Validation of service ports. */
 import { duplicate, forbiddenField, required, type FieldError } from '../../../field-error.ts'
 import type { ServicePort, ServiceSpec } from '../../../generated/core/v1.ts'
 import { validateChoice, validateDnsLabel } from '../pod/field-checks.ts'
 import { portProtocols, validateAppProtocol, validatePortNumber, validatePortOrName } from '../ports.ts'
 
-/** Each port by itself, but for names, which differ. */
+/** Validates each port separately, and that names are unique. */
 export function validateServicePorts({ ports = [] }: ServiceSpec): FieldError[] {
   const names = new Set<string>()
   return ports.flatMap((port, index) => {
@@ -19,7 +19,7 @@ export function validateServicePorts({ ports = [] }: ServiceSpec): FieldError[] 
   })
 }
 
-/** What ports may not have in common. */
+/** Rejects duplicate ports and node ports, and node ports of ClusterIP services. */
 export function validateDistinctPorts({ type, ports = [] }: ServiceSpec): FieldError[] {
   const errors: FieldError[] = []
   for (const [index, { nodePort }] of ports.entries()) {
@@ -52,10 +52,7 @@ function validateServicePort(field: string, port: ServicePort): FieldError[] {
   ]
 }
 
-/**
- * Two ports are the same by these two fields; messages show the others empty, under the names that Kubernetes
- * shows.
- */
+/** The value in the error for duplicate ports: only port and protocol are set, with Go's field names. */
 function shownPort(port: number, protocol: string): object {
   return { Name: '', Protocol: protocol, AppProtocol: null, Port: port, TargetPort: 0, NodePort: 0 }
 }

@@ -1,7 +1,7 @@
 /**
- * Fields of a service that hang together. Clients may leave out what the server allocated, may say an address
- * in one of two fields, and may change the type without clearing what only the old type had: what they mean
- * is guessed here as far as nothing contradicts it, and the rest is left for validation to refuse.
+ * Reconciles dependent fields in updates of a service. Clients may omit allocated values, set an address in
+ * only one of two fields, or change the type without clearing fields of the old type. Unambiguous cases are
+ * completed here; validation rejects the rest.
  */
 import type { Service, ServicePort, ServiceSpec } from '../../../generated/core/v1.ts'
 import { equalJson } from '../../../json-value.ts'
@@ -30,10 +30,7 @@ export function prepareServiceForUpdate(service: Service, before: Service): Serv
   return { ...prepared, status: { ...service.status, loadBalancer: {} } }
 }
 
-/**
- * What was allocated stays when a client does not mention it: it may send again what it created the service
- * with.
- */
+/** Keeps allocated values that the client omits, such as when it re-sends the original manifest. */
 function withAllocatedValues(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
   let kept = spec
   if (needsClusterIps(before) && needsClusterIps(spec)) {
@@ -51,7 +48,7 @@ function withAllocatedValues(spec: ServiceSpec, before: ServiceSpec): ServiceSpe
   return kept
 }
 
-/** Who asks for one family of a service that had two gives up the second. */
+/** Downgrading to SingleStack releases the secondary address and family. */
 function withSingleStack(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
   if (spec.ipFamilyPolicy !== 'SingleStack') return spec
   const firstOf = (list: readonly string[], was: readonly string[] | undefined): readonly string[] => {
@@ -61,7 +58,10 @@ function withSingleStack(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
   return withField(addressed, 'ipFamilies', list => firstOf(list, before.ipFamilies))
 }
 
-/** A port keeps the node port that the port of its name had, unless the client gave that to another. */
+/**
+ * A port without a node port keeps that of the old port with the same name, unless the client assigned it to
+ * another port.
+ */
 function withNodePorts(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
   const taken = new Set(spec.ports?.map(port => port.nodePort ?? 0))
   const byName = new Map(before.ports?.map(port => [port.name ?? '', port.nodePort ?? 0]))
@@ -72,7 +72,7 @@ function withNodePorts(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
   return withField(spec, 'ports', ports => mapShared(ports, withNodePort))
 }
 
-/** A client that knows only `clusterIP` changes it alone; the list of addresses follows. */
+/** If the client changed only `clusterIP`, `clusterIPs` follows. */
 function withSameClusterIps(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
   const { clusterIP = '' } = spec
   const isChanged = clusterIP !== (before.clusterIP ?? '')
@@ -80,7 +80,7 @@ function withSameClusterIps(spec: ServiceSpec, before: ServiceSpec): ServiceSpec
   return clusterIP === '' ? withoutField(spec, 'clusterIPs') : { ...spec, clusterIPs: [clusterIP] }
 }
 
-/** Without what only the type before could have, where the client has not changed it. */
+/** Clears fields that only the old type supports, if the client has not changed them. */
 function withoutUnused(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
   const unused: (keyof ServiceSpec)[] = []
   const isSame = (...fields: (keyof ServiceSpec)[]) => {
@@ -104,7 +104,7 @@ function withoutUnused(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
   return mayHaveNodePorts(before) && !mayHaveNodePorts(left) ? withoutNodePorts(left, before) : left
 }
 
-/** Ports may come and go while the type changes; a node port that is new is meant, and refused later. */
+/** Clears node ports, unless the client set a new one, which validation rejects later. */
 function withoutNodePorts(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
   const known = new Set([0, ...(before.ports?.map(port => port.nodePort ?? 0) ?? [])])
   if (spec.ports?.some(port => !known.has(port.nodePort ?? 0))) return spec

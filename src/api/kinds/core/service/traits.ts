@@ -1,7 +1,7 @@
-/** What the type of a service makes of it. */
+/** Properties that follow from the type of a service. */
 import type { ServiceSpec } from '../../../generated/core/v1.ts'
 
-/** A service without an address of its own: its name leads to the addresses of its pods. */
+/** True for a service without a cluster IP: its DNS name resolves to the addresses of its pods. */
 export function isHeadless({ clusterIPs }: ServiceSpec): boolean {
   return clusterIPs?.length === 1 && clusterIPs[0] === 'None'
 }
@@ -11,12 +11,12 @@ export function isExternallyAccessible({ type, externalIPs }: ServiceSpec): bool
   return type === 'ClusterIP' && externalIPs !== undefined && externalIPs.length > 0
 }
 
-/** Whether load balancers ask the nodes for a health of their own, on a port of its own. */
+/** True if the service needs a health check node port for load balancers. */
 export function needsHealthCheckPort({ type, externalTrafficPolicy }: ServiceSpec): boolean {
   return type === 'LoadBalancer' && externalTrafficPolicy === 'Local'
 }
 
-/** Whether the service has an address, or says that it has none. */
+/** True if the service has cluster IPs, or `None`. */
 export function needsClusterIps({ type }: ServiceSpec): boolean {
   return type !== 'ExternalName'
 }
@@ -25,7 +25,7 @@ export function mayHaveNodePorts({ type }: ServiceSpec): boolean {
   return type === 'NodePort' || type === 'LoadBalancer'
 }
 
-/** Whether the server gives each port a port on the nodes. */
+/** True if the server allocates a node port for each port. */
 export function needsNodePorts({ type, allocateLoadBalancerNodePorts }: ServiceSpec): boolean {
   return type === 'NodePort' || (type === 'LoadBalancer' && allocateLoadBalancerNodePorts !== false)
 }

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a service. Addresses and node ports that it needs and does not name are allocated
- * afterwards. Addresses that the service had before stay valid whatever they are.
+ * Validation of Service. Cluster IPs and node ports that are not set are allocated afterwards. Addresses of
+ * the old object remain valid.
  */
 import { forbiddenField, invalid, required, type FieldError } from '../../../field-error.ts'
 import type { Service, ServiceSpec, SessionAffinityConfig } from '../../../generated/core/v1.ts'
@@ -64,7 +64,7 @@ const trafficDistributions = ['PreferClose', 'PreferSameZone', 'PreferSameNode']
 const topologyHints = 'service.kubernetes.io/topology-aware-hints'
 const topologyMode = 'service.kubernetes.io/topology-mode'
 
-/** Of one annotation under two names, both say the same. */
+/** The annotation and its deprecated name must agree if both are set. */
 function validateTopologyAnnotations(service: Service): FieldError[] {
   const hints = annotationOf(service, topologyHints)
   const mode = annotationOf(service, topologyMode)
@@ -90,12 +90,12 @@ function validateExternalName(spec: ServiceSpec): FieldError[] {
   if (spec.clusterIPs?.length) errors.push(forbiddenField('spec.clusterIPs', detail))
   if (spec.ipFamilies?.length) errors.push(forbiddenField('spec.ipFamilies', detail))
   if (spec.ipFamilyPolicy !== undefined) errors.push(forbiddenField('spec.ipFamilyPolicy', detail))
-  // The dot at the end of a complete domain is allowed.
+  // The trailing dot of a fully qualified domain name is allowed.
   const domain = spec.externalName?.replace(/\.$/, '')
   return [...errors, ...validateRequiredName('spec.externalName', domain, checkDns1123Subdomain)]
 }
 
-/** Seconds of a day, the longest time for which a client may stick to a pod. */
+/** Maximum session affinity timeout: one day. */
 const affinityTimeoutMax = 86_400
 
 function validateSessionAffinity({ sessionAffinity, sessionAffinityConfig }: ServiceSpec): FieldError[] {

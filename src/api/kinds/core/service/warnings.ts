@@ -1,4 +1,4 @@
-/** What a client should hear about a service that is accepted. */
+/** Warnings for services that are accepted. */
 import { warnAboutCidr } from '../../../cidr.ts'
 import type { Service } from '../../../generated/core/v1.ts'
 import { warnAboutIp } from '../../../ip.ts'

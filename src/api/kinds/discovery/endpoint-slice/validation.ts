@@ -1,4 +1,4 @@
-/** What is wrong with an endpoint slice. */
+/** Validation of EndpointSlice. */
 import {
   duplicate,
   internalFieldError,
@@ -20,7 +20,7 @@ import {
 } from '../../core/pod/field-checks.ts'
 import { portProtocols, validateAppProtocol } from '../../core/ports.ts'
 
-/** The slice but for its endpoints. */
+/** Validates everything except the endpoints. */
 export function validateSlice({ addressType, ports = [] }: EndpointSlice): FieldError[] {
   return [
     ...validateChoice('addressType', addressType, ['FQDN', 'IPv4', 'IPv6']),
@@ -82,14 +82,14 @@ function validateAddresses(field: string, addresses: readonly string[], addressT
 }
 
 interface GivenAddress {
-  /** The field of the list in which the address stands. */
+  /** Path of the list that contains the address. */
   readonly list: string
   readonly index: number
   readonly address: string
   readonly addressType: string
 }
 
-/** Addresses of a type that is not known have been complained about by their type. */
+/** For an unknown address type, only the type is reported. */
 function validateAddress({ list, index, address, addressType }: GivenAddress): FieldError[] {
   const field = `${list}[${index}]`
   if (addressType === 'FQDN') return validateFullyQualifiedDomainName(field, address)

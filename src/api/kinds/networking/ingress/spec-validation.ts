@@ -1,4 +1,4 @@
-/** What is wrong with what an ingress wants. */
+/** Validation of the Ingress spec. */
 import { invalid, invalidEach, notSupported, required, type FieldError } from '../../../field-error.ts'
 import type {
   HTTPIngressPath,
@@ -19,10 +19,10 @@ import {
 import { validateDnsSubdomain, validateRequiredName } from '../../core/pod/field-checks.ts'
 import { validatePortNumber } from '../../core/ports.ts'
 
-/** What an update may leave wrong because it was wrong before there was a rule. */
+/** Errors that an update may keep because the old object already had them (ratcheting validation). */
 export interface Tolerance {
   readonly secretNames: boolean
-  /** The paths of rules whose host is a wildcard. */
+  /** Errors in the paths of rules with a wildcard host. */
   readonly wildcardRules: boolean
 }
 
@@ -77,7 +77,7 @@ function validatePaths(field: string, { http }: IngressRule): FieldError[] {
 }
 
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix']
-/** What would let one path be written in several ways. */
+/** Sequences that would allow several spellings of a path. */
 const badSequences = ['//', '/./', '/../', '%2f', '%2F']
 const badEndings = ['/..', '/.']
 

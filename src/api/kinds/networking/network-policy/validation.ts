@@ -1,4 +1,4 @@
-/** What is wrong with what a network policy wants. */
+/** Validation of the NetworkPolicy spec. */
 import { cidrContainsCidr, parseCidr, validateStoredCidr } from '../../../cidr.ts'
 import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../../field-error.ts'
 import type {
@@ -10,7 +10,7 @@ import type {
 import { validateSelector } from '../../core/pod/selectors.ts'
 import { validatePortNumber, validatePortOrName } from '../../core/ports.ts'
 
-/** Ranges in `known` are valid whatever they are. */
+/** CIDRs in `known` are not validated. */
 export function validateNetworkPolicySpec(spec: NetworkPolicySpec, known: ReadonlySet<string>): FieldError[] {
   const { podSelector, ingress = [], egress = [], policyTypes = [] } = spec
   return [
@@ -49,7 +49,7 @@ function validatePort(field: string, { protocol, port, endPort }: NetworkPolicyP
   }
   errors.push(...validatePortNumber(`${field}.port`, port))
   if (endPort === undefined) return errors
-  // The value shown is Kubernetes' choice.
+  // As in Kubernetes, the error shows the port, not `endPort`.
   if (endPort < port) complain(port, 'must be greater than or equal to `port`')
   return [...errors, ...validatePortNumber(`${field}.endPort`, endPort)]
 }
@@ -62,7 +62,7 @@ function validatePeers(
   return peers?.flatMap((peer, index) => validatePeer(`${field}[${index}]`, peer, known)) ?? []
 }
 
-/** Pods, namespaces, pods in namespaces, or addresses. */
+/** A peer is a pod selector, a namespace selector, both, or an IP block. */
 function validatePeer(field: string, peer: NetworkPolicyPeer, known: ReadonlySet<string>): FieldError[] {
   const { podSelector, namespaceSelector, ipBlock } = peer
   const errors = [

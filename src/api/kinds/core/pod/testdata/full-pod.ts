@@ -1,4 +1,4 @@
-/** A valid pod that has most of the fields there are. */
+/** A valid pod that has most fields set. */
 import type { Pod } from '../../../../generated/core/v1.ts'
 
 const probe = {

@@ -1,4 +1,4 @@
-/** Pods in their shortest form for tests: everything but what a case is about is right. */
+/** Minimal valid pods for tests; each case overrides the fields it is about. */
 import type { KindRules } from '../../../../kind-rules.ts'
 import { groupRules } from '../../../group-rules.ts'
 import { underTest, type RulesUnderTest } from '../../../testdata/check-rules.ts'
@@ -15,12 +15,12 @@ export function container(fields: object = {}): object {
   return { name: 'a', image: 'nginx', ...fields }
 }
 
-/** A pod whose container has these fields. */
+/** A pod whose only container has these fields. */
 export function podWith(fields: object, spec: object = {}): object {
   return pod({ containers: [container(fields)], ...spec })
 }
 
-/** A template whose pods are selected by `app: web`. */
+/** A template with the label `app: web`. */
 export function template(spec: object = {}, metadata: object = {}): object {
   return { metadata: { labels: { app: 'web' }, ...metadata }, spec: { containers: [container()], ...spec } }
 }
