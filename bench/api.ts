@@ -1,7 +1,7 @@
 /**
- * The API server beside a bare Node HTTP/2 server that returns the same bytes, in one run on one machine:
- * reads, lists in
- * their forms, writes, watches; and what the server costs when it starts, when it is full and when nothing happens.
+ * Benchmarks the API server against a bare Node HTTP/2 server that returns the same bytes, in one run on one
+ * machine: reads, lists in every encoding, writes and watches; and the server's resource usage at startup,
+ * with many objects, and when idle.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -48,7 +48,7 @@ async function createPods(target: Target, from: number, count: number): Promise<
   console.log(`create ${count} pods, durable: ${Math.round(perSecond)}/s`)
 }
 
-/** The two servers take turns, so that both see the same machine. */
+/** The two servers are measured alternately, so that both see the same machine load. */
 async function compareReads({ target }: Running): Promise<void> {
   const bodies = join(folder, 'bodies')
   mkdirSync(bodies)

@@ -1,7 +1,7 @@
 /**
- * This machine as a node: how long pods take to run, one at a time and as many as a node takes at once, beside the
- * same pods straight from the container runtime; and what k8ts and containerd cost before, with all of them, and when
- * nothing happens.
+ * Benchmarks this machine as a node: pod startup latency, one pod at a time and with the maximum number of
+ * pods of a node at once, compared with the same pods started directly in the container runtime; and the
+ * resource usage of k8ts and containerd before, with all pods running, and when idle.
  */
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -16,7 +16,7 @@ import { deletePods, startPods, type PodStart } from './node/pod-starts.ts'
 const podCount = Number(process.env['PODS'] ?? 110)
 const singleCount = Number(process.env['SINGLE'] ?? 20)
 const settleMs = Number(process.env['SETTLE_MS'] ?? 20_000)
-/** The network of the bare runtime has no more addresses. */
+/** The pod network of the bare runtime has no more addresses. */
 const bareCount = Math.min(podCount, 36)
 const idleMs = Number(process.env['IDLE_MS'] ?? 30_000)
 

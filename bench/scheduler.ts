@@ -1,6 +1,6 @@
 /**
- * What it costs to give pods their nodes: the scheduling cycle alone, and from creation to binding with the API server
- * and the scheduler in one process.
+ * Benchmarks scheduling: the scheduling cycle alone, and from pod creation to binding with the API server and
+ * the scheduler in one process.
  *
  *     npm run bench -- scheduler [--nodes 100,1000,5000] [--pods 2000] [--workload plain,preemption]
  */

@@ -1,4 +1,6 @@
-/** The store: durable writes beside a real etcd, watching, a million keys, and space. */
+/**
+ * Benchmarks the store: durable writes compared with a real etcd, watches, a million keys, and disk usage.
+ */
 import { benchMillionKeys } from './store/million-keys.ts'
 import { benchSpace } from './store/space.ts'
 import { benchWatch } from './store/watch.ts'

@@ -1,7 +1,7 @@
 /**
- * A cluster in one process: the composition root, and the only file that knows every component. State is in
- * one folder; the process may be killed at any moment and started again on it. Its nodes are simulated, or this machine
- * is one, or there are none.
+ * A cluster in one process: the composition root, and the only file that imports every component. All state
+ * is in one folder; the process may be killed at any time and restarted on it. Nodes are simulated, or this
+ * machine is the node, or there are none.
  */
 import { join } from 'node:path'
 import { ApiServer, type ApiServerOptions } from '#/apiserver/api-server.ts'
@@ -64,21 +64,21 @@ export type { StoreChoice } from '#/cluster/store-choice.ts'
 export interface ClusterOptions {
   readonly platform: Platform
   readonly machine: ClusterMachine
-  /** Absolute, created when missing. */
+  /** Absolute path; created when missing. */
   readonly folder: string
-  /** The address to listen at; `0.0.0.0` and `::` are all there are. */
+  /** The address to listen on; `0.0.0.0` and `::` mean all addresses. */
   readonly host: string
-  /** 0 picks a free one. */
+  /** 0 selects a free port. */
   readonly port: number
   readonly store: StoreChoice
-  /** What is wanted otherwise than it is by itself. */
+  /** Overrides of the defaults. */
   readonly apiServer?: ApiServerFlags
-  /** What runs beside the API server; nothing when absent. */
+  /** The control plane components beside the API server; none when absent. */
   readonly controlPlane?: ControlPlaneChoice
   readonly build: ApiServerOptions['build']
-  /** Called with what has been done, as it is done. */
+  /** Called after each completed step. */
   readonly onProgress: (text: string) => void
-  /** Gives up starting; once the cluster has started it does nothing. */
+  /** Aborts the start; has no effect once the cluster has started. */
   readonly signal?: AbortSignal
 }
 
@@ -94,19 +94,19 @@ export type NodesChoice =
   /** This machine, with real containers. */
   | ContainersChoice
 
-/** What the cluster needs of the machine beside the platform. */
+/** Machine-specific dependencies of the cluster that are not part of the platform. */
 export interface ClusterMachine {
   readonly serveHttp: ServeHttp
   readonly connectHttp: HttpConnect
-  /** Loads a module that somebody else wrote. */
+  /** Imports a third-party module. */
   readonly importModule: (specifier: string) => Promise<unknown>
   readonly loadGrpc: () => Promise<GrpcConnect>
   readonly crypto: Crypto
   readonly usage: () => ProcessUsage
-  /** Of this process. */
+  /** PID of this process. */
   readonly pid: number
   readonly startedMs: number
-  /** Names and addresses of the machine. */
+  /** Host names and addresses of the machine. */
   readonly names: readonly string[]
 }
 
@@ -115,14 +115,14 @@ export class Cluster implements AsyncDisposable {
   readonly #health: Health
   readonly #metrics: Metrics
   readonly #stopping = new AbortController()
-  /** What has been started behind the server, in order; it is stopped in the opposite one. */
+  /** Everything started behind the servers; disposed in reverse order. */
   readonly #started = new AsyncDisposableStack()
   #server: Server | undefined
-  /** The same server at the address of the node: where pods reach it. */
+  /** A second listener at the node's address, by which pods reach the API server. */
   #nodeServer: Server | undefined
   #apiServer: ApiServer | undefined
   #controlPlane: ControlPlane | undefined
-  /** With which the API server goes to kubelets. */
+  /** Client TLS of the API server for its connections to kubelets. */
   #kubeletTls: HttpClientTls | undefined
   #isReady = false
 
@@ -133,7 +133,7 @@ export class Cluster implements AsyncDisposable {
     this.#metrics = new Metrics({ usage: options.machine.usage })
   }
 
-  /** Resolves when the API answers that it is ready. What was started before something failed is stopped. */
+  /** Resolves when the API server is ready. On failure, everything already started is stopped. */
   static async start(options: ClusterOptions): Promise<Cluster> {
     const cluster = new Cluster(options)
     try {
@@ -145,21 +145,21 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  /** The file with which an administrator gets in. */
+  /** Path of the administrator's kubeconfig. */
   get kubeconfig(): string {
     return join(this.#options.folder, 'admin.conf')
   }
 
-  /** Where the API server is reached from this machine. */
+  /** The URL of the API server from this machine. */
   get url(): string {
     return `https://${inUrl(reachableHost(this.#options.host))}:${this.#server!.address.port}`
   }
 
-  /** Ends watches, lets requests finish, closes the store. The state stays in the folder. */
+  /** Ends watches, waits for running requests, and closes the store. The state remains in the folder. */
   async stop(): Promise<void> {
     this.#health.stop()
     this.#stopping.abort()
-    // First those who ask, then what they ask of.
+    // The listeners stop first, then the components behind them.
     const servers = [this.#server, this.#nodeServer].filter(server => server !== undefined)
     await Promise.all(servers.map(server => server.stop(requestGraceMs)))
     await this.#started.disposeAsync()
@@ -193,14 +193,14 @@ export class Cluster implements AsyncDisposable {
     this.#isReady = true
   }
 
-  /** What this process says of itself to others on the machine. */
+  /** Reported to other processes on the machine by the lock socket. */
   #describe(): FolderOwner {
     const { pid, startedMs } = this.#options.machine
     const url = this.#server && { url: this.url }
     return { pid, startedMs, isReady: this.#isReady, ...url }
   }
 
-  /** What takes a while begins first: the network is there, the container runtime is starting. */
+  /** Runs first because it is slow: sets up the network and begins to start the container runtime. */
   async #prepareNode({ serviceCidrs }: ApiServerSettings): Promise<ContainerNode | undefined> {
     const { platform, machine, folder, controlPlane, build, onProgress } = this.#options
     const { nodes } = controlPlane ?? {}
@@ -230,7 +230,7 @@ export class Cluster implements AsyncDisposable {
     })
   }
 
-  /** What has happened is written down before anything is closed that could fail. */
+  /** Disposed after the API server, so that all audit events are flushed. */
   #startAudit({ audit: settings }: ApiServerSettings): Audit | undefined {
     const { platform, machine } = this.#options
     if (settings === undefined) return undefined
@@ -298,8 +298,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Secrets are encrypted at rest, with a key that is made with the cluster unless the administrator has others. API
-   * servers that share an etcd must be given the same ones.
+   * Encrypts Secrets at rest, with a key generated with the cluster unless the administrator configures
+   * others. API servers that share an etcd must have the same keys.
    */
   async #encrypted(store: Store, { encryption: settings }: ApiServerSettings): Promise<OpenedStore> {
     const { platform, folder, machine } = this.#options
@@ -308,7 +308,7 @@ export class Cluster implements AsyncDisposable {
       (await ensureEncryptionConfiguration(platform, join(folder, 'pki', 'encryption.yaml')))
     const encryption = await Encryption.open({
       platform,
-      // The library behind it is large: it is loaded when there is somebody to talk to.
+      // The gRPC library is large; it is loaded only when a KMS plugin may be configured.
       connect: settings ? await machine.loadGrpc() : noKeyService,
       configuration,
       signal: this.#stopping.signal,
@@ -395,7 +395,7 @@ export class Cluster implements AsyncDisposable {
     return scheduler && this.#started.use(scheduler)
   }
 
-  /** Of an administrator in this process. */
+  /** An in-process client with administrator rights. */
   #clientOf(userAgent: string): Client {
     const { handle } = this.#apiServer!
     const transport = inProcessTransport({ handle, user: userOf(administrator) })
@@ -425,7 +425,7 @@ export class Cluster implements AsyncDisposable {
     await ensureAdminKubeconfig({ platform, crypto, path: this.kubeconfig, authority, server: this.url })
   }
 
-  /** A cluster may run for longer than its certificates last. */
+  /** Renews certificates while the cluster runs. */
   async #keepCertificates(
     current: ClusterCertificates,
     settings: ApiServerSettings,
@@ -471,10 +471,9 @@ interface ControlPlaneParts {
   readonly node: ContainerNode | undefined
 }
 
-/** What flags may say otherwise. */
+/** Defaults that flags override. */
 const defaults = {
   serviceAccountIssuer,
-  /** Nodes keep to themselves. */
   enabledPlugins: ['NodeRestriction'],
 }
 
@@ -485,7 +484,7 @@ function noKeyService(): never {
   throw new Error('a key made by the cluster needs no key service')
 }
 
-/** Requests that are running when the cluster stops have so long to finish. */
+/** Maximum time that running requests have to finish when the cluster stops. */
 const requestGraceMs = 5_000
 
 function inUrl(host: string): string {

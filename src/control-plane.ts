@@ -1,7 +1,7 @@
 /**
- * What runs beside an API server in the same process: controllers, the scheduler and simulated nodes. Each goes through
- * the whole pipeline of the server with an identity of its own, and none has more rights than it would have as a
- * separate program.
+ * The components beside an API server in the same process: controllers, the scheduler and simulated nodes.
+ * Their requests go through the whole handler chain, each with its own identity and only the rights that it
+ * would have as a separate process.
  */
 import type { ApiServer } from '#/apiserver/api-server.ts'
 import { clientOf, type Client } from '#/client/client.ts'
@@ -18,7 +18,7 @@ export interface ControlPlaneOptions {
   readonly platform: Platform
   readonly server: Pick<ApiServer, 'handle'>
   readonly controllers: readonly Controller[]
-  /** Kubernetes' own choice of plugins when absent. */
+  /** The default plugins of Kubernetes when absent. */
   readonly scheduler?: {
     readonly profiles: MakeProfiles
     readonly backoffMs: { readonly first: number; readonly max: number }
@@ -51,7 +51,7 @@ export class ControlPlane {
     })
   }
 
-  /** A client with the rights of this user. */
+  /** A client authenticated as this user. */
   clientAs(username: string, groups: readonly string[] = []): Client {
     const { platform, server } = this.#options
     const user = { username, groups: [...groups, 'system:authenticated'] }
@@ -62,12 +62,12 @@ export class ControlPlane {
     })
   }
 
-  /** How the scheduler last decided on a pod, `namespace/name`, while it remembers. */
+  /** The last scheduling decision on a pod, `namespace/name`, while it is kept. */
   decisionOn(key: string): PodDecision | undefined {
     return this.#scheduler.decisionOn(key)
   }
 
-  /** Whether nobody has anything to do now; what is to be looked at later does not count. */
+  /** True if no component has pending work; delayed work does not count. */
   get isIdle(): boolean {
     return (
       this.#manager.isIdle &&
@@ -76,7 +76,7 @@ export class ControlPlane {
     )
   }
 
-  /** Who has something to do now, and with which keys. */
+  /** The components with pending work, and their keys. */
   busy(): ReadonlyMap<string, readonly string[]> {
     const nodes = [...this.#nodes.values()].map(({ kubelet }) => {
       return [`kubelet of ${kubelet.name}`, kubelet] as const
@@ -92,7 +92,7 @@ export class ControlPlane {
     this.#running.add(this.#scheduler.run(signal))
   }
 
-  /** A node that comes, or comes back. */
+  /** Starts a node, or restarts a stopped one. */
   startNode(node: NodeShape): void {
     const { platform } = this.#options
     const client = this.clientAs(`system:node:${node.name}`, ['system:nodes'])
@@ -102,7 +102,7 @@ export class ControlPlane {
     this.#nodes.set(node.name, { kubelet, stopping, running })
   }
 
-  /** The node falls silent; what is in the API stays. */
+  /** Stops the kubelet; the Node object and its pods remain in the API. */
   async stopNode(name: string): Promise<void> {
     const node = this.#nodes.get(name)
     node?.stopping.abort()

@@ -1,6 +1,4 @@
-/**
- * The program. It knows which commands there are, and nothing else: a line for each, loaded when it is run.
- */
+/** The entry point: a table of the commands, each loaded when it is run. */
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { runCommandLine, type CommandTable } from '#/command-line/command-line.ts'
@@ -15,12 +13,11 @@ const commands: CommandTable = {
   version: { summary: 'Show the version', load: () => import('#/commands/version.ts') },
 }
 
-// Most of the time before a command runs goes into reading its code. Where the folder cannot be written it is
-// read each time.
+// Loading code dominates the startup time. When the folder is not writable, code is compiled on every start.
 enableCompileCache(fileURLToPath(new URL('../.cache/compiled', import.meta.url)))
 
 process.exitCode = await run()
-// Once its last words are out the program ends, whatever a command that failed has left running.
+// Exits after the output has been flushed, even if a failed command has left something running.
 process.stdout.write('', () => process.stderr.write('', () => process.exit()))
 
 async function run(): Promise<number> {

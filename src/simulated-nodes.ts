@@ -1,14 +1,14 @@
-/** What simulated nodes are like: where they are, what they are called, what they have to give. */
+/** Names, addresses and capacity of simulated nodes. */
 import type { NodeShape } from '#/kubelet/plain-kubelet.ts'
 
 export interface SimulatedNodeOptions extends Partial<
   Pick<NodeShape, 'name' | 'labels' | 'taints' | 'capacity'>
 > {}
 
-/** What the addresses of all simulated pods are in. */
+/** Contains the addresses of all simulated pods. */
 export const simulatedPodCidr = '10.64.0.0/10'
 
-/** The node with this number, counted from 0. Two numbers share neither a name nor an address. */
+/** The node with this number, counted from 0. Names and addresses are unique. */
 export function simulatedNode(number: number, options: SimulatedNodeOptions = {}): NodeShape {
   const [high, low] = [number >> 8, number & 255]
   return {

@@ -1,4 +1,4 @@
-/** Authentication as clients meet it: real certificates over TLS, a real issuer over HTTPS, and kubectl. */
+/** Authentication with real clients: certificates over TLS, an OIDC issuer over HTTPS, and kubectl. */
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -90,7 +90,10 @@ interface ClientOptions extends Partial<Record<'cert' | 'key', string | Buffer>>
   readonly headers?: Record<string, string | string[]>
 }
 
-/** Who the server takes the sender for: the user, or the status. The one who asks must be allowed to. */
+/**
+ * The user that the server authenticates, or the status code. The user must be allowed to create a
+ * SelfSubjectReview.
+ */
 async function whoAmI(port: number, given: ClientOptions): Promise<Record<string, unknown> | number> {
   const { promise, resolve, reject } = Promise.withResolvers<Record<string, unknown> | number>()
   const request = httpsRequest(

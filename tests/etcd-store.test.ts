@@ -272,11 +272,11 @@ test('a closed store refuses everything', options, async t => {
   await assert.rejects(store.compactedRevision(), failsWith('closed'))
 })
 
-/** Counts up in one key, from the value it last saw, as fast as it can. */
+/** Increments a counter in one key, from the last value seen, as fast as possible. */
 class CountingWriter {
   readonly #store: Store
   readonly #key: string
-  /** The acknowledged values by their revisions. */
+  /** The acknowledged values by revision. */
   readonly #acknowledged = new Map<number, string>()
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>
@@ -297,7 +297,7 @@ class CountingWriter {
     await this.#running
   }
 
-  /** What was acknowledged is among the events, as it was written. */
+  /** Checks that all acknowledged writes are among the events, unchanged. */
   check(events: readonly StoreEvent[]): void {
     const seen = events.filter(event => event.key === this.#key)
     const values = new Map(seen.map(event => [event.revision, event.type === 'put' ? text(event.value) : '']))
@@ -326,7 +326,7 @@ interface RunningWatch {
   readonly events: StoreEvent[]
   revision: number
   failure: unknown
-  /** Returns false, for waiting until it has come. */
+  /** Always returns false, for use in a wait loop. */
   requestProgress(): boolean
 }
 

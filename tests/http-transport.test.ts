@@ -1,6 +1,4 @@
-/**
- * The client over real connections: TLS, HTTP/2 and HTTP/1.1 on loopback, and what a network does to them.
- */
+/** The client over real connections: TLS, HTTP/2 and HTTP/1.1 on loopback, with network failures. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -30,7 +28,7 @@ import { makeCertificates } from './etcd/certificates.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
-/** Making them takes a while, and all servers here may show the same. */
+/** Certificates are slow to create; all servers of this file share them. */
 const folder = await mkdtemp(join(tmpdir(), 'k8ts-test-'))
 after(() => rm(folder, { recursive: true, force: true }))
 const certificates = await makeCertificates(folder)
@@ -209,7 +207,7 @@ test('a connection on which nothing arrives any more is noticed', async t => {
   const client = await connect(t, { ...settings, server: `https://127.0.0.1:${hole.port}` }, { keepalive })
   const watch = client.watch(configMaps)[Symbol.asyncIterator]()
   await watch.next()
-  // Alive as long as pings are answered.
+  // The watch stays open while pings are answered.
   const next = watch.next()
   next.catch(() => undefined)
   await new Promise(resolve => setTimeout(resolve, 200))
@@ -310,7 +308,7 @@ async function listen(t: TestContext, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Passes everything on until told to swallow it; the connections stay. */
+/** A proxy that forwards everything until told to drop all data; the connections stay open. */
 async function blackHole(t: TestContext, target: number): Promise<{ port: number; swallow: () => void }> {
   const sockets = new Set<Socket>()
   let isOpen = true

@@ -1,4 +1,4 @@
-/** Extenders over real sockets. */
+/** Scheduler extenders over real sockets. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** What one process cannot show: that a simulation does not depend on the process it runs in. */
+/** Tests across processes: the simulation is deterministic regardless of the process it runs in. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** A folder of the test's own, removed when the test ends. */
+/** Creates a folder that is removed when the test ends. */
 export async function temporaryFolder(t: Pick<TestContext, 'after'>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'k8ts-test-'))
   t.after(() => rm(folder, { recursive: true, force: true }))

@@ -7,7 +7,7 @@ import * as k8s from '@kubernetes/client-node'
 import { configMaps, nodes } from '#/api/generated/core/v1-resources.ts'
 import { Cluster } from '#/testing/testing.ts'
 
-/** Sockets and threads that keep this process busy. */
+/** Sockets and threads that keep this process alive. */
 function held(): readonly string[] {
   return process.getActiveResourcesInfo().filter(name => /TCP|Server|Worker|MessagePort/.test(name))
 }
@@ -78,7 +78,7 @@ test('clusters with a kubeconfig each are two clusters', async () => {
   assert.ok(await east.client.find(configMaps, { namespace: 'default', name }))
   const core = configOf(second).makeApiClient(k8s.CoreV1Api)
   await assert.rejects(core.readNamespacedConfigMap({ namespace: 'default', name }), { code: 404 })
-  // The certificate of one opens no other.
+  // The certificate of one cluster is not valid for another.
   const mixed = configOf(first)
   mixed.clusters = configOf(second).clusters
   await assert.rejects(mixed.makeApiClient(k8s.CoreV1Api).listNode(), { code: 401 })

@@ -1,6 +1,6 @@
 /**
- * Runs a benchmark: `npm run bench -- store` runs bench/store.ts with the parameters that follow. Without a name it
- * lists what there is.
+ * Runs a benchmark: `npm run bench -- store` runs bench/store.ts with the remaining parameters. Lists the
+ * benchmarks when none is given.
  */
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'

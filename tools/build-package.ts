@@ -1,7 +1,7 @@
 /**
- * Writes `dist`, which is what the npm package consists of: Node strips types only outside of `node_modules`, so that
- * whoever installs the package needs JavaScript, and declarations beside it. The folder is laid out as `src`; what no
- * entry of the package and no command reaches is left out.
+ * Writes `dist`, the content of the npm package. Node does not strip types within `node_modules`, so the
+ * package needs JavaScript and declarations. The layout is that of `src`; files that no entry point and no
+ * command reaches are omitted.
  */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,19 +18,19 @@ const entries = readEntries()
 writeCode([...entries, 'src/main.ts'])
 writeDeclarations(entries)
 
-/** The sources of what package.json shows to others. */
+/** The source files of the exports of package.json. */
 function readEntries(): readonly string[] {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>
   }
   return Object.values(exports).flatMap(entry => {
     const source = typeof entry === 'string' ? undefined : entry['k8ts-source']
-    // What stands for anything in an export may have slashes in it.
+    // A `*` in an export also matches slashes.
     return source === undefined ? [] : globSync(source.slice(2).replace('*', '**/*'), { cwd: root })
   })
 }
 
-/** The entries and everything they load. */
+/** Writes the entry points and all files they import. */
 function writeCode(entries: readonly string[]): void {
   const waiting = [...entries]
   const written = new Set<string>()
@@ -49,7 +49,7 @@ function writeCode(entries: readonly string[]): void {
   }
 }
 
-/** The types of the entries, and of everything those are made of. */
+/** Writes the type declarations of the entry points and of all types they use. */
 function writeDeclarations(entries: readonly string[]): void {
   mkdirSync(join(root, '.cache'), { recursive: true })
   const folder = mkdtempSync(join(root, '.cache', 'declarations-'))

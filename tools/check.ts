@@ -1,7 +1,6 @@
 /**
- * Everything that is checked without running the program: format, types, lint, unused code, and the tree
- * itself. The steps run
- * side by side, each is one line, and only a step that fails shows what it has to say.
+ * Runs all static checks: format, types, lint, unused code, and the rules of the tree. The steps run
+ * concurrently, each prints one line, and only failed steps show their output.
  */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'

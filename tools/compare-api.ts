@@ -1,12 +1,13 @@
 /**
- * Compares what our API server tells of itself with documents of a real one and prints every difference:
+ * Compares the API server's discovery and OpenAPI documents with those of a real one and prints every
+ * difference:
  *
  *     node tools/compare-api.ts --reference openapi.json --discovery apis.json --discovery api-v1.json
  *
  * The reference is an OpenAPI v2 document; `--reference-v3` is a folder of v3 documents as in a checkout of
  * Kubernetes (`api/openapi-spec/v3`); a discovery document is an `APIGroupDiscoveryList` or an
- * `APIResourceList`. It looks at the server with all built-in versions switched on, and once more as it is by
- * default. What must differ is counted with its reason. Exits with 1 when anything else does.
+ * `APIResourceList`. The server is compared with all built-in versions enabled, and again with its defaults.
+ * Known differences are counted with their reason. Exits with 1 when there are others.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +26,7 @@ const { values } = parseArgs({
   },
 })
 
-/** Documents of what is not served; see the known differences. */
+/** Documents that are not served; see the known differences. */
 const notServed = /^\/openapi\/v3\/(?:logs|openid|\.well-known)/
 
 const unexplained = new Set<string>()

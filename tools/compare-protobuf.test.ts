@@ -5,7 +5,7 @@ import { compareMessages, type MessageFacts } from './compare-protobuf/compare-m
 const meta = 'k8s.io.apimachinery.pkg.apis.meta.v1'
 const core = 'k8s.io.api.core.v1'
 
-/** What is said of the messages that are given; all others are missing. */
+/** Checks the differences reported for the given messages; all others are missing. */
 function check(messages: Readonly<Record<string, MessageFacts>>, expected: readonly string[]): void {
   const differences = compareMessages(messages)
   assert.ok(differences.includes('core.v1.Pod: should not exist'))

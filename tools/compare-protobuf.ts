@@ -4,8 +4,8 @@
  *     node tools/compare-protobuf.ts --reference protobuf-fields.json
  *
  * The reference maps the full name of each message to its fields, `{"name": [number, "type", "repeated"]}`.
- * Messages that nothing here needs, such as those of versions that are not served, are not looked at. Exits
- * with 1 when there is a difference.
+ * Messages that are not used here, such as those of versions that are not served, are ignored. Exits with 1
+ * when there is a difference.
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

@@ -1,8 +1,8 @@
 /**
  * Writes `src/api/generated`: the API's types, run-time definitions, documentation, parameters, table of
- * resources and the modules that the package shows to its users, from the models of the npm package
- * `@kubernetes/client-node` and the overlays in `src/api/kinds`. It does nothing when neither those nor the
- * generator itself have changed since the last time.
+ * resources and the public modules of the package, from the models of the npm package
+ * `@kubernetes/client-node` and the overlays in `src/api/kinds`. Does nothing when neither these nor the
+ * generator have changed since the last run.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,10 +27,10 @@ import type { BuiltinRow } from '#/api/builtin.ts'
 const root = join(import.meta.dirname, '..')
 const packageFolder = clientNodePackage(root)
 
-/** Folders and files whose contents decide what is generated, besides the version of the package. */
+/** Folders and files that determine the output, in addition to the version of the package. */
 const inputs = ['tools/generate-api.ts', 'tools/generate-api', 'src/api/kinds', 'src/api/version-priority.ts']
 
-/** Of the files about kinds, those that the generator reads. */
+/** The files in the kinds folder that the generator reads. */
 const kindFiles = /[/\\](?:groups|overlay)\.ts$/
 
 if (import.meta.main) {
@@ -38,7 +38,7 @@ if (import.meta.main) {
   console.log(writeGenerated(folder) ? 'generated src/api/generated' : 'src/api/generated is up to date')
 }
 
-/** Brings a folder up to date; false when it was. */
+/** Updates a folder; returns false when it was up to date. */
 export function writeGenerated(folder: string): boolean {
   const stampFile = join(folder, '.stamp')
   const stamp = stampOf(inputs)
@@ -47,7 +47,7 @@ export function writeGenerated(folder: string): boolean {
     if (written === stamp && files.every(file => existsSync(join(folder, file)))) return false
   }
   const files = generate(readPackage(), overlays)
-  // Without its stamp a folder that is left half written is written again.
+  // A partially written folder has no stamp and is written again.
   rmSync(stampFile, { force: true })
   removeOthers(folder, files)
   for (const [path, content] of files) writeWhole(join(folder, path), content)
@@ -55,7 +55,7 @@ export function writeGenerated(folder: string): boolean {
   return true
 }
 
-/** What the package tells. */
+/** The parsed content of the package. */
 export interface PackageContents {
   readonly models: ReadonlyMap<string, Model>
   readonly operations: readonly Operation[]
@@ -70,7 +70,7 @@ export function readPackage(): PackageContents {
   }
 }
 
-/** The generated files by path below their folder. */
+/** Returns the generated files by path relative to their folder. */
 export function generate(contents: PackageContents, overlays: Overlays): ReadonlyMap<string, string> {
   const { models, operations, parameters } = contents
   const names = nameDefinitions(models, operations)
@@ -101,7 +101,7 @@ function sharedKinds(
   )
 }
 
-/** The core group, which has no name, before the others. */
+/** The core group, which has no name, comes first. */
 function byGroup(a: string, b: string): number {
   const [left, right] = [a, b].map(each => (each.includes('/') ? each : `/${each}`))
   return (left ?? '') < (right ?? '') ? -1 : 1
@@ -131,7 +131,7 @@ function removeOthers(folder: string, files: ReadonlyMap<string, string>): void 
   for (const file of filesBelow(folder)) if (!files.has(file.slice(folder.length + 1))) rmSync(file)
 }
 
-/** A reader sees the old file or the new one, never a part. */
+/** Writes atomically: readers see either the old or the new file. */
 function writeWhole(file: string, content: string): void {
   mkdirSync(dirname(file), { recursive: true })
   const temporary = `${file}.${process.pid}`

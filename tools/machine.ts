@@ -1,5 +1,5 @@
 /**
- * Runs a command in a copy of this checkout on a minimal system that has git and npm and nothing else:
+ * Runs a command in a copy of this checkout on a minimal system with only git and npm:
  *
  *     npm run machine -- debian13 npm test
  *     npm run machine -- debian12 npm start

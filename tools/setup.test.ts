@@ -9,11 +9,11 @@ const setup = join(import.meta.dirname, 'setup')
 const skip =
   process.getuid?.() === 0 ? false : 'replaces /etc/os-release in a mount namespace, which needs root'
 
-/** All that the script calls on a system without apt. */
+/** All programs that the script calls on a system without apt. */
 const programs = ['sh', 'cat', 'grep', 'sort', 'tr', 'sed', 'id', 'find', 'dirname', 'mkdir', 'touch']
 const installed = [...programs, 'mount', 'nsenter', 'ip', 'rm']
 
-/** What set-up prints on a system without containerd and catatonit. */
+/** The output of the setup script on a system without containerd and catatonit. */
 function setupOn(t: TestContext, osRelease: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'k8ts-setup-'))
   t.after(() => rmSync(folder, { recursive: true }))

@@ -1,11 +1,11 @@
 /**
- * Runs the simulation of the control plane from seeds, in as many processes as there are processors:
+ * Runs the simulation of the control plane from seeds, in one process per CPU:
  *
- *     npm run simulate -- --seed 17          one seed, with what happened
+ *     npm run simulate -- --seed 17          one seed, with its trace
  *     npm run simulate -- --from 0 --count 1000
  *     npm run simulate -- --count 10000 --minutes 20
  *
- * Prints each seed on which a checker found something, and ends with 1 if there was one.
+ * Prints each seed for which a checker found a violation, and exits with 1 if there was one.
  */
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -40,13 +40,13 @@ async function replay(seed: number): Promise<boolean> {
   return violations.length === 0
 }
 
-/** What one process tells the one that started it. */
+/** The result of a child process. */
 interface Tally {
   readonly ran: number
   readonly failed: number
 }
 
-/** Every `step`th seed. */
+/** Runs every `step`th seed. */
 async function runEach(step: number): Promise<void> {
   const from = wholeNumber('from', values.from)
   const count = wholeNumber('count', values.count)
@@ -83,9 +83,9 @@ async function runInProcesses(): Promise<boolean> {
   return failed === 0
 }
 
-/** A process that dies has failed. */
+/** A process that crashes counts as failed. */
 function runInProcess(flags: readonly string[]): Promise<Tally> {
-  // Most of what a seed makes is garbage when it ends: more room for the young saves a tenth of the time.
+  // Most objects of a seed are garbage when it ends: a larger young generation saves a tenth of the time.
   const execArgv = ['--max-semi-space-size=64']
   const child = fork(fileURLToPath(import.meta.url), flags, { execArgv })
   return new Promise(resolve => {

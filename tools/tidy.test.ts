@@ -8,7 +8,7 @@ const machine: Machine = { folders: ['/opt/builds/'], hosts: ['packages.corp.exa
 
 const usesAssert = `import assert from 'node:assert/strict'`
 
-/** A tree without a fault: what a case adds or replaces breaks it. */
+/** A tree without findings, to which each case adds or replaces files. */
 const tidy: Readonly<Record<string, string>> = {
   'package-lock.json': '{ "resolved": "https://registry.npmjs.org/yaml/-/yaml-2.tgz" }\n',
   'src/main.ts': `/** Starts. */\nimport { run } from '#/scheduler/scheduler.ts'\n\nrun()\n`,
@@ -30,7 +30,7 @@ function findings(changes: Readonly<Record<string, string>>): string[] {
   return checkTree(tree, machine).map(({ path, line, text }) => `${path}:${line}: ${text}`)
 }
 
-/** Checks that a change to the tidy tree is caught, at this place and with these words, and nothing else is. */
+/** Checks that a change of the tree causes exactly these findings. */
 function check(changes: Readonly<Record<string, string>>, ...expected: readonly string[]): void {
   const found = findings(changes)
   assert.equal(found.length, expected.length, found.join('\n'))
@@ -39,7 +39,7 @@ function check(changes: Readonly<Record<string, string>>, ...expected: readonly 
   )
 }
 
-/** Something that is used, so that only the fault that is meant is found. */
+/** A file that is imported, so that only the intended finding is reported. */
 function used(path: string, content: string): Record<string, string> {
   return { [path]: content, 'tools/user.ts': `import '#/${path.slice('src/'.length)}'\n` }
 }

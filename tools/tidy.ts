@@ -1,6 +1,6 @@
 /**
- * Checks the tree itself: layers, private folders, sizes, names, dead files and what else docs/STYLE.md asks for and
- * neither compiler nor linter knows. Prints what is untidy, one line each, and exits with 1 when anything is.
+ * Checks the tree itself: layers, private folders, sizes, names, dead files and other rules of docs/STYLE.md
+ * that neither compiler nor linter checks. Prints one line per finding, and exits with 1 when there are any.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ const findings = checkTree(readTree(root), machine)
 for (const { path, line, text } of findings) console.log(`${path}:${line}: ${text}`)
 process.exitCode = findings.length === 0 ? 0 : 1
 
-/** Every file that is tracked or would be, with its content. */
+/** Every file that is tracked or not ignored, with its content. */
 function readTree(folder: string): Map<string, string> {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: folder,
@@ -30,7 +30,7 @@ function readTree(folder: string): Map<string, string> {
   return contents
 }
 
-/** A file may be tracked and yet deleted, or be deleted while we read. */
+/** A tracked file may be deleted, even while the tree is read. */
 function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')

@@ -1,6 +1,6 @@
 /**
- * A bare Node HTTP/2 server that returns given bytes: what the API server is measured against. Runs as a
- * process of its own.
+ * The baseline for the API server: a bare Node HTTP/2 server that returns fixed bytes. Runs as a separate
+ * process.
  */
 import { readFileSync } from 'node:fs'
 import { createSecureServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'

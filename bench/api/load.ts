@@ -1,7 +1,7 @@
 /**
- * A client that asks for the same thing again and again over HTTP/2, at next to no cost of its own, so that what is
- * measured is the server. It speaks just enough of the protocol: requests are bytes made once, answers are counted by
- * their last frame.
+ * A minimal HTTP/2 load generator that repeats one request, with so little overhead that the server is what
+ * is measured. It implements just enough of the protocol: request frames are encoded once, and responses are
+ * counted by their last frame.
  */
 import { connect as connectHttp2 } from 'node:http2'
 import { connect, type TLSSocket } from 'node:tls'
@@ -17,9 +17,9 @@ export interface Load {
   readonly method?: string
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
-  /** The body of each request, by its number. */
+  /** Returns the body of request `number`. */
   readonly body?: (number: number) => string
-  /** Requests on the way at once, over all connections. */
+  /** Requests in flight at once, over all connections. */
   readonly concurrency: number
   readonly connections: number
   readonly requests: number
@@ -153,7 +153,7 @@ class LoadConnection {
     if (this.#state.sent >= this.#load.requests) this.#waitForOthers()
   }
 
-  /** Another connection may have the last answer. */
+  /** Polls until all connections are done: the last response may arrive on another connection. */
   #waitForOthers(): void {
     if (this.#state.done >= this.#load.requests) this.#finished.resolve()
     else setTimeout(() => this.#waitForOthers(), 1)
@@ -189,7 +189,7 @@ function uint32(value: number): Buffer {
   return bytes
 }
 
-/** Headers as literals that leave no trace in the tables of compression. */
+/** Encodes headers as HPACK literals without indexing, so that no dynamic table is needed. */
 function headerBlock({ method = 'GET', path, headers = {} }: Load, port: number): Buffer {
   const fields = {
     ':method': method,
@@ -211,7 +211,7 @@ function text(value: string): Buffer {
   return Buffer.concat([Buffer.from(length), bytes])
 }
 
-/** The bytes of one answer. */
+/** Returns the body of one response. */
 export async function fetchOnce(target: Target, path: string): Promise<Buffer> {
   const session = connectHttp2(`https://localhost:${target.port}`, {
     ca: target.ca,

@@ -1,11 +1,11 @@
-/** The processes that are measured: the API server as a user starts it, and the bare server. */
+/** The measured processes: the API server as a user starts it, and the bare server. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseYaml } from '#/api/yaml.ts'
 import type { Target } from './load.ts'
 
-/** No controller makes the accounts of pods. */
+/** No controller creates the ServiceAccounts of pods here. */
 const withoutAccounts = '--disable-admission-plugins=ServiceAccount'
 
 const root = join(import.meta.dirname, '../..')
@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '../..')
 export interface Running extends AsyncDisposable {
   readonly target: Target
   readonly pid: number
-  /** From the start of the process to its first answer. */
+  /** From process start to the first response. */
   readonly startMs: number
 }
 
@@ -95,7 +95,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await exited
 }
 
-/** Resident memory and processor time of a process, as the kernel counts them. */
+/** Resident memory and CPU time of a process, as reported by the kernel. */
 export function usageOf(pid: number): { readonly memoryMb: number; readonly cpuSeconds: number } {
   const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1])
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')

@@ -1,4 +1,4 @@
-/** Many watches of one list, and how fast changes reach all of them. */
+/** Measures how fast changes reach many watches of one list. */
 import { connect } from 'node:http2'
 import { runLoad, type Target } from './load.ts'
 

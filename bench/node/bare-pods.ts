@@ -1,10 +1,10 @@
-/** The same pods straight from the container runtime, as a measure of what the machine can do. */
+/** Starts the same pods directly in the container runtime, as the baseline for this machine. */
 import { join } from 'node:path'
 import { containerConfig, sandboxConfig } from '#/cri/test-configs.ts'
 import type { TestContainerd } from '../../tests/node/test-containerd.ts'
 import { busyboxReference } from '../../tests/node/test-images.ts'
 
-/** Milliseconds of each, with so many under way at a time. */
+/** Returns the startup time of each pod in milliseconds, with `atOnce` started concurrently. */
 export async function runBarePods(
   node: TestContainerd,
   { names, atOnce }: { readonly names: readonly string[]; readonly atOnce: number },

@@ -1,4 +1,7 @@
-/** How long pods take from the first word to the API until it says that they run, and how long the runtime is at it. */
+/**
+ * Measures the time from the creation of pods until the API reports them Running, and the part of it that the
+ * container runtime takes.
+ */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { LastingCluster } from '../../tests/node/lasting-cluster.ts'
@@ -8,13 +11,13 @@ const namespace = 'default'
 export interface PodStart {
   /** From the creation until a watcher sees the pod Running. */
   readonly wholeMs: number
-  /** From the begin of RunPodSandbox to the end of StartContainer. */
+  /** From the start of RunPodSandbox to the end of StartContainer. */
   readonly runtimeMs: number
-  /** What the calls to the runtime took, without what was between them. */
+  /** Sum of the durations of the CRI calls, without the time between them. */
   readonly callsMs: number
 }
 
-/** Creates them all at once; resolves when all run. */
+/** Creates all pods concurrently; resolves when all are Running. */
 export async function startPods(
   cluster: LastingCluster,
   names: readonly string[],
@@ -41,7 +44,7 @@ export async function startPods(
   )
   await watching
   stop.abort()
-  // What is logged comes through a pipe.
+  // Log output arrives through a pipe, possibly late.
   await new Promise(resolve => setTimeout(resolve, 200))
   return names.map(name => {
     const wholeMs = running.get(name)! - created.get(name)!
@@ -63,7 +66,7 @@ function podOf(name: string): Pod {
   }
 }
 
-/** From what the kubelet logs of the pod. */
+/** Parsed from the kubelet's log lines for the pod. */
 function runtimeTimes(output: string, name: string): Pick<PodStart, 'runtimeMs' | 'callsMs'> {
   const line = (message: string): { readonly atMs: number; readonly tookMs: number } => {
     const found = new RegExp(`^(\\S+) +INFO +${message} .*\\bpod=${name} .*\\btookMs=(\\d+)`, 'm').exec(

@@ -12,7 +12,7 @@ import type { Profile } from '#/scheduler/profile.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { nodeNumber, type Workload } from './workloads.ts'
 
-/** Filter and score only, on a cache that is told of each pod as if it had been bound. */
+/** Runs filter and score only, on a cache that assumes each placed pod as if it had been bound. */
 export async function placeAlone(workload: Workload, nodeCount: number, podCount: number): Promise<number> {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   await using store = await MemoryStore.open({ platform })
@@ -57,7 +57,7 @@ function fill(cache: ClusterCache, { onEachNode = [] }: Workload, nodeCount: num
   }
 }
 
-/** How many nodes were looked at. */
+/** Returns the number of nodes that were filtered. */
 async function placeOne(
   made: Pod,
   startAt: number,

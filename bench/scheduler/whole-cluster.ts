@@ -16,7 +16,9 @@ export interface Measured {
 const creatorsUsual = 8
 const pollMs = 25
 
-/** From the creation of the first pod until the last one is bound, with everything in one process. */
+/**
+ * Measures from the creation of the first pod until the last one is bound, with everything in one process.
+ */
 export async function placeWithServer(
   workload: Workload,
   nodeCount: number,

@@ -1,12 +1,12 @@
 import type { Node, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 
-/** A kind of pods to be placed, and what has to be there before. */
+/** A kind of pod to schedule, and the pods that must exist before. */
 export interface Workload {
   readonly name: string
   readonly podOf: (index: number, nodeCount: number) => Pod
-  /** Pods that every node has already. */
+  /** Pods that already run on every node. */
   readonly onEachNode?: readonly Pod[]
-  /** When one node takes one pod only, there cannot be more. */
+  /** Limits the number of pods where a node accepts only one. */
   readonly podsMax?: (nodeCount: number) => number
 }
 
@@ -33,7 +33,7 @@ function podNumber(index: number, spec: Partial<PodSpec> = {}, app = 'web'): Pod
   }
 }
 
-/** Takes the whole node, and gives way at once. */
+/** Requests all CPU of a node and terminates without a grace period. */
 const filler: Pod = {
   metadata: { namespace: 'default', name: 'filler', labels: { app: 'filler' } },
   spec: {

@@ -1,6 +1,6 @@
 /**
- * One million keys: what a start costs, what a key costs in memory, and that a page of a list costs the same
- * anywhere.
+ * One million keys: startup time, memory per key, and that the cost of a list page does not depend on its
+ * position.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * A million updates of a thousand keys with five minutes of history: how large the file gets, and how long
- * writes pause.
+ * A million updates of a thousand keys with five minutes of history: the resulting file size, and the longest
+ * pause of writes.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ const keys = 1_000
 const keepMs = 300_000
 const valueBytes = 700
 
-/** Virtual milliseconds between two updates: the million takes about half an hour of virtual time. */
+/** Virtual milliseconds between two updates: the million updates take about half an hour of virtual time. */
 const updateEveryMs = 2
 
 export async function benchSpace(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Events a second to watchers of one prefix, and beside watchers of other prefixes. */
+/** Events per second to watchers of one prefix, with and without watchers of other prefixes. */
 import { nodePlatform } from '#/platform/node.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import type { Store } from '#/store/store.ts'
@@ -20,7 +20,7 @@ export async function benchWatch(): Promise<void> {
   )
 }
 
-/** Writes a second, each seen by all watchers of its prefix. */
+/** Writes per second, each seen by all watchers of its prefix. */
 async function measure(setup: { readonly watchers: number; readonly others: number }): Promise<number> {
   await using store = await MemoryStore.open({ platform })
   const controller = new AbortController()
@@ -47,7 +47,7 @@ async function measure(setup: { readonly watchers: number; readonly others: numb
   return writes / seconds
 }
 
-/** Resolves when so many events have come, or the watch has ended. */
+/** Resolves after `expected` events, or when the watch has ended. */
 async function count(
   store: Store,
   prefix: string,

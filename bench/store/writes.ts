@@ -1,4 +1,7 @@
-/** Durable writes a second: the embedded store and a real etcd on the same disk, taking turns in one run. */
+/**
+ * Durable writes per second: the embedded store and a real etcd on the same disk, measured alternately in one
+ * run.
+ */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
@@ -12,7 +15,7 @@ import type { Store } from '#/store/store.ts'
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
 const connectGrpc = await loadGrpc()
 
-/** The ratio to etcd that the embedded store is meant to reach, by the number of writers. */
+/** Target ratio to etcd, by the number of concurrent writers. */
 const aims = new Map([
   [1, 3],
   [32, 8],

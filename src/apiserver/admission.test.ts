@@ -195,7 +195,7 @@ function request(object: KubernetesObject, fields: Partial<AdmissionRequest> = {
   }
 }
 
-/** Adds its name to the object's, and does what else it is told. */
+/** A mutating plugin that appends its name to the object's kind and runs `also`. */
 function marking(
   name: string,
   also: (reinvocation: Reinvocation) => void = () => undefined,

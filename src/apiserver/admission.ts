@@ -1,6 +1,6 @@
 /**
- * Which admission plugins there are, in what order they run, which of them are on, and how they are configured: as in
- * Kubernetes 1.36. What each does is its own file's business.
+ * The admission plugins of Kubernetes 1.36: their order, which are enabled by default, and their
+ * configuration. Each plugin is implemented in its own file under `admission/`.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
  */
 import type { JsonValue } from '#/api/json-value.ts'
@@ -54,20 +54,17 @@ import { validatingAdmissionPolicy } from './admission/validating-admission-poli
 import { validatingAdmissionWebhook } from './admission/validating-admission-webhook.ts'
 
 export interface AdmissionOptions {
-  /** Plugins that are on beside those that always are, and plugins that are off although they would be on. */
+  /** Names of plugins to enable or disable in addition to the defaults. */
   readonly enable?: readonly string[]
   readonly disable?: readonly string[]
-  /** Where the configuration of plugins is. */
+  /** Path of the AdmissionConfiguration file. */
   readonly configurationFile?: string
 }
 
-/** Makes the plugins of a server, in the order in which they run. */
+/** Creates the admission plugins of a server, in execution order. */
 export type MakeAdmissionPlugins = (context: PluginContext) => readonly AdmissionPlugin[]
 
-/**
- * Reads the whole configuration, so that what is wrong with it is known before anything starts. Throws
- * ConfigurationError.
- */
+/** Reads and validates the whole configuration before the server starts. Throws ConfigurationError. */
 export async function readAdmission(
   files: Files,
   options: AdmissionOptions = {},
@@ -84,7 +81,7 @@ export async function readAdmission(
     })
 }
 
-/** The names of plugins that are on, in order. Throws ConfigurationError for names that nothing has. */
+/** Names of the enabled plugins, in execution order. Throws ConfigurationError for unknown names. */
 export function enabledPlugins({ enable = [], disable = [] }: AdmissionOptions): readonly string[] {
   refuseUnknown('enable-admission-plugins', enable)
   refuseUnknown('disable-admission-plugins', disable)
@@ -107,7 +104,7 @@ function refuseUnknown(option: string, names: readonly string[]): void {
 }
 
 interface PluginEntry {
-  /** Whether it is on unless somebody turns it off. */
+  /** True if the plugin is enabled by default. */
   readonly isOn: boolean
   readonly make: PluginFactory
 }
@@ -115,7 +112,7 @@ interface PluginEntry {
 const on = (make: PluginFactory): PluginEntry => ({ isOn: true, make })
 const off = (make: PluginFactory): PluginEntry => ({ isOn: false, make })
 
-/** In the order in which they run. */
+/** In execution order. */
 const plugins: ReadonlyMap<string, PluginEntry> = new Map([
   ['AlwaysAdmit', off(alwaysAdmit)],
   ['NamespaceAutoProvision', off(namespaceAutoProvision)],

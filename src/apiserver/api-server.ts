@@ -1,7 +1,7 @@
 /**
- * The API server: the only component that touches the store. It serves the kinds of its scheme from a cache
- * of the whole
- * cluster, to HTTP clients through `server.ts` and to components in the same process through `handle` itself.
+ * The API server: the only component that accesses the store. It serves the resources of its scheme from a
+ * cache of the whole cluster, to HTTP clients through `server.ts` and to in-process components through
+ * `handle`.
  */
 import { defaultResources } from '#/api/builtin.ts'
 import { apiError, isApiError } from '#/api/errors.ts'
@@ -58,37 +58,40 @@ import { authenticate, authorize, limitTime, whenReady } from './stages.ts'
 
 export interface ApiServerOptions {
   readonly platform: Platform
-  /** Belongs to the caller, who closes it after the server has stopped. */
+  /** Owned by the caller, which closes it after the server has stopped. */
   readonly store: Store
-  /** What the program says of itself. */
+  /** Version information for /version. */
   readonly build: Build
-  /** Makes what may change and refuse writes, in order; see `readAdmission`. */
+  /** Creates the admission plugins in execution order; see `readAdmission`. */
   readonly admission?: MakeAdmissionPlugins
-  /** Which credentials are taken; certificates alone when absent. */
+  /** Authenticators; client certificates only when absent. */
   readonly authentication?: AuthenticationSettings
-  /** Who is asked whether somebody may do something, in order; nodes' rules and roles when absent. */
+  /** Authorizers in order; Node and RBAC when absent. */
   readonly authorizers?: readonly AuthorizerSettings[]
-  /** How servers of others are asked. Webhooks need it. */
+  /** Access to external servers; required for webhooks. */
   readonly remote?: RemoteAccess
-  /** How kubelets, pods and services are reached. Without it there are no logs, commands and proxies. */
+  /**
+   * Access to kubelets, pods and services. When absent, there are no logs, exec, attach, port-forward and
+   * proxy subresources.
+   */
   readonly kubelets?: KubeletAccess
-  /** Whether what nodes and pods use is served although there is no way to kubelets, since nodes are simulated. */
+  /** True to serve the metrics.k8s.io resources without access to kubelets, for simulated nodes. */
   readonly servesMetrics?: boolean
-  /** Writes down what happens. Belongs to the caller, who runs it for longer than the server. */
+  /** Owned by the caller, which runs it longer than the server. */
   readonly audit?: Audit
-  /** How many requests are served at once; any number when absent. */
+  /** Limits on concurrent requests; unlimited when absent. */
   readonly limits?: RequestLimits
-  /** How long a request may take that is not meant to last. */
+  /** Timeout for requests that are not long-running. */
   readonly requestTimeoutMs?: number
   readonly tolerationSeconds?: TolerationSeconds
-  /** Counts requests, when somebody wants to know. */
+  /** Absent when metrics are not recorded. */
   readonly metrics?: Metrics
-  /** Where pods and nodes reach this server. */
+  /** The address and port at which pods and nodes reach this server. */
   readonly advertise?: Advertise
-  /** The ranges that services get their addresses from, one of each family, the preferred first. */
+  /** Service CIDRs, one per IP family, the default family first. */
   readonly serviceCidrs?: readonly string[]
   readonly nodePorts?: PortRange
-  /** How long events are kept. */
+  /** TTL of Events. */
   readonly eventTtlMs?: number
 }
 
@@ -107,7 +110,7 @@ export class ApiServer {
   readonly #openApi: OpenApi
   readonly #issuerMetadata: IssuerMetadata | undefined
   readonly #stopping = new AbortController()
-  /** Connections to others. */
+  /** Connections to kubelets and other servers. */
   readonly #remotes = new AsyncDisposableStack()
   #running: Promise<void> = Promise.resolve()
   #isReady = false
@@ -159,7 +162,7 @@ export class ApiServer {
     this.handle = pipeline(platform, stages, context => this.#route(router, context))
   }
 
-  /** Resolves when the server can answer requests. */
+  /** Resolves when the server is ready to serve requests. */
   static async start(options: ApiServerOptions): Promise<ApiServer> {
     const server = new ApiServer(options)
     try {
@@ -175,7 +178,7 @@ export class ApiServer {
     return this.#isReady
   }
 
-  /** Requests for resources are refused from now on, and watches end. */
+  /** Rejects resource requests from now on and ends watches. */
   async stop(): Promise<void> {
     this.#isReady = false
     this.#stopping.abort()
@@ -199,7 +202,8 @@ export class ApiServer {
     this.#running = Promise.all([cacheRun, compactorRun]).then(() => undefined)
     await promise
     await this.#registry.admission.start()
-    // The server starts whatever webhooks say, or it could not be told to forget them.
+    // Bootstrap writes bypass admission; otherwise a failing webhook could prevent startup and could not be
+    // removed.
     const own = { ...this.#registry, admission: everythingAdmitted }
     const { address, port } = advertise ?? defaultAdvertise
     const first = { serviceCidrs: serviceCidrs ?? defaultServiceCidrs, advertiseAddress: address, port }
@@ -213,7 +217,7 @@ export class ApiServer {
     this.#isReady = true
   }
 
-  /** What each request goes through, in this order. */
+  /** The request pipeline, in order. */
   #stages(options: ApiServerOptions): readonly Stage[] {
     const { platform, audit, limits, requestTimeoutMs = defaultRequestTimeoutMs } = options
     return [
@@ -244,7 +248,7 @@ export class ApiServer {
     }
   }
 
-  /** What is passed on to nodes and pods, and what is asked of nodes. */
+  /** Subresources and resources that are served by calling kubelets and pods. */
   #connections({
     kubelets: access,
     platform,
@@ -285,7 +289,7 @@ const defaultServiceCidrs = ['10.96.0.0/16']
 
 const defaultRequestTimeoutMs = 60_000
 
-/** The kinds that every server has, and of events how long they last here. */
+/** The built-in resources, with the configured TTL for Events. */
 function resourcesOf(options: ApiServerOptions): readonly Resource[] {
   const { eventTtlMs: ttlMs, kubelets, servesMetrics = kubelets !== undefined } = options
   const resources = [...defaultResources(), ...(servesMetrics ? [nodeMetrics, podMetrics] : [])]
@@ -309,10 +313,10 @@ const hooks: ReadonlyMap<string, ResourceHooks> = new Map([
   ['validatingwebhookconfigurations.admissionregistration.k8s.io', webhookConfigurationHooks],
 ])
 
-/** How long earlier states can be read and watched from. */
+/** Time until old revisions are compacted. */
 const historyMs = 300_000
 
-/** A store that does not answer now, since it elects a leader, say, is asked again. What was done already is found. */
+/** Retries while the store is unavailable, e.g. during a leader election. `work` must be idempotent. */
 async function whenAvailable(
   { clock, log }: Platform,
   signal: AbortSignal,

@@ -22,7 +22,9 @@ interface Event {
 
 const everything: AuditPolicy = { rules: [{ level: 'RequestResponse' }] }
 
-/** The real server behind the stages under test; `send` gives the answer and what was recorded of it. */
+/**
+ * A real API server behind the stages under test; `send` returns the response and the recorded audit events.
+ */
 async function start(t: TestContext, policy: AuditPolicy, before: readonly Stage[] = []) {
   const { server } = await startTestServer(t)
   const lines: string[] = []

@@ -1,7 +1,6 @@
 /**
- * The audit log: who asked for what, when, and what came of it. Written down are requests, in several stages,
- * as the policy says; never anything that proves who somebody is.
- * https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
+ * Audit logging: records audit events for requests at several stages, as the audit policy selects.
+ * Credentials are never recorded. https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
  */
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -23,31 +22,29 @@ export { parseAuditPolicy, type AuditPolicy } from './audit/policy.ts'
 export { AuditWebhook, type AuditWebhookSettings } from './audit/webhook.ts'
 
 /**
- * Whether requests wait until what is said of them is written; and, when strict, whether one of which nothing can be
- * written is refused.
+ * In the blocking modes a request waits until its event is written; `blocking-strict` also rejects a request
+ * if writing RequestReceived fails.
  */
 export type AuditMode = 'batch' | 'blocking' | 'blocking-strict'
 
-/** Where events go. */
+/** Destination of audit events. */
 export interface AuditBackend {
   readonly mode: AuditMode
   /**
-   * Takes an event, as JSON in one line, or drops it when it has too many already. Undefined in batch mode; otherwise
-   * resolves to whether it is written.
+   * Queues an event (one line of JSON), or drops it when the queue is full. Returns undefined in batch mode;
+   * otherwise resolves to true once it is written.
    */
   record(line: string): Promise<boolean> | undefined
-  /** Works until aborted, then until everything taken is written. */
+  /** Runs until aborted, then until all queued events are written. */
   run(signal: AbortSignal): Promise<void>
 }
 
-/** What an administrator has chosen. */
 export interface AuditSettings {
   readonly policy: AuditPolicy
   readonly log?: AuditLogSettings
   readonly webhook?: AuditWebhookSettings & { readonly remote: Remote }
 }
 
-/** The service of a webhook is asked over HTTP. */
 export function openAudit(
   { policy, log, webhook }: AuditSettings,
   { platform, connectHttp }: { readonly platform: Platform; readonly connectHttp: HttpConnect },
@@ -89,13 +86,13 @@ export class Audit {
     await Promise.all(this.#backends.map(backend => backend.run(signal)))
   }
 
-  /** Comes after authentication, and before impersonation. */
+  /** Runs after authentication and before impersonation. */
   readonly stage: Stage = (context, next) => {
     const decision = this.#decide(context.user, context.info)
     return decision.level === 'None' ? next(context) : this.#audit(context, next, decision)
   }
 
-  /** Comes before authentication: those whom it turns away are not seen by anybody else. */
+  /** Runs before authentication, to record requests that fail authentication and never reach `stage`. */
   readonly refusals: Stage = async (context, next) => {
     try {
       return await next(context)
@@ -117,7 +114,7 @@ export class Audit {
       const response = await next(context)
       entry.answered(response, body)
       if (response.body?.type === 'stream') {
-        // Whoever asked may be gone before anything is read.
+        // The client may disconnect before the stream is read.
         context.request.signal.addEventListener('abort', () => void entry.record('ResponseComplete'), {
           once: true,
         })
@@ -137,7 +134,7 @@ export class Audit {
   }
 
   #recordRefusal(context: RequestContext, error: unknown): void {
-    // Past authentication the user is known, and the other stage has written the request down.
+    // For an authenticated user, `stage` has already recorded the request.
     if (context.user.username !== '') return
     const decision = this.#decide(context.user, context.info)
     if (decision.level === 'None') return
@@ -158,7 +155,7 @@ export class Audit {
   }
 }
 
-/** A stream is complete when its reader is done with it. */
+/** Records ResponseComplete when the stream is fully read or closed. */
 function watched(response: ApiResponse, body: StreamBody, entry: AuditEntry): ApiResponse {
   void entry.record('ResponseStarted')
   const chunks = async function* (): AsyncGenerator<readonly StreamChunk[], void, undefined> {

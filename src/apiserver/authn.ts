@@ -1,8 +1,7 @@
 /**
- * Who sends a request: authenticators in order, of which the first that knows its sender wins. Credentials
- * that are there and are not good are an error, whatever else the request may have; who has none is
- * anonymous, if that is allowed. What was shown as proof goes no further than this. What somebody may do is
- * not decided here.
+ * Authentication: authenticators run in order and the first success wins. If none succeeds, invalid
+ * credentials reject the request; without credentials the request is anonymous, if that is enabled.
+ * Credentials are removed from the request before it is passed on. Authorization is not decided here.
  */
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -35,26 +34,26 @@ import type { ApiRequest } from './request.ts'
 export { readAuthenticationConfiguration } from './authn/authentication-configuration.ts'
 export { issuerOfFlags } from './authn/issuer-flags.ts'
 
-/** Which credentials are taken. Without any of it: certificates, and nobody in particular. */
+/** Enabled authenticators. The default is client certificates and anonymous requests. */
 export interface AuthenticationSettings {
   readonly certificates?: ClientCertificatesOptions
   readonly frontProxy?: FrontProxyOptions
-  /** The content of a file of tokens. */
+  /** Content of the static token file. */
   readonly tokenFile?: string
-  /** The content of a file of passwords, as clusters had them before v1.19. */
+  /** Content of the basic-auth password file, which Kubernetes removed in v1.19. */
   readonly passwordFile?: string
   readonly bootstrapTokens?: boolean
   readonly serviceAccounts?: ServiceAccountSettings
-  /** Of tokens from elsewhere. They and the webhook need `connectHttp`. */
+  /** OIDC token issuers. They and the webhook require `connectHttp`. */
   readonly issuers?: readonly IssuerConfiguration[]
   readonly webhook?: TokenWebhookSettings
   readonly connectHttp?: HttpConnect
-  /** Allowed everywhere when absent. */
+  /** Enabled for all paths when absent. */
   readonly anonymous?: AnonymousOptions
 }
 
 export interface ServiceAccountSettings extends ServiceAccountIssuerOptions {
-  /** Whose tokens are taken beside our own: what the issuer was called before. */
+  /** Previous issuer URLs; service account tokens with them are still accepted. */
   readonly acceptedIssuers?: readonly string[]
 }
 
@@ -63,15 +62,15 @@ export interface AuthenticationOptions extends AuthenticationSettings {
   readonly registry: Registry
 }
 
-/** What the pipeline needs to know. */
+/** The interface the request pipeline needs. */
 export interface RequestAuthentication extends RequestAuthenticator {
   withoutCredentials(request: ApiRequest): ApiRequest
 }
 
 export class Authentication implements RequestAuthentication {
-  /** Who gives out tokens of service accounts, if anybody does. */
+  /** Issuer of service account tokens; undefined if not configured. */
   readonly issuer: ServiceAccountIssuer | undefined
-  /** Who this server is, for those who give out tokens. */
+  /** Audiences that identify this server in tokens. */
   readonly audiences: readonly string[]
   readonly #platform: Platform
   readonly #authenticators: readonly RequestAuthenticator[]
@@ -79,7 +78,7 @@ export class Authentication implements RequestAuthentication {
   readonly #anonymous: Anonymous
   readonly #credentials: CredentialHeaders
 
-  /** Throws when a key, a certificate or a file cannot be read. */
+  /** Throws if a key, certificate or file is invalid. */
   constructor(options: AuthenticationOptions) {
     const {
       platform,
@@ -114,7 +113,7 @@ export class Authentication implements RequestAuthentication {
       : this.#conclude(request, outcome)
   }
 
-  /** Whose token it is, and for which of these audiences; never undefined. */
+  /** Authenticates a token for these audiences; the outcome is never undefined. */
   reviewToken(text: string, audiences: readonly string[]): MaybeLater<NonNullable<Outcome>> {
     return this.#tokens.review(new BearerToken(text), audiences)
   }
@@ -136,7 +135,7 @@ export class Authentication implements RequestAuthentication {
     return outcome
   }
 
-  /** What is known here comes first: others have to be asked. */
+  /** Authenticators that work locally come before those that call other servers. */
   *#tokenAuthenticators(options: AuthenticationOptions): Generator<TokenAuthenticator, void, undefined> {
     const {
       platform,
@@ -174,13 +173,14 @@ export class Authentication implements RequestAuthentication {
 
 const defaultAudiences = ['https://kubernetes.default.svc']
 
-/** A component in our own process was given its identity when it was made. */
+/** In-process components have a fixed identity. */
 const ownComponents: RequestAuthenticator = {
   authenticate: ({ peer: { user } }) => user && { user },
 }
 
 /**
- * For a server that has no objects to know anybody by: components, certificates, and nobody in particular.
+ * For a server without access to cluster objects: in-process components, client certificates and anonymous
+ * requests.
  */
 export function authenticationByCertificate(
   certificates: ClientCertificatesOptions = {},

@@ -1,7 +1,7 @@
 /**
- * Authorization: who may do what. The authorizers that the server was told to ask, in that order, after the group of
- * administrators; the roles that every cluster has; and the rule that nobody gives more than they have. Who somebody is
- * was found out before, and what an allowed request may contain is decided by admission.
+ * Authorization: the configured authorizers in order, after the system:masters group; the bootstrap roles;
+ * and privilege escalation prevention for RBAC. Authentication happens before, and admission checks the
+ * content of allowed requests.
  */
 import { assert } from '#/base/assert.ts'
 import { AbacAuthorizer, type AbacPolicy } from './authz/abac-authorizer.ts'
@@ -22,29 +22,29 @@ import type { ObjectCache } from './registry/object-cache.ts'
 
 export { reconcileRoles } from './authz/reconcile-roles.ts'
 
-/** One of those who are asked. Webhooks may be several, everybody else is asked once. */
+/** An authorizer in the chain. Several webhooks are possible; every other mode occurs once. */
 export type AuthorizerSettings =
   | { readonly mode: Exclude<AuthorizationMode, 'ABAC' | 'Webhook'> }
   | { readonly mode: 'ABAC'; readonly policies: readonly AbacPolicy[] }
   | { readonly mode: 'Webhook'; readonly webhook: AuthorizationWebhookSettings }
 
-/** What a cluster has unless it says otherwise: nodes by what runs on them, everybody else by roles. */
+/** Node and RBAC. */
 export const defaultAuthorizers: readonly AuthorizerSettings[] = [{ mode: 'Node' }, { mode: 'RBAC' }]
 
 export interface AuthzOptions {
   readonly cache: ObjectCache
-  /** In the order in which they are asked. */
+  /** In evaluation order. */
   readonly authorizers: readonly AuthorizerSettings[]
   readonly platform: WebhookConnection['platform']
-  /** Webhooks need it. */
+  /** Required for webhooks. */
   readonly connectHttp?: WebhookConnection['connectHttp']
 }
 
 export interface Authz {
   readonly authorizer: Required<Authorizer>
   /**
-   * Checks writes of roles and bindings. The last of the plugins that may change an object: what is checked is
-   * what would be stored, and somebody who may not write a role does not hear what else is wrong with it.
+   * Escalation check for roles and bindings. It runs last in the mutating phase: it sees the object as it
+   * will be stored, and rejects before validation discloses other errors.
    */
   readonly escalation: AdmissionPlugin
 }

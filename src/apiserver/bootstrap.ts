@@ -1,6 +1,6 @@
 /**
- * The objects that every cluster has from its first moment. What is there already stays as its owner left it, but for
- * the address of the server itself; what somebody deleted comes back with the next start.
+ * Objects that every cluster has from the start. Existing objects are not changed, except for the address of
+ * the API server; deleted ones are recreated at the next start.
  */
 import { isApiError } from '#/api/errors.ts'
 import { groupVersionKindOf } from '#/api/group-version.ts'
@@ -47,7 +47,7 @@ async function ensure(registry: Registry, object: KubernetesObject): Promise<voi
   }
 }
 
-/** Pods that outlive a server find the next one, wherever that listens. */
+/** Updates the endpoints of the kubernetes Service, because the server's address may have changed. */
 async function renew(registry: Registry, object: KubernetesObject): Promise<void> {
   const { name = '', namespace = '' } = object.metadata ?? {}
   const resource = resourceOf(registry, object)
@@ -65,7 +65,7 @@ function namespace(name: string): KubernetesObject {
   return { kind: 'Namespace', apiVersion: 'v1', metadata: { name } }
 }
 
-/** Since when the use of tokens in secrets is noted: who was not used for long after that is used no more. */
+/** Start date of the tracking of secret-based token use; the legacy token cleaner depends on it. */
 function tokenTracking(since: string): KubernetesObject {
   const object = {
     kind: 'ConfigMap',

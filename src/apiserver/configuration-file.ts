@@ -1,4 +1,4 @@
-/** Files with which an administrator configures the server, in the form of API objects, and strict as those are. */
+/** Configuration files of the API server: versioned API objects with strict decoding. */
 import { strictDecode } from '#/api/strict-decode.ts'
 import type { ListSchema, MapSchema, Schema, StructSchema } from '#/api/schema.ts'
 import { readTypeMeta } from '#/api/type-meta.ts'
@@ -6,15 +6,15 @@ import { parseYaml } from '#/api/yaml.ts'
 
 export interface ConfigurationKind<T> {
   readonly group: string
-  /** The newest first. They all have the same fields. */
+  /** Newest first; all have the same fields. */
   readonly versions: readonly string[]
   readonly kind: string
   readonly schema: StructSchema
-  /** Never there: it carries the type that the schema stands for. */
+  /** Phantom field that carries the type T; never set. */
   readonly file?: T
 }
 
-/** Throws Error that says what is wrong. */
+/** Throws an Error that describes what is invalid. */
 export function readConfigurationFile<T>(text: string, configurationKind: ConfigurationKind<T>): T {
   const { group, versions, kind, schema } = configurationKind
   const { apiVersion } = readTypeMeta(parseYaml(text))
@@ -33,7 +33,7 @@ export const integer: Schema = { type: 'integer', format: 'int32' }
 export function struct(fields: Readonly<Record<string, Schema>>): StructSchema {
   return {
     type: 'struct',
-    // Only what has a name is checked in depth.
+    // Only named structs are validated in depth.
     name: 'apiserver.Configuration',
     fields: new Map(Object.entries(fields).map(([name, schema]) => [name, { schema, required: false }])),
     atomic: false,

@@ -1,14 +1,14 @@
 /**
- * Many things that may take the same time, and one timer for all of them: what takes a moment, as most do, costs two
- * assignments and no timer of its own. Nothing here bounds how many there are; those who ask for one are bounded.
+ * Deadlines of equal length that share one timer: adding and deleting one costs a few assignments. The number
+ * of deadlines is not bounded here; callers are.
  */
 import type { Clock, Timer } from '#/platform/platform.ts'
 
-/** One that has not passed yet. `passed` is called once, unless it is deleted before. */
+/** A pending deadline. `passed` is called once, unless the deadline is deleted first. */
 export class Deadline {
   readonly passed: () => void
   readonly atMs: number
-  /** Neighbours in the order in which they were added, which is the order in which they pass. */
+  /** Neighbors in insertion order, which is also the order of expiry. */
   before: Deadline | undefined
   after: Deadline | undefined
 
@@ -40,11 +40,11 @@ export class Deadlines {
     return deadline
   }
 
-  /** Each is deleted once, and not when it has passed. */
+  /** Must be called at most once, and only for a pending deadline. */
   delete(deadline: Deadline): void {
     this.#unlink(deadline)
     if (this.#first !== undefined) return
-    // A timer for nothing would keep the process alive.
+    // A pending timer would keep the process alive.
     this.#timer?.cancel()
     this.#timer = undefined
   }

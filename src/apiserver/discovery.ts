@@ -1,7 +1,6 @@
 /**
- * What clients ask before they ask for anything else: which groups, versions and resources the server has,
- * and which server it is. Everything is a function of the scheme, made when somebody asks and kept until the
- * scheme changes. What the resources look like inside is `openapi.ts`.
+ * Discovery: groups, versions and resources, and the server version. All documents are derived from the
+ * scheme, created on first use and cached until the scheme changes. Schemas are served by `openapi.ts`.
  */
 import { apiError } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -26,9 +25,9 @@ export { gitVersion } from './discovery/server-version.ts'
 
 export interface DiscoveryOptions {
   readonly build: Build
-  /** Where clients reach the server: `10.0.0.1:6443`. */
+  /** `host:port` at which clients reach the server. */
   readonly serverAddress: string
-  /** Further paths that are served, for the list at `/`: health, metrics. */
+  /** Additional paths to list at `/`, such as health and metrics endpoints. */
   readonly paths?: readonly string[]
 }
 
@@ -41,7 +40,7 @@ export class Discovery {
     this.#documents = new SchemeCache(scheme)
   }
 
-  /** Undefined when the path is none of discovery's. Throws ApiError 405 and 406. */
+  /** Undefined if the path is not a discovery path. Throws ApiError 405 and 406. */
   handle({ request, info }: Pick<RequestContext, 'request' | 'info'>): ApiResponse | undefined {
     if (info.isResource) return undefined
     const path = info.path.replace(/(?<=.)\/$/, '')
@@ -61,7 +60,7 @@ export class Discovery {
   }
 
   #plainDocument(path: string, { headers, query }: ApiRequest): Document | undefined {
-    // Who asks for something else altogether is not told which forms discovery has.
+    // Other paths must not fail content negotiation with 406.
     if (!/^\/(?:$|api$|apis$|api\/|apis\/|version$)/.test(path)) return undefined
     const isJsonOnly = path === '/' || path === '/version'
     const { format, pretty }: Pick<Negotiated, 'format' | 'pretty'> = isJsonOnly
@@ -97,7 +96,7 @@ export class Discovery {
 }
 
 function encoded(value: object, form: Pick<Negotiated, 'format' | 'pretty'>): Document {
-  // The list of the core group has no version in JSON; the envelope of protobuf wants one.
+  // APIResourceList of the core group has no apiVersion in JSON, but the protobuf envelope requires one.
   const complete: KubernetesObject = form.format === 'protobuf' ? { apiVersion: 'v1', ...value } : value
   return documentOf({
     mediaType: mediaTypes[form.format],

@@ -17,7 +17,7 @@ const silent: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet, with
 
 const secretOf = (fill: number, length = 32): string => Buffer.alloc(length, fill).toString('base64')
 
-/** `aesgcm a`, `aescbc a b`, `identity`, `kms k`: a provider and the names of its keys. */
+/** Parses a provider and its key names: `aesgcm a`, `aescbc a b`, `identity`, `kms k`. */
 function providerOf(text: string): object {
   const [type = '', ...names] = text.split(' ')
   if (type === 'identity') return { identity: {} }
@@ -47,7 +47,7 @@ async function encrypt(store: Store, configuration: string, service = noService)
 const open = (): Promise<MemoryStore> => MemoryStore.open({ platform })
 
 for (const providers of ['aesgcm a', 'kms a']) {
-  // The suite writes where no resource is: everything is encrypted here.
+  // The conformance suite uses keys outside of resources, so everything is encrypted here.
   storeConformance(
     `encrypted with ${providers}`,
     async () => {
@@ -85,7 +85,7 @@ test('what is stored begins with how it is encrypted and shows nothing of the va
     const stored = text((await raw.get(key))?.value)
     assert.ok(stored.startsWith(prefix), stored)
     assert.doesNotMatch(stored, /Secret|password|hunter|aHVudGVy/)
-    // Another server with the same keys reads it.
+    // Another server with the same keys can read the value.
     const other = await encrypt(raw, configurationOf('secrets', providers))
     assert.equal(text((await other.get(key))?.value), text(value))
     assert.equal(other.hasStale, false)
@@ -309,7 +309,7 @@ test('while a key service is away values are read, and after a while none is wri
   await simulation.advance(20_000)
   await check?.check()
   await simulation.run(store.create(`${key}3`, value))
-  // A server that does not know the seed yet cannot read now, but can later.
+  // A server that has not unwrapped the seed yet cannot read while the key service is down, but can later.
   const other = await encrypt(raw, configurationOf('secrets', 'kms a'), service)
   service.isUp = false
   await assert.rejects(other.list({ prefix: '/registry/' }), error => {

@@ -1,7 +1,7 @@
 /**
- * Encryption at rest: a store that encrypts what it is given, as the configuration says, before it gives it to
- * the store behind it. Whoever reads it sees values as they were written; whoever reads the disk, or etcd,
- * sees them encrypted.
+ * Encryption at rest: a Store that encrypts and decrypts values according to the EncryptionConfiguration, on
+ * top of another store. Readers of this store see plain values; readers of the disk or etcd see encrypted
+ * ones.
  */
 import type { Log } from '#/platform/platform.ts'
 import {
@@ -32,14 +32,14 @@ export { keepEncryption } from './encryption/upkeep.ts'
 
 export interface EncryptingStoreOptions {
   readonly store: Store
-  /** Undefined for keys whose values are stored as they are. */
+  /** Undefined for keys that are stored unencrypted. */
   readonly encryption: { cipherFor(key: string): Cipher | undefined }
   readonly log: Log
 }
 
 export interface Rewriting {
   readonly rewritten: number
-  /** Values that no key decrypts. */
+  /** Number of values that no key decrypts. */
   readonly unreadable: number
 }
 
@@ -47,10 +47,7 @@ export class EncryptingStore implements Store {
   readonly #store: Store
   readonly #encryption: EncryptingStoreOptions['encryption']
   readonly #log: Log
-  /**
-   * Values as they were given, by what was stored of them. What this server has just written comes back as
-   * the very bytes that it wrote.
-   */
+  /** Plain values by their encrypted bytes, so that values just written by this server need no decryption. */
   readonly #written = new WeakMap<Uint8Array, Uint8Array>()
   #hasStale = false
 
@@ -60,7 +57,7 @@ export class EncryptingStore implements Store {
     this.#log = log
   }
 
-  /** Whether values have been read that would be encrypted differently today: `rewriteStale` does it. */
+  /** True if values were read that are not encrypted with the current write key; see `rewriteStale`. */
   get hasStale(): boolean {
     return this.#hasStale
   }
@@ -74,7 +71,9 @@ export class EncryptingStore implements Store {
     return entry && this.#open(entry)
   }
 
-  /** What cannot be decrypted is there, and cannot be read: one damaged value must not hide all the others. */
+  /**
+   * Undecryptable values are replaced by a marker, so that one damaged value does not fail the whole list.
+   */
   async list(options: ListOptions): Promise<Listing> {
     const listing = await this.#store.list(options)
     return { ...listing, entries: await this.#openAll(listing.entries) }
@@ -121,8 +120,8 @@ export class EncryptingStore implements Store {
   }
 
   /**
-   * Writes every value again that is not encrypted as it would be today, so that an old key can be thrown
-   * away. A value that somebody else writes meanwhile needs it no longer.
+   * Re-encrypts all values that are not encrypted with the current write key, so that old keys can be
+   * removed. Values changed concurrently are skipped, because they are already up to date.
    */
   async rewriteStale(signal?: AbortSignal): Promise<Rewriting> {
     let rewritten = 0
@@ -171,7 +170,10 @@ export class EncryptingStore implements Store {
     return { written: false, current: await this.#open(result.current) }
   }
 
-  /** Throws DecryptionError when the value cannot be read, and StoreError when it may be later. */
+  /**
+   * Throws DecryptionError if the value is undecryptable, and StoreError `unavailable` if decryption may
+   * succeed later.
+   */
   #open<E extends Entry>(entry: E): E | Promise<E> {
     const cipher = this.#encryption.cipherFor(entry.key)
     if (cipher === undefined) return entry
@@ -228,11 +230,11 @@ function fail(key: string, error: unknown): never {
   throw new StoreError('unavailable', `cannot decrypt ${key} now`, { cause: error })
 }
 
-/** Stands for a value that cannot be decrypted. It is no JSON, so that nobody takes it for an object. */
+/** Marker for an undecryptable value; not JSON, so it cannot be mistaken for an object. */
 const unreadable = Buffer.from(`${encryptedPrefix}unreadable`)
 
-/** Keys read at once. */
+/** Page size. */
 const pageKeys = 500
 
-/** Events go by themselves, and would stay if they were written again. */
+/** Events have a TTL; rewriting them would remove it. */
 const expiring = `${storeRoot}events/`

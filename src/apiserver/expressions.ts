@@ -1,6 +1,6 @@
 /**
- * Expressions in the files with which an administrator configures the server: about the claims of a token,
- * about a user, about a question who may do what. They are checked when the file is read.
+ * CEL expressions in configuration files: about token claims, users and access reviews. They are compiled
+ * when the file is read.
  */
 import { CelError } from '#/cel/cel-error.ts'
 import { compile } from '#/cel/cel.ts'
@@ -13,14 +13,14 @@ import type { Value } from '#/cel/value.ts'
 
 export { EvaluationError } from '#/cel/evaluation-error.ts'
 
-/** What an expression speaks of: one variable. */
+/** The single variable of an expression. */
 export interface Subject {
   readonly name: string
   readonly type: Type
   readonly environment: Environment
 }
 
-/** Says what it comes to for a value of the variable. Throws EvaluationError. */
+/** Evaluates the expression for a value of the variable. Throws EvaluationError. */
 export type Expression<T extends Value> = (about: object) => T
 
 export function subject(name: string, type: Type): Subject {
@@ -31,15 +31,15 @@ export function subject(name: string, type: Type): Subject {
   }
 }
 
-/** What is wrong with an expression before it has run, in the words of the API. */
+/** Compilation error, with Kubernetes' message. */
 export class ExpressionError extends Error {}
 
-/** Throws ExpressionError. What it gives must be looked at. */
+/** Throws ExpressionError. The type of the result is not checked. */
 export function compileExpression(text: string, about: Subject): Expression<Value> {
   return compileAs(text, about, dynType)
 }
 
-/** Throws ExpressionError, also when it would not give a bool. */
+/** Throws ExpressionError, also if the expression is not boolean. */
 export function compileCondition(text: string, about: Subject): Expression<boolean> {
   return compileAs(text, about, boolType) as Expression<boolean>
 }
@@ -57,7 +57,7 @@ function compileAs(text: string, { name, type, environment }: Subject, wanted: T
   }
 }
 
-/** A type with these fields and no others. */
+/** An object type with exactly these fields. */
 export function objectType(name: string, fields: Readonly<Record<string, Type>>): ObjectType {
   return { name, field: field => (Object.hasOwn(fields, field) ? fields[field] : undefined) }
 }

@@ -1,7 +1,6 @@
 /**
- * The flags of an API server: kube-apiserver's names, with its meaning, for every program that runs one. They are only
- * described here; `settings.ts` makes of them, and of the files that they name, what a server is started with. There is
- * no flag that does nothing.
+ * kube-apiserver's flags, for every program that runs an API server. They are only declared here;
+ * `settings.ts` turns them and the files they name into server options. Every declared flag has an effect.
  * https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/
  */
 import { resolve } from 'node:path'
@@ -156,12 +155,12 @@ const groups: readonly (readonly [string, Flags])[] = [
   ['Addresses of services', services],
 ]
 
-/** The help, group by group. */
+/** Help text, by flag group. */
 export function describeApiServerFlags(): string {
   return groups.map(([title, flags]) => `\n${title}:\n${describeFlags(flags)}`).join('')
 }
 
-/** `30000-32767`, or `30000+100` for so many more. */
+/** Parses `30000-32767`, or `30000+100` for base and size. */
 function parsePortRange(given: string): PortRange | undefined {
   const [, first, sign, second] = /^(\d{1,5})(?:([-+])(\d{1,5}))?$/.exec(given) ?? []
   if (first === undefined) return undefined
@@ -170,7 +169,7 @@ function parsePortRange(given: string): PortRange | undefined {
   return from >= 1 && from <= to && to < 2 ** 16 ? { from, to } : undefined
 }
 
-/** Relative to where the program was started; empty is none. */
+/** Resolved against the working directory; empty means none. */
 function file(help: string): Flag<string> {
   const parse = (given: string): string => (given === '' ? '' : resolve(given))
   return oneValue('FILE', help, { parse, what: 'a file' })

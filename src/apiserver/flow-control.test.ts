@@ -65,14 +65,14 @@ test('a flood of one user does not slow another, and takes no more than its leve
   const flood: Promise<Answer>[] = []
   const steady: Promise<Answer>[] = []
   for (let tenth = 0; tenth < 300; tenth++) {
-    // Ten times what the level can serve.
+    // Ten times the capacity of the level.
     for (let index = 0; index < seats; index++) flood.push(server.send(eve, 'GET /api/v1/nodes/a'))
     if (tenth % 5 === 4) steady.push(server.send(adam, 'GET /api/v1/nodes/a'))
     await simulation.advance(10)
   }
   const answers = await simulation.run(Promise.all(steady))
   assert.deepEqual([...new Set(answers.map(each => each.code))], [200])
-  // All seats become free at once, every 100 ms, and a request of this length takes as long again.
+  // All seats are released every 100 ms at the same time, and the request itself takes another 100 ms.
   const slowest = Math.max(...answers.map(each => each.tookMs))
   const average = answers.reduce((sum, each) => sum + each.tookMs, 0) / answers.length
   assert.ok(
@@ -100,7 +100,7 @@ test('two floods share a level evenly, whoever began', async () => {
   const endMs = simulation.nowMs + 5_000
   const ask = async (user: UserInfo): Promise<void> => {
     while (simulation.nowMs < endMs) {
-      // Requests of one are four times as long.
+      // Requests of one user take four times as long.
       const { code } = await server.send(user, `GET /api/v1/nodes/a?ms=${user === eve ? 200 : 50}`)
       if (code !== 200) await simulation.clock.sleep(10)
       else if (simulation.nowMs <= endMs) counts.set(user, counts.get(user)! + (user === eve ? 200 : 50))
@@ -157,7 +157,7 @@ function many(
 
 const apiVersion = 'flowcontrol.apiserver.k8s.io/v1'
 
-/** A level of its own for one user. */
+/** A separate priority level for one user. */
 function ownLevel(limited: object): readonly object[] {
   return [
     {
@@ -314,7 +314,7 @@ test('a configuration that changes is in force at once', async () => {
   const [level, schema] = ownLevel({ nominalConcurrencyShares: 10, limitResponse: queuing(2) })
   await server.put(schema!)
   await server.simulation.advance(1)
-  // Its level is not there yet.
+  // Its priority level does not exist yet.
   assert.equal(await schemaOf(), 'uid-of-global-default')
   await server.put(level!)
   await server.simulation.advance(1)

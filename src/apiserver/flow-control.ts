@@ -1,8 +1,7 @@
 /**
- * Priority and fairness: which requests get the server's attention when there are more than it can serve at
- * once. Flow schemas sort requests into priority levels, which do not take seats from each other beyond what
- * they lend; within a level flows take turns, so that a flood of one does not slow the others. A request for
- * which there is a seat is not slowed at all.
+ * API Priority and Fairness. Flow schemas assign requests to priority levels, which borrow seats from each
+ * other only within limits; within a level, fair queuing keeps a flood of one flow from delaying others. A
+ * request that finds a free seat is not delayed.
  * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/
  */
 import type { FlowSchema, PolicyRulesWithSubjects } from '#/api/generated/flowcontrol/v1.ts'
@@ -25,12 +24,12 @@ import type { Next, Stage } from './pipeline.ts'
 import type { Registry } from './registry/registry.ts'
 import type { ApiResponse, RequestContext, UserInfo } from './request.ts'
 
-/** How many requests are served at once, and who decides which. */
+/** Limits on concurrent requests, and the mechanism that enforces them. */
 export interface RequestLimits extends InFlightLimits {
   readonly fairness: 'priority and fairness' | 'max in flight'
 }
 
-/** The stage that comes after it is known who asks. */
+/** The stage must run after authentication. */
 export function limitRequests(registry: FlowControlOptions['registry'], limits: RequestLimits): Stage {
   if (limits.fairness === 'max in flight') return maxInFlight(limits)
   return new FlowControl({ registry, seats: limits.readOnly + limits.mutating }).stage
@@ -38,7 +37,7 @@ export function limitRequests(registry: FlowControlOptions['registry'], limits: 
 
 export interface FlowControlOptions {
   readonly registry: Pick<Registry, 'platform' | 'cache' | 'scheme'>
-  /** Seats of the whole server: `--max-requests-inflight` and `--max-mutating-requests-inflight` together. */
+  /** Total concurrency limit: the sum of `--max-requests-inflight` and `--max-mutating-requests-inflight`. */
   readonly seats: number
 }
 
@@ -46,10 +45,10 @@ export class FlowControl {
   readonly #registry: FlowControlOptions['registry']
   readonly #clock: Clock
   readonly #seats: number
-  /** By name; those that are gone from the configuration are gone from here once nothing of theirs runs. */
+  /** By name; contains exactly the configured and mandatory levels. */
   readonly #levels = new Map<string, PriorityLevel>()
   #routes: readonly Route[] | undefined
-  /** What is left of the routes for a user. Made anew whenever the routes are. */
+  /** Routes with rules that match a user. Replaced whenever the configuration changes. */
   #routesOfUsers = new WeakMap<UserInfo, readonly UserRoute[]>()
   #plannedMs: number
 
@@ -66,13 +65,13 @@ export class FlowControl {
     }
   }
 
-  /** Comes after it is known who asks, and before anything is done for him. */
+  /** Runs after authentication and before any work for the request. */
   readonly stage: Stage = (context, next) => {
     if (isLongRunning(context.info)) return next(context)
     const { level, headers, schema } = this.#routeOf(context)
     if (headers)
       context.responseHeaders = context.responseHeaders ? { ...context.responseHeaders, ...headers } : headers
-    // Nobody's seats depend on what is exempt and has no part of its own.
+    // An exempt level without nominal seats does not affect other levels, so nothing is counted.
     if (level.isExempt && level.bounds.nominal === 0) return next(context)
     const seats = level.isExempt ? 1 : estimateSeats(this.#registry, context, level.bounds.nominal)
     const seat = level.tryStart(seats)
@@ -81,7 +80,7 @@ export class FlowControl {
     return this.#wait(context, next, { level, seats, flow: `${schema?.metadata?.name}/${distinguisher}` })
   }
 
-  /** Seats that each level has and that are taken, for those who look after the server. */
+  /** Limits and seats in use of each level, for monitoring. */
   get levels(): readonly LevelSummary[] {
     this.#currentRoutes()
     return [...this.#levels.values()].map(({ name, limit, running, bounds }) => ({
@@ -122,7 +121,7 @@ export class FlowControl {
       this.#plan(nowMs)
     }
     const routes = this.#routes ?? this.#makeRoutes()
-    // A cache that has not been filled yet does not say when it is.
+    // Before its initial list the cache sends no reset event, so routes built now must not be kept.
     this.#routes = this.#registry.cache.revision > 0 ? routes : undefined
     return routes
   }
@@ -144,7 +143,7 @@ export class FlowControl {
     this.#routesOfUsers = new WeakMap()
   }
 
-  /** In the order in which they are tried; the last takes whatever is left. */
+  /** Sorted by precedence; the last route is the catch-all. */
   #makeRoutes(): readonly Route[] {
     const uids = new Map(
       readLevels(this.#registry).map(({ metadata }) => [metadata?.name ?? '', metadata?.uid ?? '']),
@@ -154,7 +153,7 @@ export class FlowControl {
       .flatMap(schema => {
         const name = schema.spec?.priorityLevelConfiguration.name ?? ''
         const level = this.#levels.get(name)
-        // A schema whose level does not exist is as if it were not there.
+        // A flow schema with a missing priority level is ignored.
         if (level === undefined) return []
         const headers = {
           'x-kubernetes-pf-flowschema-uid': schema.metadata?.uid ?? '',
@@ -185,7 +184,7 @@ export class FlowControl {
   }
 }
 
-/** How often seats are lent anew; only while somebody asks for any. */
+/** Interval for adjusting borrowed seats; only while requests arrive. */
 const planMs = 10_000
 
 export interface LevelSummary {
@@ -214,7 +213,7 @@ interface Wanted {
   readonly flow: string
 }
 
-/** The answer goes on as it is; that the seat is free again is nobody's to wait for. */
+/** Releases the seat when the response is ready, without delaying the response. */
 function serve(level: PriorityLevel, seat: Seat, run: () => Promise<ApiResponse>): Promise<ApiResponse> {
   const finish = (): void => level.finish(seat)
   let response: Promise<ApiResponse>

@@ -1,10 +1,7 @@
-/**
- * Stages that follow a request to its end need to know the end of a connection that was taken over: nobody answers
- * there any more.
- */
+/** Reports the end of an upgraded connection to stages that track a request until its end. */
 import type { UpgradeBody } from '#/api/transport.ts'
 
-/** The same, with a call once it is over or was given up. */
+/** Wraps `body` so that `onEnd` is called when the connection ends or is discarded. */
 export function followed(body: UpgradeBody, onEnd: () => void): UpgradeBody {
   return {
     ...body,

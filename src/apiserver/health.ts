@@ -1,6 +1,6 @@
 /**
- * `/healthz`, `/livez` and `/readyz`: whether the server is well, alive, and fit to get requests, in the
- * texts of Kubernetes. Everybody may ask; what exactly is wrong is for the log.
+ * The `/healthz`, `/livez` and `/readyz` endpoints, with Kubernetes' response texts. Responses do not
+ * disclose the reason of a failure; it is logged.
  */
 import { quote } from '#/api/quote.ts'
 import type { Clock, Log } from '#/platform/platform.ts'
@@ -11,7 +11,7 @@ export type HealthEndpoint = 'healthz' | 'livez' | 'readyz'
 export interface HealthCheck {
   readonly name: string
   readonly endpoints: readonly HealthEndpoint[]
-  /** Throws, or rejects, when something is wrong. One that takes too long has failed. */
+  /** Throws or rejects on failure. A check that times out has failed. */
   readonly check: () => void | Promise<void>
 }
 
@@ -44,17 +44,17 @@ export class Health {
     ]
   }
 
-  /** Checks run in the order they were added, the one for shutdown last. */
+  /** Checks are listed in the order of registration, shutdown last. */
   add(check: HealthCheck): void {
     this.#checks.splice(-1, 0, check)
   }
 
-  /** The server is no longer ready, so that those who choose among several choose another. */
+  /** Fails `/readyz`, so that load balancers choose another server. */
   stop(): void {
     this.#isStopping = true
   }
 
-  /** Undefined when the path is none of these, or names a check that there is not. */
+  /** Undefined for other paths and unknown checks. */
   async answer(path: string, query: URLSearchParams): Promise<ApiResponse | undefined> {
     const [, endpoint, name] = /^\/(healthz|livez|readyz)(?:\/(.*))?$/.exec(path) ?? []
     if (endpoint === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * What nodes say that they and their pods use. A kubelet is asked when somebody wants to know, and what it says is good
- * for some seconds; while nobody asks nothing is asked.
+ * Resource usage of nodes and pods from the kubelets' summary API. A kubelet is called on demand, and its
+ * response is cached for a few seconds.
  */
 import { LruMap } from '#/base/lru-map.ts'
 import type { Clock, Log } from '#/platform/platform.ts'
@@ -16,18 +16,18 @@ export interface KubeletSummariesOptions {
   readonly log: Log
 }
 
-/** As long as that nobody who looks twice sees the same. */
+/** Cache TTL. */
 const freshMs = 5_000
 
-/** A node that does not answer in time is left out. */
+/** A node that does not respond in time is omitted. */
 const timeoutMs = 10_000
 
 const summaryBytesMax = 16 * 1024 * 1024
 
-/** Nodes that are asked at once. */
+/** Maximum number of kubelets called in parallel. */
 const askedMax = 32
 
-/** Nodes whose answers are kept; the one goes that was not asked for longest. */
+/** Maximum number of cached nodes; the least recently used one is evicted. */
 const keptMax = 5_000
 
 const path = '/stats/summary?only_cpu_and_memory=true'
@@ -40,7 +40,7 @@ export class KubeletSummaries {
     this.#options = options
   }
 
-  /** By the names of nodes; those that do not answer are missing. */
+  /** By node name; nodes without a response are missing. */
   async of(nodeNames: readonly string[]): Promise<ReadonlyMap<string, KubeletSummary>> {
     const found = new Map<string, KubeletSummary>()
     const waiting = [...nodeNames]

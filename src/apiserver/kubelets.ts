@@ -1,6 +1,6 @@
 /**
- * The way from this server to the kubelets of nodes, for logs, commands in containers and what else only a node knows.
- * The kubelet says in its node's status where it is; both sides prove who they are by certificates of the cluster.
+ * Connections from the API server to kubelets, for logs, exec and other node APIs. The address comes from the
+ * node status; both sides authenticate with cluster certificates.
  */
 import { notFound } from '#/api/errors.ts'
 import type { Node } from '#/api/generated/core/v1.ts'
@@ -15,7 +15,10 @@ import { latest } from './registry/write.ts'
 
 export interface KubeletAccess {
   readonly connectHttp: HttpConnect
-  /** The server's own certificate for kubelets, and who signs theirs. Asked each time: it may be renewed. */
+  /**
+   * Client certificate for kubelets, and the CA of their serving certificates. Called for each connection,
+   * because it may be renewed.
+   */
   readonly tls: () => HttpClientTls
 }
 
@@ -28,7 +31,7 @@ export class Kubelets implements AsyncDisposable {
   readonly #access: KubeletAccess
   readonly #clients: RemoteClients
   readonly #unverified: RemoteClients
-  /** The last identity that was asked for, and the same without looking at whom it is shown to. */
+  /** The most recent TLS options, with and without verification. */
   #identity: Identity | undefined
 
   constructor(registry: Pick<Registry, 'cache' | 'store'>, access: KubeletAccess) {
@@ -38,7 +41,7 @@ export class Kubelets implements AsyncDisposable {
     this.#unverified = new RemoteClients(access.connectHttp)
   }
 
-  /** Throws ApiError when there is no such node, or it does not say where its kubelet is. */
+  /** Throws ApiError if the node does not exist or its status has no kubelet address. */
   async of(nodeName: string): Promise<KubeletConnection> {
     const location = await this.#locate(nodeName)
     const { tls } = this.#currentIdentity()
@@ -46,7 +49,7 @@ export class Kubelets implements AsyncDisposable {
     return { ...location, client: this.#clients.of(origin, tls) }
   }
 
-  /** Whoever asks for it takes whatever answers at the node's address for its kubelet. */
+  /** Skips verification of the kubelet's serving certificate. */
   async ofUnverified(nodeName: string): Promise<KubeletConnection> {
     const location = await this.#locate(nodeName)
     const { unverified } = this.#currentIdentity()

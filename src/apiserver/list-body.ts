@@ -1,4 +1,4 @@
-/** The body of a list: the bytes of its objects, joined, never encoded again. */
+/** Response body of a list: joins the cached bytes of the objects without encoding them again. */
 import { stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { encodeProtobufList } from '#/api/protobuf.ts'
@@ -16,7 +16,9 @@ export interface ListMeta {
   readonly remainingItemCount?: number
 }
 
-/** All objects below a prefix, and when the last of them changed: what tells one such list from the next. */
+/**
+ * All objects under a prefix, with the revision of their last change, which identifies the list's content.
+ */
 export interface WholeList {
   readonly prefix: string
   readonly changedRevision: number
@@ -40,7 +42,7 @@ export function listBody(
   return {
     type: 'value',
     mediaType: mediaTypes[format],
-    // Inside the process items are the very objects of the cache.
+    // In-process callers get the cached objects themselves.
     get value() {
       return { ...head, items: objects.map(stored => view.value(stored)) }
     },
@@ -86,7 +88,9 @@ function listValue(view: View, objects: readonly StoredObject[], head: ListHead)
   return { ...head, items }
 }
 
-/** Items of a list of a built-in kind do not repeat what the list says; those of a custom kind do. */
+/**
+ * Items of built-in lists omit kind and apiVersion; custom resources and PartialObjectMetadata include them.
+ */
 function hasKindInItems({ resource, negotiated: { transform } }: View): boolean {
   return isCustomKind(resource) || transform !== undefined
 }
@@ -117,13 +121,13 @@ const commaBrace = Buffer.from(',{')
 const end = Buffer.from(']}\n')
 const metadataStart = Buffer.from('"metadata":{')
 
-/** What follows the kind and version, which come first; without the opening brace. */
+/** The JSON after `kind` and `apiVersion`, which come first, without the opening brace. */
 function withoutKind(json: Uint8Array): Uint8Array {
   const head = Buffer.from(json.buffer, json.byteOffset, Math.min(json.length, 1_024))
   return json.subarray(head.indexOf(metadataStart))
 }
 
-/** Joins many small pieces into few large ones: the transport pays for each. */
+/** Joins small chunks into large blocks, because each chunk has a cost in the transport. */
 class Blocks {
   readonly #finished: Uint8Array[] = []
   #block = Buffer.allocUnsafe(blockBytes)

@@ -1,4 +1,4 @@
-/** The stage of the pipeline that counts requests and measures how long they take. */
+/** The pipeline stage that records request metrics. */
 import { isApiError } from '#/api/errors.ts'
 import type { FigureSeries, HistogramSeries } from '#/base/metrics.ts'
 import type { Clock } from '#/platform/platform.ts'
@@ -11,7 +11,7 @@ import type { ApiRequest, ApiResponse, StreamBody, StreamChunk, ValueBody } from
 export interface MeasureOptions {
   readonly metrics: Metrics
   readonly clock: Clock
-  /** Resources that are not served are counted together, since there is no end to them. */
+  /** Requests for resources that are not served share one label set, so that cardinality stays bounded. */
   readonly isServed: (info: ResourceRequestInfo) => boolean
 }
 
@@ -33,7 +33,7 @@ export function measure({ metrics, clock, isServed }: MeasureOptions): Stage {
     try {
       const response = await next(context)
       if (response.body?.type === 'stream') {
-        // Whoever asked may be gone before anything is read.
+        // The client may disconnect before the stream is read.
         request.signal.addEventListener('abort', () => finish(response.status), { once: true })
         return measureStream(response, response.body, { events: metrics.watchEvents(labels), finish })
       }
@@ -55,7 +55,7 @@ function runningFigure({ inFlight }: Metrics, { running }: RequestSeries, verb: 
   return verb === 'GET' || verb === 'LIST' || verb === 'HEAD' ? inFlight.readOnly : inFlight.mutating
 }
 
-/** Knows its size once somebody asks for its bytes. */
+/** Observes the response size when the bytes are produced. */
 class MeasuredBody implements ValueBody {
   readonly type = 'value'
   readonly #body: ValueBody
@@ -88,7 +88,7 @@ interface StreamFigures {
   readonly finish: (code: number) => void
 }
 
-/** A stream is running until its reader is done with it. */
+/** A streaming request is counted as running until the stream ends. */
 function measureStream(response: ApiResponse, body: StreamBody, figures: StreamFigures): ApiResponse {
   const { events, finish } = figures
   const chunks = async function* (): AsyncGenerator<readonly StreamChunk[], void, undefined> {
@@ -116,7 +116,7 @@ const verbs: Readonly<Record<ApiVerb, string>> = {
   options: 'OPTIONS',
 }
 
-/** Paths that are counted by their own names. */
+/** Paths with their own label value. */
 const knownPaths: ReadonlySet<string> = new Set([
   'api',
   'apis',
@@ -143,7 +143,7 @@ function labelsOf(
     resource,
     subresource,
     scope: scopeOf(info),
-    // What only reads is dry anyway.
+    // Avoids parsing the query of GET requests, which have no dryRun.
     dryRun: request.method === 'GET' ? '' : dryRunOf(request),
   }
 }

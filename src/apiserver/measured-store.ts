@@ -1,9 +1,9 @@
-/** A store that notes how long each request takes, by what it is about. Watches last, and are not timed. */
+/** A Store that records the latency of requests by operation and resource. Watches are not timed. */
 import type { Clock } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
 import type { Metrics, StoreSeries } from './metrics.ts'
 
-/** Closing it closes the store. */
+/** Closing the returned store closes `store`. */
 export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Store {
   const revisions = metrics.store({ operation: 'getCurrentResourceVersion', ...subjectOf('') })
   const measured = <T>(operation: string, key: string, run: () => Promise<T>): Promise<T> => {
@@ -21,7 +21,7 @@ export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Sto
     }
   }
   return {
-    // Every read asks for it.
+    // Uses a fixed series, because every read calls it.
     revision: () => timed(revisions, () => store.revision()),
     get: (key, options) => measured('get', key, () => store.get(key, options)),
     list: options => measured('list', options.prefix, () => store.list(options)),
@@ -35,7 +35,7 @@ export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Sto
   }
 }
 
-/** `/registry/pods/default/web`, `/registry/batch.example.com/things/default/a`. */
+/** Parses keys such as `/registry/pods/default/web` and `/registry/batch.example.com/things/default/a`. */
 function subjectOf(key: string): { readonly group: string; readonly resource: string } {
   const [, , first = '', second = ''] = key.split('/', 4)
   return first.includes('.') ? { group: first, resource: second } : { group: '', resource: first }

@@ -45,7 +45,7 @@ function start(route: () => Promise<ApiResponse>) {
 
 test('requests are told apart by verb, resource and scope', async () => {
   const { handle, lines } = start(async () => value('hello'))
-  /** The labels in short: verb, resource with subresource, scope, dry run. */
+  /** Labels in short form: verb, resource with subresource, scope, dry run. */
   const check = async (line: string, labels: string): Promise<void> => {
     const before = lines('apiserver_request_total')
     await handle(request(line))

@@ -1,6 +1,6 @@
 /**
- * The figures of the API server under the names for which people have dashboards. `measure` is the stage of
- * the pipeline that counts requests, `measuredStore` times what is asked of the store.
+ * The API server's metrics, under Kubernetes' names. `measure` is the pipeline stage that records requests;
+ * `measuredStore` records store latency.
  */
 import {
   MetricsRegistry,
@@ -16,9 +16,9 @@ import { AdmissionMetrics } from './metrics/admission.ts'
 import { latencyBuckets, sizeBuckets } from './metrics/buckets.ts'
 import type { ApiResponse } from './request.ts'
 
-/** What tells requests apart in the figures. */
+/** Label values of a request. */
 export interface RequestLabels {
-  /** As the figures have it: `GET`, `LIST`, `APPLY`. */
+  /** E.g. `GET`, `LIST`, `APPLY`. */
   readonly verb: string
   readonly group: string
   readonly version: string
@@ -28,7 +28,7 @@ export interface RequestLabels {
   readonly dryRun: string
 }
 
-/** The series of requests that are alike, found once. */
+/** Metric series of a label set, looked up once. */
 export interface RequestSeries {
   readonly codes: Map<number, FigureSeries>
   readonly duration: HistogramSeries
@@ -59,7 +59,7 @@ export interface ObjectCount {
 }
 
 export interface MetricsOptions {
-  /** The process the server runs in. */
+  /** Resource usage of the server process. */
   readonly usage?: () => ProcessUsage
 }
 
@@ -76,7 +76,7 @@ export class Metrics {
   readonly #handshakeErrors: FigureSeries
   readonly #rejections: Figures
   readonly #requests = new Map<string, RequestSeries>()
-  /** Requests that are running and not meant to last. */
+  /** Running requests that are not long-running. */
   readonly inFlight: { readonly mutating: FigureSeries; readonly readOnly: FigureSeries }
 
   constructor({ usage }: MetricsOptions = {}) {
@@ -142,12 +142,12 @@ export class Metrics {
       sizes: this.#sizes.with(...values),
       running: this.#running.with(...values),
     }
-    // Those beyond the bound share their series and need no place here.
+    // Past the bound, label sets are not cached here.
     if (this.#requests.size < requestsMax) this.#requests.set(key, series)
     return series
   }
 
-  /** `series` are those of the labels. */
+  /** `series` must belong to `labels`. */
   answered(labels: RequestLabels, series: RequestSeries, { code, seconds }: AnsweredFigures): void {
     series.duration.observe(seconds)
     let count = series.codes.get(code)
@@ -176,7 +176,7 @@ export class Metrics {
     this.#rejections.with(reason).add()
   }
 
-  /** How many objects there are, read whenever the figures are. */
+  /** Object counts, read at scrape time. */
   readObjects(count: () => Iterable<ObjectCount>): void {
     this.registry.reading({
       name: 'apiserver_resource_objects',
@@ -185,7 +185,7 @@ export class Metrics {
       labels: ['group', 'resource'],
       read: () => [...count()].map(({ group, resource, objects }) => [[group, resource], objects]),
     })
-    // The name it had before Kubernetes 1.34.
+    // The name before Kubernetes 1.34.
     this.registry.reading({
       name: 'apiserver_storage_objects',
       help: 'Objects in the store.',
@@ -198,7 +198,7 @@ export class Metrics {
     })
   }
 
-  /** The answer to `/metrics`. */
+  /** The response of `/metrics`. */
   answer(): ApiResponse {
     const text = this.registry.render()
     const bytes = (): Uint8Array[] => [Buffer.from(text)]
@@ -210,7 +210,7 @@ const requestLabels = ['verb', 'group', 'version', 'resource', 'subresource', 's
 const resourceLabels = ['group', 'version', 'resource']
 const storeLabels = ['operation', 'group', 'resource']
 
-/** Kinds of requests whose series are kept at hand. */
+/** Maximum number of cached label sets. */
 const requestsMax = 10_000
 
 function addProcess(registry: MetricsRegistry, usage: () => ProcessUsage): void {

@@ -1,6 +1,6 @@
 /**
- * In which form a client wants its answer: the media type, and whether objects themselves, tables of them or
- * only their metadata. Anything the server does not have is 406, a body it does not read is 415.
+ * Content negotiation: the media type of the response, and the transformation to Table or
+ * PartialObjectMetadata. An unsupported Accept is 406, an unsupported request body 415.
  */
 import { notAcceptable, unsupportedMediaType } from '#/api/errors.ts'
 
@@ -14,7 +14,7 @@ export type Format = 'json' | 'yaml' | 'protobuf'
 
 export interface Transform {
   readonly kind: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList'
-  /** Of the group `meta.k8s.io`. */
+  /** Version of `meta.k8s.io`. */
   readonly version: 'v1' | 'v1beta1'
 }
 
@@ -34,14 +34,19 @@ export function negotiate(
   return { format, transform, pretty: wantsPretty(query, userAgent) }
 }
 
-/** What is left of an `Accept` header for kinds that have no protobuf form. Throws ApiError 406 when nothing is. */
+/**
+ * Removes protobuf from an `Accept` header, for kinds without protobuf encoding. Throws ApiError 406 if
+ * nothing remains.
+ */
 export function withoutProtobuf(accept: string | undefined): string | undefined {
   if (accept === undefined || !accept.includes('protobuf')) return accept
   const isKept = ({ name, parameters }: MediaRange) => name !== mediaTypes.protobuf || parameters.has('as')
   return keepRanges(accept, isKept, [mediaTypes.json, mediaTypes.yaml])
 }
 
-/** What is left of an `Accept` header for answers that have no rows. Throws ApiError 406 when nothing is. */
+/**
+ * Removes Table from an `Accept` header, for responses without rows. Throws ApiError 406 if nothing remains.
+ */
 export function withoutTables(accept: string | undefined): string | undefined {
   if (accept === undefined || !accept.includes('Table')) return accept
   return keepRanges(accept, ({ parameters }) => parameters.get('as') !== 'Table', Object.values(mediaTypes))
@@ -57,7 +62,7 @@ function keepRanges(
   return kept.join(',')
 }
 
-/** The format of a request's body. Throws ApiError 415. */
+/** Format of a request body. Throws ApiError 415. */
 export function bodyFormat(contentType: string | undefined): Format {
   const name = mediaRangeName(contentType ?? 'application/json')
   const format = name === '' ? 'json' : formatsByName.get(name)
@@ -70,13 +75,11 @@ interface Choice {
   readonly transform: Transform | undefined
 }
 
-/**
- * Choices by the text of the header: clients send few different ones. At the bound everything is forgotten.
- */
+/** Cached by header text, because clients send few different ones. Cleared when full. */
 const choices = new Map<string, Choice>()
 const choicesMax = 1_000
 
-/** Longer headers are cut off: no client that means well sends them. */
+/** Maximum length of the Accept header; the rest is ignored. */
 const acceptCharactersMax = 4_096
 
 function best(accept: string): Choice {
@@ -97,18 +100,18 @@ function choose(accept: string): Choice {
   throw notAcceptable(Object.values(mediaTypes))
 }
 
-/** Part of an `Accept` header. */
+/** A media range of an `Accept` header. */
 export interface MediaRange {
-  /** In lower case. */
+  /** Lowercase. */
   readonly name: string
   readonly quality: number
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/** What a header accepts, what the client likes most first. */
+/** Accepted media ranges, most preferred first. */
 export function acceptedRanges(accept: string): readonly MediaRange[] {
   const ranges = accept.slice(0, acceptCharactersMax).split(',').map(parseRange)
-  // The order of equal ranges is the client's preference; sorting keeps it.
+  // The sort is stable: ranges of equal quality keep the client's order.
   return ranges.filter(range => range.quality > 0).sort((left, right) => right.quality - left.quality)
 }
 
@@ -139,7 +142,7 @@ function offer({ name, parameters }: MediaRange): Choice | undefined {
   if (kind === undefined) return { format, transform: undefined }
   const version = parameters.get('v')
   if (parameters.get('g') !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) return undefined
-  // A table has no protobuf form.
+  // Table has no protobuf encoding.
   if (kind === 'Table' && format !== 'protobuf') return { format, transform: { kind, version } }
   if (kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList')
     return { format, transform: { kind, version } }
@@ -151,7 +154,7 @@ function mediaRangeName(text: string): string {
   return (semicolon === -1 ? text : text.slice(0, semicolon)).trim().toLowerCase()
 }
 
-/** People who look with a browser or a plain tool get line breaks without asking. */
+/** Pretty-prints by default for browsers, curl and wget. */
 function wantsPretty(query: URLSearchParams, userAgent: string | undefined): boolean {
   const asked = query.get('pretty')
   if (asked !== null) return asked !== '0' && asked.toLowerCase() !== 'false'

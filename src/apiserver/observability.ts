@@ -1,7 +1,6 @@
 /**
- * What is said of the server itself: `/healthz`, `/livez`, `/readyz` and `/metrics`, and below `/debug` of what
- * runs beside it. It is answered in front of the rest, so that a server that is still starting, or has lost its
- * store, can say so.
+ * Serves `/healthz`, `/livez`, `/readyz`, `/metrics` and `/debug/`. They are handled before the API server's
+ * pipeline, so that they work while the server is starting or has lost its store.
  */
 import { apiError, serviceUnavailable } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -20,15 +19,18 @@ export interface ObservabilityOptions {
   readonly platform: Platform
   readonly health: Health
   readonly metrics: Metrics
-  /** That of the rest of the server. Until there is one, and without it, senders are known by certificate. */
+  /** Authentication of the API server; client certificates only until it is available. */
   readonly authentication?: () => RequestAuthentication | undefined
   readonly certificates?: ClientCertificatesOptions
-  /** Who may look, once the server has started; administrators alone until then, and anybody at the health. */
+  /**
+   * Authorizer of the API server. Until it is available, only system:masters is allowed, except for the
+   * health endpoints.
+   */
   readonly authorizer?: () => Authorizer | undefined
   readonly audit?: Audit
-  /** What there is to say below `/debug/`; undefined where there is nothing. */
+  /** Content of a path under `/debug/`; undefined if the path is unknown. */
   readonly debug?: (path: string) => object | undefined
-  /** The rest of the server; undefined until it has started. */
+  /** Handler of all other requests; undefined until the server has started. */
   readonly server: () => Handle | undefined
 }
 
@@ -71,7 +73,7 @@ function jsonAnswer(value: object): ApiResponse {
 
 const observed = /^\/(?:metrics$|debug\/|(?:healthz|livez|readyz)(?:\/|$))/
 
-/** Roles are not read yet: anybody may ask how the server is, and administrators what they like. */
+/** Before RBAC is available: the health endpoints are open, everything else requires system:masters. */
 const whileStarting: Authorizer = {
   authorize: attributes =>
     !attributes.isResource && health.test(attributes.path) ? allowed : administrators.authorize(attributes),

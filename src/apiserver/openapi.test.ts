@@ -44,7 +44,7 @@ async function bytesOf(url: string, asked: Asked = {}): Promise<Buffer> {
   return Buffer.concat(response.body.bytes())
 }
 
-/** A part of a document, by the keys on the way. */
+/** A value in a document, by path of keys. */
 async function part(url: string, keys: readonly string[], asked: Asked = {}): Promise<unknown> {
   let value = JSON.parse((await bytesOf(url, asked)).toString()) as unknown
   for (const key of keys) value = (value as Facts | undefined)?.[key]

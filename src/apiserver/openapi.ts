@@ -1,9 +1,9 @@
 /**
- * What the API looks like, for `kubectl explain`, for clients that check objects before they send them, and
- * for generators of clients: everything in one document (`/openapi/v2`) and a document for each group and
- * version (`/openapi/v3`). Both are made from the scheme when somebody asks, and kept until it changes.
+ * OpenAPI documents for `kubectl explain`, client-side validation and client generators: `/openapi/v2` as one
+ * document, `/openapi/v3` as one document per group version. Both are generated from the scheme on first use
+ * and cached until it changes.
  *
- * Version 2 has a protobuf form, which Go clients insist on; version 3 is JSON only.
+ * Version 2 has a protobuf form, which Go clients require; version 3 is JSON only.
  */
 import { loadDocumentation } from '#/api/documentation.ts'
 import { apiError, notAcceptable } from '#/api/errors.ts'
@@ -25,7 +25,7 @@ import type { ApiRequest, ApiResponse, RequestContext } from './request.ts'
 export interface OpenApiOptions {
   readonly build: Build
   readonly clock: Pick<Clock, 'turn'>
-  /** The schemas of custom kinds as their authors wrote them; without it only the fields are told. */
+  /** Original schemas of custom resources; without it they are derived from the structural schema. */
   readonly authoredSchema?: AuthoredSchema
 }
 
@@ -42,7 +42,7 @@ export class OpenApi {
     this.#sectionDocuments = new SectionDocuments(section => this.#makeSection(section))
   }
 
-  /** Undefined when the path is none of OpenAPI's. Rejects with ApiError 405 and 406. */
+  /** Undefined for other paths. Rejects with ApiError 405 and 406. */
   handle({ request, info, receivedMs }: HandledContext): Promise<ApiResponse> | undefined {
     if (info.isResource || !info.path.startsWith('/openapi/')) return undefined
     const path = info.path.replace(/\/$/, '')
@@ -57,7 +57,7 @@ export class OpenApi {
     return answerDocument(request, await make())
   }
 
-  /** A client that names the hash it read in the list may keep the document for ever. */
+  /** With the hash from the index, the document is immutable and can be cached. */
   async #answerSection(request: ApiRequest, section: Section, nowMs: number): Promise<ApiResponse> {
     checkMethod(request)
     choose(request, version3Forms)
@@ -108,7 +108,7 @@ export class OpenApi {
 
   async #makeSection(section: Section): Promise<Document> {
     const options = await this.#documentOptions()
-    // A whole index is many documents: others get their turn in between.
+    // An index consists of many documents, so this yields to the event loop between them.
     await this.#options.clock.turn()
     return jsonDocument(openApiVersion3({ ...options, ...section, paths: section.paths() }))
   }
@@ -123,7 +123,7 @@ type HandledContext = Pick<RequestContext, 'request' | 'info' | 'receivedMs'>
 
 const protobufAnswered = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
 
-/** What clients may ask for; the first is what one gets that does not care. */
+/** Supported media types; the first is the default. */
 const version2Forms: ReadonlyMap<string, 'json' | 'protobuf'> = new Map([
   ['application/json', 'json'],
   ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', 'protobuf'],

@@ -10,10 +10,10 @@ import { requestInfo, type RequestInfo } from './request-info.ts'
 import type { ApiRequest, ApiResponse, RequestContext, UserInfo } from './request.ts'
 import { valueBody } from './view.ts'
 
-/** Throws, or rejects with, ApiError. */
+/** Throws or rejects with ApiError. */
 export type Stage = (context: RequestContext, next: Next) => Promise<ApiResponse>
 
-/** All that follows. */
+/** The rest of the pipeline. */
 export type Next = (context: RequestContext) => Promise<ApiResponse>
 
 export type Handle = (request: ApiRequest) => Promise<ApiResponse>
@@ -111,7 +111,7 @@ function errorResponse(request: ApiRequest, error: unknown): ApiResponse {
   }
 }
 
-/** An error goes out in the form the client reads, or as JSON when that is what is wrong. */
+/** Errors are encoded in the negotiated format, or as JSON if negotiation fails. */
 function formFor({ headers, query }: ApiRequest): {
   readonly format: 'json' | 'yaml' | 'protobuf'
   readonly pretty: boolean
@@ -123,7 +123,7 @@ function formFor({ headers, query }: ApiRequest): {
   }
 }
 
-/** What the stages want to be said along with the answer. */
+/** Adds the headers and warnings that stages have set. */
 function withHeaders(response: ApiResponse, context: Context): ApiResponse {
   const { responseHeaders, hasWarnings } = context
   if (!hasWarnings && responseHeaders === undefined) return response
@@ -133,7 +133,7 @@ function withHeaders(response: ApiResponse, context: Context): ApiResponse {
   return { ...response, headers: { ...response.headers, ...responseHeaders, ...warning } }
 }
 
-/** Warnings in one answer, and characters in one warning. */
+/** Maximum number of warnings per response, and of characters per warning. */
 const warningsMax = 50
 const warningCharactersMax = 256
 

@@ -1,6 +1,5 @@
 /**
- * A server that is not ours and that this server asks things: webhooks of all sorts. Its connections are kept between
- * questions; what a question may take, and what an answer may be, is bounded.
+ * Client of an external server such as a webhook. Connections are reused; time and response size are bounded.
  */
 import type { HttpClient, HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
@@ -15,13 +14,13 @@ export interface RemoteServerOptions {
 }
 
 export interface RemoteQuestion {
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
-  /** Posted; without it the answer is got. */
+  /** Sent with POST; without it the request is a GET. */
   readonly body?: Uint8Array
   readonly timeoutMs: number
-  /** Gives up. */
+  /** Cancels the request. */
   readonly signal?: AbortSignal
 }
 
@@ -31,7 +30,6 @@ export interface RemoteAnswer {
   readonly bytes: Uint8Array
 }
 
-/** The time is over. */
 export class RemoteTimeoutError extends Error {
   constructor(timeoutMs: number) {
     super(`no answer within ${timeoutMs} ms`)
@@ -49,7 +47,10 @@ export class RemoteServer implements AsyncDisposable {
     this.#client = connectHttp({ origin, ...(tls && { tls }), connectTimeoutMs: connectMsMax })
   }
 
-  /** Rejects with HttpClientError, RemoteTimeoutError, the signal's reason, or an error that says what is too large. */
+  /**
+   * Rejects with HttpClientError, RemoteTimeoutError, the signal's reason, or an error if the response is too
+   * large.
+   */
   async ask({ path, headers, body, timeoutMs, signal }: RemoteQuestion): Promise<RemoteAnswer> {
     const { clock, answerBytesMax } = this.#options
     const timeout = new AbortController()
@@ -76,7 +77,7 @@ export class RemoteServer implements AsyncDisposable {
     }
   }
 
-  /** No more questions will come. */
+  /** Closes the connections once idle; no requests may follow. */
   close(): void {
     this.#client.close()
   }
@@ -86,7 +87,7 @@ export class RemoteServer implements AsyncDisposable {
   }
 }
 
-/** A question may take less; a connection that takes longer is of no use to any. */
+/** Connect timeout; the timeout of a request may be shorter. */
 const connectMsMax = 30_000
 
 async function readAll(pieces: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Uint8Array> {

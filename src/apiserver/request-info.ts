@@ -1,6 +1,6 @@
 /**
- * What a request is about, read from its method, path and query alone. Everything that decides on a request
- * (audit, limits, authorization, routing) decides on this and on nothing it parsed itself.
+ * The attributes of a request, derived from method, path and query. Audit, limits, authorization and routing
+ * all use them and must not parse the request themselves.
  */
 import { parseFieldSelector } from '#/api/field-selector.ts'
 
@@ -12,20 +12,20 @@ export interface ResourceRequestInfo {
   readonly path: string
   readonly group: string
   readonly version: string
-  /** Empty for cluster-wide requests. */
+  /** Empty for requests that are not limited to a namespace. */
   readonly namespace: string
-  /** The plural. */
+  /** Plural name. */
   readonly resource: string
   readonly subresource: string
-  /** Empty for requests about many. A field selector that names one object counts as its name. */
+  /** Empty for requests on collections. A field selector for metadata.name counts as the name. */
   readonly name: string
-  /** What follows the subresource: the path to proxy to. */
+  /** The path after the subresource, for proxies. */
   readonly rest: string
 }
 
 export interface PathRequestInfo {
   readonly isResource: false
-  /** The method in lower case. */
+  /** Lowercase HTTP method. */
   readonly verb: string
   readonly path: string
 }
@@ -39,7 +39,7 @@ export type ApiVerb =
   | 'patch'
   | 'delete'
   | 'deletecollection'
-  /** Only asked of what is behind a proxy. */
+  /** Only for the proxy subresource. */
   | 'options'
 
 /** Undefined when the path cannot be decoded. */
@@ -74,7 +74,7 @@ function locate(segments: readonly string[]): Target | undefined {
   return { group, version, watch, ...locateResource(rest) }
 }
 
-/** Subresources of namespaces themselves; any other third segment is a resource inside the namespace. */
+/** Subresources of namespaces; any other third segment is a resource in the namespace. */
 const namespaceSubresources: ReadonlySet<string> = new Set(['status', 'finalize'])
 
 function locateResource(segments: readonly string[]): Omit<Target, 'group' | 'version' | 'watch'> {
@@ -114,14 +114,14 @@ function verbOf(method: string, target: Target, query: URLSearchParams): ApiVerb
   }
 }
 
-/** Requests that are passed on to a node or a pod: they last as long as somebody has something to say. */
+/** Subresources that are forwarded to a kubelet or pod, which are long-running. */
 export function isConnecting({ subresource }: ResourceRequestInfo): boolean {
   return connecting.has(subresource)
 }
 
 const connecting: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
 
-/** As Kubernetes reads booleans in queries: present without a value is true. */
+/** Parses booleans in queries as Kubernetes does: present without a value means true. */
 export function isTrue(value: string | null): boolean {
   return value !== null && value !== '0' && value.toLowerCase() !== 'false'
 }
@@ -132,7 +132,7 @@ function selectedName(query: URLSearchParams): string {
   try {
     return parseFieldSelector(text).requiresExact('metadata.name') ?? ''
   } catch {
-    // The handler answers what is wrong with the selector.
+    // The handler reports the invalid selector.
     return ''
   }
 }

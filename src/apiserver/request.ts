@@ -1,6 +1,6 @@
 /**
- * What the stages of the pipeline and the handlers work on. Requests and answers themselves are those of the API, which
- * clients know too.
+ * Types shared by pipeline stages and handlers. Requests and responses are defined in `api/transport.ts`,
+ * which clients use too.
  */
 import type { ApiRequest, UserInfo } from '#/api/transport.ts'
 import type { RequestInfo } from './request-info.ts'
@@ -16,29 +16,29 @@ export type {
   ValueBody,
 } from '#/api/transport.ts'
 
-/** What the stages of the pipeline find out about a request, for those that follow. */
+/** State of a request, extended by the stages of the pipeline. */
 export interface RequestContext {
   request: ApiRequest
   readonly info: RequestInfo
-  /** As whom the request is done. */
+  /** The effective user. */
   user: UserInfo
-  /** There when that is not who has sent it. */
+  /** Set if the effective user is impersonated. */
   impersonation?: { readonly requester: UserInfo; readonly constraint: string } | undefined
-  /** Texts for `Warning` headers, in order, without repetitions. */
+  /** Texts of `Warning` headers, in order and without duplicates. */
   readonly warnings: Set<string>
-  /** Headers of the answer, whatever that will be. */
+  /** Headers to add to the response. */
   responseHeaders?: Readonly<Record<string, string>> | undefined
-  /** Whether the audit log says anything of the request, so that more should be known. */
+  /** True if the request is audited, so that additional annotations are worthwhile. */
   isAudited?: boolean
-  /** What the audit log adds to its entry of the request; see `AdmissionRequest.annotate`. */
+  /** Audit annotations; see `AdmissionRequest.annotate`. */
   readonly annotations: Map<string, string>
-  /** The same, where it also has the body. */
+  /** Audit annotations that are recorded only with the request body. */
   bodyAnnotations?: Map<string, string> | undefined
-  /** Wall time at which the request came. */
+  /** Wall time at which the request was received. */
   readonly receivedMs: number
 }
 
-/** An annotation stays as it was first made: a plugin that runs twice must not contradict itself. */
+/** The first value of a key wins, so that a plugin that runs twice does not overwrite its annotation. */
 export function annotate(
   context: RequestContext,
   key: string,

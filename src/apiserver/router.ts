@@ -1,4 +1,4 @@
-/** From what a request is about to the handler of its verb. Built-in and custom kinds go the same way. */
+/** Routes a resource request to the handler of its verb. Built-in and custom resources are handled alike. */
 import { apiError, methodNotAllowed, type ApiError } from '#/api/errors.ts'
 import { apiVersionOf, isCustomKind, type Resource } from '#/api/resource.ts'
 import { create } from './handlers/create.ts'
@@ -20,7 +20,7 @@ import { View } from './view.ts'
 
 export type Handler = (call: Call) => Promise<ApiResponse>
 
-/** Handlers of a subresource, or of a resource that is not stored, by verb. */
+/** Handlers by verb, of a subresource or of a resource that is not stored. */
 export type VerbHandlers = Partial<Readonly<Record<ApiVerb, Handler>>>
 
 const handlers: VerbHandlers = {
@@ -34,14 +34,14 @@ const handlers: VerbHandlers = {
   deletecollection: removeCollection,
 }
 
-/** A part of an object, the status first of all, is read and written like the object. */
+/** Handlers of subresources that are part of the object, such as status. */
 const partHandlers: VerbHandlers = { get, update, patch }
 
 export interface RouterOptions {
   readonly registry: Registry
-  /** By resource and name: `pods/binding`, `deployments.apps/scale`. */
+  /** By qualified name: `pods/binding`, `deployments.apps/scale`. */
   readonly subresources: ReadonlyMap<string, VerbHandlers>
-  /** Resources that are answered and not stored, by name. They have no other verbs than these. */
+  /** Handlers of resources that are not stored, by qualified name. */
   readonly virtual: ReadonlyMap<string, VerbHandlers>
 }
 
@@ -52,7 +52,7 @@ export class Router {
     this.#options = options
   }
 
-  /** Throws, or rejects with, ApiError. */
+  /** Throws or rejects with ApiError. */
   route(context: RequestContext, info: ResourceRequestInfo): Promise<ApiResponse> {
     const { registry } = this.#options
     const { request } = context
@@ -70,14 +70,15 @@ export class Router {
   }
 
   #handler(resource: Resource, info: ResourceRequestInfo): Handler {
-    // A namespace is in itself. Nothing else of the cluster is in one: who has rights there has none on it.
+    // The path of a Namespace contains its own name as namespace. Other cluster-scoped resources must not be
+    // reachable through a namespace, where namespaced permissions would apply.
     const isInItself = resource.plural === 'namespaces' && info.namespace === info.name
     if (resource.scope === 'Cluster' && info.namespace !== '' && !isInItself) throw noSuchResource()
     const isAcross = resource.scope === 'Namespaced' && info.namespace === ''
     if (isAcross && info.name !== '' && info.verb !== 'list' && info.verb !== 'watch') throw noSuchResource()
     if (info.subresource !== '') return this.#subresourceHandler(resource, info)
     const isServed = (resource.verbs as readonly string[]).includes(info.verb)
-    // Objects of all namespaces can be looked at together, not written.
+    // Requests across all namespaces can only list and watch.
     if (!isServed || (isAcross && info.verb !== 'list' && info.verb !== 'watch'))
       throw notAllowed(resource, info)
     const virtual = this.#options.virtual.get(resourceName(resource))
@@ -98,7 +99,7 @@ export class Router {
   }
 }
 
-/** What a node or a pod answers is for the client to like or not. */
+/** Skips content negotiation for responses of kubelets and pods. */
 function acceptFor(
   resource: Resource,
   info: ResourceRequestInfo,
@@ -109,13 +110,13 @@ function acceptFor(
   return isCustomKind(resource) ? withoutProtobuf(shown) : shown
 }
 
-/** Reviews, bindings, evictions and the like are answered and can never be looked at. */
+/** True for reviews, bindings, evictions and others that can only be created. */
 function isOnlyCreated(resource: Resource, { subresource }: ResourceRequestInfo): boolean {
   const { verbs } = resource.subresources.get(subresource) ?? resource
   return verbs.every(verb => verb === 'create')
 }
 
-/** What is not initialized yet only those see who ask for it. */
+/** Uninitialized objects are visible only with `includeUninitialized`. */
 function objectsFor({ cache }: Registry, query: URLSearchParams): ObjectView {
   const { unhidden } = cache
   return unhidden && isTrue(query.get('includeUninitialized')) ? unhidden : cache

@@ -1,7 +1,6 @@
 /**
- * The API server's door to the network: HTTPS requests become `ApiRequest`, and what comes back is sent as
- * the client can read it. Which clients are turned away before they have asked anything is decided below, in
- * `platform/http.ts`; what requests mean is decided in the pipeline.
+ * The HTTPS front end of the API server: converts requests to `ApiRequest` and sends the responses.
+ * Connection limits are enforced in `platform/http.ts`; requests are interpreted by the pipeline.
  */
 import type {
   HttpConnection,
@@ -26,7 +25,7 @@ export interface ServerOptions {
   readonly platform: Platform
   readonly serveHttp: ServeHttp
   readonly host: string
-  /** 0 picks a free one. */
+  /** 0 selects a free port. */
   readonly port: number
   readonly tls: HttpTls
   readonly handle: Handle
@@ -39,7 +38,7 @@ export class Server {
   readonly #handle: Handle
   readonly #budget: SendingBudget
   readonly #peers = new WeakMap<HttpConnection, Peer>()
-  /** Answers that last: they are ended when the server stops. */
+  /** Streaming responses and upgraded connections, which are ended when the server stops. */
   readonly #lasting = new Set<Lasting>()
   #http: HttpServer | undefined
   #isStopping = false
@@ -50,7 +49,7 @@ export class Server {
     this.#budget = new SendingBudget({ clock: platform.clock, bytesMax: sendingBytesMax })
   }
 
-  /** Rejects when the address is taken or the certificate cannot be used. */
+  /** Rejects if the address is in use or the certificate is invalid. */
   static async start(options: ServerOptions): Promise<Server> {
     const server = new Server(options)
     const { serveHttp, host, port, tls, limits, onRejected } = options
@@ -78,8 +77,8 @@ export class Server {
   }
 
   /**
-   * Takes no more requests, ends what lasts, and gives the rest so much time. Resolves when every connection
-   * is closed.
+   * Stops accepting requests, ends long-running ones, and gives the others `graceMs` to finish. Resolves when
+   * all connections are closed.
    */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true
@@ -99,7 +98,8 @@ export class Server {
       const sending = reply.send({ ...response, body })
       if (sending) await sending
     } catch (error) {
-      // The pipeline turns errors into answers. This is for what fails after it, or in it.
+      // The pipeline converts errors to responses; this handles failures while sending, or in the pipeline
+      // itself.
       const { method, path } = request
       const { log } = this.#platform
       if (error instanceof HttpClientError)
@@ -140,12 +140,12 @@ export class Server {
   }
 }
 
-/** Something that ends when it is told to. */
+/** A long-running response that can be aborted. */
 interface Lasting {
   abort(reason: Error): void
 }
 
-/** What answers that are being sent may hold in memory together; further large ones wait. */
+/** Memory bound for large responses being sent; further ones wait. */
 const sendingBytesMax = 256 * 1024 * 1024
 
 const stopping = new Error('the server is stopping')

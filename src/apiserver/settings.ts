@@ -1,7 +1,7 @@
 /**
- * What an API server is started with, made of its flags and of the files that they name. Everything is read and checked
- * before anything starts: what is wrong is said at once, with the flag that it is about. What flags do not say is left
- * out, and chosen by whoever makes the cluster.
+ * API server options from flags and the files they name. Everything is read and validated before anything
+ * starts, and errors name the flag. Values that flags do not set are left out; the cluster setup provides
+ * them.
  */
 import { parseCidr } from '#/api/cidr.ts'
 import { UsageError } from '#/base/flags.ts'
@@ -25,9 +25,9 @@ export interface ApiServerSettings {
   readonly authorizers: readonly AuthorizerSettings[]
   readonly admission: MakeAdmissionPlugins
   readonly tolerationSeconds: TolerationSeconds
-  /** Nothing is written down when absent. */
+  /** Auditing is disabled when absent. */
   readonly audit?: AuditSettings
-  /** The cluster has a key of its own when absent. */
+  /** When absent, the cluster generates its own encryption key. */
   readonly encryption?: EncryptionSettings
   readonly limits: RequestLimits
   readonly requestTimeoutMs: number
@@ -37,15 +37,15 @@ export interface ApiServerSettings {
 }
 
 export interface EncryptionSettings {
-  /** The content of the file. */
+  /** Content of the configuration file. */
   readonly configuration: string
   readonly path: string
-  /** Whether the file is read again when it changes. */
+  /** True if the file is reloaded when it changes. */
   readonly reloads: boolean
 }
 
 export interface ReadingOptions extends Reading {
-  /** What the cluster chooses where the flags leave it the choice. */
+  /** Defaults of the cluster for unset flags. */
   readonly defaults: {
     readonly serviceAccountIssuer: string
     readonly enabledPlugins: readonly string[]
@@ -79,8 +79,8 @@ export async function readApiServerSettings(
 }
 
 /**
- * Who names users must not speak for others at will: where both have the same authorities, the names of proxies must be
- * said. Throws UsageError.
+ * If the front proxy CA is also a client CA, --requestheader-allowed-names is required; otherwise every user
+ * could impersonate any other. Throws UsageError.
  */
 export function refuseProxiesAmongClients(clients: string, proxies: Partial<FrontProxyOptions>): void {
   const { authorities, allowedNames = [] } = proxies
@@ -93,7 +93,7 @@ export function refuseProxiesAmongClients(clients: string, proxies: Partial<Fron
   )
 }
 
-/** Flags say what differs from what the cluster chooses. */
+/** Flags enable and disable plugins relative to the cluster's defaults. */
 async function readPlugins(flags: ApiServerFlags, options: ReadingOptions): Promise<MakeAdmissionPlugins> {
   const { enabledPlugins } = options.defaults
   const { 'enable-admission-plugins': enable = [], 'disable-admission-plugins': disable = [] } = flags
@@ -146,7 +146,7 @@ function timeoutOf(flags: ApiServerFlags): number {
   return timeoutMs
 }
 
-/** One range, or one for each family. */
+/** One CIDR, or one per IP family. */
 function cidrsOf(flags: ApiServerFlags): readonly string[] | undefined {
   const given = flags['service-cluster-ip-range']
   if (!given) return undefined

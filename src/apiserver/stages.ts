@@ -1,4 +1,4 @@
-/** The stages that every server has. Who the client is and what it may do are decided here, once. */
+/** Pipeline stages for authentication, authorization, timeouts and readiness. */
 import { DurationError, parseDuration } from '#/api/duration.ts'
 import {
   apiError,
@@ -18,7 +18,7 @@ import type { Next, Stage } from './pipeline.ts'
 import { isConnecting, type RequestInfo } from './request-info.ts'
 import { annotate, type ApiResponse, type RequestContext } from './request.ts'
 
-/** Who sends the request; from here on it carries nothing that proves it. */
+/** Authenticates the request and removes its credentials. */
 export function authenticate(authentication: RequestAuthentication): Stage {
   const admit = (context: RequestContext, outcome: Outcome): void => {
     context.request = authentication.withoutCredentials(context.request)
@@ -44,7 +44,7 @@ export function authenticate(authentication: RequestAuthentication): Stage {
   }
 }
 
-/** Most requests are decided at once, and then nothing waits. */
+/** Synchronous if the authorizer decides synchronously, which avoids a promise for most requests. */
 export function authorize(authorizer: Authorizer): Stage {
   return (context, next) => {
     const attributes = attributesOf(context.user, context.info, context.request.query)
@@ -65,7 +65,7 @@ function enforce(
   { decision, reason, error }: Authorization,
 ): void {
   const isAllowed = decision === 'allow'
-  // Whether somebody may do it is not known: that is our failure and not theirs.
+  // An authorizer error is an internal error, not a denial.
   const isUnknown = !isAllowed && error !== undefined
   if (context.isAudited) {
     annotate(context, decisionAnnotation, isAllowed ? 'allow' : 'forbid')
@@ -77,7 +77,7 @@ function enforce(
 const decisionAnnotation = 'authorization.k8s.io/decision'
 const reasonAnnotation = 'authorization.k8s.io/reason'
 
-/** Says what somebody may not do. */
+/** The Forbidden error of a denied request. */
 export function refusal({ user: { username }, ...info }: Attributes, reason: string): ApiError {
   const because = reason === '' ? '' : `: ${reason}`
   if (!info.isResource) {
@@ -91,10 +91,7 @@ export function refusal({ user: { username }, ...info }: Attributes, reason: str
   return forbidden(subject, `User "${username}" ${text}`)
 }
 
-/**
- * A request that is not meant to last is answered in time, if only to say that it was not done in time. A client may
- * want to wait less long than the server would let it.
- */
+/** Ends requests that are not long-running with a timeout error. The client may request a shorter timeout. */
 export function limitTime({ clock }: Platform, requestMsMax: number): Stage {
   const deadlines = new Deadlines(clock, requestMsMax)
   return (context, next) => {
@@ -129,7 +126,7 @@ export function limitTime({ clock }: Platform, requestMsMax: number): Stage {
   }
 }
 
-/** How long the client says that it waits: for ever when it does not say, or says no time. Throws ApiError 400. */
+/** The client's `timeout` parameter; Infinity if absent or zero. Throws ApiError 400. */
 function readPatience(query: URLSearchParams): number {
   const text = query.get('timeout')
   if (!text) return Infinity
@@ -146,7 +143,7 @@ function isLong(info: RequestInfo): boolean {
   return info.isResource && (info.verb === 'watch' || isConnecting(info))
 }
 
-/** While the server starts and stops it does not take requests for resources. */
+/** Rejects resource requests while the server is starting or stopping. */
 export function whenReady(isReady: () => boolean): Stage {
   return (context, next) => {
     if (context.info.isResource && !isReady()) {

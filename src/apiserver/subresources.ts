@@ -1,4 +1,4 @@
-/** The subresources that are more than parts of their object: what resources offer beside themselves. */
+/** Subresources with their own handlers. */
 import type { VerbHandlers } from './router.ts'
 import { binding } from './subresources/binding.ts'
 import { eviction } from './subresources/eviction.ts'

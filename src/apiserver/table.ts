@@ -1,7 +1,7 @@
 /**
- * Tables: what `kubectl get` shows. The server renders the cells, so that every client shows the same
- * columns, custom kinds included. See https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-
- * resources-as-tables
+ * Tables, as shown by `kubectl get`. Cells are rendered by the server, so that all clients show the same
+ * columns, for custom resources too. See
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
  */
 import { badRequest } from '#/api/errors.ts'
 import { stringifyJson } from '#/api/json.ts'
@@ -55,13 +55,13 @@ export function tableBody(
   }
 }
 
-/** One object in the form that the view asks for. What is not in the store has no version. */
+/** Encodes one object in the negotiated form. Objects that are not stored have no resourceVersion. */
 export function objectBody(view: View, stored: StoredObject, request: TableRequest): ValueBody {
   if (view.negotiated.transform?.kind !== 'Table') return view.body(stored)
   return tableBody(view, [stored], { resourceVersion: String(stored.revision || '') }, request)
 }
 
-/** One object as a table of one row, for a watch. Columns are sent once. */
+/** A Table with one row, for watches. Columns are sent only with the first event. */
 export function tableOfOne(
   view: View,
   stored: StoredObject,
@@ -118,7 +118,7 @@ interface RowsOptions extends RowOptions {
 }
 
 /**
- * Cells are short and change with the time; the metadata beside them, which is most of a row, is encoded
+ * Cells change with time and are rendered each time; the metadata, the largest part of a row, is encoded
  * once.
  */
 function joinRows(

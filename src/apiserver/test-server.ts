@@ -1,4 +1,4 @@
-/** An API server for a test: on the memory store, without sockets, on the platform that the test chooses. */
+/** An API server for tests: memory store, no sockets, and the platform chosen by the test. */
 import type { TestContext } from 'node:test'
 import type { Status } from '#/api/errors.ts'
 import type { JsonValue } from '#/api/json-value.ts'
@@ -10,24 +10,24 @@ import type { ApiResponse, UserInfo } from './request.ts'
 
 export interface TestServer {
   readonly server: ApiServer
-  /** The body as an object. */
+  /** `body` is an object. */
   readonly request: (
     method: string,
     url: string,
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<Answer>
-  /** Requests of somebody else than an administrator. */
+  /** Sends requests as another user than the administrator. */
   readonly as: (user: UserInfo) => TestServer['request']
-  /** The answer as it is, for streams. */
+  /** The raw response, for streams. */
   readonly raw: (method: string, url: string, options?: RawOptions) => Promise<ApiResponse>
-  /** Reads events of a watch until so many have come. */
+  /** Reads watch events until `count` have arrived. */
   readonly watch: (url: string, count: number) => Promise<readonly WatchEvent[]>
 }
 
 export interface Answer {
   readonly code: number
-  // What came back, of whatever kind: tests look into it as they like.
+  // The decoded body, loosely typed for assertions.
   readonly body: AnyObject
   readonly text: string
   readonly headers: ApiResponse['headers']
@@ -52,7 +52,7 @@ const administrator: UserInfo = {
   groups: ['system:masters', 'system:authenticated'],
 }
 
-/** Of the options of a server those that a test may choose; without admission plugins there are none. */
+/** Server options that tests can set. There are no admission plugins by default. */
 export type TestServerOptions = Partial<
   Pick<
     ApiServerOptions,
@@ -134,7 +134,7 @@ async function readWatch(raw: TestServer['raw'], url: string, count: number): Pr
   return events
 }
 
-/** A part of an object, whatever type an answer gives it: the status of an object is none of a `Status`. */
+/** A member of an object, whatever its declared type. */
 export function part(object: AnyObject, name: string): AnyObject {
   return (object as Readonly<Record<string, unknown>>)[name] as AnyObject
 }

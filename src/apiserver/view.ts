@@ -1,7 +1,6 @@
 /**
- * Objects as one client wants to see them: in the version it asked for, whole, as rows of a table or as bare
- * metadata, in its media type. Each form of an object version is made once and shared by everybody who asks
- * for the same.
+ * Converts objects to the requested version, transformation (Table or PartialObjectMetadata) and media type.
+ * Each encoding of an object version is computed once and shared.
  */
 import { convertObject } from '#/api/conversion.ts'
 import { stringifyJson } from '#/api/json.ts'
@@ -17,9 +16,9 @@ import type { ValueBody } from './request.ts'
 export class View {
   readonly resource: Resource
   readonly negotiated: Negotiated
-  /** Names the forms of objects that this view makes. */
+  /** Cache key of the encodings that this view produces. */
   readonly formName: string
-  /** Objects are stored in the version this view shows. */
+  /** True if the view's version is the storage version. */
   readonly #isStored: boolean
 
   constructor(resource: Resource, negotiated: Negotiated) {
@@ -36,7 +35,7 @@ export class View {
     return mediaTypes[this.negotiated.format]
   }
 
-  /** The object in the version of the view, or its metadata alone. */
+  /** The object in the version of the view, or as PartialObjectMetadata. */
   value(stored: StoredObject): KubernetesObject {
     const { transform } = this.negotiated
     if (transform !== undefined && transform.kind !== 'Table') {
@@ -49,7 +48,7 @@ export class View {
     return stored.form(apiVersionOf(resource), object => convertObject(object, resource))
   }
 
-  /** The value in the media type of the view. */
+  /** The value encoded in the media type of the view. */
   bytes(stored: StoredObject): Uint8Array {
     const { format, transform, pretty } = this.negotiated
     if (this.#isStored && format === 'json' && transform === undefined && !pretty) return stored.json
@@ -66,7 +65,7 @@ export class View {
   }
 }
 
-/** Any value of the API in a media type: a status, a list, an answer that is never stored. */
+/** Encodes a value that is not stored: a Status, a list or a review. */
 export function valueBody(value: object, negotiated: Pick<Negotiated, 'format' | 'pretty'>): ValueBody {
   return {
     type: 'value',

@@ -1,4 +1,4 @@
-/** The events of a watch in the form its client asked for: lines of JSON, or frames of protobuf. */
+/** Encodes watch events as JSON lines or protobuf frames. */
 import { keptJoin } from '#/base/kept-bytes.ts'
 import type { ApiError } from '#/api/errors.ts'
 import { stringifyJson } from '#/api/json.ts'
@@ -30,7 +30,7 @@ export class WatchEncoder {
     return format === 'json' ? mediaTypes.json : `${mediaTypes[format]};stream=watch`
   }
 
-  /** A change; its bytes are shared with all watches of the same form. */
+  /** Encodes an event; the bytes are shared with all watchers of the same encoding. */
   event(type: EventType, event: CacheEvent, stored: StoredObject): StreamChunk {
     if (this.#isTable) return this.#tableChunk(type, stored)
     const view = this.#view
@@ -42,7 +42,7 @@ export class WatchEncoder {
     }
   }
 
-  /** An object of the beginning: not kept, since most are sent once. */
+  /** Encodes an initial object; not cached, because most are sent once. */
   initial(stored: StoredObject): StreamChunk {
     if (this.#isTable) return this.#tableChunk('ADDED', stored)
     const view = this.#view
@@ -54,7 +54,7 @@ export class WatchEncoder {
     }
   }
 
-  /** How far the watch has come. */
+  /** Encodes a bookmark. */
   bookmark(revision: number, annotations?: Readonly<Record<string, string>>): StreamChunk {
     const {
       resource,

@@ -1,9 +1,11 @@
 /**
- * Small pieces for working with abort signals: a signal that follows another, and waiting that ends with a
- * signal.
+ * Helpers for abort signals: a signal linked to a parent, and promises and iterations that end with a signal.
  */
 
-/** An abort of our own that also happens when the parent's does. Dispose of it, or the parent keeps it. */
+/**
+ * An abort controller that also aborts when its parent signal does. Must be disposed, otherwise the parent
+ * keeps a listener.
+ */
 export class LinkedAbort implements Disposable {
   readonly #controller = new AbortController()
   readonly #parent: AbortSignal | undefined
@@ -29,7 +31,8 @@ export class LinkedAbort implements Disposable {
 }
 
 /**
- * What the promise gives, or the signal's reason when it is aborted first. The promise is then left alone.
+ * Settles like the promise, or rejects with the signal's reason when the signal is aborted first. The promise
+ * itself is not canceled.
  */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -50,8 +53,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /**
- * The same for everything that is iterated: an aborted signal ends the iteration, however long the source
- * takes.
+ * As `abortable`, for async iterables: an aborted signal ends the iteration even while the source is pending.
  */
 export async function* abortableEach<T>(
   source: AsyncIterable<T>,
@@ -65,7 +67,7 @@ export async function* abortableEach<T>(
       yield value
     }
   } finally {
-    // Not waited for: a source that hangs would hang its reader too.
+    // Not awaited: a source that hangs would block its consumer.
     iterator.return?.().catch(() => undefined)
   }
 }

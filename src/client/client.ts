@@ -1,8 +1,7 @@
 /**
- * The API for programs: every verb over a `Resource<T>`, typed by it, whatever the transport. All components
- * of a cluster hold a client and nothing else of the API server. What the API refuses is thrown as ApiError,
- * matched by `reason`; what fails on the way as TransportError. A server that is busy or not ready and says
- * when to come back is asked again.
+ * The typed API client: every verb over a `Resource<T>`, independent of the transport. All components of a
+ * cluster reach the API server only through a client. Errors of the API are thrown as ApiError, matched by
+ * `reason`; failures of the connection as TransportError. Responses with Retry-After are retried.
  *
  * ```ts
  * const pod = await client.get(pods, { namespace: 'default', name: 'web-0' })
@@ -20,33 +19,36 @@ import { RequestingClient } from './request/requesting-client.ts'
 import type { Transport, TransportBody, TransportResponse } from './transport.ts'
 
 export interface Client {
-  /** Throws ApiError `NotFound` when there is no such object. */
+  /** Throws ApiError `NotFound` when the object does not exist. */
   get<T extends KubernetesObject>(resource: Resource<T>, at: ObjectAddress, options?: GetOptions): Promise<T>
-  /** As `get`, where it is to be expected that there is none. */
+  /** As `get`, but returns undefined when the object does not exist. */
   find<T extends KubernetesObject>(
     resource: Resource<T>,
     at: ObjectAddress,
     options?: GetOptions,
   ): Promise<T | undefined>
-  /** One page when there is a limit. */
+  /** One page when `limit` is set. */
   list<T extends KubernetesObject>(resource: Resource<T>, options?: ListOptions): Promise<ObjectList<T>>
-  /** All of it, asked for page by page; the state of one moment, unless that state expired on the way. */
+  /**
+   * Lists all pages. The result is a consistent snapshot, unless the continue token expired and the list was
+   * repeated.
+   */
   listAll<T extends KubernetesObject>(resource: Resource<T>, options?: ListOptions): Promise<ObjectList<T>>
   /**
-   * What changes, until the server ends the watch. The request is sent when the iteration begins; ending the
-   * iteration ends the watch. An error that the server sends is thrown as ApiError, also in the middle.
+   * Yields watch events until the server ends the watch. The request is sent when the iteration begins;
+   * ending the iteration closes the watch. An ERROR event is thrown as ApiError.
    */
   watch<T extends KubernetesObject>(
     resource: Resource<T>,
     options?: WatchOptions,
   ): AsyncIterable<WatchEvent<T>>
-  /** As `watch`, with all events at once that have come. */
+  /** As `watch`, but yields all events that have arrived as one batch. */
   watchBatches<T extends KubernetesObject>(
     resource: Resource<T>,
     options?: WatchOptions,
   ): AsyncIterable<readonly WatchEvent<T>[]>
   create<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>
-  /** Throws ApiError `Conflict` when the object was changed since the version that this one was made from. */
+  /** Throws ApiError `Conflict` when the object was changed since the resourceVersion of `object`. */
   update<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>
   updateStatus<T extends KubernetesObject>(
     resource: Resource<T>,
@@ -59,20 +61,22 @@ export interface Client {
     patch: Patch,
     options?: WriteOptions,
   ): Promise<T>
-  /** Server-side apply: `object` says what the field manager wants, and nothing else. */
+  /** Server-side apply: `object` has exactly the fields that the field manager wants to own. */
   apply<T extends KubernetesObject>(
     resource: Resource<T>,
     object: Applied<T>,
     options: ApplyOptions,
   ): Promise<T>
-  /** The object when the server shows it, as it does while finalizers or a grace period keep it. */
+  /**
+   * Returns the object if the server still has it, as while finalizers or a grace period delay the deletion.
+   */
   delete<T extends KubernetesObject>(
     resource: Resource<T>,
     at: ObjectAddress,
     options?: DeleteOptions,
   ): Promise<T | undefined>
   deleteCollection(resource: Resource, options?: ListOptions & DeleteOptions): Promise<void>
-  /** The caller vouches for the type of what is spoken there: `Scale`, `Eviction`, `TokenRequest`. */
+  /** The caller is responsible for the type of the subresource: `Scale`, `Eviction`, `TokenRequest`. */
   getSubresource<S extends object>(
     resource: Resource,
     at: SubresourceAddress,
@@ -90,11 +94,11 @@ export interface Client {
     value: S,
     options?: WriteOptions,
   ): Promise<S>
-  /** Any request. The answer is one that succeeded; what failed is thrown. */
+  /** Sends any request. Resolves with a successful response; errors are thrown. */
   raw(request: RawRequest): Promise<TransportResponse>
 }
 
-/** Which object. The namespace must be there for a kind that has them. */
+/** The namespace is required for namespaced resources. */
 export interface ObjectAddress {
   readonly namespace?: string | undefined
   readonly name: string
@@ -118,11 +122,11 @@ export type WatchEvent<T> = ObjectEvent<T> | BookmarkEvent
 
 export interface ObjectEvent<T> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
-  /** For `DELETED` the last state, with the version of the deletion. */
+  /** For `DELETED` the last state, with the resourceVersion of the deletion. */
   readonly object: T
 }
 
-/** Everything up to the version of the object, which has nothing else, has been sent. */
+/** All events up to this resourceVersion have been sent. The object has only metadata. */
 export interface BookmarkEvent {
   readonly type: 'BOOKMARK'
   readonly object: KubernetesObject
@@ -132,18 +136,18 @@ export type Patch =
   | { readonly type: 'json'; readonly patch: readonly JsonPatchOperation[] }
   | { readonly type: 'merge' | 'strategic'; readonly patch: object }
 
-/** What is applied need not be a whole object, but says which one it is. */
+/** An apply configuration: a partial object that identifies its target. */
 export type Applied<T> = Partial<T> & KubernetesObject
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** How long the server may take until it begins to answer. */
+  /** Timeout for the response headers. */
   readonly timeoutMs?: number
 }
 
 export interface GetOptions extends CallOptions {
   readonly resourceVersion?: string
-  /** Also what initializers have not finished yet, of servers that have them. */
+  /** Includes uninitialized objects, on servers with initializers. */
   readonly includeUninitialized?: boolean
 }
 
@@ -155,7 +159,7 @@ export interface SelectOptions extends CallOptions {
   readonly resourceVersion?: string | undefined
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan' | undefined
   readonly timeoutSeconds?: number
-  /** Also what initializers have not finished yet, of servers that have them. */
+  /** Includes uninitialized objects, on servers with initializers. */
   readonly includeUninitialized?: boolean
 }
 
@@ -166,16 +170,14 @@ export interface ListOptions extends SelectOptions {
 
 export interface WatchOptions extends SelectOptions {
   readonly allowWatchBookmarks?: boolean
-  /**
-   * First everything that exists, as if it had been added, and a bookmark that says so; then what changes.
-   */
+  /** Sends ADDED events for all existing objects and a bookmark that marks their end, then changes. */
   readonly sendInitialEvents?: boolean
-  /** A watch on which nothing comes for so long is given up with a TransportError `stalled`. */
+  /** A watch without data for this long is closed with a TransportError `stalled`. */
   readonly silenceMsMax?: number
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Everything but the writing is done. */
+  /** Processes the request without persisting it. */
   readonly dryRun?: boolean
   readonly fieldManager?: string
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict'
@@ -183,7 +185,7 @@ export interface WriteOptions extends CallOptions {
 
 export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string
-  /** Takes over fields that others own. */
+  /** Takes ownership of fields of other field managers. */
   readonly force?: boolean
   readonly subresource?: string
 }
@@ -192,7 +194,7 @@ export interface DeleteOptions extends CallOptions {
   readonly dryRun?: boolean
   readonly gracePeriodSeconds?: number
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground'
-  /** The deletion happens only to the very object, or version of it, that is meant. */
+  /** The deletion fails unless uid and resourceVersion match. */
   readonly preconditions?: Preconditions
 }
 
@@ -207,9 +209,9 @@ export interface RawRequest extends CallOptions {
 export interface ClientOptions {
   readonly platform: Platform
   readonly transport: Transport
-  /** The program, as the server's logs and field managers show it: `kube-scheduler`. */
+  /** Shown in the server's logs and used as the default field manager: `kube-scheduler`. */
   readonly userAgent: string
-  /** Called with each warning that the server has about a request. */
+  /** Called with each warning that the server returns. */
   readonly onWarning?: (text: string) => void
 }
 

@@ -1,6 +1,6 @@
 /**
- * A connection to a cluster, from settings: those of a kubeconfig, or those that every pod finds in its files
- * and environment.
+ * Opens a connection to a cluster from settings: those of a kubeconfig, or the in-cluster configuration of a
+ * pod.
  */
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -21,13 +21,13 @@ export interface ConnectionSettings {
   readonly insecureSkipVerify?: boolean
   readonly serverName?: string
   readonly disableCompression?: boolean
-  /** Where commands work that do not say where. */
+  /** Default namespace of commands. */
   readonly namespace: string
   readonly user: UserSettings
 }
 
 export interface UserSettings extends StandingCredentials {
-  /** A program that gives the credentials; only asked when no others are given. */
+  /** Credential plugin; used only when no other credentials are set. */
   readonly exec?: ExecSettings
   readonly impersonate?: Impersonation
 }
@@ -37,9 +37,9 @@ export interface ExecSettings {
   readonly command: readonly string[]
   readonly environment: Readonly<Record<string, string>>
   readonly interactiveMode: 'Never' | 'IfAvailable' | 'Always'
-  /** What to tell somebody who does not have the program. */
+  /** Shown to the user when the plugin is not installed. */
   readonly installHint?: string
-  /** What the program is told of the cluster, when it wants to know. */
+  /** Passed to the plugin when it requests cluster information. */
   readonly cluster?: Readonly<Record<string, unknown>>
 }
 
@@ -81,7 +81,7 @@ export async function readContent(platform: Platform, source: ContentSource): Pr
 
 const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-/** The settings of a pod; undefined when this is none. */
+/** In-cluster configuration; undefined outside of a pod. */
 export async function inClusterSettings(
   platform: Platform,
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,30 +1,30 @@
 /**
- * Who we say we are, request by request. Credentials may change while a program runs: a token is written anew
- * by the kubelet, a certificate is rotated, a plugin's answer expires. Whoever sends a request asks for the
- * identity of the moment; as long as nothing changes that costs nothing.
+ * Credentials of a client, resolved for each request, since they may change while the process runs: the
+ * kubelet replaces a token file, a certificate is rotated, the result of a plugin expires. Unchanged
+ * credentials are cached.
  */
 import type { Platform } from '#/platform/platform.ts'
 import { FileContent } from './credentials/file-content.ts'
 
 export interface Credentials {
   current(signal: AbortSignal): Promise<Identity>
-  /** The server answered 401. Says whether asking again may give another identity. */
+  /** Called after a 401. Returns true if the next `current` may return other credentials. */
   refused(identity: Identity): boolean
 }
 
 export interface Identity {
-  /** Names in lower case. */
+  /** Header names are lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly certificate?: ClientCertificate
 }
 
-/** PEM. */
+/** PEM encoded. */
 export interface ClientCertificate {
   readonly cert: Uint8Array | string
   readonly key: Uint8Array | string
 }
 
-/** Content given at once, or a file that is read when it is needed and again when it may have changed. */
+/** Inline content, or a file that is read on first use and again when it may have changed. */
 export type ContentSource = { readonly data: Uint8Array | string } | { readonly file: string }
 
 export interface StandingCredentials {
@@ -33,13 +33,13 @@ export interface StandingCredentials {
   readonly basic?: { readonly username: string; readonly password: string }
 }
 
-/** Nobody: the server decides what that may do. */
+/** Sends no credentials. */
 export const anonymous: Credentials = {
   current: async () => ({ headers: {} }),
   refused: () => false,
 }
 
-/** Credentials that lie in the configuration or in files. */
+/** Static credentials from configuration or files. */
 export function standingCredentials(
   platform: Platform,
   { certificate, token, basic }: StandingCredentials,
@@ -58,7 +58,7 @@ export function standingCredentials(
         ...(cert !== undefined && key !== undefined && { certificate: { cert, key } }),
       }
     },
-    // Not `some`: every file that may have changed must be read again.
+    // Not `some`: every file must be marked for rereading.
     refused: () =>
       Object.values(sources)
         .map(source => source?.forget() ?? false)
@@ -66,7 +66,7 @@ export function standingCredentials(
   }
 }
 
-/** A token beats a password. */
+/** A token takes precedence over basic auth. */
 export function authorization(
   token: string | undefined,
   basic?: StandingCredentials['basic'],
@@ -76,7 +76,7 @@ export function authorization(
   return { authorization: `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}` }
 }
 
-/** As whom to act, for those who may: `kubectl --as`. */
+/** The user to impersonate: `kubectl --as`. */
 export interface Impersonation {
   readonly username: string
   readonly uid?: string

@@ -1,11 +1,11 @@
 /**
- * What a server has, asked of the server itself: for those who deal with every kind there is, also with those that are
- * defined while they run.
+ * Discovers the resources of a server, for components that handle all kinds, including custom resources that
+ * are created at run time.
  */
 import type { Resource, Scope, Verb } from '#/api/resource.ts'
 import type { Client } from './client.ts'
 
-/** Every resource once, in the version that the server prefers among those that have it. */
+/** Every resource once, in the server's preferred version among those that have it. */
 export async function discoverResources(client: Client, signal?: AbortSignal): Promise<readonly Resource[]> {
   const documents = await Promise.all(['/api', '/apis'].map(path => discover(client, path, signal)))
   const found = new Map<string, Resource>()
@@ -47,7 +47,7 @@ interface DiscoveredResource {
   readonly responseKind?: { readonly group?: string; readonly version?: string; readonly kind: string }
 }
 
-/** What is known of the fields of objects is known elsewhere: the schema is that of any object. */
+/** The schema is that of any object: discovery has no field information. */
 function resourceOf(group: string, version: string, discovered: DiscoveredResource): Resource {
   const { resource, singularResource, scope, verbs = [], shortNames = [], categories = [] } = discovered
   return {

@@ -128,7 +128,7 @@ test('about one object 25 events are heard at once, then one in five minutes; of
   assert.equal((await world.events()).length, 2)
   await world.simulation.advance(301_000)
   for (let count = 0; count < 5; count++) world.tell('again')
-  // What was not heard is counted all the same.
+  // Dropped events are counted nevertheless.
   assert.equal((await world.events())[0]?.count, 41)
 })
 
@@ -209,7 +209,7 @@ class World {
     this.recorder.record(pod, { type: 'Normal', reason: 'Told', message })
   }
 
-  /** In the order in which they were made. */
+  /** In order of creation. */
   async events(): Promise<readonly Event[]> {
     await this.simulation.advance(11_000)
     const { items } = await this.simulation.run(this.#client.listAll(events))

@@ -1,7 +1,7 @@
 /**
- * Tells people what a component did and saw, as Event objects and in the log. Recording never waits and never fails:
- * events go into a bounded queue, from which one worker writes them, correlated as clients of Kubernetes do. What does
- * not fit is dropped, since no event matters more than the work it tells of.
+ * Records Event objects for a component, and logs them. Recording never blocks and never fails: events go
+ * into a bounded queue, and one worker correlates and writes them as other Kubernetes clients do. When the
+ * queue is full, events are dropped: they are best effort.
  */
 import { Deque } from '#/base/deque.ts'
 import { ApiError, isApiError, isNamespaceGoing } from '#/api/errors.ts'
@@ -16,30 +16,30 @@ import { EventCorrelator } from './event-recorder/correlator.ts'
 export interface EventRecorderOptions {
   readonly client: Client
   readonly platform: Platform
-  /** Who tells: `kubelet`, `deployment-controller`. */
+  /** The reporting component: `kubelet`, `deployment-controller`. */
   readonly component: string
-  /** The node, for what runs on each of them. */
+  /** The node, for components that run on each node. */
   readonly host?: string
 }
 
 export interface EventContent {
   readonly type: 'Normal' | 'Warning'
-  /** One word in upper camel case, for programs: `FailedScheduling`. */
+  /** Upper camel case, machine readable: `FailedScheduling`. */
   readonly reason: string
-  /** For people. */
+  /** Human readable. */
   readonly message: string
-  /** The part of the object that is meant: `spec.containers{web}`. */
+  /** The part of the object concerned: `spec.containers{web}`. */
   readonly fieldPath?: string
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** Events that wait to be written; past that new ones are dropped. */
+/** Maximum number of queued events; further ones are dropped. */
 const queueMax = 1_000
 
 const triesMax = 12
 const retryMs = 10_000
 
-/** Of a name in the API. */
+/** Maximum length of an object name. */
 const nameCharactersMax = 253
 
 export class EventRecorder {
@@ -54,12 +54,12 @@ export class EventRecorder {
     this.#options = options
   }
 
-  /** Events that were dropped because too many waited. */
+  /** Number of events dropped because the queue was full. */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** Something about an object, which may be just what is known of it: kind, version, name and uid. */
+  /** `about` needs only kind, apiVersion, name and uid. */
   record(about: KubernetesObject, content: EventContent): void {
     const { platform, component } = this.#options
     const { type, reason, message } = content
@@ -110,9 +110,9 @@ export class EventRecorder {
         return
       } catch (error) {
         if (signal.aborted) return
-        // What the server refuses, it refuses again.
+        // Client errors are not retried.
         if (error instanceof ApiError && error.code < 500 && error.code !== 429) {
-          // That a namespace goes with what is said of it surprises nobody.
+          // Expected when a namespace is deleted while events about its objects are written.
           const isExpected = isNamespaceGoing(error) || isApiError(error, 'NotFound')
           if (!isApiError(error, 'AlreadyExists')) {
             log[isExpected ? 'debug' : 'warn']('an event was refused', { reason: event.reason, error })
@@ -130,7 +130,7 @@ export class EventRecorder {
     await this.#options.client.create(events, event, { signal })
   }
 
-  /** An event that has expired meanwhile is made anew. */
+  /** Creates the event if it has expired meanwhile. */
   async #update(event: Event, signal: AbortSignal): Promise<void> {
     const {
       count,
@@ -174,7 +174,7 @@ export class EventRecorder {
     }
   }
 
-  /** The object's name and the time, which never is the same twice. */
+  /** The object's name and a timestamp that is unique within this recorder. */
   #nameFor(name: string): string {
     const {
       platform: { clock, random },

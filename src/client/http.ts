@@ -1,8 +1,7 @@
 /**
- * The transport over HTTP: one server, reached with the credentials of the moment. Connections, TLS and
- * compression are the platform's business; here a request gets its credentials, and an answer is read with
- * bounds: how much, and how long nothing may come. Upgrades of a connection (exec, attach, port-forward) do
- * not go this way.
+ * The HTTP transport: one server, with credentials resolved for each request. Connections, TLS and
+ * compression are handled by the platform; this module adds credentials and limits the size of a response and
+ * the time without data. Protocol upgrades (exec, attach, port-forward) do not use it.
  */
 import { DecodeError } from '#/api/decode-error.ts'
 import { parseJson, stringifyJson } from '#/api/json.ts'
@@ -34,27 +33,27 @@ export interface HttpTransportOptions {
 }
 
 export interface HttpServerSettings {
-  /** `https://host:port`, with a path in front of all paths if there is one. */
+  /** `https://host:port`, with an optional path prefix. */
   readonly url: string
-  /** PEM; the system's authorities when absent. */
+  /** PEM; the system's certificate authorities when absent. */
   readonly ca?: Uint8Array | string
   readonly insecureSkipVerify?: boolean
-  /** The name in the server's certificate, when it is not the host of the URL. */
+  /** Overrides the host of the URL for verification of the server's certificate. */
   readonly serverName?: string
   readonly disableCompression?: boolean
 }
 
-/** Larger answers are refused; a list of so many bytes is asked for in pages. */
+/** Larger responses are rejected; lists of this size must be paged. */
 const answerBytesMax = 400_000_000
 
-/** How long nothing may come of an answer that has begun. */
+/** Maximum time without data after the response headers. */
 const stallMsMax = 30_000
 
 export class HttpTransport implements Transport, AsyncDisposable {
   readonly #options: HttpTransportOptions
   readonly #clock: Clock
   readonly #url: URL
-  /** With the certificate that its connections show. */
+  /** The HTTP client and the client certificate of its connections. */
   #current: { readonly client: HttpClient; readonly certificate: ClientCertificate | undefined } | undefined
 
   constructor(options: HttpTransportOptions) {
@@ -105,7 +104,7 @@ export class HttpTransport implements Transport, AsyncDisposable {
     return parameters === '' ? prefix + path : `${prefix}${path}?${parameters}`
   }
 
-  /** A new certificate needs new connections; what is under way on the old ones goes on. */
+  /** A new certificate needs new connections; requests in flight finish on the old ones. */
   #client(certificate: ClientCertificate | undefined): HttpClient {
     if (this.#current !== undefined && isSame(this.#current.certificate, certificate)) {
       return this.#current.client

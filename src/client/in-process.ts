@@ -1,7 +1,7 @@
 /**
- * The transport between a component and an API server in the same process. A request goes through the whole
- * pipeline with the identity the component was given; only sockets and bytes are left out: the objects that
- * the server has are the ones that the client gets.
+ * The transport between a component and an API server in the same process. A request runs through the whole
+ * handler chain with the component's identity, but without sockets and serialization: the client gets the
+ * server's own objects.
  */
 import { stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'

@@ -191,7 +191,7 @@ test('who asks for the same objects shares one informer and one watch', async ()
 
 type Told = [string, Change<ConfigMap>]
 
-/** A server, what happens to its answers, and a client of it, all in virtual time. */
+/** A server, a faulty transport and a client, in virtual time. */
 class World {
   readonly simulation: Simulation
   readonly host: ReturnType<Simulation['host']>
@@ -248,7 +248,7 @@ class World {
     this.server.write(collection, object)
   }
 
-  /** Things happen for ten minutes, and the server is at its worst. */
+  /** Changes objects for ten minutes while the transport is faulty. */
   async disturb(chance: number): Promise<void> {
     const { clock, random } = this.simulation
     this.behaviour.chance = chance
@@ -278,8 +278,8 @@ function versions(objects: readonly KubernetesObject[]): string[] {
 }
 
 /**
- * Each change begins where the last one of its object ended, versions only grow, and the end is what is
- * there.
+ * Each change starts from the last state of its object, resourceVersions only grow, and the final state is
+ * the informer's.
  */
 function checkChanges(changes: readonly Told[], informer: Informer<ConfigMap>, label: string): void {
   const shadow = new Map<string, ConfigMap>()

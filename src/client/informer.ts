@@ -1,8 +1,7 @@
 /**
- * A part of the API at hand: a copy that follows the server, indexes to find things in it, and word of every
- * change. One informer serves everybody in the process who is interested in the same thing (`informers.ts`);
- * all share its objects, which therefore nobody may change. Who is told of a change puts a key into a queue
- * and looks at the copy later.
+ * A local cache of a resource that follows the server, with indexes and change handlers. One informer is
+ * shared by all its users in the process (`informers.ts`), and so are its objects, which must not be
+ * modified. A handler should only add a key to a work queue; the worker reads the cache later.
  */
 import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
@@ -13,30 +12,26 @@ import { ObjectStore, type IndexBy, type ObjectIndex } from './object-store.ts'
 import { isNewer } from './reflector/resource-version.ts'
 import { Reflector, type ReflectorOptions, type Selection } from './reflector.ts'
 
-/** Told once for each change, in order, after the copy has it; nothing it does may wait. */
+/** Called once for each change, in order, after the cache was updated. Must not block. */
 export type ChangeHandler<T> = (key: string, change: Change<T>) => void
 
-/**
- * An object came, became another, or went. When nothing changed, and everybody looks again, both are the
- * same.
- */
+/** An object was added, updated or deleted. On a resync `before` and `after` are the same object. */
 export type Change<T> =
   | { readonly before: undefined; readonly after: T }
   | { readonly before: T; readonly after: T }
   | { readonly before: T; readonly after: undefined }
 
 export interface HandlerOptions {
-  /** After about so long the handler is told of every object again, changed or not. */
+  /** Resync period: the handler is called for every object again, changed or not. */
   readonly resyncMs?: number
 }
 
 export type InformerOptions<T extends KubernetesObject> = Omit<ReflectorOptions<T>, 'sink'>
 
-/** Resyncs of handlers that began together drift apart by up to this part. */
+/** Maximum fraction added to the resync period, so that handlers do not resync at the same time. */
 const resyncJitter = 0.1
 
 export class Informer<T extends KubernetesObject> {
-  /** What the copy is of. */
   readonly resource: Resource<T>
   readonly selection: Selection
   readonly #platform: Platform
@@ -45,9 +40,9 @@ export class Informer<T extends KubernetesObject> {
   readonly #handlers = new Map<ChangeHandler<T>, HandlerOptions>()
   readonly #synced = Promise.withResolvers<void>()
   readonly #namespaces: ObjectIndex<T>
-  /** Those who wait for the copy to show something. */
+  /** Resolvers of pending `until` calls, woken after each change. */
   readonly #waiting = new Set<() => void>()
-  /** The copy is as new as this version. */
+  /** The resourceVersion up to which the cache is current. */
   #version: string | undefined
   #hasSynced = false
   #running: AbortSignal | undefined
@@ -71,7 +66,7 @@ export class Informer<T extends KubernetesObject> {
     this.#reflector = new Reflector({ ...options, sink })
   }
 
-  /** Whether everything that existed when the informer began is here, and all handlers know of it. */
+  /** True after the initial list is in the cache and all handlers have been called for it. */
   get hasSynced(): boolean {
     return this.#hasSynced
   }
@@ -80,12 +75,12 @@ export class Informer<T extends KubernetesObject> {
     return abortable(this.#synced.promise, signal)
   }
 
-  /** Whether the copy is as new as this version of one of its objects. */
+  /** True if the cache is at least as new as this resourceVersion. */
   hasSeen(version: string): boolean {
     return this.#version !== undefined && !isNewer(version, this.#version)
   }
 
-  /** Resolves when the condition, which is about the copy, holds; rejects when aborted first. */
+  /** Resolves when the condition on the cache holds; rejects when aborted first. */
   async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
     while (!condition()) {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -98,7 +93,7 @@ export class Informer<T extends KubernetesObject> {
     }
   }
 
-  /** Follows the server until aborted. The copy stays as it then is. */
+  /** Follows the server until aborted. The cache keeps its last state. */
   async run(signal: AbortSignal): Promise<void> {
     this.#running = signal
     for (const [handler, options] of this.#handlers) this.#startResync(handler, options)
@@ -117,13 +112,14 @@ export class Informer<T extends KubernetesObject> {
     return this.#namespaces.get(namespace)
   }
 
-  /** Asked for twice under one name, it is the same index. */
+  /** Returns the existing index if one has this name. */
   index(name: string, indexBy: IndexBy<T>): ObjectIndex<T> {
     return this.#store.index(name, indexBy)
   }
 
   /**
-   * The handler is told of every object that is here at once, then of each change. Returns how to stop that.
+   * Calls the handler at once for every object in the cache, then for each change. Returns a function that
+   * removes the handler.
    */
   onChange(handler: ChangeHandler<T>, options: HandlerOptions = {}): () => void {
     this.#handlers.set(handler, options)
@@ -149,7 +145,7 @@ export class Informer<T extends KubernetesObject> {
     }
   }
 
-  /** The copy has all of the new state before anybody is told of a part of it. */
+  /** The cache has the complete new state before the first handler is called. */
   #replace(objects: ReadonlyMap<string, T>): void {
     const changes: [string, Change<T>][] = []
     for (const [key, before] of this.#store.entries()) {
@@ -169,7 +165,7 @@ export class Informer<T extends KubernetesObject> {
   }
 
   #tell(key: string, change: Change<T>): void {
-    // Who is added by one of them has been told already.
+    // A copy: a handler that is added during the loop has already been called for the current state.
     const handlers = [...this.#handlers.keys()]
     for (const handler of handlers) this.#call(handler, key, change)
   }
@@ -178,7 +174,7 @@ export class Informer<T extends KubernetesObject> {
     try {
       handler(key, change)
     } catch (error) {
-      // The others still want to know, and the copy goes on.
+      // A failing handler affects neither the other handlers nor the cache.
       this.#platform.log.error('a handler of changes failed', { key, error })
     }
   }
@@ -190,7 +186,7 @@ export class Informer<T extends KubernetesObject> {
     const delayMs = resyncMs * (1 + resyncJitter * this.#platform.random.fraction('resync'))
     const timer = this.#platform.clock.setTimer(delayMs, () => {
       signal.removeEventListener('abort', cancel)
-      // A handler that was removed, or removed and added anew, has no more part in this.
+      // The handler was removed, or removed and added again with its own resync timer.
       if (this.#handlers.get(handler) !== options) return
       for (const [key, object] of this.#store.entries()) {
         this.#call(handler, key, { before: object, after: object })
@@ -203,8 +199,8 @@ export class Informer<T extends KubernetesObject> {
 }
 
 /**
- * An object that was deleted and made again under its name, while nobody looked, is another: one goes and one
- * comes.
+ * A different uid means that the object was deleted and recreated between two events: reported as a deletion
+ * and an addition.
  */
 function changesBetween<T extends KubernetesObject>(before: T | undefined, after: T): readonly Change<T>[] {
   if (before === undefined) return [{ before, after }]

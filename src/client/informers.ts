@@ -1,6 +1,6 @@
 /**
- * The informers of a process: whoever wants to know about the same objects gets the same informer, so that
- * there is one watch and one copy for all.
+ * The shared informers of a process: one informer, with one watch and one cache, for each resource and
+ * selection.
  */
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
@@ -24,11 +24,11 @@ export class Informers {
     this.#options = options
   }
 
-  /** Asked for while the others run, an informer runs at once. */
+  /** An informer created while the others run is started at once. */
   of<T extends KubernetesObject>(resource: Resource<T>, selection: Selection = {}): Informer<T> {
     const key = keyOf(resource, selection)
     const known = this.#informers.get(key)
-    // Here the resource vouches for the type: its name is in the key.
+    // The type is certain: the key contains the resource.
     if (known) return known as unknown as Informer<T>
     const informer = new Informer<T>({ ...this.#options, resource, selection })
     this.#informers.set(key, informer as unknown as Informer<KubernetesObject>)
@@ -36,12 +36,12 @@ export class Informers {
     return informer
   }
 
-  /** Those that somebody has asked for. */
+  /** All informers created so far. */
   all(): readonly Informer<KubernetesObject>[] {
     return [...this.#informers.values()]
   }
 
-  /** Runs all of them, also those that come later, until aborted. */
+  /** Runs all informers, including those created later, until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal
     for (const informer of this.#informers.values()) this.#start(informer, signal)

@@ -1,7 +1,6 @@
 /**
- * Where the cluster is and who we are, from kubeconfig files: which files count, how several become one, what
- * a context means, and how changes are written back. The environment comes in as a value, since a library
- * does not look at the process it is in.
+ * Loads, merges and modifies kubeconfig files and resolves contexts. The environment is a parameter: this
+ * module does not read that of the process.
  */
 import { dirname, resolve } from 'node:path'
 import { stringifyYaml } from '#/api/stringify-yaml.ts'
@@ -17,16 +16,14 @@ export { mergeKubeconfigs, type Kubeconfig } from './kubeconfig/merge.ts'
 export { settingsOf, type KubeconfigOverrides } from './kubeconfig/settings.ts'
 
 export interface KubeconfigSources {
-  /** What `--kubeconfig` says: this file and no other. */
+  /** The value of `--kubeconfig`: the only file to use. */
   readonly explicitPath?: string
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** What relative paths on the command line are relative to. */
+  /** Base of relative paths on the command line. */
   readonly workingFolder: string
 }
 
-/**
- * The files in the order in which they count. A list from the environment may name files that do not exist.
- */
+/** The files in order of precedence. Files listed in the environment may be missing. */
 export function kubeconfigPaths({
   explicitPath,
   environment,
@@ -39,12 +36,12 @@ export function kubeconfigPaths({
   return home ? [resolve(workingFolder, home, '.kube/config')] : []
 }
 
-/** An empty configuration when there is no file; but a file that was asked for must be there. */
+/** Returns an empty configuration if there is no file; an explicit path must exist. */
 export async function loadKubeconfig(platform: Platform, sources: KubeconfigSources): Promise<Kubeconfig> {
   return mergeKubeconfigs(await readFiles(platform, sources))
 }
 
-/** Reads the files, makes the changes, and writes the files that they are in. */
+/** Reads the files, applies the edits, and writes the files that contain the edited entries. */
 export async function changeKubeconfig(
   platform: Platform,
   sources: KubeconfigSources,

@@ -122,7 +122,7 @@ interface Term {
   untilMs?: number
 }
 
-/** Candidates on hosts of their own, a server, and who led when. */
+/** Candidates on separate hosts, a server, and a record of leadership periods. */
 class World {
   readonly simulation: Simulation
   readonly terms: Term[] = []

@@ -1,8 +1,8 @@
 /**
- * One of several at a time, by a Lease: who holds it works, the others wait. The holder renews the lease
- * again and again, and stops working when it has not managed to for a time that is shorter than the others
- * wait before they take it. Each measures those times by itself, from the moment it sent or saw something, so
- * that clocks may be wrong. What a Lease says of times is for people to read.
+ * Leader election with a Lease. The holder renews it periodically and stops leading when renewal fails for
+ * `renewMs`, which is shorter than the `leaseMs` that the other candidates wait before they take over. All
+ * durations are measured with the local monotonic clock from the time a request was sent or a change was
+ * observed, so clock skew does not matter. The timestamps in the Lease are informational.
  */
 import { isApiError } from '#/api/errors.ts'
 import type { Lease } from '#/api/generated/coordination/v1.ts'
@@ -17,27 +17,27 @@ export interface LeaderElectionOptions {
   readonly client: Client
   readonly platform: Platform
   readonly lease: { readonly namespace: string; readonly name: string }
-  /** Of this life of this process and no other: see `newIdentity`. */
+  /** Unique for each start of the process: see `newIdentity`. */
   readonly identity: string
   readonly timings?: LeaderElectionTimings
-  /** The work of the leader, until aborted. It must then stop soon: before the others may begin. */
+  /** Runs while leading. When aborted it must stop before the lease expires for the other candidates. */
   readonly lead: (signal: AbortSignal) => Promise<void>
-  /** Tells people who leads, as an event of the Lease. */
+  /** Records leader changes as events of the Lease. */
   readonly recorder?: EventRecorder
 }
 
-/** Each is well below the one before it. */
+/** Each must be well below the one before it. */
 export interface LeaderElectionTimings {
-  /** How long the others wait after the last renewal that they saw. */
+  /** Time that other candidates wait after the last observed renewal. */
   readonly leaseMs: number
-  /** How long the leader works after the last renewal that succeeded. */
+  /** Time that the leader continues after the last successful renewal. */
   readonly renewMs: number
   readonly retryMs: number
 }
 
 const timingsUsual: LeaderElectionTimings = { leaseMs: 15_000, renewMs: 10_000, retryMs: 2_000 }
 
-/** Those who wait try again after up to this part of the time more, so that they do not all try at once. */
+/** Maximum jitter of candidates, as a factor of `retryMs`, so that they do not all retry at once. */
 const retryJitter = 1.2
 
 export function newIdentity({ random }: Platform, hostName: string): string {
@@ -49,7 +49,7 @@ export class LeaderElection {
   readonly #timings: LeaderElectionTimings
   readonly #clock: Clock
   #observed: ObservedLease | undefined
-  /** While this is in the future, nobody else can be the leader. */
+  /** Before this time no other candidate can be the leader. */
   #leaderUntilMs = -Infinity
 
   constructor(options: LeaderElectionOptions) {
@@ -63,8 +63,8 @@ export class LeaderElection {
   }
 
   /**
-   * Competes until aborted, and again after the lead was lost. Ends when the leader's work ends by itself,
-   * and throws what that throws.
+   * Runs elections until aborted; continues after leadership was lost. Returns when `lead` returns while
+   * leading, and rethrows its error.
    */
   async run(signal: AbortSignal): Promise<void> {
     while (await this.#becomeLeader(signal)) {
@@ -96,7 +96,7 @@ export class LeaderElection {
     return false
   }
 
-  /** Says whether the work ended by itself. */
+  /** Returns true if `lead` returned without having been aborted. */
   async #lead(signal: AbortSignal): Promise<boolean> {
     const {
       platform: { log },
@@ -122,9 +122,7 @@ export class LeaderElection {
     return isFinished
   }
 
-  /**
-   * Aborts the work when the last renewal is too long ago, even if a request is under way that never ends.
-   */
+  /** Aborts `lead` when the renew deadline has passed, even if a renewal request hangs. */
   #watchDeadline(abort: LinkedAbort): Timer {
     let timer: Timer | undefined
     const check = (): void => {
@@ -153,11 +151,11 @@ export class LeaderElection {
     }
   }
 
-  /** Takes or renews the lease; false when it is somebody else's, or somebody else was faster. */
+  /** Acquires or renews the lease; false when another candidate holds it or won the race. */
   async #claim(parent: AbortSignal): Promise<boolean> {
     const { client, lease: at, identity } = this.#options
     using abort = new LinkedAbort(parent)
-    // Two tries must fit into the time in which a leader has to renew.
+    // Two attempts must fit into the renew deadline.
     const tryMs = this.#timings.renewMs / 2
     const timer = this.#clock.setTimer(tryMs, () => abort.abort(new Error(`no answer within ${tryMs} ms`)))
     const { signal } = abort
@@ -174,7 +172,7 @@ export class LeaderElection {
         leaseMs: this.#timings.leaseMs,
         nowMs: this.#clock.now(),
       })
-      // What counts is when the request left: the server may see it at any time after.
+      // Measured from when the request was sent: the server may process it at any time after.
       const sentMs = this.#clock.monotonicMs()
       const written = current
         ? await client.update(leases, claim, { signal })
@@ -191,7 +189,7 @@ export class LeaderElection {
     }
   }
 
-  /** The time from which a lease is waited for is when its last change was first seen here. */
+  /** The lease duration counts from when its last change was first observed here. */
   #observe(lease: Lease): void {
     if (lease.metadata?.resourceVersion === this.#observed?.lease.metadata?.resourceVersion) return
     this.#observed = { lease, seenMs: this.#clock.monotonicMs() }
@@ -202,7 +200,7 @@ export class LeaderElection {
     return holder !== undefined && holder !== '' && holder !== this.#options.identity
   }
 
-  /** The work has stopped: the others need not wait. */
+  /** `lead` has stopped, so the other candidates need not wait for the lease to expire. */
   async #release(): Promise<void> {
     const {
       client,

@@ -1,21 +1,15 @@
-/**
- * Objects by key, with indexes that are kept up as objects come and go. Objects are shared and never change;
- * what changes is which ones are in here.
- */
+/** Objects by key, with indexes that are maintained on every change. Objects are shared and immutable. */
 import type { KubernetesObject } from '#/api/metadata.ts'
 
-/** The objects for which the index has a value, by that value. */
+/** The objects by index value. */
 export interface ObjectIndex<T> {
   get(value: string): readonly T[]
   keys(value: string): readonly string[]
-  /** Every value that some object has. */
+  /** All values with at least one object. */
   values(): readonly string[]
 }
 
-/**
- * Under which values an object is found; none keeps it out of the index. It depends on nothing but the
- * object.
- */
+/** Returns the index values of an object; an empty array excludes it. Must depend on the object only. */
 export type IndexBy<T> = (object: T) => readonly string[]
 
 export class ObjectStore<T extends KubernetesObject> {
@@ -55,7 +49,7 @@ export class ObjectStore<T extends KubernetesObject> {
     for (const index of this.#indexes.values()) index.change(key, before, undefined)
   }
 
-  /** An index is known by its name: asked for twice, it is made once. */
+  /** Returns the existing index if one has this name. */
   index(name: string, indexBy: IndexBy<T>): ObjectIndex<T> {
     const known = this.#indexes.get(name)
     if (known) return known
@@ -68,7 +62,7 @@ export class ObjectStore<T extends KubernetesObject> {
 
 class MaintainedIndex<T> implements ObjectIndex<T> {
   readonly #indexBy: IndexBy<T>
-  /** Never an empty map. */
+  /** Contains no empty maps. */
   readonly #byValue = new Map<string, Map<string, T>>()
 
   constructor(indexBy: IndexBy<T>) {

@@ -1,8 +1,8 @@
 /**
- * Keeps a copy of a part of the API: lists it, watches it from there, and goes on after whatever happens to
- * the watch. To the sink it looks like one watch that never breaks: everything at once, then each change once
- * and in order. A watch that ends, stalls or brings garbage is resumed from the last version seen; when the
- * server has forgotten that version everything is listed again, and the sink finds out what changed.
+ * Lists and watches a resource, and recovers from all failures of the watch. The sink sees one uninterrupted
+ * stream: the complete state, then each change once and in order. A watch that ends, stalls or delivers
+ * invalid data is resumed from the last resourceVersion; when the server has compacted that version, the
+ * reflector relists and the sink computes the difference.
  */
 import { backoffMs } from '#/base/backoff.ts'
 import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
@@ -13,18 +13,18 @@ import { planRecovery, type Attempt } from './reflector/recovery.ts'
 import { isNewer } from './reflector/resource-version.ts'
 import { TransportError } from './transport.ts'
 
-/** Which objects of a resource: all when nothing is said. */
+/** The objects of a resource to follow: all by default. */
 export type Selection = Pick<
   SelectOptions,
   'namespace' | 'labelSelector' | 'fieldSelector' | 'includeUninitialized'
 >
 
 export interface ReflectorSink<T> {
-  /** All there is at one moment, which the version names. What is not in it is gone. */
+  /** The complete state at a resourceVersion. Objects not in it have been deleted. */
   replace(objects: ReadonlyMap<string, T>, version: string): void
-  /** One change after that moment. */
+  /** One change after the state of `replace`. */
   apply(event: ObjectEvent<T>): void
-  /** Nothing else has changed up to this version. */
+  /** A bookmark: no other changes up to this resourceVersion. */
   advance(version: string): void
 }
 
@@ -39,37 +39,34 @@ export interface ReflectorOptions<T extends KubernetesObject> {
 const backoff = { initialMs: 800, maxMs: 30_000, factor: 2, jitter: 1 }
 
 /**
- * The server ends a watch after a time between this and twice this, so that watches do not all end at once.
+ * The timeout of a watch is a random value between this and twice this, so that watches do not all end at
+ * once.
  */
 const watchSecondsMin = 300
 
-/**
- * Bookmarks come about once a minute. When nothing comes for so long the watch may be dead, and is made anew.
- */
+/** Bookmarks arrive about once a minute. A watch without data for this long may be dead and is restarted. */
 const silenceMsMax = 150_000
 
-/**
- * A watch that ends so soon, without anything in it, counts as a failure: it is not to be repeated at once.
- */
+/** A watch that ends this soon without an event counts as a failure and is restarted with backoff. */
 const shortWatchMs = 1_000
 
 const initialEventsEnd = 'k8s.io/initial-events-end'
 
 export class Reflector<T extends KubernetesObject> {
   readonly #options: ReflectorOptions<T>
-  /** The version of the last change that the sink knows of; undefined when everything must be listed. */
+  /** The resourceVersion of the last change passed to the sink; undefined when a list is needed. */
   #position: string | undefined
-  /** The server can begin a watch with everything there is. */
+  /** True while the server is assumed to support streaming lists (`sendInitialEvents`). */
   #streams = true
   #failures = 0
-  /** Whether the present attempt has brought anything. */
+  /** True if the current attempt has delivered anything. */
   #progress = false
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options
   }
 
-  /** Works until aborted, whatever the server does. */
+  /** Runs until aborted; errors of the server are retried. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options.platform
     while (!signal.aborted) {
@@ -105,7 +102,7 @@ export class Reflector<T extends KubernetesObject> {
     }
   }
 
-  /** Without a version the server answers with a state that is no older than the request. */
+  /** Without a resourceVersion the server returns the most recent state. */
   async #list(signal: AbortSignal): Promise<void> {
     const { client, resource, selection } = this.#options
     const { items, metadata } = await client.listAll(resource, { ...selection, signal })
@@ -140,7 +137,7 @@ export class Reflector<T extends KubernetesObject> {
     return Math.floor(watchSecondsMin * (1 + this.#options.platform.random.fraction('length of a watch')))
   }
 
-  /** Puts what exists together; says whether that was all. */
+  /** Collects the initial events; returns true after the last one. */
   #collect(initial: Map<string, T>, event: WatchEvent<T>): boolean {
     if (event.type === 'BOOKMARK') {
       const { annotations, resourceVersion } = event.object.metadata ?? {}
@@ -159,9 +156,7 @@ export class Reflector<T extends KubernetesObject> {
     this.#options.sink.replace(objects, resourceVersion)
   }
 
-  /**
-   * What is not newer than what the sink knows has been seen: a server, or a proxy before it, repeats itself.
-   */
+  /** Ignores events that are not newer than the current position: a server or proxy may repeat them. */
   #take(event: WatchEvent<T>): void {
     const version = event.object.metadata?.resourceVersion
     if (version === undefined || this.#position === undefined || !isNewer(version, this.#position)) return
@@ -176,7 +171,7 @@ export class Reflector<T extends KubernetesObject> {
       platform: { log },
       resource,
     } = this.#options
-    // Once everything that exists has come, a watch is a watch, however it began.
+    // After all initial events have arrived, a streaming list is an ordinary watch.
     const attempt = this.#position === undefined ? tried : 'watch'
     const waitMs = this.#failed()
     const { begin, giveUpStreaming, waitMsMin } = planRecovery({ error, attempt, failures: this.#failures })

@@ -1,6 +1,6 @@
 /**
- * What a kubeconfig says to those who ask servers something of their own: where a server is, how it is known,
- * and how we show who we are. Webhooks are configured like that. The file is read once.
+ * Reads a kubeconfig for calls to other servers, such as webhooks: the server's URL, its certificate
+ * authority and the client credentials. The file is read once.
  */
 import type { HttpClientTls } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -14,7 +14,7 @@ export interface Remote {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Throws Error that says what is wrong with the file. */
+/** Throws Error that names the problem in the file. */
 export async function readRemote(platform: Platform, path: string): Promise<Remote> {
   const settings = settingsOf(await loadOne(platform, path))
   if (settings === undefined)
@@ -38,13 +38,13 @@ export async function readRemote(platform: Platform, path: string): Promise<Remo
   }
 }
 
-/** Who we can be, by the names of users in the file, and who we are where nothing else is said. */
+/** Credentials by the user names of the file, and the user of the current context. */
 export interface Callers {
   readonly users: ReadonlyMap<string, Credentials>
   readonly current?: string
 }
 
-/** Throws Error that says what is wrong with the file. Where its clusters are does not matter. */
+/** Throws Error that names the problem in the file. Ignores the servers of its clusters. */
 export async function readCallers(platform: Platform, path: string): Promise<Callers> {
   const kubeconfig = await loadOne(platform, path)
   const users = [...kubeconfig.users.keys()].map(userName => {

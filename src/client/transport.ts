@@ -1,66 +1,67 @@
 /**
- * How a client reaches an API server: by HTTP (`http.ts`), or by a direct call in the same process
- * (`in-process.ts`). A transport carries one request and does not know what it means; retries, errors of the
- * API and types are the client's.
+ * The connection of a client to an API server: over HTTP (`http.ts`), or by a direct call in the same process
+ * (`in-process.ts`). A transport sends one request without interpreting it; retries, API errors and types are
+ * the client's.
  */
 export interface Transport {
   /**
-   * Resolves with the head of the answer, whatever its status. Rejects with TransportError. Aborting the
-   * request's signal rejects it, and whatever reads the answer, at once and with the signal's reason.
+   * Resolves with the response headers, whatever the status. Rejects with TransportError. Aborting the
+   * request's signal rejects it, and any pending read of the body, at once with the signal's reason.
    */
   request(request: TransportRequest): Promise<TransportResponse>
 }
 
 export interface TransportRequest {
   readonly method: string
-  /** Without the query, encoded as in a URL. */
+  /** Without the query, percent-encoded. */
   readonly path: string
   readonly query: URLSearchParams
-  /** Names in lower case. */
+  /** Header names are lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body?: TransportBody
   readonly signal: AbortSignal
 }
 
-/** A value is JSON. It is handed over as it is where no bytes are needed, and must not change any more. */
+/**
+ * A value is JSON. It is passed by reference where no bytes are needed, so it must not be modified
+ * afterwards.
+ */
 export type TransportBody =
   | { readonly mediaType: string; readonly value: unknown }
   | { readonly mediaType: string; readonly bytes: Uint8Array }
 
-/** The body is read in one of three ways, once, or discarded. */
+/** The body is consumed once, in one of three ways, or discarded. */
 export interface TransportResponse {
   readonly status: number
-  /** Names in lower case. */
+  /** Header names are lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** The whole body as a value; undefined when it is empty. */
+  /** The parsed body; undefined when it is empty. */
   value(): Promise<unknown>
-  /** The events of a watch, as many at a time as have come. */
+  /** The watch events, in batches as they arrive. */
   events(): AsyncIterable<readonly unknown[]>
   bytes(): AsyncIterable<Uint8Array>
-  /** Gives up a body that nobody will read. */
+  /** Releases an unread body. */
   discard(): void
 }
 
 export type TransportErrorReason =
   /** No connection could be made. */
   | 'unreachable'
-  /** The connection broke, before the answer or in the middle of it. */
+  /** The connection broke before or during the response. */
   | 'interrupted'
-  /** No answer within the time the client allows. */
+  /** No response headers within the client's timeout. */
   | 'timeout'
-  /** An answer has begun, and nothing more came of it for too long. */
+  /** No data for too long after the response headers. */
   | 'stalled'
-  /** The answer is not what the API says. */
+  /** The response is not valid for the API. */
   | 'garbage'
-  /** The answer is larger than the client takes. */
+  /** The response exceeds the client's limit. */
   | 'too-large'
 
-/**
- * Something between us and the API went wrong; what the API itself says is an ApiError. Match on `reason`.
- */
+/** A failure of the connection or the response; errors of the API itself are ApiError. Match on `reason`. */
 export class TransportError extends Error {
   readonly reason: TransportErrorReason
-  /** False when no server can have seen the request: doing it again does it once. */
+  /** False when no server can have received the request, so that it is safe to retry. */
   readonly sent: boolean
 
   constructor(

@@ -1,4 +1,4 @@
-/** The client and what is built on it, against the real API server: by direct calls, and by bytes. */
+/** The client, informers and leader election against the real API server: in process, and over bytes. */
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { isApiError } from '#/api/errors.ts'
@@ -169,9 +169,9 @@ test('a leader is found and tells of it', async t => {
 
 interface World {
   readonly simulation: Simulation
-  /** With what happens on the way. */
+  /** Over the faulty transport. */
   readonly client: Client
-  /** Without. */
+  /** Over a reliable transport. */
   readonly writer: Client
   readonly behaviour: Misbehaviour
   readonly stop: AbortSignal

@@ -139,7 +139,7 @@ test('a closed queue takes nothing more and gives what it has; draining waits fo
     signal: stop.signal,
     work: async key => {
       await simulation.clock.sleep(50)
-      // Added while it is worked on, but after the end.
+      // Added while it is being processed, but after the close.
       queue.add(key)
       worked.push(key)
     },

@@ -1,8 +1,8 @@
 /**
- * Keys that wait for somebody to work on them. A key waits at most once however often it is added, and is
- * never with two workers at once: added while it is worked on, it waits until that is done. A key whose work
- * failed comes back after a time that grows with each failure. Nothing is lost: there is no bound but the
- * number of different keys, which is that of the objects they stand for.
+ * A work queue of keys, as client-go's. A key is queued at most once however often it is added, and is never
+ * processed by two workers at once: when added during processing, it is queued again afterwards. Failed keys
+ * are requeued with exponential backoff. The queue is unbounded, since the number of keys is bounded by the
+ * number of objects.
  */
 import { backoffMs } from '#/base/backoff.ts'
 import { Deque } from '#/base/deque.ts'
@@ -15,26 +15,26 @@ export interface WorkQueueOptions {
   readonly platform: Pick<Platform, 'clock' | 'log'>
   /** For logs and metrics. */
   readonly name: string
-  /** How long a key waits after failures, one after the other. */
+  /** Backoff for each key. */
   readonly retryMs?: { readonly first: number; readonly max: number }
-  /** How many failed keys come back in a time, all together. */
+  /** Rate limit for all retries together. */
   readonly retryRate?: BucketLimits
 }
 
-/** Works on a key. Throwing brings the key back later; so does what it returns. */
+/** Processes a key. The key is requeued with backoff on an error, or after the returned delay. */
 export type KeyWorker = (key: string, signal: AbortSignal) => Promise<void | Again>
 
 export interface Again {
   readonly againAfterMs: number
 }
 
-/** All are sums or counts over the life of the queue, or of this moment: none grows with the keys. */
+/** Totals since creation, or current values; there are none per key. */
 export interface WorkQueueMetrics {
-  /** Keys that wait now. */
+  /** Number of keys that are ready. */
   readonly depth: number
   readonly delayed: number
   readonly working: number
-  /** How long the longest work under way has taken. */
+  /** Processing time so far of the longest running key. */
   readonly longestWorkMs: number
   readonly adds: number
   readonly retries: number
@@ -54,16 +54,16 @@ export class WorkQueue {
   readonly #bucket: TokenBucket
   readonly #delayed: DelayedKeys
   /**
-   * Keys that need work, and since when. Those that nobody is working on are in `#ready`, the others come
-   * there.
+   * Keys to process, and when they were added. They are in `#ready`, or in `#working` and become ready
+   * afterwards.
    */
   readonly #dirty = new Map<string, number>()
-  /** Keys that somebody works on, and since when. */
+  /** Keys being processed, and when that began. */
   readonly #working = new Map<string, number>()
-  /** Keys for the next workers, in order: each is in `#dirty` and not in `#working`. */
+  /** Keys for the next workers, in FIFO order: each is in `#dirty` and not in `#working`. */
   readonly #ready = new Deque<string>()
   readonly #failures = new Map<string, number>()
-  /** Each wakes one `take`, in the order in which they came. */
+  /** Wakes one pending `take` each, in FIFO order. */
   readonly #takers = new Set<() => void>()
   readonly #drainers = new Set<() => void>()
   #closed = false
@@ -78,7 +78,7 @@ export class WorkQueue {
     this.#delayed = new DelayedKeys(this.#clock, key => this.add(key))
   }
 
-  /** How many keys wait. */
+  /** Number of keys that are ready. */
   get length(): number {
     return this.#ready.length
   }
@@ -92,11 +92,11 @@ export class WorkQueue {
 
   addAfter(key: string, delayMs: number): void {
     if (delayMs <= 0) this.add(key)
-    // In whole milliseconds: who waits for the remainder of a subtraction must not be back before time has passed.
+    // Rounded up to whole milliseconds: a fractional delay could fire before the time has passed.
     else if (!this.#closed) this.#delayed.add(key, Math.ceil(delayMs))
   }
 
-  /** After a failure: the more of them, the later. */
+  /** Requeues a key with backoff after a failure. */
   addAgain(key: string): void {
     if (this.#closed) return
     this.#counts.retries++
@@ -107,24 +107,24 @@ export class WorkQueue {
     this.addAfter(key, Math.max(backoff, this.#bucket.reserve(this.#clock.monotonicMs())))
   }
 
-  /** The work succeeded: the next failure is a first one. */
+  /** Resets the backoff of a key after a success. */
   forget(key: string): void {
     this.#failures.delete(key)
   }
 
-  /** How often the work on a key has failed since it last succeeded. */
+  /** Number of failures since the last success. */
   failuresOf(key: string): number {
     return this.#failures.get(key) ?? 0
   }
 
   /**
-   * Waits for a key. Whoever gets one must say when it is done with it. Undefined when the queue is closed
-   * and empty.
+   * Waits for the next key, which the caller must pass to `done`. Undefined when the queue is closed and
+   * empty.
    */
   async take(signal?: AbortSignal): Promise<string | undefined> {
     for (;;) {
       if (signal?.aborted) {
-        // The key that this one may have been woken for is somebody else's now.
+        // Passes the wakeup on, since this caller does not take the key.
         this.#wakeTaker()
         throw signal.reason
       }
@@ -145,14 +145,14 @@ export class WorkQueue {
     else if (this.#closed) this.#wakeAll()
   }
 
-  /** Nothing more is added, and what was to come later is dropped; what waits is still handed out. */
+  /** Rejects new keys and drops delayed ones; keys that are ready are still handed out. */
   close(): void {
     this.#closed = true
     this.#delayed.clear()
     this.#wakeAll()
   }
 
-  /** Closes, and resolves when the last key is done. */
+  /** Closes the queue; resolves when the last key is done. */
   async drain(signal?: AbortSignal): Promise<void> {
     this.close()
     while (this.#dirty.size > 0 || this.#working.size > 0) {
@@ -162,8 +162,8 @@ export class WorkQueue {
   }
 
   /**
-   * Works with so many keys at a time until aborted; then no more is begun, the queue is closed, and it resolves when
-   * all is done.
+   * Processes keys with this many workers until aborted; then closes the queue and resolves when the running
+   * workers are done.
    */
   async run(options: {
     readonly workers: number
@@ -175,7 +175,7 @@ export class WorkQueue {
     this.close()
   }
 
-  /** Keys that wait or are worked on now. */
+  /** Keys that are ready or being processed. */
   busyKeys(): readonly string[] {
     return [...new Set([...this.#working.keys(), ...this.#dirty.keys()])]
   }
@@ -202,7 +202,7 @@ export class WorkQueue {
       } catch (error) {
         this.addAgain(key)
         const failures = this.failuresOf(key)
-        // To lose a race is nothing special: what won is on its way, and the next try sees it.
+        // A lost race is expected: the retry sees the object that won.
         const isRace = isApiError(error, 'Conflict') || (isApiError(error, 'NotFound') && failures === 1)
         const level = isRace ? 'debug' : 'warn'
         if (!signal.aborted) {
@@ -237,7 +237,7 @@ export class WorkQueue {
   }
 }
 
-/** Resolves when woken or aborted: whoever waits looks for itself what happened. */
+/** Resolves when woken or aborted; the caller checks the state again. */
 function wakeUp(sleepers: Set<() => void>, signal: AbortSignal | undefined): Promise<void> {
   return new Promise(resolve => {
     const wake = (): void => {

@@ -1,4 +1,4 @@
-/** The controllers of a cluster in one process, with the keys and certificates that they need. */
+/** Builds the controllers of a single-process cluster, with the keys and certificates that they need. */
 import { createPrivateKey } from 'node:crypto'
 import { keyIdOf } from '#/base/json-web-key.ts'
 import { signToken } from '#/base/json-web-token.ts'
@@ -18,11 +18,14 @@ export interface ClusterControllersOptions {
   readonly crypto: Crypto
   readonly certificates: ClusterCertificates
   readonly serviceCidrs: readonly string[]
-  /** Addresses for services of type LoadBalancer; such services wait without any, unless the node has some. */
+  /**
+   * Addresses for services of type LoadBalancer. Default: the range of the node; without a node such services
+   * stay pending.
+   */
   readonly loadBalancerAddresses: readonly string[]
-  /** This machine, when it is one. */
+  /** Set when this machine is the node. */
   readonly node?: ControlledNode
-  /** All that are served now. */
+  /** All resources currently served. */
   readonly resources: () => readonly Resource[]
 }
 
@@ -31,7 +34,7 @@ export interface ControlledNode {
   readonly folders: { readonly volumes: string }
 }
 
-/** Where nodes are simulated their volumes are nowhere. */
+/** Volumes of simulated nodes have no folder to remove. */
 export function clusterControllers(options: ClusterControllersOptions): readonly Controller[] {
   const { platform, crypto, certificates, serviceCidrs, node, resources } = options
   const loadBalancerAddresses =

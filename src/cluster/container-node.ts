@@ -1,7 +1,7 @@
 /**
- * This machine as a node of the cluster: its network, a container runtime, the kubelet with its server, the service
- * proxy and the cluster's DNS. Each has an identity of its own and no more rights than it would have as a separate
- * program.
+ * This machine as a node of the cluster: its network, a container runtime, the kubelet with its server, the
+ * service proxy and the cluster DNS. Each has its own identity with only the rights that it would have as a
+ * separate process.
  */
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
@@ -52,11 +52,11 @@ export interface ContainerNodeOptions {
   readonly platform: Platform
   readonly linux: Linux
   readonly machine: ContainerNodeMachine
-  /** Of the cluster. */
+  /** Folder of the cluster. */
   readonly folder: string
   readonly choice: ClusterNetworkChoice
   readonly registryMirrors: readonly RegistryMirror[]
-  /** How the kubelet calls itself. */
+  /** The kubelet's version in the node status. */
   readonly version: string
   readonly onProgress: (text: string) => void
 }
@@ -71,13 +71,13 @@ interface ContainerNodeMachine {
 
 export interface StartContainerNode {
   readonly controlPlane: Pick<ControlPlane, 'clientAs'>
-  /** Of an administrator. */
+  /** Has administrator rights. */
   readonly client: Client
   readonly certificates: ClusterCertificates
   readonly signal: AbortSignal
 }
 
-/** When the cluster stops containers are asked to end, and have so long. */
+/** Grace period for containers when the cluster stops. */
 const containerGraceMs = 3_000
 
 const serverGraceMs = 1_000
@@ -109,11 +109,14 @@ export class ContainerNode implements AsyncDisposable {
       folders: { configuration: this.folders.cni, addresses: this.folders.addresses },
     })
     this.#containerd = this.#startContainerd()
-    // Whoever waits for it later is told.
+    // Prevents an unhandled rejection; `start` awaits the promise and reports the error.
     this.#containerd.catch(() => undefined)
   }
 
-  /** The network is there, so that servers can listen at the node's address; the container runtime is starting. */
+  /**
+   * Resolves when the network is set up, so that servers can listen on the node's address. The container
+   * runtime is still starting.
+   */
   static async prepare(options: ContainerNodeOptions): Promise<ContainerNode> {
     const { platform, linux, folder, choice, registryMirrors, onProgress } = options
     await ensureRegistryMirrors({
@@ -157,7 +160,7 @@ export class ContainerNode implements AsyncDisposable {
     onProgress(`node ${settings.name} is ready`)
   }
 
-  /** Everything that runs here ends: containers too, which go on from their pods when the cluster is started again. */
+  /** Stops everything on the node, including containers; their pods are restarted with the cluster. */
   async [Symbol.asyncDispose](): Promise<void> {
     const { platform, linux } = this.#options
     this.#stopping.abort()
@@ -288,7 +291,7 @@ export class ContainerNode implements AsyncDisposable {
     await dns.listening
   }
 
-  /** The controller that gives nodes their ranges does so once it has seen the node. */
+  /** The node IPAM controller assigns the pod CIDRs after the node has registered. */
   async #followPodCidrs(client: Client, name: string): Promise<void> {
     const { platform } = this.#options
     const informer = new Informer({

@@ -1,19 +1,19 @@
 /**
- * One process works on a folder. Who listens at a socket has the lock, and loses it with its life, however it ends;
- * whoever connects is told who that is. The path of a socket must be short, so that of a long folder is made of its
- * digest.
+ * Locks a cluster's folder for one process. The lock is a listening socket, which is released when the
+ * process ends in any way; connecting to it returns a description of the owner. Socket paths have a length
+ * limit, so for a long folder name the socket is in /tmp, named by a digest.
  */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Listener, Platform } from '#/platform/platform.ts'
 
-/** Who works on a folder, and how far it has come. */
+/** The process that holds the lock, and its state. */
 export interface FolderOwner {
   readonly pid: number
-  /** The API server, once it listens. */
+  /** The URL of the API server, once it listens. */
   readonly url?: string
   readonly isReady: boolean
-  /** Wall time, milliseconds since 1970. */
+  /** Wall time in milliseconds since 1970. */
   readonly startedMs: number
 }
 
@@ -24,7 +24,7 @@ export async function lockFolder(
 ): Promise<Listener> {
   try {
     return await network.listen({ path: socketPath(folder) }, connection => {
-      // Whoever asks and does not wait for the answer is no reason for us to end.
+      // A client that disconnects early must not crash this process.
       connection.on('error', () => connection.destroy())
       connection.end(JSON.stringify(describe()))
     })
@@ -37,7 +37,7 @@ export async function lockFolder(
   }
 }
 
-/** Undefined when nobody works on the folder. */
+/** Undefined when no process holds the lock. */
 export async function folderOwner(platform: Platform, folder: string): Promise<FolderOwner | undefined> {
   const { clock } = platform
   const endMs = clock.monotonicMs() + answerTimeoutMs
@@ -45,7 +45,7 @@ export async function folderOwner(platform: Platform, folder: string): Promise<F
     const answer = await askOwner(platform, folder)
     if (answer === undefined) return undefined
     if (answer !== '') return JSON.parse(answer) as FolderOwner
-    // Who is about to end hangs up without a word, and is gone in a moment.
+    // A process that is shutting down closes the connection without a response and exits soon.
     if (clock.monotonicMs() > endMs) throw new Error(`the k8ts that runs on ${folder} does not answer`)
     await clock.sleep(askAgainMs)
   }
@@ -77,9 +77,9 @@ function socketPath(folder: string): string {
     : `/tmp/k8ts-${createHash('sha256').update(folder).digest('hex').slice(0, 32)}.sock`
 }
 
-/** What every operating system takes. */
+/** Below the limit of every supported operating system. */
 const socketPathBytesMax = 100
 
-/** It is one line, said at once. */
+/** The response is one line, sent immediately. */
 const answerTimeoutMs = 5_000
 const askAgainMs = 50

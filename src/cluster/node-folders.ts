@@ -1,18 +1,18 @@
-/** Where a node that runs containers keeps what, below the folder of its cluster. */
+/** Paths of a node that runs containers, within the cluster's folder. */
 import { join } from 'node:path'
 
 export interface NodeFolders {
-  /** The container runtime: images, containers, its socket. */
+  /** State of the container runtime: images, containers, its socket. */
   readonly containerd: string
   readonly containerdSocket: string
-  /** The configuration of the pod network, and which pod has which address. */
+  /** CNI configuration; `addresses` holds the allocated pod addresses. */
   readonly cni: string
   readonly addresses: string
-  /** What belongs to pods: volumes, logs. */
+  /** The kubelet's root directory: volumes and logs of pods. */
   readonly kubelet: string
-  /** Static pods: every manifest in here runs. */
+  /** Manifests of static pods. */
   readonly manifests: string
-  /** What volumes that were provisioned hold. */
+  /** Contents of dynamically provisioned volumes. */
   readonly volumes: string
   readonly certificates: string
 }
@@ -32,7 +32,7 @@ export function nodeFolders(clusterFolder: string): NodeFolders {
   }
 }
 
-/** The control group of everything that a cluster with this slot runs. */
+/** The cgroup root of all pods of the cluster in this slot. */
 export function nodeCgroup(slot: number): string {
   return `/k8ts-${slot}`
 }

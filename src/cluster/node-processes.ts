@@ -1,6 +1,6 @@
 /**
- * The processes that containers of a cluster on this machine are: those in its control groups, and the shims that hold
- * them. They are found without asking the container runtime, so that they can be ended when it is gone, too.
+ * Finds the container processes and shims of a cluster on this machine by cgroup and command line, without
+ * the container runtime, so that they can be terminated even when it no longer runs.
  */
 import { join } from 'node:path'
 import type { Linux } from '#/platform/linux.ts'
@@ -9,9 +9,9 @@ import type { Platform } from '#/platform/platform.ts'
 export interface NodeProcessesOptions {
   readonly platform: Platform
   readonly linux: Pick<Linux, 'run'>
-  /** All control groups of its pods are below it. */
+  /** Parent of all pod cgroups of the cluster. */
   readonly cgroupRoot: string
-  /** Where its containerd listens. */
+  /** Socket path of the cluster's containerd. */
   readonly containerdSocket: string
 }
 
@@ -21,8 +21,8 @@ export interface NodeProcesses {
 }
 
 /**
- * Asks all containers to end and ends those that do not within the time; then waits for their shims, which go by
- * themselves while their containerd runs.
+ * Sends SIGTERM to all containers, then SIGKILL after the grace period; then waits for the shims, which exit
+ * automatically while their containerd runs.
  */
 export async function endNodeProcesses(options: NodeProcessesOptions, graceMs: number): Promise<void> {
   const { linux } = options
@@ -58,7 +58,7 @@ async function kindOf(options: NodeProcessesOptions, pid: string): Promise<'cont
     const groups = (await read('cgroup')).split('\n').map(line => line.split(':').slice(2).join(':'))
     return groups.some(group => group.startsWith(`${cgroupRoot}/`)) ? 'container' : undefined
   } catch {
-    // It has ended meanwhile.
+    // The process has exited meanwhile.
     return undefined
   }
 }
@@ -69,7 +69,7 @@ async function signal(
   pids: readonly number[],
 ): Promise<void> {
   if (pids.length === 0) return
-  // Those that have ended meanwhile are what is wanted.
+  // Processes that have already exited are ignored.
   await linux.run(['sh', '-c', `kill -${name} "$@" 2>/dev/null || true`, 'sh', ...pids.map(String)])
 }
 
@@ -84,8 +84,8 @@ async function untilGone(
 
 const lookAgainMs = 50
 
-/** What was killed is gone as soon as the kernel gets to it. */
+/** Time for the kernel to reap killed processes. */
 const killedMs = 1_000
 
-/** A containerd with many containers to clean up after takes a while. */
+/** Time for a containerd with many containers to clean up. */
 const shimMs = 2_000

@@ -1,4 +1,4 @@
-/** Waits until so many nodes say that they are ready. */
+/** Waits until `count` nodes are Ready. */
 import type { Node } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
@@ -20,7 +20,7 @@ export async function nodesAreReady(client: Client, count: number, signal: Abort
   }
 }
 
-/** Ready, and rid of the taint with which every node begins. */
+/** Ready, and without the not-ready taint that every new node has. */
 function isReady({ spec, status }: Node): boolean {
   const isSaid =
     status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false

@@ -1,4 +1,4 @@
-/** What files say of the scheduler, and in whose name complaints about them are made: that of the flag. */
+/** Reads the scheduler's configuration files; errors name the flag that gave the file. */
 import { dirname } from 'node:path'
 import { UsageError } from '#/base/flags.ts'
 import {
@@ -8,13 +8,13 @@ import {
   type SchedulerConfiguration,
 } from '#/scheduler/configuration.ts'
 
-/** Files with the scheduler's configuration, of today's form or of the one that it had once. */
+/** KubeSchedulerConfiguration, or the legacy Policy format. */
 export interface SchedulerFiles {
   readonly schedulerConfig?: string
   readonly policyConfigFile?: string
 }
 
-/** Undefined when no file says anything. Throws UsageError, as do the profiles when they are made. */
+/** Undefined when no file is given. Throws UsageError; so does `profiles` of the result. */
 export async function readScheduler(
   { schedulerConfig, policyConfigFile }: SchedulerFiles,
   context: Omit<ConfigurationContext, 'folder'>,

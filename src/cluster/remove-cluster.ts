@@ -1,6 +1,6 @@
 /**
- * Removes what a cluster that no longer runs has left on the machine: its containers, however they were left, its
- * network, its mounts and control groups, and its folder. It may be cut off and done again.
+ * Removes everything that a stopped cluster has left on the machine: containers in any state, network,
+ * mounts, cgroups and its folder. Idempotent: it may be interrupted and repeated.
  */
 import { join } from 'node:path'
 import { planClusterNetwork } from '#/network/cluster-network.ts'
@@ -15,7 +15,7 @@ import { removeShimSockets } from './shim-sockets.ts'
 
 export interface RemoveClusterOptions {
   readonly platform: Platform
-  /** Absent where clusters have no containers. */
+  /** Absent on platforms without containers. */
   readonly linux?: Linux
   readonly folder: string
   readonly onProgress: (text: string) => void
@@ -38,7 +38,7 @@ export async function removeCluster({
   onProgress(`${folder} is gone`)
 }
 
-/** One that is a disk of its own stays, empty. */
+/** A folder that is a mount point is emptied but kept. */
 async function removeFolder({ files }: Platform, folder: string): Promise<void> {
   for (const name of await files.list(folder)) await files.remove(join(folder, name))
   try {
@@ -52,7 +52,7 @@ interface Left extends Required<Omit<RemoveClusterOptions, 'onProgress'>> {
   readonly claim: NetworkSlot
 }
 
-/** Containers may have a moment to end, but nobody needs what they do then. */
+/** Short grace period: the data of the containers is removed anyway. */
 const graceMs = 1_000
 
 async function removeContainers({ platform, linux, folder, claim }: Left): Promise<void> {
@@ -60,7 +60,7 @@ async function removeContainers({ platform, linux, folder, claim }: Left): Promi
   const { containerdSocket } = nodeFolders(folder)
   await endNodeProcesses({ platform, linux, cgroupRoot, containerdSocket }, graceMs)
   await removeShimSockets(platform, nodeFolders(folder))
-  // What is mounted last is mounted on top.
+  // Unmounts in reverse order: later mounts may be on top of earlier ones.
   const mounts = (await linux.mounts.list()).filter(({ path }) => path.startsWith(join(folder, '/')))
   for (const { path } of mounts.toReversed()) await linux.mounts.unmount(path)
   await removeCgroups(linux, cgroupRoot)
@@ -80,7 +80,7 @@ async function removeNetwork({ platform, linux, folder, claim }: Left): Promise<
   await node.remove()
 }
 
-/** In whatever hierarchies the machine has, the deepest ones first. */
+/** For cgroup v1 and v2, deepest groups first. */
 async function removeCgroups(linux: Linux, root: string): Promise<void> {
   const each = '[ -d "$group" ] && find "$group" -depth -type d -exec rmdir {} +'
   const script = `for group in /sys/fs/cgroup"$1" /sys/fs/cgroup/*"$1"; do ${each}; done; true`

@@ -1,22 +1,22 @@
-/** By which names and addresses the API server is reached, from the machine itself and from others. */
+/** The host names and addresses of the API server. */
 import { nthAddress, parseCidr } from '#/api/cidr.ts'
 import { formatIp, parseIp } from '#/api/ip.ts'
 
 export interface ServerNamesOptions {
-  /** Where it listens. */
+  /** The address to listen on. */
   readonly host: string
-  /** Names and addresses of the machine. */
+  /** Host names and addresses of the machine. */
   readonly machineNames: readonly string[]
-  /** Of the node, when this machine is one. */
+  /** Set when this machine is the node. */
   readonly nodeAddress: string | undefined
   readonly serviceCidrs: readonly string[]
 }
 
-/** What the server's certificate must be for. */
+/** The subject alternative names of the server's certificate. */
 export function serverNames(options: ServerNamesOptions): readonly string[] {
   const { host, machineNames, nodeAddress, serviceCidrs } = options
   const hostNames = machineNames.filter(name => parseIp(name) === undefined)
-  // By the first address of its range pods reach the server.
+  // The first address of each service CIDR is the cluster IP of the `kubernetes` service.
   const serviceAddresses = serviceCidrs.map(cidr => formatIp(nthAddress(parseCidr(cidr)!, 1)!))
   return [
     ...(isWildcard(host) ? machineNames : [host, ...hostNames]),
@@ -25,12 +25,12 @@ export function serverNames(options: ServerNamesOptions): readonly string[] {
   ]
 }
 
-/** Who listens there listens at all addresses that the machine has. */
+/** True if the host means all addresses of the machine. */
 export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::'
 }
 
-/** Where a server that listens at `host` is reached from the same machine. */
+/** The address to reach a server that listens on `host` from the same machine. */
 export function reachableHost(host: string): string {
   return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
 }

@@ -1,4 +1,4 @@
-/** Listens, or says what stands in the way and what to do about it. */
+/** Starts the API server's listener; errors name the cause and a solution. */
 import { Server, type ServerOptions } from '#/apiserver/server.ts'
 
 export async function startServer(options: ServerOptions): Promise<Server> {

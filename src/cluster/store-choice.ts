@@ -1,4 +1,4 @@
-/** Where a cluster keeps its objects. */
+/** The storage backend of a cluster. */
 import { join } from 'node:path'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -14,7 +14,7 @@ export type StoreChoice =
 
 export interface OpenStoreOptions {
   readonly platform: Platform
-  /** Of the cluster. */
+  /** Folder of the cluster. */
   readonly folder: string
   readonly store: StoreChoice
   readonly loadGrpc: () => Promise<GrpcConnect>

@@ -1,11 +1,14 @@
-/** Whom a cluster's API server believes: the cluster's own authorities and keys, and what an administrator adds. */
+/**
+ * Trust configuration of the API server: the cluster's certificate authorities and keys, and those added by
+ * the administrator.
+ */
 import type { AuthenticationSettings } from '#/apiserver/authn.ts'
 import type { ApiServerSettings } from '#/apiserver/settings.ts'
 import type { ClusterCertificates } from '#/kubeadm/certificates.ts'
 import type { HttpTls } from '#/platform/http.ts'
 import type { HttpClientTls } from '#/platform/http-client.ts'
 
-/** As kubeadm calls it: where pods reach the API server. */
+/** kubeadm's default issuer: the URL of the API server inside the cluster. */
 export const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local'
 
 export function tlsOf(certificates: ClusterCertificates, settings: ApiServerSettings): HttpTls {
@@ -14,18 +17,18 @@ export function tlsOf(certificates: ClusterCertificates, settings: ApiServerSett
   return { ...apiServer, clientCa: `${clientAuthorities(certificates, settings)}\n${proxies}` }
 }
 
-/** Who the API server is where it goes to kubelets, and who signs for them. */
+/** Client certificate of the API server for kubelets, and the authority of their serving certificates. */
 export function kubeletTlsOf({ authority, kubeletClient }: ClusterCertificates): HttpClientTls {
   return { ca: authority.cert, ...kubeletClient }
 }
 
-/** Who may name users: the cluster's own authority, and whom the administrator trusts beside it. */
+/** Authorities for client certificates: the cluster's own, and those of `--client-ca-file`. */
 export function clientAuthorities({ authority }: ClusterCertificates, settings: ApiServerSettings): string {
   const { clientAuthorities: more } = settings.authentication
   return more === undefined ? authority.cert : `${authority.cert}\n${more}`
 }
 
-/** Nodes may join with a token unless that is turned off; the rest is what kubeadm chooses. */
+/** Bootstrap tokens are enabled unless turned off; the other defaults are kubeadm's. */
 export function authenticationOf(
   certificates: ClusterCertificates,
   settings: ApiServerSettings,

@@ -1,4 +1,7 @@
-/** Whether this machine can be a node that runs containers; if not, what is missing and how to get it. */
+/**
+ * Checks if this machine can run containers as a node; otherwise reports what is missing and how to install
+ * it.
+ */
 import type { Linux } from '#/platform/linux.ts'
 import type { Files, Platform } from '#/platform/platform.ts'
 import { installCommand, isBusyBox, nodePrograms, type NodeProgram } from './node-programs.ts'

@@ -30,7 +30,7 @@ const commands: CommandTable = {
   }),
 }
 
-/** Runs a command line; the answer is the exit code, what was written and what was complained about. */
+/** Runs a command line; returns the exit code, stdout and stderr. */
 async function run(line: string) {
   let written = ''
   let complained = ''

@@ -1,6 +1,6 @@
 /**
- * Finds the command that a command line names and runs it. Commands are a table of values; the code of one is loaded
- * only when it is run. What a command's own parameters mean is the command's business.
+ * Dispatches a command line to its command. Commands are a table of values; the code of a command is loaded
+ * only when it is run. Each command parses its own parameters.
  */
 import { UsageError } from '#/base/flags.ts'
 import type { Command, Terminal } from './command.ts'
@@ -8,12 +8,12 @@ import type { Command, Terminal } from './command.ts'
 export type CommandTable = Readonly<Record<string, CommandEntry>>
 
 export interface CommandEntry {
-  /** One line in the list of commands. */
+  /** One line for the list of commands. */
   readonly summary: string
   readonly load: () => Promise<{ readonly command: Command }>
 }
 
-/** Runs the command and resolves to the exit code: 0 done, 1 failed, 2 the command line is wrong. */
+/** Runs the command and resolves to the exit code: 0 success, 1 failure, 2 usage error. */
 export async function runCommandLine(
   commands: CommandTable,
   words: readonly string[],
@@ -45,12 +45,12 @@ export async function runCommandLine(
   }
 }
 
-/** Whether a word asks for help. */
+/** True for `--help` and `-h`. */
 export function isHelp(word: string | undefined): boolean {
   return word === '--help' || word === '-h'
 }
 
-/** Also what `parseArgs` throws for parameters that a command does not have. */
+/** Includes the errors of `parseArgs` for unknown parameters. */
 function isUsageError(error: unknown): error is Error {
   return (
     error instanceof UsageError ||

@@ -1,12 +1,15 @@
-/** What every command is: a help text and something to run. A command's module exports one as `command`. */
+/** A command: a help text and a function to run. A command's module exports it as `command`. */
 export interface Command {
   /** Begins with the usage and ends with a line break. */
   readonly help: string
-  /** Resolves to the exit code. What goes wrong is thrown; what `parseArgs` throws ends with code 2 and a hint. */
+  /**
+   * Resolves to the exit code. Errors are thrown; usage errors, including those of `parseArgs`, lead to exit
+   * code 2 and a hint.
+   */
   run(parameters: readonly string[], terminal: Terminal): Promise<number>
 }
 
-/** Where a command's words go. */
+/** The output streams of a command. */
 export interface Terminal {
   write(text: string): void
   writeError(text: string): void

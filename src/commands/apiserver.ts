@@ -1,4 +1,4 @@
-/** `k8ts apiserver`: an API server by itself, until somebody ends it. */
+/** `k8ts apiserver`: runs only an API server, until terminated. */
 import { apiServerFlags, describeApiServerFlags } from '#/apiserver/flags.ts'
 import { describeFlags, readFlags } from '#/base/flags.ts'
 import type { Command } from '#/command-line/command.ts'

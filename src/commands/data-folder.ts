@@ -1,4 +1,4 @@
-/** The flag that says which cluster is meant, for all commands that deal with one on this machine. */
+/** The `--data-dir` flag, which selects a cluster on this machine. */
 import { join, resolve } from 'node:path'
 import { oneValue } from '#/base/flags.ts'
 import { homeFolder } from '#/platform/node.ts'
@@ -11,7 +11,7 @@ export function dataFolder(flags: { readonly 'data-dir'?: string }): string {
   return flags['data-dir'] ?? join(homeFolder(), '.k8ts')
 }
 
-/** The file with which an administrator gets in. */
+/** Path of the administrator's kubeconfig. */
 export function adminKubeconfig(folder: string): string {
   return join(folder, 'admin.conf')
 }

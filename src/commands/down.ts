@@ -1,4 +1,4 @@
-/** `k8ts down`: the end of a cluster on this machine, with everything it had. */
+/** `k8ts down`: stops a cluster on this machine and removes all its state. */
 import { join } from 'node:path'
 import { describeFlags, readFlags } from '#/base/flags.ts'
 import { folderOwner } from '#/cluster/lock-folder.ts'
@@ -46,7 +46,7 @@ export const command: Command = {
   },
 }
 
-/** A slip of the fingers must not remove a home. */
+/** Prevents the removal of a folder that is not a cluster's, such as a home directory. */
 async function refuseStrangersFolder({ files }: Platform, folder: string): Promise<void> {
   const marks = ['pki', 'admin.conf', 'network.json', 'lock.sock']
   const found = await Promise.all(marks.map(name => files.stat(join(folder, name))))
@@ -78,6 +78,6 @@ async function hasEnded({ clock }: Platform, pid: number, withinMs: number): Pro
   return true
 }
 
-/** It ends within ten seconds by itself. */
+/** A cluster stops within ten seconds after SIGTERM. */
 const stopMs = 12_000
 const lookAgainMs = 50

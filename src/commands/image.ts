@@ -1,4 +1,4 @@
-/** `k8ts image`: images of the node of a cluster on this machine. */
+/** `k8ts image`: manages the container images of a cluster's node on this machine. */
 import { resolve } from 'node:path'
 import { describeFlags, readWordsAndFlags, UsageError } from '#/base/flags.ts'
 import { nodeFolders } from '#/cluster/node-folders.ts'

@@ -1,4 +1,4 @@
-/** What the commands share that run a cluster, or its API server alone, in this process. */
+/** Shared by the commands that run a cluster, or only its API server, in this process. */
 import { once } from 'node:events'
 import { parseIp } from '#/api/ip.ts'
 import type { apiServerFlags } from '#/apiserver/flags.ts'
@@ -21,7 +21,7 @@ import {
 import { dataFolder, dataFolderFlag } from './data-folder.ts'
 import manifest from '../../package.json' with { type: 'json' }
 
-/** What every command has that runs an API server. */
+/** Flags of all commands that run an API server. */
 export const clusterFlags = {
   ...dataFolderFlag,
   bind: oneValue('ADDRESS', 'the address to listen at (127.0.0.1)', {
@@ -41,11 +41,11 @@ export const clusterFlags = {
 
 export interface RunClusterOptions {
   readonly flags: FlagValues<typeof clusterFlags & typeof apiServerFlags>
-  /** What runs beside the API server; nothing when absent. */
+  /** The control plane components beside the API server; none when absent. */
   readonly controlPlane?: ControlPlaneChoice
 }
 
-/** Runs until the process is told to end. */
+/** Runs until the process receives a termination signal. */
 export async function runCluster(terminal: Terminal, options: RunClusterOptions): Promise<number> {
   const { flags, controlPlane } = options
   const platform = nodePlatform({ log: { level: logLevel(flags.v ?? 0), format: 'text' } })
@@ -95,7 +95,7 @@ function logLevel(verbosity: number): 'debug' | 'info' | 'warn' {
   return verbosity >= 4 ? 'debug' : verbosity >= 1 ? 'info' : 'warn'
 }
 
-/** SIGTERM ends everything within ten seconds, come what may. */
+/** The process exits within ten seconds after SIGTERM in any case. */
 const stopDeadlineMs = 9_000
 
 function parseStore(given: string): StoreChoice | undefined {

@@ -1,4 +1,4 @@
-/** Runs a cluster in a process of its own, and shows how that starts. */
+/** Runs a cluster in a background process, and shows its output until it is ready. */
 import { join } from 'node:path'
 import type { Terminal } from '#/command-line/command.ts'
 import { nodePlatform, startDetached } from '#/platform/node.ts'
@@ -10,7 +10,7 @@ export interface RunDetachedOptions {
   readonly flags: { readonly 'data-dir'?: string }
 }
 
-/** Resolves when the cluster is ready, or with 1 when it ended before. */
+/** Resolves when the cluster is ready, or with 1 if it exited before. */
 export async function runDetached(
   terminal: Terminal,
   { parameters, flags }: RunDetachedOptions,

@@ -1,4 +1,4 @@
-/** `k8ts status`: whether a cluster runs on this machine, and how it is. */
+/** `k8ts status`: shows if a cluster runs on this machine, and its state. */
 import { resolve } from 'node:path'
 import { isTrue } from '#/api/conditions.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'

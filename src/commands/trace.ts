@@ -1,4 +1,4 @@
-/** `k8ts trace`: what happened, and why. */
+/** `k8ts trace`: explains decisions of the scheduler. */
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { isApiError } from '#/api/errors.ts'

@@ -1,9 +1,9 @@
-/** `k8ts version`: which k8ts this is, and which Kubernetes it serves. */
+/** `k8ts version`: prints the versions of k8ts and of the Kubernetes API it serves. */
 import { parseArgs } from 'node:util'
 import type { Command } from '#/command-line/command.ts'
 import manifest from '../../package.json' with { type: 'json' }
 
-/** The release of Kubernetes whose API is served. */
+/** The Kubernetes release of the served API. */
 const kubernetesVersion = 'v1.36'
 
 export const command: Command = {

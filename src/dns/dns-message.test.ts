@@ -19,7 +19,7 @@ const anyLabel = fc.uint8Array({ minLength: 1, maxLength: 20 }).map(bytes => {
   return [...bytes].map(byte => escaped(byte)).join('')
 })
 
-/** As a zone file has it. */
+/** In zone file notation. */
 function escaped(byte: number): string {
   const character = String.fromCharCode(byte)
   if (character === '.' || character === '\\') return `\\${character}`
@@ -70,7 +70,7 @@ const anyMessage: fc.Arbitrary<DnsMessage> = fc
   })
   .map(({ edns, ...message }) => (edns ? { ...message, edns } : message))
 
-/** Bytes of any kind compare by what is in them. */
+/** Makes byte arrays of different types comparable by content. */
 function plain(message: DnsMessage | undefined): unknown {
   const records = (all: readonly ResourceRecord[] = []): unknown => all.map(plainRecord)
   return {

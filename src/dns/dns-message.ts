@@ -1,9 +1,9 @@
 /**
- * Messages of the domain name system as bytes and as values (RFC 1035, 3597, 6891). Whatever the bytes are, reading
- * them takes a time that grows with their number at most, and ends with a message or with nothing.
+ * Parses and serializes DNS messages (RFC 1035, 3597, 6891). Parsing takes at most linear time for any input
+ * and returns a message or undefined.
  *
- * Names are text without the last dot, so the root is empty; the case is kept. A dot inside a label, a backslash and
- * everything that is not printable are escaped as zone files do it.
+ * Names are text without the trailing dot, so the root is empty; case is preserved. A dot inside a label, a
+ * backslash and non-printable bytes are escaped as in zone files.
  */
 import { MessageReader } from './dns-message/reader.ts'
 import { MessageWriter } from './dns-message/writer.ts'
@@ -24,9 +24,9 @@ export interface DnsMessage {
   readonly questions: readonly Question[]
   readonly answers: readonly ResourceRecord[]
   readonly authorities: readonly ResourceRecord[]
-  /** But for what is said about the message itself. */
+  /** Without the OPT record. */
   readonly additionals: readonly ResourceRecord[]
-  /** What the sender says of itself; absent when it knows nothing of it. */
+  /** From the OPT record; absent when the sender does not support EDNS. */
   readonly edns?: Edns
 }
 
@@ -38,12 +38,12 @@ export interface Question {
 
 export interface ResourceRecord extends Question {
   readonly ttlSeconds: number
-  /** Names, where the type is known to have some, and bytes between them. */
+  /** Names, where the record type has any, and the bytes between them. */
   readonly data: readonly (string | Uint8Array)[]
 }
 
 export interface Edns {
-  /** The largest message over UDP that it takes. */
+  /** Maximum UDP payload size of the sender. */
   readonly udpBytesMax: number
   readonly version: number
   readonly dnssecOk: boolean
@@ -76,11 +76,11 @@ export const responseCodes = {
 
 export const internetClass = 1
 
-/** What a message over TCP can be, and every message without EDNS over UDP. */
+/** Maximum message size over TCP; `plainUdpBytesMax` over UDP without EDNS. */
 export const tcpBytesMax = 65_535
 export const plainUdpBytesMax = 512
 
-/** Undefined when the bytes are no message. */
+/** Undefined when the bytes are not a DNS message. */
 export function parseDnsMessage(bytes: Uint8Array): DnsMessage | undefined {
   const reader = new MessageReader(bytes)
   const header = readHeader(reader)
@@ -113,8 +113,8 @@ export function parseDnsMessage(bytes: Uint8Array): DnsMessage | undefined {
 }
 
 /**
- * At most so many bytes. Records that do not fit are left out from the end; where answers are missing the message says
- * that it is truncated, and still has those that fit.
+ * Returns at most `bytesMax` bytes. Records that do not fit are omitted from the end; the truncated flag is
+ * set when answers or authorities are missing.
  */
 export function serializeDnsMessage(message: DnsMessage, bytesMax: number): Uint8Array {
   const writer = new MessageWriter(bytesMax - (message.edns ? optionBytes : 0))
@@ -136,7 +136,7 @@ export function serializeDnsMessage(message: DnsMessage, bytesMax: number): Uint
   return writer.bytes()
 }
 
-/** Whether the text can be written as a name at all. */
+/** True if the text is a valid name. */
 export function isDnsName(name: string): boolean {
   const labels = splitLabels(name)
   const lengths = labels.map(label => parseLabel(label).length)
@@ -148,7 +148,7 @@ export function isDnsName(name: string): boolean {
   )
 }
 
-/** What to say to bytes that are no message; undefined when nothing should be said. */
+/** A FORMERR response for bytes that are not a message; undefined when they must not be answered. */
 export function formatErrorFor(bytes: Uint8Array): Uint8Array | undefined {
   const header = readHeader(new MessageReader(bytes))
   if (header === undefined) return undefined
@@ -166,7 +166,7 @@ export function formatErrorFor(bytes: Uint8Array): Uint8Array | undefined {
   )
 }
 
-/** The answer to a question before anything is known. */
+/** Template of a response without records. */
 export const emptyResponse: DnsMessage = {
   id: 0,
   isResponse: true,
@@ -187,7 +187,7 @@ export const emptyResponse: DnsMessage = {
 const headerBytes = 12
 const optionBytes = 11
 
-/** A count may say anything; what is not there ends the reading. */
+/** The count is untrusted; reading stops at the end of the message. */
 function readEach<T>(count: number, read: () => T | undefined): readonly T[] | undefined {
   const all: T[] = []
   for (let index = 0; index < count; index++) {

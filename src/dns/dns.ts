@@ -1,7 +1,7 @@
 /**
- * The cluster's DNS: answers for the names of services and pods from what the API says now, and asks the machine's own
- * name servers for all others. Questions come over UDP and TCP, also from those who mean harm: whatever they send,
- * nobody else is the worse for it. Nothing is looked for by walking through all objects.
+ * The cluster DNS: answers names of services and pods from the API's current state, and forwards all other
+ * names to the machine's name servers. It listens on UDP and TCP and treats all queries as untrusted: limits
+ * keep one client from affecting the others. All lookups use indexes.
  */
 import { namespaces, services } from '#/api/generated/core/v1-resources.ts'
 import type { Service } from '#/api/generated/core/v1.ts'
@@ -29,19 +29,22 @@ import type { NamedWorld } from './records.ts'
 
 export interface ClusterDnsOptions {
   readonly platform: Platform
-  /** As the service account `kube-system/coredns`. */
+  /** Authenticated as the service account `kube-system/coredns`. */
   readonly client: Client
   /** `cluster.local`. */
   readonly domain: string
-  /** Over UDP and TCP alike; port 0 picks one for both. */
+  /** Addresses for both UDP and TCP; port 0 selects one free port for both. */
   readonly listen: readonly Server[]
-  /** Addresses of the service by which pods reach it. */
+  /** Cluster IPs of the DNS service. */
   readonly nameServers: readonly string[]
-  /** Where names that are not the cluster's are asked for: a file like `/etc/resolv.conf`, or these servers. */
+  /** Upstream for names outside of the cluster domain: a file like `/etc/resolv.conf`, or fixed servers. */
   readonly upstream: { readonly resolvConf: string } | { readonly servers: readonly Server[] }
 }
 
-/** What the plugin of CoreDNS for Kubernetes says when nothing else is configured, and its cache for what is not. */
+/**
+ * The default TTL of CoreDNS' kubernetes plugin; `negativeTtlSeconds` is that of its cache for negative
+ * answers.
+ */
 const ttlSeconds = 5
 const negativeTtlSeconds = 30
 
@@ -61,16 +64,16 @@ export class ClusterDns {
       'resolvConf' in upstream ? new UpstreamServers(platform, upstream.resolvConf, listen) : undefined
     const fixed = 'servers' in upstream ? upstream.servers : []
     this.#forwarder = new Forwarder({ platform, servers: () => file?.list() ?? Promise.resolve(fixed) })
-    // Who waits for `run` hears of a failure there.
+    // Prevents an unhandled rejection: `run` rejects with the same error.
     this.#listening.promise.catch(() => undefined)
   }
 
-  /** Where it listens, once it does; rejects when it cannot. */
+  /** The bound addresses; rejects when binding fails. */
   get listening(): Promise<readonly Server[]> {
     return this.#listening.promise
   }
 
-  /** Whether all of the cluster's names are known. */
+  /** True when all informers have synced. */
   get hasSynced(): boolean {
     return this.#informers.all().every(informer => informer.hasSynced)
   }
@@ -79,7 +82,7 @@ export class ClusterDns {
     await this.#informers.waitForSync(signal)
   }
 
-  /** Rejects when an address is taken. */
+  /** Rejects when an address is in use. */
   async run(signal: AbortSignal): Promise<void> {
     await using open = new AsyncDisposableStack()
     const tcp = new TcpServer(this.#options.platform.clock, bytes => this.#answer(bytes, 'tcp', signal))

@@ -1,7 +1,7 @@
 /**
- * What the cluster's DNS is in the API: the service by which pods reach it, where it listens behind that service, and
- * the rights of the account under which it reads. All of it may be done again at each start. Who runs a DNS of his own
- * under the same name, as pods with a selector, keeps it.
+ * The API objects of the cluster DNS: its service, the endpoint slice with its address, and the RBAC rules of
+ * its service account. Idempotent. An existing `kube-dns` service with a selector, such as a CoreDNS
+ * deployment, is left unchanged.
  */
 import type { Service, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { serviceAccounts, services } from '#/api/generated/core/v1-resources.ts'
@@ -12,18 +12,18 @@ import { clusterRoleBindings, clusterRoles } from '#/api/generated/rbac/v1-resou
 import type { Client } from '#/client/client.ts'
 
 export interface DnsServiceOptions {
-  /** The cluster IP that pods have in their `resolv.conf`. */
+  /** The name server in the `resolv.conf` of pods. */
   readonly clusterIp: string
-  /** Where it listens. */
+  /** The address that the DNS server listens on. */
   readonly address: string
   readonly port: number
   readonly nodeName: string
 }
 
-/** As whom it reads. */
+/** The service account of the DNS server. */
 export const dnsAccount = 'coredns'
 
-/** Says who cares for the service: `elsewhere` when it is not us. */
+/** Returns `elsewhere` when the service has a selector, so that this server does not manage it. */
 export async function ensureDnsService(
   client: Client,
   options: DnsServiceOptions,

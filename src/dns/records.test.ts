@@ -11,7 +11,7 @@ function service(key: string, spec: ServiceSpec): Service {
   return { metadata: { namespace, name }, spec }
 }
 
-/** Endpoints are `10.244.0.5`, with `=host` when they have a name and `-` before them when they are not ready. */
+/** Endpoints are `10.244.0.5`, with `=host` for a hostname and a leading `-` when not ready. */
 function slice(key: string, endpoints: string, ports: readonly string[] = ['http/TCP/8080']): EndpointSlice {
   const [namespace = '', name = ''] = key.split('/')
   const texts = endpoints.split(' ')
@@ -79,7 +79,7 @@ const world: NamedWorld = {
 
 const typeNames = new Map<number, string>(Object.entries(recordTypes).map(([name, number]) => [number, name]))
 
-/** `A 10.96.0.5`, `SRV 0 50 80 web.shop`: without the domain of the cluster. */
+/** `A 10.96.0.5`, `SRV 0 50 80 web.shop`: without the cluster domain. */
 function show({ type, data }: ResourceRecord): string {
   const shown = data.map(part => {
     if (typeof part === 'string') return part.replace(/\.svc\.cluster\.local$/, '')
@@ -181,7 +181,7 @@ test('names that stand for others', () => {
       ['SRV', 'away.shop', 'CNAME example.com -> example.com'],
       ['CNAME', 'away.shop', 'CNAME example.com'],
       ['A', 'x.away.shop', 'missing'],
-      // The API takes what is no name.
+      // The API accepts external names that are not valid in DNS.
       ['A', 'odd.shop', ''],
     ],
     '.svc.cluster.local',

@@ -1,6 +1,6 @@
 /**
- * What names of a cluster mean: pure, from services, endpoint slices and namespaces as they are now. The names and what
- * they lead to are those of the specification of DNS in Kubernetes, version 1.1.0.
+ * Resolves the names of a cluster from services, endpoint slices and namespaces, as a pure function.
+ * Implements the Kubernetes DNS-based service discovery specification, version 1.1.0.
  * https://github.com/kubernetes/dns/blob/master/docs/specification.md
  */
 import type { Service } from '#/api/generated/core/v1.ts'
@@ -11,34 +11,34 @@ import { addressRecord, nameRecord, soaRecord, textRecord } from './records/make
 import { parseReverseName, resolveAddress } from './records/reverse-names.ts'
 import { resolveService } from './records/service-names.ts'
 
-/** The cluster as those who ask for names see it. Keys and addresses are canonical. */
+/** The state of the cluster needed for name resolution. Keys and addresses are canonical. */
 export interface NamedWorld {
-  /** Lower case, without a dot at the end: `cluster.local`. */
+  /** Lower case, without the trailing dot: `cluster.local`. */
   readonly domain: string
   readonly ttlSeconds: number
-  /** How long others may remember that there is nothing. */
+  /** TTL of negative answers. */
   readonly negativeTtlSeconds: number
-  /** Where the cluster's DNS is reached. */
+  /** Addresses of the cluster DNS. */
   readonly nameServers: readonly string[]
   hasNamespace(name: string): boolean
   service(namespace: string, name: string): Service | undefined
   slicesOf(namespace: string, name: string): readonly EndpointSlice[]
-  /** Services with this cluster IP, and slices with an endpoint at this address. */
+  /** Services with this cluster IP; `slicesAt` returns slices with an endpoint at this address. */
   servicesAt(address: string): readonly Service[]
   slicesAt(address: string): readonly EndpointSlice[]
 }
 
 export type Resolution =
-  /** There is such a name; without answers it has nothing of the type that was asked for. */
+  /** The name exists; without answers it has no records of the queried type. */
   | {
       readonly is: 'found'
       readonly answers: readonly ResourceRecord[]
       readonly additionals?: readonly ResourceRecord[]
     }
-  /** Another name for something that is to be looked up too, unless the other name itself was asked for. */
+  /** A CNAME, to be followed unless the CNAME record itself was queried. */
   | { readonly is: 'alias'; readonly answer: ResourceRecord; readonly target: string }
   | { readonly is: 'missing' }
-  /** None of the cluster's names. */
+  /** Not a name of the cluster. */
   | { readonly is: 'foreign' }
 
 export function resolveName(question: Question, world: NamedWorld): Resolution {
@@ -60,7 +60,7 @@ export function resolveName(question: Question, world: NamedWorld): Resolution {
   return { is: 'missing' }
 }
 
-/** What goes with the answer that there is nothing. */
+/** The SOA record of negative answers. */
 export function startOfAuthority(world: NamedWorld): ResourceRecord {
   return soaRecord(world.domain, world.negativeTtlSeconds)
 }
@@ -94,7 +94,7 @@ function resolveNameServer(
   return found(records.filter(record => record.type === type))
 }
 
-/** `10-244-0-5.default.pod`: the address is what the name says, whether a pod has it or not. */
+/** `10-244-0-5.default.pod`: resolves to the address in the name, whether or not a pod has it. */
 function resolvePod({ name, type }: Question, labels: readonly string[], world: NamedWorld): Resolution {
   const [namespace, dashed] = labels.toReversed()
   if (namespace === undefined) return found([])

@@ -1,4 +1,4 @@
-/** The administrator's kubeconfig: the way into a new cluster. */
+/** The administrator's kubeconfig of a new cluster. */
 import { administrator } from './identities.ts'
 import { ensureKubeconfigFile, type KubeconfigFileOptions } from './kubeconfig-file.ts'
 

@@ -1,7 +1,7 @@
 /**
- * The certificates of a cluster, in kubeadm's files: made once, kept, and made anew when they are about to
- * expire or no longer say what they should. Only the authorities of the cluster and the key of service
- * accounts are never replaced, since everybody who knows the cluster knows it by those.
+ * The certificates of a cluster, in kubeadm's files: created once, and renewed when they are about to expire
+ * or no longer match their profile. The certificate authorities and the service account key are never
+ * replaced, since clients and tokens depend on them.
  */
 import {
   ensureAuthorityFile,
@@ -24,26 +24,24 @@ export {
 export interface ClusterCertificatesOptions extends CertificateOptions {
   /** Created when missing. */
   readonly folder: string
-  /**
-   * Names and addresses by which clients reach the API server, besides those that it has in every cluster.
-   */
+  /** Names and addresses of the API server, in addition to those that are the same in every cluster. */
   readonly serverNames: readonly string[]
 }
 
 export interface ClusterCertificates {
-  /** Signs for servers, components and users. */
+  /** Signs the certificates of servers, components and users. */
   readonly authority: Authority
   readonly apiServer: KeyAndCertificate
-  /** With which the API server goes to kubelets. */
+  /** Client certificate of the API server for kubelets. */
   readonly kubeletClient: KeyAndCertificate
-  /** Signs for proxies in front of API servers, and for nobody else. */
+  /** Signs only client certificates of front proxies. */
   readonly frontProxyAuthority: Authority
-  /** With which the API server goes to servers of other groups, as a proxy in front of them. */
+  /** Client certificate of the API server as the front proxy of aggregated API servers. */
   readonly frontProxyClient: KeyAndCertificate
   readonly serviceAccounts: ServiceAccountKeys
 }
 
-/** Rejects when an authority of the cluster has expired, or cannot sign what is needed. */
+/** Rejects when a certificate authority has expired, or its key is missing but needed. */
 export async function ensureClusterCertificates(
   options: ClusterCertificatesOptions,
 ): Promise<ClusterCertificates> {
@@ -78,7 +76,7 @@ const apiServerProfile: CertificateProfile = {
   commonName: 'kube-apiserver',
   organizations: [],
   usage: 'server',
-  // By these names and addresses the API server is known inside every cluster.
+  // The names and addresses of the API server in every cluster.
   names: [
     'kubernetes',
     'kubernetes.default',

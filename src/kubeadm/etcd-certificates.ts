@@ -1,6 +1,6 @@
 /**
- * The certificates of an etcd that belongs to the cluster, in kubeadm's files. They have an authority of
- * their own: who may talk to the API server must not thereby be able to talk to what is behind it.
+ * The certificates of the cluster's own etcd, in kubeadm's files. They have a separate certificate authority,
+ * so that client certificates for the API server give no access to etcd.
  */
 import { join } from 'node:path'
 import {
@@ -13,10 +13,10 @@ import {
 import type { CertificateProfile } from './certificates/profile.ts'
 
 export interface EtcdCertificatesOptions extends CertificateOptions {
-  /** That of all certificates of the cluster. Created when missing. */
+  /** The folder of all certificates of the cluster. Created when missing. */
   readonly folder: string
   readonly nodeName: string
-  /** Names and addresses by which other machines reach this one. */
+  /** Names and addresses of this machine for the other etcd members. */
   readonly names: readonly string[]
 }
 
@@ -28,7 +28,7 @@ export interface EtcdCertificates {
   readonly apiServerClient: KeyAndCertificate
 }
 
-/** Rejects when the authority of etcd has expired, or cannot sign what is needed. */
+/** Rejects when the etcd certificate authority has expired, or its key is missing but needed. */
 export async function ensureEtcdCertificates(options: EtcdCertificatesOptions): Promise<EtcdCertificates> {
   const { platform, crypto, folder, nodeName, names } = options
   const made = { platform, crypto }
@@ -41,7 +41,7 @@ export async function ensureEtcdCertificates(options: EtcdCertificatesOptions): 
   const member: CertificateProfile = {
     commonName: nodeName,
     organizations: [],
-    // A member of etcd is a client of the others, and of itself.
+    // An etcd member is also a client of all members.
     usage: 'server and client',
     names: [...new Set([nodeName, 'localhost', '127.0.0.1', '::1', ...names])],
   }

@@ -1,11 +1,11 @@
 /**
- * Who the components of a cluster are, each under the name for which Kubernetes has roles. As a certificate
- * for those that are processes of their own, as a user for those in one process with the API server.
+ * The identities of the components of a cluster, with the user names of Kubernetes' default roles. Separate
+ * processes use them in certificates; components in the API server's process use them as users.
  */
 import type { UserInfo } from '#/api/transport.ts'
 import type { CertificateProfile } from './certificates/profile.ts'
 
-/** Members of this group may do everything, whatever the rules of the cluster say. */
+/** The group `system:masters` is authorized for everything, regardless of RBAC. */
 export const administrator = client('kubernetes-admin', ['system:masters'])
 
 export const controllerManager = client('system:kube-controller-manager')
@@ -14,14 +14,14 @@ export const scheduler = client('system:kube-scheduler')
 
 export const kubeProxy = client('system:kube-proxy')
 
-/** The API server, where it goes to kubelets. */
+/** The API server as a client of kubelets. */
 export const kubeletClient = client('kube-apiserver-kubelet-client')
 
 export function nodeIdentity(nodeName: string): CertificateProfile {
   return client(`system:node:${nodeName}`, ['system:nodes'])
 }
 
-/** Whom the API server takes somebody with such a certificate for. */
+/** The user that the API server authenticates for such a client certificate. */
 export function userOf({ commonName, organizations }: CertificateProfile): UserInfo {
   return { username: commonName, groups: [...organizations, 'system:authenticated'] }
 }

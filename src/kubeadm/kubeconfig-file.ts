@@ -1,6 +1,6 @@
 /**
- * A kubeconfig with a certificate in it: how somebody gets into a new cluster. The certificate is kept as
- * long as it serves, so that copies of the file go on working.
+ * Creates kubeconfig files with an embedded client certificate. A certificate that is still valid is kept, so
+ * that copies of the file continue to work.
  */
 import type { JsonValue } from '#/api/json-value.ts'
 import { stringifyYaml } from '#/api/stringify-yaml.ts'
@@ -19,7 +19,7 @@ export interface KubeconfigFileOptions extends CertificateOptions {
   readonly authority: Authority
   /** The URL of the API server. */
   readonly server: string
-  /** Who gets in with the file. */
+  /** The identity in the client certificate. */
   readonly identity: CertificateProfile
 }
 
@@ -58,7 +58,7 @@ function kubeconfig(
   })
 }
 
-/** The first user of a kubeconfig, if it has both a certificate and a key in it. */
+/** The first user of a kubeconfig, if it has an embedded certificate and key. */
 function readUser(text: string): KeyAndCertificate | undefined {
   const users = member(parseIfYaml(text), 'users')
   const user = Array.isArray(users) ? member(users[0], 'user') : undefined

@@ -1,6 +1,6 @@
 /**
- * The certificate by which a kubelet's server is known: made by whoever has the key of the cluster's authority, for the
- * node that it stands beside. It is for the node's name and addresses and for nothing else.
+ * The serving certificate of the kubelet on this machine, signed by the cluster's certificate authority. It
+ * is valid only for the node's name and addresses.
  */
 import {
   ensureCertificateFile,
@@ -11,12 +11,12 @@ import {
 import { nodeIdentity } from './identities.ts'
 
 export interface KubeletCertificatesOptions extends CertificateOptions {
-  /** Of the node. Created when missing. */
+  /** Folder of the node. Created when missing. */
   readonly folder: string
-  /** Of the cluster. */
+  /** The cluster's certificate authority. */
   readonly authority: Authority
   readonly nodeName: string
-  /** By which the API server reaches the node: those in its status. */
+  /** Addresses of the node's status, which the API server connects to. */
   readonly addresses: readonly string[]
 }
 
@@ -24,7 +24,7 @@ export interface KubeletCertificates {
   readonly server: KeyAndCertificate
 }
 
-/** Rejects when the authority of the cluster cannot sign what is needed. */
+/** Rejects when the certificate authority cannot sign, e.g. because its key is missing. */
 export async function ensureKubeletCertificates(
   options: KubeletCertificatesOptions,
 ): Promise<KubeletCertificates> {

@@ -1,21 +1,18 @@
-/**
- * A cluster may run for longer than its certificates last: looks after them while it runs, and hands over new
- * ones, so that nothing has to be started again.
- */
+/** Renews certificates while the cluster runs, so that no restart is needed. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Platform } from '#/platform/platform.ts'
 
 export interface RenewCertificatesOptions<T> {
   readonly platform: Pick<Platform, 'clock' | 'log'>
-  /** What there is now. */
+  /** The certificates in use. */
   readonly current: T
-  /** Gives back what is there while it serves, and makes anew what does not. */
+  /** Returns existing certificates if still valid, and renews the others. */
   readonly ensure: () => Promise<T>
-  /** Called when something is new. What fails is tried again. */
+  /** Called after a renewal; errors are retried. */
   readonly onRenewed: (next: T) => void | Promise<void>
 }
 
-/** Often enough to try many times before what is about to expire has expired. */
+/** Short enough for many attempts before a certificate expires. */
 const checkIntervalMs = 12 * 3_600_000
 
 /** Resolves when aborted. */

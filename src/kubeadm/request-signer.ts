@@ -1,25 +1,25 @@
 /**
- * Signs requests for certificates with an authority of the cluster. Whether a request should be signed, and for how
- * long, is decided elsewhere; here the certificate gets what the request asks for and the authority may give.
+ * Signs certificate signing requests with the cluster's certificate authority. Approval and duration are
+ * decided elsewhere; the certificate contains what the request specifies and the CA may issue.
  */
 import type { CertificateOptions, KeyAndCertificate } from './certificates/pair-files.ts'
 
 export interface CertificateToIssue {
   /** PKCS #10, PEM. */
   readonly request: string
-  /** As the API calls them: `client auth`, `digital signature`. */
+  /** Values of `spec.usages`: `client auth`, `digital signature`. */
   readonly usages: readonly string[]
   readonly notBeforeMs: number
-  /** The certificate ends with the authority when that is earlier. */
+  /** Limited by the expiry of the CA. */
   readonly notAfterMs: number
 }
 
-/** PEM. Rejects when the request is not signed with its own key, or when the authority has expired. */
+/** Resolves to PEM. Rejects when the request is not signed with its own key, or when the CA has expired. */
 export type RequestSigner = (certificate: CertificateToIssue) => Promise<string>
 
 export function requestSigner(options: CertificateOptions, authority: KeyAndCertificate): RequestSigner {
   return async certificate => {
-    // The library is slow to load, and most clusters sign rarely.
+    // The library is slow to load, and most clusters rarely sign.
     const { issueForRequest } = await import('./certificates/issue-for-request.ts')
     return issueForRequest(options, authority, certificate)
   }

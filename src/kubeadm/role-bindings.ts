@@ -1,6 +1,6 @@
 /**
- * Roles of a new cluster beside those that all have: that of the API server where it goes to kubelets, and that of
- * whoever may look at objects, for what they use.
+ * RBAC objects of a new cluster in addition to the bootstrap policy: the API server's access to kubelets, and
+ * read access to resource metrics for the view, edit and admin roles.
  */
 import { isApiError } from '#/api/errors.ts'
 import type { ClusterRole, ClusterRoleBinding } from '#/api/generated/rbac/v1.ts'
@@ -12,7 +12,8 @@ import type { Log } from '#/platform/platform.ts'
 import { kubeletClient } from './identities.ts'
 
 /**
- * What is there already stays as its owner left it. A webhook that refuses it must not keep the cluster from starting.
+ * Existing objects are left unchanged. An admission webhook that rejects an object must not prevent the start
+ * of the cluster.
  */
 export async function ensureRoleBindings(client: Client, log: Log): Promise<void> {
   await ensure(client, log, { resource: clusterRoleBindings, object: kubeletClientBinding })
@@ -45,7 +46,7 @@ const kubeletClientBinding: ClusterRoleBinding = {
   subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: kubeletClient.commonName }],
 }
 
-/** As a metrics server brings it along. */
+/** As installed by metrics-server. */
 const metricsReader: ClusterRole = {
   metadata: {
     name: 'system:aggregated-metrics-reader',

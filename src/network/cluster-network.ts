@@ -1,8 +1,8 @@
 /**
- * Which addresses and names a cluster has on its machine. Several clusters may run side by side: each has a slot, a
- * number that it keeps, and everything that could collide is counted by it. The machine is the first node of the
- * cluster, at the first address of a bridge of the cluster's own; further nodes are attached to the same bridge.
- * Nothing here touches the machine.
+ * Plans the addresses and names of a cluster on its machine. Several clusters may run side by side: each has
+ * a permanent slot number, from which everything that could conflict is derived. The machine is the first
+ * node of the cluster, at the first address of the cluster's bridge; further nodes are attached to the same
+ * bridge. Nothing here changes the machine.
  */
 import { cidrsOverlap, formatCidr, nthAddress, parseCidr, type Cidr } from '#/api/cidr.ts'
 import { formatIp } from '#/api/ip.ts'
@@ -10,21 +10,21 @@ import { formatIp } from '#/api/ip.ts'
 export interface ClusterNetwork {
   readonly slot: number
   readonly bridge: string
-  /** Of the nodes of this cluster. */
+  /** Range of the node addresses. */
   readonly nodeCidr: string
-  /** Of the machine itself. The API server, the kubelet and DNS listen here. */
+  /** The machine's address as a node. The API server, the kubelet and the DNS server listen here. */
   readonly nodeAddress: string
-  /** One, or one of each family, the preferred one first; each node has a part of it. */
+  /** One range, or one of each family, the preferred family first; each node gets a part of it. */
   readonly podCidrs: readonly string[]
   readonly serviceCidrs: readonly string[]
   readonly dnsAddress: string
-  /** Where services of type LoadBalancer can be given addresses that this machine reaches without further routes. */
+  /** Range for services of type LoadBalancer that this machine reaches without further routes. */
   readonly loadBalancerAddresses: string
-  /** The names of our tables of nftables. */
+  /** Names of the nftables tables. */
   readonly tables: { readonly proxy: string; readonly network: string }
 }
 
-/** What is wanted otherwise than the slot has it. */
+/** Overrides of the defaults of the slot. */
 export interface ClusterNetworkChoice {
   readonly nodeCidr?: string
   readonly podCidrs?: readonly string[]
@@ -33,10 +33,13 @@ export interface ClusterNetworkChoice {
 
 export const slotCount = 16
 
-/** The nodes of all clusters of one machine that have chosen nothing else. Docker's networks are never in here. */
+/**
+ * The node addresses of all clusters of a machine with default ranges. Docker does not allocate networks
+ * here.
+ */
 export const allNodesCidr = '10.214.0.0/20'
 
-/** Throws Error when a range is none, is too small, or overlaps another. */
+/** Throws Error when a range is invalid, too small, or overlaps another. */
 export function planClusterNetwork(slot: number, choice: ClusterNetworkChoice = {}): ClusterNetwork {
   if (!Number.isInteger(slot) || slot < 0 || slot >= slotCount) {
     throw new Error(`${slot} is no network slot: they go from 0 to ${slotCount - 1}`)

@@ -4,7 +4,7 @@ import { chooseSlot } from './network-slot.ts'
 
 const ours = '02:6b:00:00:00:01'
 
-/** `k8ts0=MAC` are interfaces, everything else routes. */
+/** `k8ts0=MAC` is an interface, everything else is a route. */
 function choose(machine: string): number | string {
   const words = machine.split(' ').filter(word => word !== '')
   const links = words.filter(word => word.includes('=')).map(word => word.split('='))
@@ -27,13 +27,13 @@ test('a free slot is one that nothing on the machine stands in the way of', () =
     ['default 192.0.2.0/24 eth0=52:54:00:00:00:01', 0],
     [`k8ts0=${theirs}`, 1],
     [`k8ts0=${theirs} k8ts1=${theirs} k8ts5=${ours}`, 5],
-    // Networks of others, a pod of another cluster, services of another cluster.
+    // Networks outside of k8ts, a pod of another cluster, services of another cluster.
     ['10.214.0.0/16', 0],
     ['10.214.0.0/24', 1],
     ['10.244.3.7', 1],
     ['10.96.0.0/12', 0],
     ['10.96.0.0/16 10.243.0.0/24 10.214.2.0/24', 3],
-    // A route to all of it hides nothing that is more special.
+    // A broader route does not conflict with more specific ones.
     ['10.0.0.0/8', 0],
     ['10.0.0.0/8 10.244.0.0/16', 1],
     ['10.240.0.0/14', 0],

@@ -1,7 +1,7 @@
 /**
- * The slot of a cluster among those of its machine, kept in the cluster's folder. A slot is taken by making its bridge,
- * which the kernel lets only one do. Whose bridge it is shows in its hardware address, which is given with its making:
- * a process that is killed between any two steps finds its slot again.
+ * The network slot of a cluster on its machine, stored in the cluster's folder. A slot is claimed by creating
+ * its bridge, which is atomic in the kernel. The bridge's MAC address identifies its cluster and is set on
+ * creation, so that a process killed at any step finds its slot again.
  */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
@@ -12,19 +12,19 @@ import { planClusterNetwork, slotCount, type ClusterNetworkChoice } from './clus
 
 export interface NetworkSlot {
   readonly slot: number
-  /** The hardware address of the bridge: who it belongs to. */
+  /** The MAC address of the bridge, which identifies the cluster. */
   readonly bridgeAddress: string
 }
 
 export interface ClaimOptions {
   readonly linux: Pick<Linux, 'run'>
   readonly files: Files
-  /** The cluster's folder; it exists. */
+  /** The cluster's folder; must exist. */
   readonly folder: string
   readonly choice?: ClusterNetworkChoice
 }
 
-/** The one that the cluster has, or a free one that it has from now on. Throws Error when none is free. */
+/** Returns the slot of the cluster, or claims a free one. Throws Error when none is free. */
 export async function claimNetworkSlot({ linux, files, folder, choice }: ClaimOptions): Promise<NetworkSlot> {
   const known = await readNetworkSlot(files, folder)
   if (known) return known
@@ -39,7 +39,7 @@ export async function claimNetworkSlot({ linux, files, folder, choice }: ClaimOp
   throw new Error('cannot get a network for the cluster: others take every slot first')
 }
 
-/** The one that the cluster of a folder has, if it has one. */
+/** The slot of the cluster in a folder; undefined when it has none. */
 export async function readNetworkSlot(files: Files, folder: string): Promise<NetworkSlot | undefined> {
   const path = join(folder, fileName)
   if ((await files.stat(path)) === undefined) return undefined
@@ -54,7 +54,7 @@ export async function readNetworkSlot(files: Files, folder: string): Promise<Net
   }
 }
 
-/** Makes the bridge of the slot unless it is there. False when the one that is there is somebody else's. */
+/** Creates the bridge of the slot if missing. False when the bridge belongs to another cluster. */
 export async function takeBridge(linux: Pick<Linux, 'run'>, claim: NetworkSlot): Promise<boolean> {
   const name = bridgeOf(claim.slot)
   const owner = await ownerOf(linux, name)
@@ -73,15 +73,16 @@ export async function hasBridge(linux: Pick<Linux, 'run'>, claim: NetworkSlot): 
   return (await ownerOf(linux, bridgeOf(claim.slot))) === claim.bridgeAddress
 }
 
-/** What is known of a machine's network: `ip -j link show` and `ip -j route show`. */
+/** Output of `ip -j link show` and `ip -j route show`. */
 export interface MachineNetwork {
   readonly links: readonly { readonly ifname: string; readonly address?: string }[]
   readonly routes: readonly { readonly dst: string }[]
 }
 
 /**
- * A slot none of whose ranges anything else uses. Where there is none, as behind a route to all of 10.0.0.0/8, one
- * whose ranges are but a part of what is routed elsewhere: that part is hidden on this machine.
+ * Prefers a slot with ranges that overlap no route. Otherwise, e.g. with a route for all of 10.0.0.0/8,
+ * chooses one with ranges that contain no routed network; they then shadow a part of the broader route on
+ * this machine.
  */
 export function chooseSlot(
   { links, routes }: MachineNetwork,
@@ -116,7 +117,7 @@ function bridgeOf(slot: number): string {
   return `k8ts${slot}`
 }
 
-/** Locally administered, and the same for a folder every time. */
+/** Locally administered, and derived from the folder. */
 function bridgeAddressOf(folder: string): string {
   const digest = createHash('sha256').update(folder).digest('hex')
   return ['02', '6b', ...digest.slice(0, 8).match(/../g)!].join(':')
@@ -139,7 +140,7 @@ async function readMachine(linux: Pick<Linux, 'run'>): Promise<MachineNetwork> {
   }
 }
 
-/** `default`, a range, or a single address. */
+/** Parses `default`, a range, or a single address. */
 function parseRoute(dst: string): Cidr | undefined {
   if (dst === 'default') return undefined
   return parseCidr(dst.includes('/') ? dst : `${dst}/${dst.includes(':') ? 128 : 32}`)

@@ -1,13 +1,13 @@
 /**
- * The network of one node: the cluster's bridge with the node's address, forwarding, source addresses for what leaves
- * the cluster, and the configuration with which the container runtime gives pods their addresses. Pods are connected
- * to the node by a pair of interfaces each and every packet of theirs is routed by the node, so that services and
- * policies see all of it and clients keep their addresses.
+ * The network of one node: the cluster's bridge with the node's address, IP forwarding, masquerading of
+ * traffic that leaves the cluster, and the CNI configuration for pods. Each pod has a veth pair and all its
+ * packets are routed by the node, so that services and network policies see all of them and source addresses
+ * are preserved.
  *
- * Whoever drops forwarded packets elsewhere on the machine wins: an own table cannot overrule another one. Where a
- * chain of iptables drops what it does not know, as docker's does, the cluster's pods are made known to it.
+ * An nftables table cannot accept packets that another table drops. Where an iptables chain drops forwarded
+ * packets by default, as with Docker, rules that accept the cluster's traffic are added to it.
  *
- * Everything may be done again, and `remove` leaves nothing behind but the switch that lets the machine forward.
+ * All operations are idempotent, and `remove` removes everything except the IP forwarding sysctl.
  */
 import { join } from 'node:path'
 import type { Linux } from '#/platform/linux.ts'
@@ -21,15 +21,15 @@ import { planPortMappingCleanup, planPortMappingRemoval } from './node-network/p
 import { planResultCleanup } from './node-network/results.ts'
 
 export interface NodeNetworkOptions {
-  /** Its commands run where the node's network is. */
+  /** Runs commands in the node's network namespace. */
   readonly linux: Pick<Linux, 'run'>
   readonly files: Files
   readonly network: ClusterNetwork
   readonly claim: NetworkSlot
   readonly folders: {
-    /** For the configuration of the pod network, where the container runtime looks for it. */
+    /** CNI configuration folder of the container runtime. */
     readonly configuration: string
-    /** For which addresses pods have. */
+    /** Folder of the address allocations. */
     readonly addresses: string
   }
 }
@@ -41,7 +41,10 @@ export class NodeNetwork {
     this.#options = options
   }
 
-  /** All but the configuration for pods. Throws Error when the slot's bridge is another cluster's. */
+  /**
+   * Sets up everything except the CNI configuration. Throws Error when the slot's bridge belongs to another
+   * cluster.
+   */
   async ensure(): Promise<void> {
     const { linux, network, claim } = this.#options
     if (!(await takeBridge(linux, claim))) {
@@ -54,7 +57,7 @@ export class NodeNetwork {
     await this.#changeIptables(planForwarding)
   }
 
-  /** The pods of this node get addresses of these ranges from now on: what `spec.podCIDRs` of the node says. */
+  /** Writes the CNI configuration for the pod CIDRs of the node (`spec.podCIDRs`). */
   async ensurePodNetwork(podCidrs: readonly string[]): Promise<void> {
     const { files, network, folders } = this.#options
     await files.makeFolder(folders.configuration)
@@ -62,11 +65,11 @@ export class NodeNetwork {
     const path = join(folders.configuration, configurationName)
     const content = cniConfiguration({ name: network.bridge, podCidrs, addressFolder: folders.addresses })
     const before = (await files.stat(path)) && Buffer.from(await files.read(path)).toString()
-    // The runtime reads its configuration anew whenever the file changes.
+    // The runtime reloads its configuration whenever the file changes.
     if (before !== content) await files.write(path, content)
   }
 
-  /** Once no pod is left. */
+  /** Must be called after all pods are gone. */
   async remove(): Promise<void> {
     const { linux, files, network, claim, folders } = this.#options
     await linux.run(['nft', '-f', '-'], { stdin: noMasqueradeTable(network) })
@@ -78,7 +81,7 @@ export class NodeNetwork {
     await this.#removeResults()
   }
 
-  /** Pods that are removed properly take theirs with them; those that are killed do not. */
+  /** CNI deletes the results of pods that are removed normally, but not of killed ones. */
   async #removeResults(): Promise<void> {
     const { files, network } = this.#options
     const names = await files.list(resultFolder).catch(() => [])
@@ -103,7 +106,7 @@ export class NodeNetwork {
       await linux.run([`${program}-restore`, '-w', '--noflush'], { stdin })
     }
     await change(rules => planPortMappingRemoval(rules, network.bridge))
-    // Whoever begins to use these chains at this moment keeps them.
+    // Fails if another user of the port mapping plugin adds a rule concurrently; the chains are then kept.
     await change(planPortMappingCleanup).catch(() => undefined)
   }
 
@@ -111,7 +114,7 @@ export class NodeNetwork {
     try {
       return (await this.#options.linux.run([...iptables, '-S'])).split('\n')
     } catch (error) {
-      // Without iptables nobody has rules in it.
+      // Without iptables there are no rules.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
       throw error
     }
@@ -120,12 +123,12 @@ export class NodeNetwork {
 
 const configurationName = '10-k8ts.conflist'
 
-/** Where the library that calls plugins remembers what they said, for everybody on the machine. */
+/** The result cache of libcni, shared by all container runtimes of the machine. */
 const resultFolder = '/var/lib/cni/results'
 
 /**
- * The route to the services gives the machine itself a way to them, and a source address, also where it has no default
- * route. Nothing is ever sent along it: packets have other addresses, or are dropped, before.
+ * The route to the service CIDRs lets the machine itself reach services, with a source address, even without
+ * a default route. No packet is sent along it: all are translated or dropped before.
  */
 function bridgeCommands({ bridge, nodeCidr, nodeAddress, serviceCidrs }: ClusterNetwork): string {
   const prefixLength = nodeCidr.slice(nodeCidr.indexOf('/'))
@@ -138,11 +141,14 @@ function bridgeCommands({ bridge, nodeCidr, nodeAddress, serviceCidrs }: Cluster
   ].join('\n')
 }
 
-/** In the node's network, which the files of another process would not be of. */
+/**
+ * Runs a command in the node's network namespace, since `/proc/sys/net` of this process may belong to another
+ * one.
+ */
 async function setSwitches(linux: Pick<Linux, 'run'>, podCidrs: readonly string[]): Promise<void> {
   const switches = ['net/ipv4/ip_forward=1']
   if (podCidrs.some(cidr => cidr.includes(':'))) {
-    // Otherwise each pod waits until it is sure that nobody else has its address, which nobody can have.
+    // Disables duplicate address detection, which delays the start of pods: their addresses are unique.
     switches.push('net/ipv6/conf/all/forwarding=1', 'net/ipv6/conf/default/accept_dad=0')
   }
   const script = 'for each; do echo "${each#*=}" > "/proc/sys/${each%%=*}" || exit; done'

@@ -16,7 +16,7 @@ const network: ProxyNetwork = {
   foreignAddresses: ['10.214.0.0/20'],
 }
 
-/** Stands for the kernel: keeps the transactions, and refuses the next one when told to. */
+/** A fake kernel: records transactions, and rejects the next one when `refuses` is set. */
 class Transactions implements Pick<Linux, 'run'> {
   readonly texts: string[] = []
   sets = '{"nftables": []}'
@@ -47,7 +47,7 @@ class World {
     this.rules = new NftablesRules({ linux: this.kernel, log, network: { ...network, ...more } })
   }
 
-  /** What is written when a service becomes this, with endpoints as `slice` has them. */
+  /** Returns the transaction for a change of a service; endpoints in the notation of `slice`. */
   async change(of: Service | undefined, ...endpoints: string[]): Promise<string> {
     this.set('shop/web', of, endpoints)
     return this.apply()
@@ -68,7 +68,7 @@ class World {
   }
 }
 
-/** What is in our table, without the words that every line has. */
+/** The lines of a table without their common prefix. */
 function lines(text: string, family = 'ip'): readonly string[] {
   return text
     .split('\n')

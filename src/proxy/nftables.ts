@@ -1,10 +1,12 @@
 /**
- * Plans for services as rules of nftables, in a table of our own for each family. What changed since the last time is
- * written in one transaction: packets see either all of it or nothing. The first time, and whenever the kernel refuses
- * a change because the table is not what we left, the whole table is replaced, again in one transaction.
+ * Translates service plans to nftables rules, in one table for each family. Changes since the last sync are
+ * written in one transaction, so packets see either all or none of them. On the first sync, and when the
+ * kernel rejects a change because the table has been modified, the whole table is replaced in one
+ * transaction.
  *
- * A packet finds its service in a map of addresses and ports, so that it costs the same however many services there
- * are; the service's chain chooses an endpoint. `nft list table ip k8ts0-proxy` shows chains named for their services.
+ * Packets are matched by a map of addresses and ports, so that the cost does not depend on the number of
+ * services; the service's chain chooses an endpoint. `nft list table ip k8ts0-proxy` shows chains named after
+ * their services.
  */
 import type { IpFamily } from '#/api/ip.ts'
 import type { Linux } from '#/platform/linux.ts'
@@ -22,31 +24,35 @@ export interface NftablesOptions {
   readonly network: ProxyNetwork
 }
 
-/** Where the proxy is. Ranges and addresses may be of both families. */
+/** The network of the node. Ranges and addresses may be of both families. */
 export interface ProxyNetwork {
-  /** The name of our tables. */
+  /** Name of the tables. */
   readonly table: string
   readonly families: readonly IpFamily[]
-  /** Of all pods of the cluster. */
+  /** Ranges of all pods of the cluster. */
   readonly podCidrs: readonly string[]
-  /** Packets to addresses in here that no service has are dropped. */
+  /** Packets to unassigned addresses in these ranges are dropped. */
   readonly serviceCidrs: readonly string[]
   readonly nodeAddresses: readonly string[]
   /**
-   * Local addresses in here have node ports; all but loopback addresses when absent. The node's own always have.
+   * Local addresses that accept node ports; by default all but loopback addresses. The node's addresses
+   * always accept them.
    */
   readonly nodePortAddresses?: readonly string[]
-  /** Addresses of other clusters on this machine: never for our node ports, unless they are the node's own. */
+  /**
+   * Addresses of other clusters on this machine: they do not accept node ports, unless they are addresses of
+   * the node.
+   */
   readonly foreignAddresses?: readonly string[]
 }
 
-/** How long after its last use a chain can be deleted: kernels before 6.2 notice late that it is not used any more. */
+/** Delay before an unused chain is deleted: kernels before 6.2 release references to it late. */
 export const staleMs = 1_000
 
 export class NftablesRules {
   readonly #options: NftablesOptions
   readonly #rulesets: ReadonlyMap<IpFamily, Ruleset>
-  /** Chains that are empty and not used any more, as `ip TABLE CHAIN`, and since when. */
+  /** Empty and unreferenced chains, as `ip TABLE CHAIN`, and since when they are. */
   readonly #stale = new Map<string, number>()
   #isWhole = false
 
@@ -55,7 +61,7 @@ export class NftablesRules {
     this.#rulesets = new Map(options.network.families.map(family => [family, new Ruleset()]))
   }
 
-  /** What is to become of packets to a service; nothing for one that is gone. `apply` writes it. */
+  /** Sets the plans of a service; none for a deleted one. Written by `apply`. */
   set(service: string, ports: readonly PortPlan[]): void {
     const { network } = this.#options
     for (const [family, ruleset] of this.#rulesets) {
@@ -64,14 +70,14 @@ export class NftablesRules {
     }
   }
 
-  /** Whether chains wait to be deleted by an `apply` after `staleMs`. */
+  /** True if chains are waiting to be deleted by an `apply` after `staleMs`. */
   get hasStale(): boolean {
     return this.#stale.size > 0
   }
 
   /**
-   * Writes what changed. False when all had to be written, since the table was not what was left. Throws Error when not
-   * even that can be done; the next call tries again.
+   * Writes pending changes. False if the whole table had to be replaced because it had been modified. Throws
+   * Error when that fails too; the next call retries.
    */
   async apply(nowMs: number, signal: AbortSignal): Promise<boolean> {
     const changes = [...this.#rulesets].map(([family, ruleset]) => ({
@@ -95,7 +101,7 @@ export class NftablesRules {
     return !wasWhole
   }
 
-  /** Whether the tables are there: others may have flushed all rules of the machine. */
+  /** True if the tables exist: another program may have flushed all rules of the machine. */
   async verify(signal: AbortSignal): Promise<boolean> {
     const { linux, network } = this.#options
     try {
@@ -160,7 +166,7 @@ interface FamilyChanges {
   readonly changes: readonly Change[]
 }
 
-/** Removes all that a proxy wrote; nothing being there is fine. */
+/** Removes all rules of a proxy; does nothing if there are none. */
 export async function removeNftablesRules(linux: Pick<Linux, 'run'>, table: string): Promise<void> {
   await linux.run(['nft', '-f', '-'], { stdin: `${deleteTable(4, table)}${deleteTable(6, table)}` })
 }

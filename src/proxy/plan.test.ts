@@ -9,7 +9,7 @@ function plan(of: Service, slices: readonly EndpointSlice[], zone = ''): Service
   return planService({ service: of, slices, node: { name: 'a', zone }, families: [4, 6] })
 }
 
-/** `internal external | cluster | local`, with the last part of each endpoint's address. */
+/** `internal external | cluster | local`, endpoints as the last part of their addresses. */
 function summary({ internal, external, endpoints: { cluster, local } }: PortPlan): string {
   const ends = (backends: readonly Backend[]): string => {
     return backends.map(({ address }) => address.split(/[.:]/).at(-1)).join(' ')
@@ -39,7 +39,7 @@ test('which endpoints serve, and what happens without any', () => {
     [nodeLocal, '10.244.1.2@b; 10.244.0.3@a terminating', 'cluster local | 2 | 3'],
     [nodeLocal, '', 'reject reject |  | '],
     [{ ...nodeLocal, ...local }, '10.244.1.2@b', 'drop drop | 2 | '],
-    // Without anything that is external the policy for it means nothing.
+    // Without external addresses the external traffic policy has no effect.
     [{ externalTrafficPolicy: 'Local' }, '10.244.1.2@b', 'cluster cluster | 2 | '],
   ]
   for (const [spec, endpoints, expected] of cases) {
@@ -61,7 +61,7 @@ test('hints prefer endpoints nearby, unless an endpoint has none or none is for 
     ['10.244.0.1@a zone=x node=a; 10.244.1.2@b zone=x node=b', 'x', '1'],
     ['10.244.0.1@a zone=x node=c; 10.244.1.2@b zone=x node=b', 'x', '1 2'],
     ['10.244.0.1@a zone=x,y; 10.244.1.2@b zone=y', 'y', '1 2'],
-    // Those that are not ready have no say.
+    // Hints of endpoints that are not ready are ignored.
     ['10.244.0.1@a zone=x; 10.244.1.2@b unready; 10.244.1.3@b zone=y', 'y', '3'],
     ['10.244.0.1@a zone=x terminating; 10.244.1.3@b zone=y terminating', 'y', '1 3'],
   ]

@@ -1,7 +1,7 @@
 /**
- * What becomes of packets to services on one node: pure, from a service and its endpoint slices, and the same whatever
- * carries it out (`nftables.ts`). Which endpoints serve, and what happens when none does, is Kubernetes' own rule.
- * https://kubernetes.io/docs/reference/networking/virtual-ips/
+ * Plans the handling of packets to a service on one node, as a pure function of the service and its endpoint
+ * slices, independent of the backend (`nftables.ts`). Endpoint selection and traffic policies follow
+ * Kubernetes. https://kubernetes.io/docs/reference/networking/virtual-ips/
  */
 import { cidrContainsCidr, formatCidr, parseCidr, type Cidr } from '#/api/cidr.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
@@ -12,14 +12,14 @@ import { categorizeEndpoints } from './plan/categorize-endpoints.ts'
 import { backendOf, localReadyCount, readEndpoints, type KnownEndpoint } from './plan/read-endpoints.ts'
 
 export interface ServicePlan {
-  /** One for each port and family that the service has. */
+  /** One for each port and family of the service. */
   readonly ports: readonly PortPlan[]
-  /** What to tell load balancers that ask whether this node has endpoints of the service. */
+  /** Result of the health check node port. */
   readonly health: { readonly port: number; readonly localEndpoints: number } | undefined
 }
 
 export interface PortPlan {
-  /** `namespace/name/tcp/http`: no two plans of one family have the same. */
+  /** `namespace/name/tcp/http`: unique within a family. */
   readonly id: string
   readonly family: IpFamily
   readonly protocol: Protocol
@@ -28,19 +28,21 @@ export interface PortPlan {
   readonly externalIps: readonly string[]
   readonly balancerIps: readonly string[]
   readonly nodePort: number | undefined
-  /** Who may use the addresses of load balancers; everybody when empty. No range is part of another. */
+  /** Clients allowed to use the load balancer addresses; empty means all. The ranges are disjoint. */
   readonly sourceRanges: readonly string[]
-  /** For so long a client comes back to the same endpoint. */
+  /** Session affinity timeout; undefined without affinity. */
   readonly affinitySeconds: number | undefined
-  /** What becomes of packets to the cluster IP. */
+  /** For packets to the cluster IP. */
   readonly internal: Destination
-  /** Of those to all other addresses and to the node port. Pods and the node itself are always served by `cluster`. */
+  /**
+   * For packets to all other addresses and to the node port. Pods and the node itself always use `cluster`.
+   */
   readonly external: Destination
   readonly endpoints: {
-    /** Those that serve whatever node they are on; and those of this node, where the policy wants them. */
+    /** Endpoints on any node; `local` are those on this node, if a traffic policy needs them. */
     readonly cluster: readonly Backend[]
     readonly local: readonly Backend[]
-    /** To which flows that exist may go on, whatever the policy. */
+    /** Endpoints that established flows may keep using, regardless of the policy. */
     readonly serving: readonly Backend[]
   }
 }
@@ -48,8 +50,8 @@ export interface PortPlan {
 export type Protocol = 'tcp' | 'udp' | 'sctp'
 
 /**
- * `drop` where a policy wants endpoints of this node and there are some elsewhere: a load balancer should try another
- * node, and a refusal would end its attempts.
+ * `drop` when the policy is Local and endpoints exist only on other nodes: a load balancer should try another
+ * node, and a rejection would end its attempts.
  */
 export type Destination = 'cluster' | 'local' | 'reject' | 'drop'
 
@@ -61,13 +63,13 @@ export interface Backend {
 
 export interface ProxiedNode {
   readonly name: string
-  /** Of the label `topology.kubernetes.io/zone`; empty without one. */
+  /** Label `topology.kubernetes.io/zone`; empty without it. */
   readonly zone: string
 }
 
 export interface ServiceWorld {
   readonly service: Service
-  /** Of the service, in any order. */
+  /** All slices of the service, in any order. */
   readonly slices: readonly EndpointSlice[]
   readonly node: ProxiedNode
   readonly families: readonly IpFamily[]
@@ -107,7 +109,7 @@ function planPort({ service, node }: ServiceWorld, world: PortWorld): PortPlan |
   if (protocol === undefined) return undefined
   const externalIps = addressesOf(spec.externalIPs ?? [], family)
   const ingress = status?.loadBalancer?.ingress ?? []
-  // In the mode Proxy packets to that address are the load balancer's own affair.
+  // With ipMode Proxy the load balancer handles packets to its address.
   const balancerIps = addressesOf(
     ingress.flatMap(({ ip, ipMode }) => (ip !== undefined && (ipMode ?? 'VIP') === 'VIP' ? ip : [])),
     family,
@@ -117,7 +119,8 @@ function planPort({ service, node }: ServiceWorld, world: PortWorld): PortPlan |
   const isExternallyLocal = spec.externalTrafficPolicy === 'Local' && isExternal
   const { cluster, local, hasAny } = categorizeEndpoints(endpoints, {
     ...node,
-    // Who comes from this node to an external address is served as if he had gone round by the load balancer.
+    // Clients on this node that use an external address bypass the load balancer and are served by any
+    // endpoint.
     usesCluster: !isInternallyLocal || isExternal,
     usesLocal: isInternallyLocal || isExternallyLocal,
   })
@@ -146,7 +149,7 @@ function planPort({ service, node }: ServiceWorld, world: PortWorld): PortPlan |
   }
 }
 
-/** What the API server fills in; three hours. */
+/** The API default, three hours. */
 const affinitySecondsUsual = 10_800
 
 const protocols: ReadonlyMap<string, Protocol> = new Map([
@@ -155,26 +158,26 @@ const protocols: ReadonlyMap<string, Protocol> = new Map([
   ['SCTP', 'sctp'],
 ])
 
-/** Undefined for a headless service, and for one that has none in this family. */
+/** Undefined for a headless service, or when the service has no cluster IP of this family. */
 function clusterIpOf({ spec }: Service, family: IpFamily): string | undefined {
   const texts = spec?.clusterIPs?.length ? spec.clusterIPs : [spec?.clusterIP ?? '']
   return addressesOf(texts, family)[0]
 }
 
-/** Canonical and without repetition; what is no address is left out. */
+/** Canonical and unique; invalid addresses are skipped. */
 function addressesOf(texts: readonly string[], family: IpFamily): readonly string[] {
   const ips = texts.flatMap(text => parseIpLeniently(text) ?? []).filter(ip => ip.family === family)
   return [...new Set(ips.map(formatIp))]
 }
 
-/** A range of all addresses means that there is no restriction. */
+/** A range that covers all addresses means no restriction. */
 function sourceRangesOf(texts: readonly string[], family: IpFamily): readonly string[] {
   const cidrs = texts.flatMap(text => parseCidr(text.trim()) ?? []).filter(cidr => cidr.family === family)
   if (cidrs.some(({ prefixLength }) => prefixLength === 0)) return []
   return widest(cidrs).map(formatCidr)
 }
 
-/** Without those that are part of another, and each once. */
+/** Removes duplicates and ranges contained in another. */
 function widest(cidrs: readonly Cidr[]): readonly Cidr[] {
   return cidrs.filter((cidr, index) => {
     return !cidrs.some((other, at) => {

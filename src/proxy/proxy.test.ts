@@ -6,7 +6,7 @@ import { startTestControlPlane, type TestControlPlane } from '#/controllers/test
 import type { Linux } from '#/platform/linux.ts'
 import { ServiceProxy } from './proxy.ts'
 
-/** Stands for the machine: keeps what it was told to run, and fails as often as it is told to. */
+/** A fake machine: records commands, and fails the next `failures` writes. */
 class Machine implements Pick<Linux, 'run'> {
   readonly commands: string[] = []
   failures = 0
@@ -22,7 +22,7 @@ class Machine implements Pick<Linux, 'run'> {
     return command.includes('-j') ? '{"nftables": []}' : ''
   }
 
-  /** Transactions and other commands since the last time. */
+  /** Transactions and other commands since the last call. */
   take(): { readonly written: readonly string[]; readonly others: readonly string[] } {
     const all = this.commands.splice(0)
     const isTransaction = (text: string): boolean => text.endsWith('\n')

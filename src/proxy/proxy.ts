@@ -1,7 +1,7 @@
 /**
- * Brings services to a node: follows services and their endpoint slices and writes rules so that packets to a service
- * reach one of its endpoints. Changes that come close together are written together; while nothing changes nothing is
- * done but to look, now and then, whether the rules are still there. When it ends the rules stay, since pods go on.
+ * The service proxy of a node: watches services and endpoint slices and writes nftables rules. Changes in
+ * quick succession are written together; when idle it only verifies periodically that the rules still exist.
+ * The rules remain when it stops, since pods keep running.
  */
 import type { Service } from '#/api/generated/core/v1.ts'
 import { nodes, services } from '#/api/generated/core/v1-resources.ts'
@@ -22,27 +22,27 @@ import { concernsFlows } from './proxy/stale-flows.ts'
 
 export interface ServiceProxyOptions {
   readonly platform: Platform
-  /** Its commands run where the node's network is. */
+  /** Runs commands in the node's network namespace. */
   readonly linux: Pick<Linux, 'run'>
-  /** As `system:kube-proxy`. */
+  /** Authenticated as `system:kube-proxy`. */
   readonly client: Client
   readonly nodeName: string
   readonly network: ProxyNetwork
-  /** Where load balancers ask for the health of services; the node's addresses when absent. */
+  /** Addresses of health check node ports; the node's addresses when absent. */
   readonly healthAddresses?: readonly string[]
-  /** Told when others have removed our rules: what else is ours may be gone too. */
+  /** Called when the rules were removed from outside: other network configuration may be gone too. */
   readonly onRulesLost?: () => void
 }
 
-/** How long further changes are waited for before those that came are written. */
+/** Debounce: changes within this time are written in one sync. */
 const gatherMs = 10
 
-/** How often is looked whether the rules are still there. */
+/** Interval of verification when idle. */
 const verifyMs = 60_000
 
 const retry = { initialMs: 200, maxMs: 30_000, factor: 2, jitter: 0.1 }
 
-/** Slices of headless services, and services that another proxy cares for, are none of ours. */
+/** Excludes headless services and those of other proxies, and their slices. */
 const proxiedServices = '!service.kubernetes.io/service-proxy-name,!service.kubernetes.io/headless'
 
 export class ServiceProxy {
@@ -53,7 +53,7 @@ export class ServiceProxy {
   readonly #rules: NftablesRules
   readonly #flows: FlowTable
   readonly #plans = new Map<string, ServicePlan>()
-  /** Services to look at. */
+  /** Services to be planned again. */
   readonly #dirty = new Set<string>()
   readonly #synced = Promise.withResolvers<void>()
   #zone = ''
@@ -81,7 +81,7 @@ export class ServiceProxy {
     })
   }
 
-  /** Resolves when the rules are written for all services that there were at the start. */
+  /** Resolves after the first complete sync. */
   get synced(): Promise<void> {
     return this.#synced.promise
   }
@@ -115,7 +115,7 @@ export class ServiceProxy {
     this.#wake.resolve()
   }
 
-  /** Until there is something to do. Says how long nothing was. */
+  /** Waits for a change, the next verification or the retry backoff. Returns the idle time. */
   async #rest(failures: number, signal: AbortSignal): Promise<number> {
     const { clock, random } = this.#options.platform
     const startedMs = clock.monotonicMs()
@@ -135,7 +135,7 @@ export class ServiceProxy {
     return idleMs
   }
 
-  /** False when the rules were not what they were left as. */
+  /** False when the rules had been modified from outside. */
   async #sync(signal: AbortSignal): Promise<boolean> {
     const { platform, network } = this.#options
     this.#wake = Promise.withResolvers()

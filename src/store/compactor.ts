@@ -1,7 +1,7 @@
 /**
- * Keeps the history of a store as long as it is told and no longer. It notes from time to time how far the
- * store has come, and compacts to what it noted when that is old enough. When nothing is written it compacts
- * nothing.
+ * Compacts a store periodically, so that its history is kept for a fixed time. It records the revision at
+ * regular intervals and compacts to a recorded one when it is old enough. It does nothing while there are no
+ * writes.
  */
 import type { Clock, Log } from '#/platform/platform.ts'
 import { StoreError, type Store } from './store.ts'
@@ -10,13 +10,13 @@ export interface CompactorOptions {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log
-  /** How long a state can be read after it was overwritten. */
+  /** Time that a state stays readable after it was overwritten. */
   readonly keepMs: number
 }
 
 export class Compactor {
   readonly #options: CompactorOptions
-  /** How far the store had come at earlier times, oldest first; at most `marksPerHistory` + 1 of them. */
+  /** Recorded revisions, oldest first; at most `marksPerHistory` + 1. */
   readonly #marks: Mark[] = []
 
   constructor(options: CompactorOptions) {
@@ -37,7 +37,7 @@ export class Compactor {
     }
   }
 
-  /** Compacts to the newest state that is old enough, and notes the present one. */
+  /** Compacts to the newest recorded revision that is old enough, and records the current one. */
   async step(): Promise<void> {
     const { store, clock, keepMs } = this.#options
     const now = clock.monotonicMs()
@@ -54,5 +54,5 @@ interface Mark {
   readonly revision: number
 }
 
-/** How finely the age of a state is known: history is kept for at most a tenth longer than asked for. */
+/** Resolution of the age of a revision: history is kept for at most a tenth longer than `keepMs`. */
 const marksPerHistory = 10

@@ -1,8 +1,7 @@
 /**
- * The default store: one file, no server. The log of versions is an SQLite database that a thread of its own
- * writes, so a slow disk never stops the event loop; which keys exist and what happened lately is kept in
- * memory. A write is acknowledged when it is on disk. `kill -9` at any moment loses nothing that was
- * acknowledged.
+ * The default store: one file, no server. The log of versions is an SQLite database written by a separate
+ * thread, so a slow disk never blocks the event loop; the index of keys and recent events are in memory. A
+ * write is acknowledged when it is on disk: `kill -9` at any time loses no acknowledged write.
  */
 import { join } from 'node:path'
 import type { Platform, Timer } from '#/platform/platform.ts'
@@ -14,11 +13,11 @@ import type { Version } from './local/version.ts'
 
 export interface EmbeddedStoreOptions {
   readonly platform: Platform
-  /** A folder of the store's own, created when missing. */
+  /** Used exclusively by the store; created when missing. */
   readonly folder: string
-  /** Bytes of recent values kept in memory; older ones are read from the file. */
+  /** Size of the cache of recent values; older ones are read from the file. */
   readonly cacheBytesMax?: number
-  /** For tests: pretends that the disk takes this long to sync. */
+  /** For tests: simulated duration of a disk sync. */
   readonly syncDelayMs?: number
 }
 
@@ -31,7 +30,7 @@ export class EmbeddedStore extends LocalStore {
     this.#journal = journal
   }
 
-  /** Rejects when another process has the folder open, or when what is in it is no store of ours. */
+  /** Rejects when another process has the folder open, or when its content is not a supported store. */
   static async open(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
     const { platform, folder, cacheBytesMax = defaultCacheBytesMax, syncDelayMs = 0 } = options
     await platform.files.makeFolder(folder, { mode: 0o700 })
@@ -46,7 +45,7 @@ export class EmbeddedStore extends LocalStore {
     return store
   }
 
-  /** Once those who wait for the store to open have written what they have to. */
+  /** Delayed, so that the writes of startup come first. */
   #reserve({ clock, log }: Platform): void {
     this.#reserveTimer = clock.setTimer(reserveDelayMs, () => {
       this.withJournal(() => this.#journal.reserve()).catch((error: unknown) => {
@@ -61,17 +60,16 @@ export class EmbeddedStore extends LocalStore {
   }
 
   /**
-   * Writes a copy of the whole store, with all that was acknowledged before, to a file that must not exist.
-   * Writes go on.
+   * Writes a copy of the whole store, including all writes acknowledged before, to a file that must not
+   * exist. Writes continue meanwhile.
    */
   async saveSnapshot(path: string): Promise<void> {
     await this.#journal.copyTo(path)
   }
 
   /**
-   * Makes a folder without a store into one with the content of a snapshot. Clients may remember revisions
-   * that came after the snapshot was taken, so the store goes on far beyond them and its history begins anew:
-   * they list again.
+   * Initializes a folder without a store from a snapshot. Clients may know revisions after the snapshot, so
+   * the store continues at a much higher revision and compacts its history: clients must relist.
    */
   static async restoreSnapshot(options: {
     platform: Platform
@@ -95,7 +93,7 @@ const reserveDelayMs = 1_000
 
 const defaultCacheBytesMax = 64 * 1024 * 1024
 
-/** More writes than can have been made between a snapshot and the loss of what came after it. */
+/** More than the number of writes possible between a snapshot and the loss of the later data. */
 const restoreRevisionGap = 1_000_000_000
 
 function* noting(versions: Iterable<Version>, expiring: Version[]): Generator<Version, void, undefined> {

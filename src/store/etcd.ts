@@ -1,8 +1,8 @@
 /**
- * The store in a real etcd, 3.4 or newer, of one or several members, over gRPC. Keys and values are those of
- * the store, so that `etcdctl get /registry --prefix` shows them; several API servers may share it. The etcd
- * is meant to be the cluster's own, since all that happens in it is followed. What it leaves to etcd:
- * compaction on a schedule, backup, membership.
+ * The store in an external etcd, 3.4 or newer, with one or more members, over gRPC. Keys and values are
+ * stored unchanged, so that `etcdctl get /registry --prefix` shows them; several API servers may share it.
+ * The etcd should be dedicated to the cluster, since all its changes are watched. Scheduled compaction,
+ * backup and membership are left to etcd.
  */
 import type { GrpcConnect, GrpcTls } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -29,17 +29,17 @@ import {
 export interface EtcdStoreOptions {
   readonly platform: Platform
   readonly connect: GrpcConnect
-  /** `host:port` of each member, with or without `http://` or `https://` in front. */
+  /** `host:port` of each member, with or without an `http://` or `https://` scheme. */
   readonly endpoints: readonly string[]
-  /** Needed for `https://`; without a scheme it decides. */
+  /** Enables TLS for endpoints without a scheme, and its settings. */
   readonly tls?: GrpcTls
-  /** Put in front of every key, for several stores in one etcd. They share revisions and compaction. */
+  /** Prefix of every key, for several stores in one etcd. They share revisions and compaction. */
   readonly prefix?: string
-  /** How long one member may take to answer before another is asked. */
+  /** Timeout for one member before another is tried. */
   readonly attemptTimeoutMs?: number
-  /** How long a request is repeated before it rejects with `unavailable`. */
+  /** Total time for retries before a request rejects with `unavailable`. */
   readonly requestTimeoutMs?: number
-  /** The size of the recent changes that are kept in memory for watches. */
+  /** Maximum size of the recent changes kept in memory for watches. */
   readonly recentBytesMax?: number
 }
 
@@ -57,7 +57,7 @@ export class EtcdStore implements Store {
     this.#hub = new WatchHub({ client, keys: this.#keys, recentBytesMax: bytesMax })
   }
 
-  /** Connects when first used: an etcd that is not there yet is no reason to fail. */
+  /** Connects on first use, so that etcd may start later. */
   static open(options: EtcdStoreOptions): EtcdStore {
     const { endpoints, tls } = options
     const isSecure = tls !== undefined || endpoints.some(endpoint => endpoint.startsWith('https://'))
@@ -92,7 +92,7 @@ export class EtcdStore implements Store {
       try {
         return await this.#listPages(options)
       } catch (error) {
-        // Compaction may overtake the pages of one list; a list of the newest state then begins again.
+        // Compaction may overtake a paged read; a list of the newest state is then restarted.
         const isOvertaken = error instanceof StoreError && error.reason === 'compacted'
         if (!isOvertaken || options.revision !== undefined || attempts >= listAttemptsMax) throw error
       }
@@ -105,7 +105,7 @@ export class EtcdStore implements Store {
 
   async update(key: string, value: Uint8Array, options: UpdateOptions): Promise<WriteResult> {
     const { expectedRevision, ttlMs } = options
-    // For etcd, a key that does not exist is at revision 0.
+    // etcd treats revision 0 as a key that does not exist.
     if (expectedRevision <= 0) return { written: false, current: await this.get(key) }
     return this.#writer.write({ key, value, expectedRevision, ttlMs })
   }
@@ -162,21 +162,21 @@ const attemptTimeoutMs = 3_000
 const requestTimeoutMs = 10_000
 
 /**
- * A member that gives no sign of life for the sum of these is disconnected. etcd takes offence at more than
- * one in five seconds.
+ * A member without a response for the sum of these is disconnected. etcd closes connections with more than
+ * one ping in five seconds.
  */
 const keepalive = { intervalMs: 10_000, timeoutMs: 5_000 }
 
 const recentBytesMax = 16 * 1024 * 1024
 
-/** Entries in one answer of etcd: a long list is read in parts, which leaves time for others in between. */
+/** Page size of reads from etcd: long lists are read in parts, so that other requests are not blocked. */
 const pageEntriesMax = 1_000
 
 const listAttemptsMax = 3
 
 /**
- * In etcd revision 0 means the newest, here it means before everything; so does revision 1, which no write
- * has.
+ * Revision 0 means the newest in etcd, but the empty store here; revision 1 is empty too, since no write has
+ * it.
  */
 function readableRevision({ revision }: ReadOptions): number | undefined {
   return revision === undefined ? undefined : Math.max(revision, 1)

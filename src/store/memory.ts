@@ -1,7 +1,6 @@
 /**
- * The store in memory, for tests and simulation. With a journal file it also survives the crash of its host,
- * which lets a simulated disk lose and tear what was not synced. The journal only grows: a store to keep is
- * `embedded`.
+ * The in-memory store, for tests and simulation. With a journal file it survives a crash of its host, so that
+ * a simulated disk can lose or tear unsynced writes. The journal only grows: for production use `embedded`.
  */
 import type { Platform } from '#/platform/platform.ts'
 import { History } from './local/history.ts'
@@ -10,7 +9,7 @@ import { FileJournal } from './memory/file-journal.ts'
 
 export interface MemoryStoreOptions {
   readonly platform: Platform
-  /** The path of the journal file, created when missing. */
+  /** Path of the journal file, created when missing. */
   readonly journal?: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * The contract of `Store`, as tests that every implementation passes. Each test uses a prefix of its own, so
- * one store may serve all of them.
+ * The contract of `Store`, as tests for every implementation. Each test uses its own prefix, so all may share
+ * one store.
  */
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -15,13 +15,13 @@ import {
 } from './store.ts'
 
 export interface ConformanceOptions {
-  /** The shortest time after which the implementation can make a key expire. */
+  /** The shortest TTL that the implementation supports. */
   readonly ttlMs?: number
-  /** Random histories tried against the model. */
+  /** Number of random histories compared with the model. */
   readonly modelRuns?: number
 }
 
-/** `open` gives a store of the test's own or a shared one; the test does not close it. */
+/** `open` returns a new or a shared store; the test does not close it. */
 export function storeConformance(
   name: string,
   open: (t: TestContext) => Promise<Store>,
@@ -542,12 +542,12 @@ async function remove(store: Store, key: string, expectedRevision: number): Prom
 interface RunningWatch {
   readonly events: StoreEvent[]
   until(condition: (events: readonly StoreEvent[]) => boolean): Promise<void>
-  /** Until the watch has come as far as a revision, asking for progress. */
+  /** Resolves when the watch has reached a revision; requests progress. */
   untilRevision(revision: number): Promise<void>
   stop(): void
 }
 
-/** Reads a watch as it comes. It is stopped when the test ends. */
+/** Consumes a watch in the background until the test ends. */
 function startWatch(t: TestContext, store: Store, prefix: string, afterRevision: number): RunningWatch {
   const controller = new AbortController()
   const watch: Watch = store.watch({ prefix, afterRevision, signal: controller.signal })

@@ -1,68 +1,69 @@
 /**
  * A revisioned key-value log: the part of etcd that Kubernetes needs, and no more. Every successful write
- * gets the next revision of the whole store. Only the API server holds a `Store`. Three implementations
+ * gets the next revision of the whole store. Only the API server uses a `Store`. The three implementations
  * (`memory`, `embedded`, `etcd`) pass one conformance suite, `store.conformance.ts`, which is the contract in
  * detail.
  */
 export interface Store extends AsyncDisposable {
   /**
-   * The revision of the last write anywhere in the cluster; every write acknowledged before the call is at or
-   * below it.
+   * The revision of the last write in the store; every write acknowledged before the call is at or below it.
    */
   revision(): Promise<number>
   get(key: string, options?: ReadOptions): Promise<Entry | undefined>
   list(options: ListOptions): Promise<Listing>
-  /** Writes a key that does not exist. */
+  /** Writes only if the key does not exist. */
   create(key: string, value: Uint8Array, options?: WriteOptions): Promise<WriteResult>
-  /** Writes a key that exists at just this revision. */
+  /** Writes only if the key exists at exactly this revision. */
   update(key: string, value: Uint8Array, options: UpdateOptions): Promise<WriteResult>
-  /** Removes a key that exists at just this revision. The deletion has a revision of its own. */
+  /** Deletes the key only if it exists at exactly this revision. The deletion has its own revision. */
   delete(key: string, options: ExpectedRevision): Promise<WriteResult>
   watch(options: WatchOptions): Watch
-  /** Forgets what was overwritten or deleted at or before the revision; never what is still current at it. */
+  /**
+   * Discards versions overwritten or deleted at or before the revision, but never those still current at it.
+   */
   compact(revision: number): Promise<void>
-  /** States before this revision cannot be read, nor watched from, any more. 0 at first. */
+  /** States before this revision can no longer be read or watched from. Initially 0. */
   compactedRevision(): Promise<number>
 }
 
 export interface Entry {
   readonly key: string
-  /** Shared with other readers: never written to. */
+  /** Shared with other readers; must not be modified. */
   readonly value: Uint8Array
-  /** The revision of the write that made this value. */
+  /** The revision of the last write of the key. */
   readonly revision: number
-  /** The revision at which the key came into being (again). */
+  /** The revision at which the key was last created. */
   readonly createRevision: number
 }
 
 export interface ReadOptions {
   /**
-   * The state after this revision's write; the newest when absent. StoreError when compacted or not yet
+   * Reads the state after this revision; the newest when absent. StoreError when compacted or not yet
    * written.
    */
   readonly revision?: number
 }
 
 export interface ListOptions extends ReadOptions {
-  /** Ends with `/`. Keys are printable ASCII and come in order. */
+  /** Ends with `/`. Keys are printable ASCII; the list is sorted. */
   readonly prefix: string
-  /** Only keys after this one: where the page before ended. */
+  /** Returns only keys after this one, for paging. */
   readonly after?: string
   readonly limit?: number
 }
 
 export interface Listing {
   readonly entries: readonly Entry[]
-  /** The revision the list is a picture of. */
+  /** The list is a consistent state at this revision. */
   readonly revision: number
-  /** How many more keys follow the last entry. */
+  /** Number of keys after the last entry. */
   readonly remaining: number
 }
 
 export interface WriteOptions {
   /**
-   * The key removes itself after this time, with an ordinary deletion. An update without it makes the key
-   * stay.
+   * The key is deleted after this time, with an ordinary deletion event. An update without it removes the
+   * TTL.
    */
   readonly ttlMs?: number
 }
@@ -74,8 +75,8 @@ export interface ExpectedRevision {
 export interface UpdateOptions extends WriteOptions, ExpectedRevision {}
 
 /**
- * A lost race is an expected outcome: nothing was written, and `current` is what stands in the way (undefined
- * when the key is gone). A write whose outcome is unknown, because the connection broke, rejects with
+ * A lost race is an expected outcome: nothing was written, and `current` is the conflicting entry (undefined
+ * when the key does not exist). A write with an unknown outcome, because the connection broke, rejects with
  * StoreError `unavailable`.
  */
 export type WriteResult =
@@ -83,27 +84,27 @@ export type WriteResult =
   | { readonly written: false; readonly current: Entry | undefined }
 
 export interface WatchOptions {
-  /** Ends with `/` for everything below it; otherwise one key. */
+  /** Ends with `/` for all keys below it; otherwise a single key. */
   readonly prefix: string
-  /** Events follow this revision, none missing, none twice. */
+  /** Delivers all events after this revision, each exactly once. */
   readonly afterRevision: number
-  /** Ends the watch: iteration finishes without an error. */
+  /** Ends the watch; the iteration finishes without an error. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Iterate it once. A slow reader loses nothing: what it has not read stays in the log, until compaction
- * overtakes it and iteration throws StoreError `compacted`. A broken connection is repaired inside, unseen.
+ * May be iterated once. Slow readers lose no events: unread ones stay in the log until they are compacted,
+ * and the iteration then throws StoreError `compacted`. Broken connections are reestablished transparently.
  */
 export interface Watch extends AsyncIterable<WatchBatch> {
-  /** Asks for a batch, empty if need be, that says how far the watch has come. */
+  /** Requests a batch, possibly empty, that reports the current revision of the watch. */
   requestProgress(): void
 }
 
 export interface WatchBatch {
-  /** Every event of the watch up to and including this revision has been delivered with this batch. */
+  /** All events of the watch up to and including this revision have been delivered. */
   readonly revision: number
-  /** In the order of their revisions. Several may share one revision when keys expired together. */
+  /** Ordered by revision. Several events may share a revision when keys expired together. */
   readonly events: readonly StoreEvent[]
 }
 
@@ -112,17 +113,17 @@ export type StoreEvent =
   | { readonly type: 'delete'; readonly key: string; readonly revision: number }
 
 export type StoreErrorReason =
-  /** The revision asked for is compacted: list again. */
+  /** The requested revision is compacted: relist. */
   | 'compacted'
-  /** The revision asked for has not been written. */
+  /** The requested revision has not been written yet. */
   | 'future-revision'
-  /** The store cannot be reached or did not answer in time; a write may or may not have happened. */
+  /** The store is unreachable or did not respond in time; a write may or may not have been executed. */
   | 'unavailable'
-  /** The store was closed, or its disk failed: nothing is acknowledged any more. */
+  /** The store was closed or its disk failed; no writes are acknowledged. */
   | 'closed'
-  /** There is no room for what is to be written: nothing happened, and reading goes on. */
+  /** The disk is full: nothing was written; reads continue to work. */
   | 'full'
-  /** A key or value is over the store's limits; nothing happened. */
+  /** A key or value exceeds the store's limits; nothing was written. */
   | 'too-large'
 
 export class StoreError extends Error {

@@ -1,7 +1,10 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
-/** Gives connections to several ports in turn, to those that answer. A connection dies with its other end. */
+/**
+ * A TCP load balancer that distributes connections round-robin over the ports that accept them. Each side of
+ * a connection closes with the other.
+ */
 export class Balancer implements AsyncDisposable {
   readonly #server: Server
   readonly #targets: readonly number[]

@@ -7,7 +7,7 @@ export interface BystanderReport {
   readonly failures: readonly string[]
 }
 
-/** A client that means no harm: it asks for an object all the time, and notes how long it waits. */
+/** A well-behaved client that reads an object continuously and records the latency. */
 export class Bystander implements Disposable {
   readonly #client: RawClient
   readonly #path: string
@@ -27,7 +27,7 @@ export class Bystander implements Disposable {
     return bystander
   }
 
-  /** How it fared since it was last asked. */
+  /** Results since the last report. */
   report(): BystanderReport {
     const slowestMs = Math.round(this.#slowestMs)
     const report = { slowestMs, answers: this.#answers, failures: this.#failures.splice(0) }

@@ -1,6 +1,6 @@
 /**
- * Clients that mean harm, against the real process: each is answered or cut, whoever else is there is served, and
- * nothing is left behind, neither in the store nor in memory.
+ * Hostile clients against the real process: each is answered or disconnected, other clients are still served,
+ * and nothing is left behind in the store or in memory.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -29,7 +29,7 @@ after(async () => {
   client[Symbol.dispose]()
   await cluster[Symbol.asyncDispose]()
 })
-/** What the server needs when it has done a little of everything. */
+/** Memory usage after a mixed workload. */
 const usualBytes = await residentBytes()
 
 beforeEach(() => void bystander.report())
@@ -182,7 +182,7 @@ test('huge numbers are numbers or refused', async () => {
 
 test('bytes that are no text, and paths that try to be others', async () => {
   const invalidUtf8 = Buffer.from('{"metadata":{"name":"utf"},"data":{"a":"\xff\xc0\xaf"}}', 'latin1')
-  // As Go reads JSON: what is no text becomes the sign for that.
+  // As in Go, invalid UTF-8 in JSON becomes U+FFFD.
   await check(
     { method: 'POST', path: `${maps}?dryRun=All`, type: json, body: invalidUtf8 },
     /^201 .*"a":"\ufffd{3}"/,
@@ -286,7 +286,7 @@ test('afterwards the server is healthy, its memory is bounded, and nothing is st
   assert.ok(bytes <= bytesMax(), `${megabytes(bytes)} MB are not given back`)
 })
 
-/** A heap that has once been large is not small at once, nor is it ever as small as that of a new process. */
+/** The heap does not shrink immediately after a burst, and never to the size of a new process. */
 function bytesMax(): number {
   return usualBytes + cachesBytesMax + slackBytes
 }
@@ -299,12 +299,12 @@ function post(path: string, object: object): RawRequest {
   return { method: 'POST', path, type: json, body: JSON.stringify(object) }
 }
 
-/** What becomes of the request, as `400 message` or `cut why`. */
+/** Checks the outcome of the request: `400 message`, or `cut why` when disconnected. */
 async function check(request: RawRequest, expected: RegExp): Promise<void> {
   match(request, await client.ask(request), expected)
 }
 
-/** As `check`, on a connection that may be cut without harm to others. */
+/** As `check`, on a separate connection that may be closed. */
 async function checkAlone(request: RawRequest, expected: RegExp): Promise<void> {
   using alone = await RawClient.open(access)
   match(request, await alone.ask(request), expected)
@@ -322,7 +322,7 @@ function match(
   assert.fail(`${request}: expected ${expected}, got ${shown.slice(0, 500)}`)
 }
 
-/** All that the server says to these bytes after a handshake; it must end the connection itself. */
+/** The server's output for these bytes after a TLS handshake; the server must close the connection. */
 async function talk(bytes: string | Uint8Array): Promise<string> {
   const socket = await openSocket(access)
   let said = ''
@@ -334,7 +334,7 @@ async function talk(bytes: string | Uint8Array): Promise<string> {
   return said
 }
 
-/** No TLS, or no end of the handshake: nothing comes of it, and the server lets go when the client does. */
+/** Without TLS, or with an incomplete handshake: the server sends no data and closes when the client does. */
 async function talkPlainly(bytes: string | Uint8Array): Promise<void> {
   const socket = connect(access.port, '127.0.0.1')
   socket.on('error', () => undefined)
@@ -344,7 +344,7 @@ async function talkPlainly(bytes: string | Uint8Array): Promise<void> {
   await closed(socket)
 }
 
-/** Resolves when the connection is over, in peace or not. */
+/** Resolves when the connection is closed, with or without an error. */
 function closed(socket: Socket): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const timer = setTimeout(() => reject(new Error('the server does not end the connection')), cutMsMax)
@@ -366,8 +366,11 @@ async function residentBytes(): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) * 1024
 }
 
-/** What the server may keep on purpose: recent values of the store, recent events, joined lists; see their bounds. */
+/**
+ * Memory that the server may keep for its caches: recent values of the store, recent events, serialized
+ * lists; see their limits.
+ */
 const cachesBytesMax = 160_000_000
 
-/** What the engine does not give back at once after a burst. */
+/** Memory that V8 does not release immediately after a burst. */
 const slackBytes = 250_000_000

@@ -1,4 +1,4 @@
-/** Writers and informers at work on one cluster, and the question whether all of them agree in the end. */
+/** Runs writers and informers on one cluster, and checks that all agree in the end. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,7 +13,7 @@ import { namespace, Writer } from './writer.ts'
 const informerCount = 50
 const writerCount = 6
 
-/** After a write, or a failure, everybody has so long to know of it. */
+/** Maximum time until all informers have seen a write, or recovered from a failure. */
 const settleMsMax = 20_000
 
 export class Load {
@@ -22,9 +22,9 @@ export class Load {
   readonly #informers: readonly Informer<ConfigMap>[]
   readonly #writing = new AbortController()
   readonly #work: Promise<unknown>
-  /** The newest version that each informer has told of. */
+  /** The newest resourceVersion that each informer has reported. */
   readonly #newest = new Map<Informer<ConfigMap>, number>()
-  /** What informers were told that must not be. */
+  /** Violations reported by informer handlers. */
   readonly #complaints: string[] = []
 
   private constructor(clients: readonly Client[], signal: AbortSignal) {
@@ -40,7 +40,7 @@ export class Load {
       void informer.run(signal)
     }
     this.#work = Promise.all(this.#writers.map(writer => writer.run(this.#writing.signal)))
-    // Who waits for it learns of a failure.
+    // Prevents an unhandled rejection; failures are reported where the promise is awaited.
     this.#work.catch(() => undefined)
   }
 
@@ -54,7 +54,7 @@ export class Load {
     return load
   }
 
-  /** Resolves when that many more writes are acknowledged, and every informer has come as far as the last of them. */
+  /** Resolves when `count` more writes are acknowledged and all informers have seen the last of them. */
   async advance(count: number): Promise<void> {
     const goal = this.#versions.length + count
     await this.#until(() => this.#versions.length >= goal)
@@ -62,7 +62,7 @@ export class Load {
     await this.#until(() => [...this.#newest.values()].every(version => version >= newest))
   }
 
-  /** Ends the writing and compares what everybody knows. */
+  /** Stops the writers and compares the writers' and informers' states with the API. */
   async settle(t: TestContext): Promise<void> {
     this.#writing.abort()
     await this.#work
@@ -95,7 +95,7 @@ export class Load {
     await Promise.race([waiting(), this.#work])
   }
 
-  /** Under each name what an informer tells goes forward, and begins where it ended. */
+  /** Checks that the changes of each key only go forward, each starting from the end of the last. */
   #listenTo(informer: Informer<ConfigMap>): void {
     const seen = new Map<string, ConfigMap>()
     this.#newest.set(informer, 0)

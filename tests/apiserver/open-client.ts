@@ -7,13 +7,13 @@ import type { TestContext } from 'node:test'
 export const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
 
 export interface ClientOptions {
-  /** The path of a file. */
+  /** Path of the kubeconfig. */
   readonly kubeconfig: string
-  /** Where the server is reached, when not where the file says. */
+  /** Overrides the port in the kubeconfig. */
   readonly port?: number
 }
 
-/** The project's own client, with connections of its own, closed when the test ends. */
+/** A client of this project with its own connections, closed when the test ends. */
 export async function openClient(t: TestContext, { kubeconfig, port }: ClientOptions): Promise<Client> {
   const sources = { explicitPath: kubeconfig, environment: {}, workingFolder: '/' }
   const settings = settingsOf(await loadKubeconfig(platform, sources))!

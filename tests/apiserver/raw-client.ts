@@ -1,4 +1,4 @@
-/** The cluster as one sees it who minds no rules: bytes, streams and sockets with the administrator's certificate. */
+/** A client without any protocol checks: bytes, streams and sockets with the administrator's certificate. */
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
@@ -15,7 +15,7 @@ export interface RawRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What became of a request: an answer, or the way in which it was cut. */
+/** The response to a request, or the reason why it was cut. */
 export type Outcome = { readonly status: number; readonly text: string } | { readonly cut: string }
 
 export interface Access {
@@ -32,18 +32,18 @@ export async function accessTo({ kubeconfig, port }: ChildCluster): Promise<Acce
   return { port, tls: { ca, cert, key: pem('client-key-data') } }
 }
 
-/** One connection of HTTP/2. */
+/** An HTTP/2 connection. */
 export class RawClient implements Disposable {
   readonly #session: ClientHttp2Session
 
   private constructor(session: ClientHttp2Session) {
     this.#session = session
-    // Requests tell what becomes of them.
+    // Errors are reported by the requests.
     session.on('error', () => undefined)
   }
 
   static async open({ port, tls }: Access): Promise<RawClient> {
-    // Without Node's own limits: those of the server are to be met.
+    // Without Node's own limits, so that the server's limits apply.
     const limits = { maxSendHeaderBlockLength: 10_000_000, maxSessionMemory: 10_000 }
     const client = new RawClient(connect(`https://127.0.0.1:${port}`, { ...tls, ...limits }))
     await once(client.#session, 'connect')
@@ -53,7 +53,7 @@ export class RawClient implements Disposable {
   async ask(request: RawRequest): Promise<Outcome> {
     try {
       const stream = this.send(request)
-      // The body may be refused before all of it is sent; the answer counts.
+      // The body may be rejected before all of it is sent; only the response matters.
       stream.on('error', () => undefined)
       const [headers] = await once(stream, 'response', { signal: AbortSignal.timeout(answerMsMax) })
       return { status: headers[':status'], text: await text(stream) }
@@ -63,7 +63,7 @@ export class RawClient implements Disposable {
     }
   }
 
-  /** Sends it and leaves the answer unread. */
+  /** Sends a request and leaves the response unread. */
   send({ method = 'GET', path, type, body, headers = {} }: RawRequest): ClientHttp2Stream {
     const stream = this.#session.request(
       {
@@ -83,10 +83,10 @@ export class RawClient implements Disposable {
   }
 }
 
-/** Longer than any answer takes; who waits longer is not answered. */
+/** Longer than any response takes; a later response counts as none. */
 const answerMsMax = 60_000
 
-/** A connection with TLS and nothing else. */
+/** A TLS connection without HTTP. */
 export async function openSocket({ port, tls }: Access): Promise<TLSSocket> {
   const socket = connectTls({ host: '127.0.0.1', port, ...tls, ALPNProtocols: ['http/1.1'] })
   socket.on('error', () => undefined)

@@ -1,6 +1,6 @@
 /**
- * API servers that are killed under load, as real processes: whoever follows the API ends with what is stored, and what
- * was acknowledged is stored.
+ * API servers that are killed under load, as real processes: all clients end with the stored state, and no
+ * acknowledged write is lost.
  */
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { temporaryFolder } from '../temporary-folder.ts'
 import { Balancer } from './balancer.ts'
 import { Load } from './load.ts'
 
-/** Writes between two disasters. */
+/** Number of writes between two failures. */
 const between = 150
 
 test('no acknowledged write is lost and 50 informers are right when the server is killed again and again', async t => {
@@ -44,7 +44,7 @@ test('the same with etcd as the store, of which a member is killed too', { skip:
   await load.advance(between)
   etcd.members[0]!.start()
   await load.advance(between)
-  // The server lives on; one member after the other goes from under it.
+  // The server keeps running while etcd members are killed one after the other.
   for (const member of etcd.members.slice(1)) {
     await member.kill()
     await load.advance(between)
@@ -55,7 +55,7 @@ test('the same with etcd as the store, of which a member is killed too', { skip:
   await cluster[Symbol.asyncDispose]()
 })
 
-/** A member that was away has caught up after it, so that the next may go. */
+/** Time for a restarted member to catch up before the next one is killed. */
 const rejoinMs = 1_500
 
 test('clients of one of two servers on one etcd go on with the other', { skip: etcdMissing }, async t => {
@@ -63,7 +63,7 @@ test('clients of one of two servers on one etcd go on with the other', { skip: e
   const store = `etcd://${etcd.endpoints.join(',')}`
   const [folder, other] = [await temporaryFolder(t), await temporaryFolder(t)]
   const first = await ChildCluster.start({ folder, store })
-  // One authority for both: a client of the first is one of the second.
+  // Both clusters share the certificate authority, so that clients of one can use the other.
   await cp(join(folder, 'pki'), join(other, 'pki'), { recursive: true })
   const second = await ChildCluster.start({ folder: other, store })
   const { port, kubeconfig } = first

@@ -1,7 +1,6 @@
 /**
- * Creates, changes and deletes config maps without pause, and knows what the server has acknowledged. What
- * was under way when the server died may have happened or not; whatever it finds afterwards must be one of
- * the two.
+ * Creates, updates and deletes config maps continuously and records what was acknowledged. A write in flight
+ * when the server dies may or may not have been executed; the state found afterwards must be one of the two.
  */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,23 +12,23 @@ import { TransportError } from '#/client/transport.ts'
 
 export const namespace = 'load'
 
-/** What a config map says; undefined where there is none. */
+/** The content of a config map; undefined when it does not exist. */
 type Content = string | undefined
 
 export class Writer {
   readonly #client: Client
   readonly #name: string
-  /** The last content that was acknowledged or read, under each name. */
+  /** The last content acknowledged or read, by name. */
   readonly #known = new Map<string, Content>()
   /**
-   * What was tried since the last acknowledgement and may have happened, or may happen yet: a store finishes what a
-   * server has begun that is dead by now. A write that is acknowledged rules them out, since each depends on what was
-   * there before.
+   * Unacknowledged writes that may have been executed or may still be: the store may finish a request of a
+   * server that has died. An acknowledged write rules them out, since each is conditional on the state
+   * before.
    */
   readonly #tried = new Map<string, Content[]>()
-  /** The version of each write that was acknowledged. */
+  /** The resourceVersions of all acknowledged writes. */
   readonly versions: number[] = []
-  /** Writes of which nobody knows whether they happened. */
+  /** Number of writes with an unknown outcome. */
   uncertain = 0
   #count = 0
 
@@ -51,7 +50,7 @@ export class Writer {
     }
   }
 
-  /** Throws when something that was acknowledged is not there. */
+  /** Throws when an acknowledged write is missing. */
   check(contents: ReadonlyMap<string, Content>): void {
     for (const name of this.#known.keys()) this.#settle(name, contents.get(name))
   }
@@ -96,7 +95,7 @@ export class Writer {
 const namesEach = 7
 const retryMs = 50
 
-/** The server is away, or on its way up or down, or its store is. */
+/** The server or its store is down, starting or stopping. */
 function isOutage(error: unknown): boolean {
   return error instanceof TransportError || (isApiError(error) && error.code >= 500)
 }

@@ -7,11 +7,11 @@ import type { GrpcTls } from '#/platform/grpc.ts'
 export interface Certificates {
   /** Paths of PEM files. */
   readonly files: { readonly ca: string; readonly cert: string; readonly key: string }
-  /** What a client needs. */
+  /** TLS settings for a client. */
   readonly client: GrpcTls
 }
 
-/** An authority with one certificate, for 127.0.0.1, that servers and clients alike may show. */
+/** Creates a certificate authority with one certificate for 127.0.0.1, valid for both servers and clients. */
 export async function makeCertificates(folder: string): Promise<Certificates> {
   const at = (name: string): string => join(folder, name)
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']

@@ -1,7 +1,6 @@
 /**
- * Real etcd members as child processes on loopback ports of their own, with TLS for clients. They can be
- * killed, halted, cut off from each other and started again; they die with the process that started them,
- * whatever becomes of it.
+ * Real etcd members as child processes on loopback ports, with TLS for clients. They can be killed, paused,
+ * partitioned and restarted; they are terminated with their parent process in any case.
  */
 import { spawn, execFileSync, type ChildProcess } from 'node:child_process'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -12,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { makeCertificates, type Certificates } from './certificates.ts'
 import { PeerProxy } from './peer-proxy.ts'
 
-/** The reason why there can be no etcd here. */
+/** The reason why etcd is not available; false when it is. */
 export const etcdMissing: string | false =
   isInstalled('etcd') && isInstalled('etcdctl')
     ? false
@@ -33,7 +32,7 @@ export class EtcdCluster implements AsyncDisposable {
     return EtcdCluster.#start(size, 'https')
   }
 
-  /** Without TLS for clients; `etcdctl` and `roles` are not for these members. */
+  /** Without TLS for clients; `etcdctl` and `roles` do not work with these members. */
   static startPlain(size: number): Promise<EtcdCluster> {
     return EtcdCluster.#start(size, 'http')
   }
@@ -79,7 +78,7 @@ export class EtcdCluster implements AsyncDisposable {
     return endpointsOf(this.members)
   }
 
-  /** What `etcdctl` prints when asked this of some members. */
+  /** The output of an `etcdctl` command for some members. */
   etcdctl(command: readonly string[], endpoints = this.endpoints): string {
     const { ca, cert, key } = this.certificates.files
     const flags = [`--endpoints=${endpoints.join(',')}`, `--cacert=${ca}`, `--cert=${cert}`, `--key=${key}`]
@@ -87,7 +86,7 @@ export class EtcdCluster implements AsyncDisposable {
     return execFileSync('etcdctl', [...flags, ...command], { env, encoding: 'utf8', stdio: 'pipe' })
   }
 
-  /** The member that leads, once there is one, and the others. */
+  /** The leader, once elected, and the followers. */
   async roles(): Promise<{ leader: EtcdMember; followers: EtcdMember[] }> {
     for (;;) {
       const leader = this.members.find(member => this.#leads(member))
@@ -143,11 +142,11 @@ export class EtcdMember {
     this.#cuts = options.cuts
   }
 
-  /** Also again, after `kill`: with the data it had. */
+  /** Also restarts a killed member with its data. */
   start(): void {
     const flags = Object.entries(this.#flags).map(([name, value]) => `--${name}=${value}`)
     const environment = { PATH: process.env.PATH, ETCD_UNSUPPORTED_ARCH: process.arch }
-    // The kernel kills the member when this process ends without doing so itself.
+    // The kernel kills the member when this process dies.
     const command = ['--pdeathsig', 'KILL', 'etcd', ...flags]
     this.#process = spawn('setpriv', command, { env: environment, stdio: 'ignore' })
   }
@@ -160,7 +159,7 @@ export class EtcdMember {
     await exited
   }
 
-  /** The member stays connected but does nothing. */
+  /** Pauses the member; its connections stay open. */
   halt(): void {
     this.#process?.kill('SIGSTOP')
   }
@@ -169,7 +168,7 @@ export class EtcdMember {
     this.#process?.kill('SIGCONT')
   }
 
-  /** The others and this one no longer hear each other; clients still reach it. */
+  /** Partitions this member from the others; clients still reach it. */
   cutOff(): void {
     this.#cuts.cut(this.#index)
   }
@@ -191,7 +190,7 @@ interface MemberOptions {
   readonly cuts: Cuts
 }
 
-/** Which members are cut off from the others. */
+/** The members that are partitioned from the others. */
 class Cuts {
   proxies: readonly PeerProxy[] = []
   readonly #members = new Set<number>()
@@ -211,7 +210,7 @@ class Cuts {
   }
 }
 
-/** All of them are taken before the first is given back, so that they differ. */
+/** All ports are bound before the first is released, so that they differ. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer())
   const listen = (server: Server) => new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

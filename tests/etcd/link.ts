@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
-/** A connection to a member that can lose what is sent through it, in both directions or only the answers. */
+/** A connection to a member that can drop all data, or only responses. */
 export class Link {
   readonly #server: Server
   readonly #target: { readonly host: string; readonly port: number }
@@ -27,7 +27,7 @@ export class Link {
     this.#loses = what
   }
 
-  /** Ends all connections; new ones lose nothing. */
+  /** Closes all connections; new ones drop nothing. */
   renew(): void {
     this.#loses = 'nothing'
     for (const sockets of this.#pairs) for (const socket of sockets) socket.destroy()

@@ -1,9 +1,8 @@
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 
 /**
- * Stands in front of the port on which one member hears the others. Who calls is in the header of the first
- * request, so that pairs of members can be cut off from each other: what they send then goes nowhere, as in a
- * network that lost a cable.
+ * A proxy in front of a member's peer port. The sender is identified by a header of the first request, so
+ * that pairs of members can be partitioned: their data is then dropped, as with a disconnected cable.
  */
 export class PeerProxy {
   readonly #server: Server
@@ -27,7 +26,7 @@ export class PeerProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** The cuts changed: connections that are now cut, and those that were, are dropped or fall silent. */
+  /** Applies changed partitions: affected connections are closed or silenced. */
   refresh(): void {
     for (const connection of this.#connections) {
       const isCut = this.#isCut(connection.from)
@@ -70,7 +69,7 @@ export class PeerProxy {
 
 interface PeerProxyOptions {
   readonly targetPort: number
-  /** Whether nothing may pass from the member of this URL, or from nobody in particular. */
+  /** True if data from the member with this URL, or from an unidentified sender, is dropped. */
   readonly isCut: (from: string) => boolean
 }
 

@@ -26,7 +26,7 @@ after(async () => {
   for (const cleanUp of cleanUps) await cleanUp()
 })
 
-/** What the server wrote to its log. */
+/** The server's log output. */
 const logged: string[] = []
 const silent = (): void => undefined
 const error = (message: string): void => void logged.push(message)
@@ -61,7 +61,7 @@ function session(t: TestContext, { address }: Server, options: object = {}): Cli
   return client
 }
 
-/** Megabytes: the client's own bound is below the bodies we send. */
+/** In megabytes: the client's default limit is below the size of the bodies sent here. */
 const clientMemoryMax = 200
 
 interface Reply {
@@ -103,7 +103,7 @@ interface Question {
   readonly body?: Buffer
 }
 
-/** The same request in both protocols. */
+/** Sends the same request over both protocols. */
 async function askBoth(
   t: TestContext,
   server: Server,
@@ -257,7 +257,7 @@ test('what fails behind the pipeline is said in general and logged in particular
   }
 })
 
-/** A stream of texts; the server gets them in batches. */
+/** A streaming response; the server receives the texts in batches. */
 function streaming(batches: () => AsyncIterable<readonly string[]>): ApiResponse {
   const chunks = async function* (): AsyncGenerator<readonly StreamChunk[]> {
     for await (const batch of batches())
@@ -351,7 +351,7 @@ test('stopping ends streams cleanly, lets requests finish and then takes no more
   await assert.rejects(ask1(server), /./)
 })
 
-/** The text of a stream that ends as it should; rejects when it is reset. */
+/** The text of a stream that ends normally; rejects when it is reset. */
 async function readStream(stream: ClientHttp2Stream): Promise<string> {
   return (await stream.setEncoding('utf8').toArray()).join('')
 }

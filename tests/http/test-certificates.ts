@@ -9,13 +9,13 @@ import { nodeCrypto, nodePlatform } from '#/platform/node.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 export interface TestCertificates {
-  /** PEM, of who has signed the others. */
+  /** PEM of the certificate authority. */
   readonly ca: string
   readonly server: KeyAndCertificate
   readonly client: (commonName: string, organizations?: readonly string[]) => Promise<KeyAndCertificate>
 }
 
-/** A cluster's certificates, for a server on loopback, and under other names too. */
+/** Certificates of a cluster, for a server on loopback and under the given names. */
 export async function testCertificates(
   t: Pick<TestContext, 'after'>,
   serverNames: readonly string[] = [],

@@ -1,6 +1,6 @@
 /**
- * A program that puts a proxy beside the containers of pods that ask for one, as service meshes do, with its
- * configuration in a volume. What it does to a pod is the same whether it runs as an initializer or behind a webhook.
+ * An injector that adds a proxy sidecar to pods that request it, as service meshes do, with its configuration
+ * in a volume. It works the same as an initializer and as a webhook.
  */
 import { isApiError } from '#/api/errors.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
@@ -20,7 +20,7 @@ const sidecar: Container = {
   volumeMounts: [{ name: 'proxy-config', mountPath: '/etc/proxy' }],
 }
 
-/** The pod with the sidecar if it wants one; a pod that has one stays as it is. */
+/** Returns the pod with the sidecar if it requests one; a pod that already has one is unchanged. */
 export function injected(pod: Pod): Pod {
   const { annotations } = pod.metadata ?? {}
   const { containers = [], volumes = [] } = pod.spec ?? {}
@@ -37,7 +37,10 @@ type InitializedMeta = ObjectMeta & {
   readonly initializers?: { readonly pending: readonly { readonly name: string }[] }
 }
 
-/** Works until aborted: whenever it is its turn with a pod, it does its part and takes itself out. */
+/**
+ * Runs until aborted: when its initializer is first in the list of a pod, it modifies the pod and removes
+ * itself.
+ */
 export async function runInjector(client: Client, platform: Platform, signal: AbortSignal): Promise<void> {
   const selection = { includeUninitialized: true }
   const informer = new Informer({ client, platform, resource: pods, selection })
@@ -52,14 +55,14 @@ export async function runInjector(client: Client, platform: Platform, signal: Ab
     try {
       await client.update(pods, { ...injected(pod), metadata: changed })
     } catch (error) {
-      // It is gone, or the informer will bring what it has become.
+      // The pod was deleted, or the informer will deliver its new state.
       if (!isApiError(error, 'NotFound') && !isApiError(error, 'Conflict')) throw error
     }
   }
   await Promise.all([informer.run(signal), queue.run({ workers: 2, signal, work })])
 }
 
-/** What tests look for in a pod. */
+/** The names that tests check. */
 export function namesIn({ spec }: Pod): { readonly containers: string; readonly volumes: string } {
   const names = (list: readonly { readonly name: string }[] = []): string =>
     list

@@ -1,4 +1,4 @@
-/** A sidecar injector of one's own: as an initializer against a real server, and as a webhook. */
+/** A custom sidecar injector: as an initializer against a real server, and as a webhook. */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,9 +25,9 @@ const asItWas = { containers: 'web', volumes: '' }
 interface Scene {
   readonly cluster: Running
   readonly admin: Client
-  /** With the rights of an injector. */
+  /** Has the rights of an injector. */
   readonly injector: Client
-  /** Who may work with pods, but has no business with initializers. */
+  /** May manage pods, but not initializers. */
   readonly developer: Client
 }
 
@@ -81,7 +81,7 @@ test('an injector that is an initializer completes pods before anybody sees them
   informer.onChange((_key, { after }) => void (after && seen.push(after)))
   const watching = informer.run(stopping.signal)
   await informer.waitForSync(stopping.signal)
-  // The injector comes late: the first pod waits for it.
+  // The injector starts late: the first pod waits for it.
   const early = developer.create(pods, podFor('early', asking))
   await waitForHidden(developer, 'early')
   await assert.rejects(developer.get(pods, { namespace: 'default', name: 'early' }), error =>
@@ -99,7 +99,7 @@ test('an injector that is an initializer completes pods before anybody sees them
   assert.equal((await developer.list(pods, { namespace: 'default' })).items.length, 21)
   stopping.abort()
   await Promise.all([running, watching])
-  // Whoever watches as usual has never seen a pod that was half done.
+  // An ordinary watch never sees a partly initialized pod.
   assert.deepEqual([...new Set(seen.map(pod => 'initializers' in pod.metadata!))], [false])
   assert.equal((await stop(cluster, 'SIGTERM')).code, 0)
 })
@@ -124,7 +124,7 @@ test('only the injector may touch a pod that waits for it, and a server that sto
   )
   assert.deepEqual(namesIn(await injector.update(pods, freed)), asItWas)
   assert.deepEqual(namesIn((await waiting) as Pod), asItWas)
-  // An administrator may do without.
+  // An administrator may skip initialization.
   const spared = { ...podFor('c'), metadata: { ...podFor('c').metadata, ...free } }
   assert.deepEqual(namesIn(await admin.create(pods, spared)), asItWas)
   const deleted = developer.create(pods, podFor('d')).catch((error: unknown) => error)

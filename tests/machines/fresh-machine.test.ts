@@ -1,6 +1,7 @@
 /**
- * The commands of README.md on minimal systems, as on a new machine: packages, `npm start` with an empty npm cache, a
- * Deployment with a Service on real containers, `k8ts down`. The seconds of each step are diagnostics of the test.
+ * Runs the commands of README.md on minimal systems, as on a new machine: packages, `npm start` with an empty
+ * npm cache, a Deployment with a Service on real containers, `k8ts down`. The duration of each step is
+ * reported as a test diagnostic.
  */
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
@@ -15,7 +16,7 @@ import { mirrorOf, systems, type System } from './root-file-system.ts'
 
 const needsRoot = process.getuid?.() === 0 ? false : 'a machine in namespaces needs root'
 
-/** As README.md has it. */
+/** As in README.md. */
 const prerequisites = 'apt-get install --no-install-recommends git npm'
 
 const releases: readonly (readonly [system: System, containerd: RegExp])[] = [
@@ -60,7 +61,7 @@ function stepTimer(t: TestContext): Step {
   }
 }
 
-/** Resolves at the line that says so; rejects with all output when the program ends before. */
+/** Resolves when the ready line is printed; rejects with all output when the program exits before. */
 async function isReady(program: ChildProcess): Promise<void> {
   let output = ''
   const ready = Promise.withResolvers<void>()
@@ -74,7 +75,7 @@ async function isReady(program: ChildProcess): Promise<void> {
   await ready.promise
 }
 
-/** kubectl of this machine. */
+/** Uses this machine's kubectl. */
 function kubectl(machine: Machine, ...words: readonly string[]): Promise<string> {
   return machine.runInNetwork(['kubectl', ...words], {
     KUBECONFIG: join(machine.root, home, '.k8ts/admin.conf'),
@@ -93,7 +94,10 @@ async function serveDeployment(machine: Machine): Promise<void> {
   assert.equal(await machine.runInNetwork(['wget', '-q', '-O-', `http://${address}/`]), 'it works\n')
 }
 
-/** What a cluster could leave behind. Tables of iptables stay when their last rule goes, so rules are what counts. */
+/**
+ * Everything that a cluster could leave behind. iptables tables remain after their last rule is deleted, so
+ * only rules are compared.
+ */
 async function traces(machine: Machine): Promise<Readonly<Record<string, readonly string[]>>> {
   const lines = (text: string): readonly string[] =>
     text

@@ -11,7 +11,7 @@ import { makeRootFileSystem, type System } from './root-file-system.ts'
 const run = promisify(execFile)
 const checkout = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Where the checkout is in the machine. */
+/** Path of the checkout in the machine. */
 export const checkoutFolder = `${home}/k8ts`
 
 export async function freshMachine(system: System, mirror: string): Promise<Machine> {
@@ -39,7 +39,7 @@ async function listed(...flags: readonly string[]): Promise<readonly string[]> {
   return stdout.split('\0').filter(name => name !== '')
 }
 
-/** A modified file may be a deleted one. */
+/** A modified file may be deleted. */
 function ignoreMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
 }

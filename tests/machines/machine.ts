@@ -1,7 +1,7 @@
 /**
- * A root file system run as a machine: namespaces of its own for mounts, processes, network, control groups, host name
- * and IPC. It reaches the package registries through this machine. Everything in it ends with `[Symbol.asyncDispose]`,
- * or with the process that started it.
+ * A root file system run as a machine: with its own mount, PID, network, cgroup, UTS and IPC namespaces. It
+ * reaches the package registries through the host. Everything in it ends with `[Symbol.asyncDispose]`, or
+ * with the process that started it.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ export const home = '/root'
 
 const cgroupRoot = '/sys/fs/cgroup'
 
-/** Where the certificates are that this machine trusts beyond its packages: a registry's proxy may need them. */
+/** Additional certificate authorities trusted by the host: a registry proxy may need them. */
 const certificates = '/usr/local/share/registry-certificates.crt'
 
 export interface MachineOptions {
@@ -28,7 +28,7 @@ export interface MachineOptions {
 
 export interface CommandOptions {
   readonly workingFolder?: string
-  /** It has the standard streams of this process instead of pipes. */
+  /** Inherits the standard streams of this process instead of using pipes. */
   readonly inherit?: boolean
 }
 
@@ -36,7 +36,7 @@ export class Machine implements AsyncDisposable {
   readonly root: string
   readonly name: string
   readonly #init: ChildProcess
-  /** Of the first process inside. */
+  /** PID of the machine's init process. */
   readonly #pid: number
   readonly #environment: Readonly<Record<string, string>>
 
@@ -100,7 +100,7 @@ export class Machine implements AsyncDisposable {
     return spawn('sh', words, { stdio: inherit ? 'inherit' : ['ignore', 'pipe', 'pipe'] })
   }
 
-  /** Resolves with the output of both kinds. Rejects with it when the command fails. */
+  /** Resolves with stdout and stderr. Rejects with them when the command fails. */
   async run(command: string, options?: CommandOptions): Promise<string> {
     const child = this.start(command, options)
     let output = ''
@@ -212,11 +212,11 @@ async function writeConfiguration(root: string, name: string): Promise<void> {
   await writeFile(join(root, 'etc/hostname'), `${name}\n`)
   await writeFile(join(root, 'etc/hosts'), `127.0.0.1 localhost ${name}\n::1 localhost\n`)
   await copyFile('/etc/resolv.conf', join(root, 'etc/resolv.conf'))
-  // Nothing here has to survive a power failure.
+  // Durability is not needed here.
   await writeFile(join(root, 'etc/dpkg/dpkg.cfg.d/unsafe-io'), 'force-unsafe-io\n')
 }
 
-/** How npm reaches its registry here. */
+/** npm settings for the registry used on this machine. */
 async function registrySettings(root: string): Promise<Record<string, string>> {
   const settings: Record<string, string> = {
     HOME: home,
@@ -240,7 +240,7 @@ async function registrySettings(root: string): Promise<Record<string, string>> {
   return settings
 }
 
-/** The first three numbers of a range of four addresses (of those for tests of network devices) that no link has. */
+/** The first three bytes of a range in 198.18.0.0/16 (for benchmarking) that no link uses. */
 async function freeLink(): Promise<string> {
   const { stdout } = await run('ip', ['-o', 'address'])
   for (let number = 0; number < 256; number++) {
@@ -249,7 +249,7 @@ async function freeLink(): Promise<string> {
   throw new Error('every address for a machine is in use')
 }
 
-/** Packets must fit through the way that this machine takes. */
+/** The MTU of the host's default route, which packets must fit. */
 async function routeMtu(): Promise<number> {
   const { stdout } = await run('ip', ['-j', 'link'])
   const links = JSON.parse(stdout) as readonly { readonly ifname: string; readonly mtu: number }[]

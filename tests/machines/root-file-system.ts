@@ -1,4 +1,4 @@
-/** Minimal systems for tests, made by debootstrap from the package mirror that this machine uses. */
+/** Creates minimal systems for tests with debootstrap, from the host's package mirror. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
@@ -16,7 +16,7 @@ export const systems = {
   ubuntu2404: { name: 'Ubuntu 24.04', origin: 'Ubuntu', codename: 'noble' },
 } as const satisfies Readonly<Record<string, System>>
 
-/** The first archive of this origin in apt's sources; undefined where there is none. */
+/** The first archive of this origin in apt's sources; undefined if there is none. */
 export async function mirrorOf({ origin }: System): Promise<string | undefined> {
   const { stdout } = await run('apt-get', ['indextargets', '--format', '$(ORIGIN) $(COMPONENT) $(REPO_URI)'])
   const uris = stdout.split('\n').flatMap(line => {
@@ -26,14 +26,14 @@ export async function mirrorOf({ origin }: System): Promise<string | undefined> 
   return uris.find(uri => !uri.includes('security'))
 }
 
-/** What debootstrap calls a minimal base: essential packages and apt. */
+/** debootstrap's `minbase` variant: essential packages and apt. */
 export async function makeRootFileSystem(system: System, mirror: string, folder: string): Promise<void> {
   await run('debootstrap', [...flags(system), system.codename, folder, mirror], {
     maxBuffer: 64 * 1_024 * 1_024,
   })
 }
 
-/** One script of debootstrap serves all releases of an origin; older debootstraps do not know newer names. */
+/** One debootstrap script works for all releases of an origin; older versions do not know newer releases. */
 function flags({ origin }: System): readonly string[] {
   const components = origin === 'Ubuntu' ? ['--components=main,universe'] : []
   return ['--variant=minbase', ...components]

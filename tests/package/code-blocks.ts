@@ -1,4 +1,4 @@
-/** The files in a page of documentation: blocks of TypeScript whose first line is a comment with a name. */
+/** The files in a documentation page: TypeScript blocks with a name in a comment on the first line. */
 export function codeBlocks(page: string): ReadonlyMap<string, string> {
   const blocks = new Map<string, string>()
   for (const [, name = '', code = ''] of page.matchAll(/^```ts\n\/\/ (\S+\.ts)\n([^]*?)^```$/gm)) {

@@ -8,8 +8,8 @@ import { promisify } from 'node:util'
 import { codeBlocks } from './code-blocks.ts'
 
 /**
- * The package as strangers have it: packed, unpacked below `node_modules` of a project of theirs, and used as
- * docs/testing.md says. Nothing is downloaded: what it depends on is linked.
+ * The package as its users get it: packed, unpacked below `node_modules` of another project, and used as in
+ * docs/testing.md. Nothing is downloaded: dependencies are linked.
  */
 const root = join(import.meta.dirname, '../..')
 const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest
@@ -49,7 +49,7 @@ test('every entry of the package can be imported, and its types are sound', asyn
 
 test('the examples of the documentation are sound TypeScript', async () => {
   assert.ok(examples.size >= 8)
-  // The declarations of other packages are not ours to check.
+  // Type declarations of other packages are not checked.
   await checkTypes([...examples.keys()], { skipLibCheck: true })
 })
 
@@ -71,7 +71,7 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>
 }
 
-/** Gives the paths of what is in the package. */
+/** Returns the paths in the package. */
 async function pack(): Promise<readonly string[]> {
   await mkdir(project)
   await run('node', ['tools/build-package.ts'], root)
@@ -116,7 +116,7 @@ async function checkTypes(
   await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'])
 }
 
-/** Runs a program and gives what it prints. Says all of it when it fails. */
+/** Runs a program and returns its output; a failure includes all of it. */
 async function run(program: string, parameters: readonly string[], cwd = project): Promise<string> {
   const { NODE_TEST_CONTEXT: _context, ...environment } = process.env
   const path = `${dirname(process.execPath)}:${environment['PATH']}`

@@ -1,4 +1,4 @@
-/** What Kubernetes' conformance descriptions ask of admission policies. */
+/** Kubernetes' conformance requirements for admission policies. */
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { readAdmission } from '#/apiserver/admission.ts'
@@ -9,7 +9,7 @@ const group = '/apis/admissionregistration.k8s.io/v1'
 const deployments = '/apis/apps/v1/namespaces/marked/deployments'
 const merge = { 'content-type': 'application/merge-patch+json' }
 
-/** A server with the plugins that are on, and a namespace that policies are about. */
+/** A server with the default admission plugins, and a namespace for the policies. */
 async function start(t: TestContext): Promise<TestServer> {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   const server = await startTestServer(t, platform, {

@@ -1,4 +1,4 @@
-/** Policies and webhooks in one request: who comes first, who is asked again, what the audit log is told. */
+/** Policies and webhooks in one request: order, reinvocation and audit annotations. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { configMap, configMaps, patchWith, startWorld, type World } from '../webhooks/webhook-server.ts'

@@ -1,11 +1,11 @@
-/** Requests to a server in the same process, as the network would bring them. */
+/** Builds requests to an in-process server as they would arrive from the network. */
 import type { ApiRequest, Peer } from '#/api/transport.ts'
 import { people } from './people.ts'
 
 export interface RequestParts {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array | string | object | undefined
-  /** Who is at the other end; the administrator when absent. */
+  /** The peer of the connection; the administrator when absent. */
   readonly peer?: Partial<Peer>
 }
 

@@ -1,6 +1,6 @@
 /**
- * `kubectl auth can-i --list` of people, a node and controllers, each with credentials of its own. What is expected is
- * written down from Kubernetes' documentation of its default roles.
+ * `kubectl auth can-i --list` for users, a node and controllers, each with its own credentials. The
+ * expectations are taken from Kubernetes' documentation of its default roles.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#default-roles-and-role-bindings
  */
 import assert from 'node:assert/strict'
@@ -9,13 +9,13 @@ import { clusterForFile } from '../clients/cluster.ts'
 import { kubectlVersion } from '../clients/kubectl/session.ts'
 import { kubeconfigFor, kubeconfigWithToken, kubectl } from './kubeconfigs.ts'
 
-/** Verbs, the group, and resources of it; or `get` and paths. */
+/** Verbs, a group, and its resources; or `get` and paths. */
 type Rules = readonly string[]
 
 const read = 'get list watch'
 const write = 'create delete deletecollection patch update'
 
-/** What everybody has who is somebody. */
+/** The rights of every authenticated user. */
 const authenticated: Rules = [
   'create | authentication.k8s.io | selfsubjectreviews',
   'create | authorization.k8s.io | selfsubjectaccessreviews selfsubjectrulesreviews',
@@ -100,7 +100,7 @@ const jobController: Rules = [
   'create delete list patch watch | core | pods',
 ]
 
-/** Verbs by what they are for, each as kubectl writes it. */
+/** Verbs by resource or URL, formatted as by kubectl. */
 function expected(rules: Rules): Readonly<Record<string, string>> {
   const verbs = new Map<string, Set<string>>()
   for (const rule of rules) {
@@ -121,7 +121,7 @@ function withGroup(what: string, group: string): string {
   return subresource === undefined ? name! : `${name}/${subresource}`
 }
 
-/** The rows of kubectl: resources, URLs, names of resources, verbs. */
+/** Parses kubectl's rows: resources, URLs, resource names, verbs. */
 function printed(table: string): Readonly<Record<string, string>> {
   const verbs = new Map<string, Set<string>>()
   for (const line of table.split('\n')) {

@@ -1,4 +1,7 @@
-/** A share of the fuzz over real connections: TLS with every certificate, HTTP/1.1 as bytes, HTTP/2 as frames. */
+/**
+ * A part of the fuzz test over real connections: TLS with every certificate, HTTP/1.1 as bytes, HTTP/2 as
+ * frames.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
@@ -53,7 +56,7 @@ async function open(pair?: Pair): Promise<TLSSocket> {
   return socket
 }
 
-/** All that the server says to these bytes until it ends the connection, or is silent. */
+/** The server's output for these bytes until it closes the connection or is silent. */
 async function talk(bytes: string | Uint8Array, pair?: Pair): Promise<string> {
   const socket = await open(pair)
   let said = ''
@@ -66,7 +69,7 @@ async function talk(bytes: string | Uint8Array, pair?: Pair): Promise<string> {
   return said
 }
 
-/** The server waits for the rest of what looks unfinished; nothing more comes of it. */
+/** The server waits for the rest of an incomplete request; no further output is expected. */
 const silenceMs = 300
 
 function statusesIn(said: string): readonly number[] {
@@ -94,7 +97,7 @@ test('certificates name whom they should, and nobody else', async t => {
   assert.deepEqual(errors, [])
 })
 
-/** What anybody may hear: that the server is well, and which it is. */
+/** Allows only public responses: health and version. */
 function checkHarmless(said: string, what: string): void {
   assert.ok(!said.includes(mark), `${what} shows an object: ${said.slice(0, 1_000)}`)
   for (const answer of said.split(/(?=HTTP\/1\.1 \d{3} )/)) {
@@ -158,7 +161,10 @@ test('requests of HTTP/2 that nobody would send', async () => {
   assert.deepEqual(errors, [])
 })
 
-/** Undefined when there is no answer: the client itself has rules for headers, and the server may cut a stream. */
+/**
+ * Undefined when there is no response: the client itself validates headers, and the server may reset a
+ * stream.
+ */
 async function askHttp2(
   session: ClientHttp2Session,
   headers: Readonly<Record<string, string>>,

@@ -1,7 +1,7 @@
 /**
- * A hundred thousand requests that nobody would send: whatever stands in paths, headers, tokens, certificates and
- * bodies, there is no answer 500, nothing is thrown, and nobody sees or does what is not theirs. One seed is one input;
- * `FUZZ_SEED=4711 node --test tests/security/fuzz.test.ts` plays it alone.
+ * Fuzzes the API server with a hundred thousand requests with arbitrary paths, headers, tokens, certificates
+ * and bodies: no response is a 500, nothing is thrown, and no access is granted without authorization. One
+ * seed is one input; `FUZZ_SEED=4711 node --test tests/security/fuzz.test.ts` runs it alone.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,11 +1,11 @@
 /**
- * A thread of its own for long simulations: the test runner looks at every promise of its own thread, which costs more
- * than the simulation itself.
+ * Runs long simulations in a worker thread: the test runner tracks every promise of its own thread, which
+ * costs more than the simulation itself.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/** What the thread posts as its result. Rejects with what it throws. */
+/** Resolves with the posted result. Rejects with the error of the thread. */
 export async function inWorker<Result>(file: URL, data: unknown): Promise<Result> {
   const worker = new Worker(file, { workerData: data })
   try {

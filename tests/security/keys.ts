@@ -1,7 +1,7 @@
-/** Keys for one run of a test file: nothing that protects anything. */
+/** Keys for one run of a test file; they protect nothing. */
 import { generateKeyPairSync } from 'node:crypto'
 
-/** With which tokens of service accounts are signed, as PEM. */
+/** Signs service account tokens; PEM encoded. */
 export const signingKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
   type: 'pkcs8',
   format: 'pem',

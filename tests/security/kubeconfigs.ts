@@ -1,4 +1,6 @@
-/** Ways into a running cluster for anybody: certificates that its own authority has signed. */
+/**
+ * Creates kubeconfigs for arbitrary users of a running cluster, with certificates signed by its authority.
+ */
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,7 +15,7 @@ const options = {
   crypto: nodeCrypto(),
 }
 
-/** A kubeconfig with a certificate for this user and these groups; the path of the file. */
+/** Writes a kubeconfig with a certificate for this user and these groups; returns its path. */
 export async function kubeconfigFor(
   cluster: ChildCluster,
   commonName: string,
@@ -33,7 +35,7 @@ export async function kubeconfigFor(
   return path
 }
 
-/** A kubeconfig with a token in the place of the administrator's certificate. */
+/** Writes a kubeconfig with a token instead of the administrator's certificate. */
 export async function kubeconfigWithToken(
   cluster: ChildCluster,
   name: string,
@@ -48,7 +50,7 @@ export async function kubeconfigWithToken(
 
 const run = promisify(execFile)
 
-/** What kubectl prints, errors after the rest; it does not matter how it ends. */
+/** The output of kubectl, stderr after stdout; the exit code is ignored. */
 export async function kubectl(kubeconfig: string, ...words: readonly string[]): Promise<string> {
   const program = process.env.KUBECTL ?? 'kubectl'
   const env = { ...process.env, KUBECONFIG: kubeconfig, GOGC: 'off' }

@@ -1,6 +1,6 @@
 /**
- * What a kubelet can do with its certificate, over the network, in a cluster with all its stages: what its own pods
- * need and what is its own, and nothing of its neighbour's.
+ * The rights of a kubelet with its client certificate, over the network, in a cluster with the complete
+ * handler chain: it can access its own objects and those of its pods, but none of other nodes.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { clusterForFile, type ChildCluster } from '../clients/cluster.ts'
 import { kubeconfigFor } from './kubeconfigs.ts'
 import { configMap, namespace, pod, secret } from './people.ts'
 
-/** A request: `GET /path`, with a body as JSON, or as the kind of patch that the method names. */
+/** Sends a request: `GET /path`, with a JSON body, or a patch of the type that the method names. */
 type Send = (
   line: string,
   body?: object | string,
@@ -52,7 +52,7 @@ describe("a kubelet's certificate", async () => {
     assert.equal(status, 201, text)
     return (JSON.parse(text) as { metadata: { uid: string } }).metadata.uid
   }
-  /** Statuses of requests with one body each, in order of the lines. */
+  /** Checks the status of a request. */
   const check = async (expected: number, line: string, body?: object | string): Promise<void> => {
     const { status, text } = await kubelet(line, body)
     assert.equal(status, expected, `${line}: ${text}`)
@@ -106,7 +106,7 @@ describe("a kubelet's certificate", async () => {
     const selected = await kubelet(`GET ${team}/secrets?fieldSelector=metadata.name%3Down`)
     assert.equal(selected.status, 200)
     assert.equal((JSON.parse(selected.text) as { items: unknown[] }).items.length, 1)
-    // Two names that cannot both be true give nothing, whichever of them was allowed.
+    // Contradicting selectors return nothing, whichever of the names is allowed.
     const both = 'fieldSelector=metadata.name%3Down,metadata.name%3Dforeign'
     assert.doesNotMatch((await kubelet(`GET ${team}/secrets?${both}`)).text, /"data":/)
     const other = 'fieldSelector=metadata.name%3Dforeign,metadata.name%3Down'

@@ -1,6 +1,6 @@
 /**
- * Small bodies that mean to be large: they are refused, or taken for what they are, in a time that grows with their
- * length and in memory that does too (CVE-2019-11253, CVE-2019-11254, CVE-2019-1002100).
+ * Small bodies that expand: they are rejected, or parsed in time and memory linear in their length
+ * (CVE-2019-11253, CVE-2019-11254, CVE-2019-1002100).
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,17 +10,17 @@ import { configMap } from './people.ts'
 
 const maps = '/api/v1/namespaces/default/configmaps'
 
-/** About what a request may have; nothing that is sent here is longer. */
+/** About the maximum size of a request; no body here is larger. */
 const sizeMax = 3_000_000
-/** A body of this size is parsed in a tenth of a second; a machine may be slow and busy. */
+/** A body of this size is parsed in a tenth of a second; generous for slow machines. */
 const millisecondsMax = 4_000
 
-/** What the engine does not give back at once is the most of it. */
+/** Mostly memory that V8 does not release immediately. */
 const grownBytesMax = 700_000_000
 
 const repeat = (text: string, count: number): string => text.repeat(count)
 
-/** Nine levels, each of nine references to the one before: a billion words. */
+/** Billion laughs: nine levels, each with nine references to the previous one. */
 function laughs(levels = 9): string {
   const lines = ['a0: &a0 ["lol","lol","lol","lol","lol","lol","lol","lol","lol"]']
   for (let level = 1; level <= levels; level++) {
@@ -37,7 +37,7 @@ const merge = 'application/merge-patch+json'
 const strategic = 'application/strategic-merge-patch+json'
 const protobuf = 'application/vnd.kubernetes.protobuf'
 
-/** Names of bodies, in which form they are sent, and what they are. */
+/** Names of bodies, their media types, and their content. */
 const bombs: readonly (readonly [string, readonly string[], () => string | Uint8Array])[] = [
   ['laughs', [yaml, apply], () => laughs()],
   ['an alias to itself', [yaml, apply], () => 'a: &a [*a]\n'],
@@ -117,7 +117,7 @@ const bombs: readonly (readonly [string, readonly string[], () => string | Uint8
   ],
 ]
 
-/** Each copies all that is there into itself, which doubles it. */
+/** Each operation copies the whole object into itself, which doubles its size. */
 function copies(count: number): string {
   const all = Array.from({ length: count }, (_, index) => ({
     op: 'copy',

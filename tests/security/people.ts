@@ -1,4 +1,4 @@
-/** Who the tests of security are about, and the objects that give them their rights. */
+/** The users of the security tests, and the RBAC objects with their rights. */
 import assert from 'node:assert/strict'
 import type { UserInfo } from '#/api/transport.ts'
 import type { TestServer } from '#/apiserver/test-server.ts'
@@ -16,7 +16,7 @@ function node(name: string): UserInfo {
   return user(`system:node:${name}`, 'system:nodes')
 }
 
-/** The viewer sees every namespace; the editor and the owner work in the namespace `team` alone. */
+/** The viewer reads every namespace; the editor and the owner have rights only in the namespace `team`. */
 export const people = {
   administrator: user('root', 'system:masters'),
   viewer: user('vera'),
@@ -47,7 +47,7 @@ const apiGroup = 'rbac.authorization.k8s.io'
 const apiVersion = `${apiGroup}/v1`
 const rbac = `/apis/${apiVersion}`
 
-/** Bindings of the three roles for people, as URL and object. */
+/** Bindings of the three user-facing roles, as URL and object. */
 export const bindings: readonly (readonly [string, object])[] = [
   [
     `${rbac}/clusterrolebindings`,
@@ -70,7 +70,7 @@ function bind(role: string, name: string): object {
   }
 }
 
-/** Creates what must be there, and waits until the server knows of it. */
+/** Creates objects, and waits until the server's caches have them. */
 export async function given(
   { request }: Pick<TestServer, 'request'>,
   objects: readonly (readonly [string, object])[],
@@ -79,7 +79,7 @@ export async function given(
     const answer = await request('POST', url, object)
     assert.equal(answer.code, 201, `${url}: ${answer.text}`)
   }
-  // A read waits until everything written before it is known.
+  // A read waits until the caches include all previous writes.
   await request('GET', '/api/v1/namespaces')
 }
 
@@ -87,7 +87,7 @@ export function namespace(name: string, labels: Readonly<Record<string, string>>
   return { kind: 'Namespace', apiVersion: 'v1', metadata: { name, labels } }
 }
 
-/** A pod with one container, and whatever else. */
+/** A pod with one container and the given fields. */
 export function pod(name: string, spec: object = {}, metadata: object = {}): object {
   return {
     kind: 'Pod',

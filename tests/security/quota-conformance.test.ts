@@ -1,7 +1,7 @@
 /**
- * What the conformance tests of Kubernetes 1.36 say of quotas and limits, as far as the API server does it: what is
- * used is entered when something is created. That it is counted anew when something goes is the quota controller's
- * work, and what it writes first is written here in its place.
+ * Kubernetes 1.36's conformance tests for quotas and limit ranges, as far as the API server implements them:
+ * usage is increased by admission. Recalculation after deletions is done by the quota controller; its initial
+ * status is written here instead.
  */
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -13,10 +13,10 @@ import { configMap, namespace, pod, secret } from './people.ts'
 type Amounts = Readonly<Record<string, string>>
 
 interface Quotas extends TestServer {
-  /** Creates a quota and enters that nothing is used, as the controller does. */
+  /** Creates a quota and sets its initial usage to zero, as the controller does. */
   readonly quota: (name: string, hard: Amounts, spec?: object) => Promise<void>
   readonly used: (name: string) => Promise<Amounts>
-  /** Creates in the namespace: `ok`, or why not. */
+  /** Creates an object in the namespace: returns `ok` or the error. */
   readonly create: (resource: string, object: object) => Promise<string>
   readonly patch: (path: string, change: object) => Promise<Answer>
 }
@@ -64,7 +64,7 @@ function specOf({ body }: Answer): unknown {
   return part(body, 'spec')
 }
 
-/** A pod whose only container asks for so much. */
+/** A pod with these requests in its only container. */
 function asking(name: string, requests: Amounts, limits: Amounts = {}, spec: object = {}): object {
   return pod(name, { containers: [{ name: 'a', image: 'a', resources: { requests, limits } }], ...spec })
 }
@@ -74,7 +74,7 @@ const template = {
   spec: { containers: [{ name: 'a', image: 'a' }] },
 }
 
-/** What the conformance tests create one of, with what it counts as. */
+/** The objects that the conformance tests create, with their quota usage. */
 const lives: readonly (readonly [string, string, (name: string) => object, Amounts])[] = [
   ['a config map', 'configmaps', configMap, { configmaps: '1' }],
   ['a secret', 'secrets', secret, { secrets: '1' }],

@@ -1,4 +1,4 @@
-/** Fifty creations at once against a quota of ten, with Kubernetes' own client over the network. */
+/** Fifty concurrent creations against a quota of ten, with Kubernetes' own client over the network. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiException, CoreV1Api, KubeConfig } from '@kubernetes/client-node'

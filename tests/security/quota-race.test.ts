@@ -1,6 +1,6 @@
 /**
- * Fifty creations at once against a quota of ten: never nine, never eleven. A thousand seeds, each of which draws how
- * slow the store is for every call, who asks which of two servers when, and who changes the quota meanwhile.
+ * Fifty concurrent creations against a quota of ten: exactly ten succeed. For each of a thousand seeds, the
+ * latency of the store, the timing and server of each request, and concurrent quota updates are random.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

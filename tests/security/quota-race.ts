@@ -1,4 +1,4 @@
-/** Plays races for a quota, one for each seed, and posts how many it has played. Started as a thread. */
+/** Runs quota races, one for each seed, and posts their number. Runs as a worker thread. */
 import assert from 'node:assert/strict'
 import { parentPort, workerData } from 'node:worker_threads'
 import { SeededRandom } from '#/base/seeded-random.ts'
@@ -13,7 +13,7 @@ import { pod } from './people.ts'
 const creations = 50
 const hard = 10
 
-/** Longer than any call takes, so that later ones often overtake earlier ones. */
+/** Longer than other operations, so that requests are often reordered. */
 const delayMsMax = 8
 
 interface Answer {
@@ -21,13 +21,13 @@ interface Answer {
   readonly value: unknown
 }
 
-/** Two servers on one slow store, with everything that a server has. One round after the other is played in it. */
+/** Two complete API servers on one slow store. All rounds use the same instance. */
 class World {
   readonly #simulation = new Simulation({ seed: 4 })
   readonly #platform = this.#simulation.host('api')
   readonly #servers: ApiServer[] = []
   #store: MemoryStore | undefined
-  /** Of the round that is played; absent between rounds, when the store is fast. */
+  /** Set during a round; between rounds the store has no latency. */
   #random: SeededRandom | undefined
 
   async start(): Promise<void> {
@@ -51,7 +51,7 @@ class World {
     await this.#prepare(namespace)
     const random = new SeededRandom(`quota race ${seed}`)
     this.#random = random
-    // Every other seed has one server only: then nothing but that server's own order protects the quota.
+    // Every other seed uses only one server: then only that server's ordering protects the quota.
     const servers = this.#servers.slice(0, 1 + (seed % 2))
     const later = async (): Promise<ApiServer> => {
       await this.#platform.clock.sleep(random.integer(20))
@@ -62,7 +62,7 @@ class World {
       for (;;) {
         const server = await later()
         const { status, value } = await this.#ask(server, 'POST', pods, pod(`p${index}`))
-        // Who is told that somebody was faster asks again, as clients do.
+        // A conflict is retried, as by clients.
         if (status !== 409) return { status, message: (value as { message?: string }).message ?? '' }
       }
     })
@@ -90,7 +90,7 @@ class World {
     await ask('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
     const folder = `/api/v1/namespaces/${namespace}/resourcequotas`
     await ask('POST', folder, { metadata: { name: 'q' }, spec: quota })
-    // What the quota controller writes first.
+    // The initial status set by the quota controller.
     const status = { status: { ...quota, used: { pods: '0' } } }
     assert.equal((await ask('PATCH', `${quotaIn(namespace)}/status`, status)).status, 200)
     for (const server of this.#servers) await this.#read(server, quotaIn(namespace))

@@ -1,6 +1,6 @@
 /**
- * Where a request is about and where its object is are the same place: rights in a namespace reach nothing outside it,
- * and the right to list one kind gives nothing of another (CVE-2019-11247, CVE-2022-3162).
+ * The scope of a request matches that of its object: rights in a namespace give no access outside of it, and
+ * the right to list one kind gives no access to another (CVE-2019-11247, CVE-2022-3162).
  */
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -9,9 +9,9 @@ import type { Resource, Scope } from '#/api/resource.ts'
 import { startTestServer, type TestServer } from '#/apiserver/test-server.ts'
 import { configMap, given, namespace, secret } from './people.ts'
 
-/** Whoever has every right in the namespace `team` and none elsewhere. */
+/** Has all rights in the namespace `team` and none elsewhere. */
 const tenant: UserInfo = { username: 'tina', groups: ['system:authenticated'] }
-/** Who may read widgets everywhere, and nothing else. */
+/** May read widgets in all namespaces, and nothing else. */
 const reader: UserInfo = { username: 'rudi', groups: ['system:authenticated'] }
 
 const apiGroup = 'rbac.authorization.k8s.io'
@@ -95,7 +95,7 @@ function head(kind: string, name: string): object {
   return { apiVersion: `${group}/v1`, kind, metadata: { name } }
 }
 
-/** Objects of the cluster under a path of a namespace, with names that exist. */
+/** Cluster-scoped objects under a namespaced path, with names that exist. */
 const underNamespace = [
   `${custom}/namespaces/team/clusterwidgets`,
   '/api/v1/namespaces/team/nodes',
@@ -136,7 +136,7 @@ test('what belongs to the cluster is not found under a path of a namespace (CVE-
       const { code, text } = await as(tenant)(method, url, body, headers)
       assert.equal(code, 404, `${method} ${url}: ${code} ${text}`)
       assert.doesNotMatch(text, /foreign/)
-      // The administrator, who may do everything, finds nothing there either.
+      // The administrator gets 404, too.
       if (method === 'GET') assert.equal((await request(method, url)).code, 404, url)
     }
   }
@@ -232,7 +232,7 @@ test('the right to read one custom kind gives nothing of another of the group (C
     '/apis/EXAMPLE.com/v1/widgetsecrets',
   ]) {
     const { code, text } = await ask('GET', path)
-    // A namespace of a strange name has no widgets.
+    // A namespace with an unusual name has no widgets.
     assert.ok((code >= 400 && code < 500) || /"items":\[\]/.test(text), `${path}: ${code} ${text}`)
     assert.doesNotMatch(text, /foreign/, path)
   }

@@ -1,6 +1,6 @@
 /**
- * Nothing that proves who somebody is, and nothing of a secret, is in the log of the server or in its audit log, at any
- * level and whatever goes wrong (CVE-2019-11250, CVE-2020-8563, CVE-2021-25743).
+ * Credentials and contents of secrets never appear in the server's log or audit log, at any level and after
+ * any error (CVE-2019-11250, CVE-2020-8563, CVE-2021-25743).
  */
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -17,7 +17,7 @@ import { signingKey } from './keys.ts'
 const accounts = '/api/v1/namespaces/default/serviceaccounts'
 const secrets = '/api/v1/namespaces/default/secrets'
 
-/** Everything that is written down, of every level, with all that an error carries. */
+/** Records log lines of every level, including all properties of errors. */
 function recorder(lines: string[], fields: object = {}): Log {
   const note = (message: string, more: object = {}): void => {
     lines.push(inspect([message, fields, more], { depth: null, maxStringLength: null, maxArrayLength: null }))
@@ -31,7 +31,7 @@ function recorder(lines: string[], fields: object = {}): Log {
   }
 }
 
-/** Fails where a failure is ours. */
+/** An admission plugin with an internal error. */
 const failing: ReturnType<MakeAdmissionPlugins>[number] = {
   name: 'Failing',
   validate: ({ name, object }) => {
@@ -86,7 +86,7 @@ async function start(t: TestContext) {
   return { send, logged, audited }
 }
 
-/** Parts of it are as bad as all of it: what is longer than this is looked for in pieces. */
+/** Also searches for encoded forms, and for parts of a token. */
 function piecesOf(hidden: string): readonly string[] {
   const forms = [
     hidden,
@@ -100,7 +100,7 @@ const bootstrap = 'abcdef.0123456789abcdef'
 const content = 'Content-4711-of-a-secret'
 const encoded = Buffer.from(content).toString('base64')
 
-/** Shows every credential at several paths, and gives back the answers that refuse. */
+/** Sends every credential to several paths, and returns the error responses. */
 async function showCredentials(send: Send, token: string, bad: string): Promise<readonly string[]> {
   const basic = (password: string): string => `Basic ${Buffer.from(`paul:${password}`).toString('base64')}`
   const bearers = [token, bad, bootstrap, 'StaticToken-4711', 'WrongToken-4711'].map(each => `Bearer ${each}`)
@@ -135,7 +135,7 @@ async function showCredentials(send: Send, token: string, bad: string): Promise<
   return answers
 }
 
-/** What goes wrong with secrets themselves, on our side and on theirs. */
+/** Writes of secrets that fail because of the client or the server. */
 function failingWrites(token: string): readonly (readonly [string, unknown, string?])[] {
   return [
     [`POST ${secrets}`, { metadata: { name: 'failing' }, stringData: { content } }],

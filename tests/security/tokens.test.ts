@@ -1,7 +1,6 @@
 /**
- * Tokens of service accounts as people and programs meet them: kubectl gets one, a library of somebody else's verifies
- * it with the keys that the cluster publishes, and it is worth nothing once its time is over or what it is bound to is
- * gone.
+ * Service account tokens with real clients: kubectl creates one, a third-party library verifies it with the
+ * published keys of the cluster, and it is invalid after its expiry or after the bound object was deleted.
  */
 import assert from 'node:assert/strict'
 import { request as httpsRequest } from 'node:https'
@@ -36,7 +35,7 @@ describe('a token of a running cluster', { skip }, async () => {
   const core = kubeconfig.makeApiClient(CoreV1Api)
   const namespace = 'default'
 
-  /** Asks with nothing but the token. */
+  /** Sends a request authenticated only by the token. */
   const ask = async (
     path: string,
     token?: string,
@@ -148,7 +147,7 @@ describe('a token of a running cluster', { skip }, async () => {
   })
 })
 
-/** Older kubectls cannot bind to a node, the API can. */
+/** Older versions of kubectl cannot bind a token to a node, so the API is used. */
 async function nodeToken(core: CoreV1Api): Promise<string> {
   const { status } = await core.createNamespacedServiceAccountToken({
     namespace: 'default',
@@ -158,7 +157,7 @@ async function nodeToken(core: CoreV1Api): Promise<string> {
   return status?.token ?? ''
 }
 
-/** On a virtual clock: what one asks at which second of the token's life. */
+/** Validity by the second, with a virtual clock. */
 test('a token lives from second to second as its expiry says, with a minute for clocks that differ', async t => {
   const simulation = new Simulation({ seed: 4 })
   const platform = simulation.host('api')
@@ -190,7 +189,7 @@ test('a token lives from second to second as its expiry says, with a minute for 
   const tokens = {
     'ten minutes': await token({ expirationSeconds: 600 }),
     'two hours': await token({ expirationSeconds: 7_200 }),
-    // What kubelets ask for goes on for much longer, so that old programs that read it once do not stop.
+    // Tokens requested by kubelets have an extended expiry, for programs that read them only once.
     'mounted': await token({ expirationSeconds: 3_607, boundObjectRef }),
   }
   const check = async (second: number, expected: string): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * Connections that want to become something else, and requests that want to be sent on, where there is nobody to send
- * them to: they are refused safely. What happens where there is somebody is in `tests/streaming/`.
+ * Upgrade and proxy requests without a reachable kubelet or pod are rejected safely. Successful ones are
+ * tested in `tests/streaming/`.
  */
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
@@ -16,7 +16,7 @@ import { accessTo, openSocket, RawClient, type Access } from '../apiserver/raw-c
 import { clusterForFile } from '../clients/cluster.ts'
 import { pod } from './people.ts'
 
-/** Counts who comes. Nobody should. */
+/** A server that records its requests. There should be none. */
 async function trap(): Promise<{
   readonly server: Server
   readonly port: number
@@ -36,7 +36,7 @@ async function trap(): Promise<{
   return { server, port: (server.address() as AddressInfo).port, visits }
 }
 
-/** A connection without a certificate: nobody in particular. */
+/** A connection without a client certificate. */
 async function openAnonymously({ port, tls: { ca } }: Access): Promise<TLSSocket> {
   const socket = connectTls({ host: '127.0.0.1', port, ca, ALPNProtocols: ['http/1.1'] })
   socket.on('error', () => undefined)
@@ -44,7 +44,7 @@ async function openAnonymously({ port, tls: { ca } }: Access): Promise<TLSSocket
   return socket
 }
 
-/** All that the server says until it has nothing more to say. */
+/** The server's output until it closes the connection or is silent. */
 async function talk(socket: TLSSocket, ...parts: readonly string[]): Promise<string> {
   let said = ''
   socket.on('data', chunk => {
@@ -110,7 +110,8 @@ describe('a running cluster', async () => {
     for (const [name, headers] of Object.entries(upgrades)) {
       const check = async (line: string): Promise<void> => {
         const first = `${line} HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\n${headers}\r\n`
-        // What follows is asked in the same breath, and again later: it must not ride on the first request.
+        // The next request is sent in the same write and again later: it must not inherit the rights of the
+        // first.
         const said = await talk(await openAnonymously(access), `${first}${next}`, next)
         const statuses = [...said.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status))
         assert.ok(statuses.length > 0, `${name} ${line}: no answer`)

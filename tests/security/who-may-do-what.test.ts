@@ -1,6 +1,6 @@
 /**
- * Who may do what, with the roles that every cluster has: asked of the server in a review, and tried. The table is
- * written from the documentation of the roles and not from their rules.
+ * Authorization with the default roles: checked by access reviews and by real requests. The table is based on
+ * the documentation of the roles, not on their rules.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,8 +9,8 @@ import { startTestServer, type TestServer } from '#/apiserver/test-server.ts'
 import { bindings, configMap, given, namespace, people, pod, secret } from './people.ts'
 
 /**
- * One line for each user and answer: which verbs on which resources, where: `namespace/name`, a namespace with a
- * slash, a name, or `-` for all. Each verb with each resource is a case.
+ * One line for each user and result: the verbs, the resources, and the place: `namespace/name`, a namespace
+ * with a slash, a name, or `-` for all. Each verb with each resource is a case.
  */
 const table = `
 administrator yes | get,update,delete | pods,secrets,nodes,clusterroles.rbac.authorization.k8s.io | team/a
@@ -166,7 +166,7 @@ async function start(t: Parameters<typeof startTestServer>[0]): Promise<TestServ
     metadata: { name },
     spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
   })
-  /** A pod on a node, with all that it needs under its own name. */
+  /** A pod on a node, with all objects that it references, each named after it. */
   const withNeeds = (name: string, nodeName: string): readonly (readonly [string, object])[] => [
     [`${inTeam}/serviceaccounts`, { kind: 'ServiceAccount', apiVersion: 'v1', metadata: { name } }],
     [`${inTeam}/secrets`, secret(name)],
@@ -266,7 +266,7 @@ const methods: Readonly<Record<string, string>> = {
 
 const ofMany: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection'])
 
-/** The request that needs the verb, without effect; undefined when there is none. */
+/** A request without side effects that needs the verb; undefined when there is none. */
 function requestFor(
   { server }: TestServer,
   { verb, what, where }: Case,
@@ -276,7 +276,7 @@ function requestFor(
   const { group, resource, subresource } = readResource(what)
   const { namespace: inside, name } = place(where)
   const known = server.scheme.resources().find(each => each.group === group && each.plural === resource)
-  // A verb that only authorization knows, on something that is no resource.
+  // Verbs without a request, or a resource that does not exist.
   if (method === undefined || (known === undefined && group !== 'example.com')) return undefined
   const isNamespaced = known?.scope !== 'Cluster' && inside !== ''
   const isOne = name !== '' && (verb !== 'create' || subresource !== '')

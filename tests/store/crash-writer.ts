@@ -1,6 +1,6 @@
 /**
- * Writes to an embedded store with many writers until it is killed. Each acknowledged write becomes a line on
- * standard output, after it was acknowledged: `revision key value`, without a value for a deletion.
+ * Writes to an embedded store with many concurrent writers until killed. Each acknowledged write is printed
+ * to standard output as `revision key value`, without a value for a deletion.
  */
 import { writeSync } from 'node:fs'
 import { nodePlatform } from '#/platform/node.ts'

@@ -40,7 +40,7 @@ test('a store killed a hundred times in the middle of writing keeps every acknow
 
 const rounds = 100
 
-/** The longest a round writes, in milliseconds. */
+/** Maximum duration of a round. */
 const roundMsMax = 100
 
 interface Acknowledged {
@@ -61,13 +61,13 @@ async function writeUntilKilled(folder: string, round: number): Promise<Acknowle
   const opened = once(child.stderr!, 'data')
   const errors = text(child.stderr!)
   const exited = once(child, 'exit')
-  // One round in five is killed while the store is being opened.
+  // Every fifth round is killed while the store is being opened.
   if (round % 5 !== 0) await Promise.race([opened, exited])
   await Promise.race([sleep(random.fraction() * roundMsMax), exited])
   child.kill('SIGKILL')
   const [, signal] = (await exited) as [number | null, string | null]
   assert.equal(signal, 'SIGKILL', await errors)
-  // The last line may be cut off where the process was killed.
+  // The last line may be incomplete, since the process was killed.
   return (await readFile(path, 'utf8')).split('\n').slice(0, -1).map(parse)
 }
 

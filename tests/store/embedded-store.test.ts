@@ -174,9 +174,9 @@ test('the file stays small when the same keys are written again and again', asyn
     )
     if (virtualMs % 1_000 === 0) await compactor.step()
   }
-  // One virtual millisecond saw one update: ten seconds of history are ten thousand versions.
+  // One update per virtual millisecond: ten seconds of history are ten thousand versions.
   const keptBytes = 10_500 * 550
-  // For a disk that gets full, in the database and in its log.
+  // Reserved disk space in the database and the write-ahead log.
   const reservedBytes = 2 * 4 * 1024 * 1024
   const files = await Promise.all(
     ['store.db', 'store.db-wal'].map(name => platform.files.stat(join(folder, name))),
@@ -195,7 +195,7 @@ async function openIn(t: TestContext, folder: string): Promise<EmbeddedStore> {
   return store
 }
 
-/** Creates the key when the expected revision is 0. */
+/** Creates the key if the expected revision is 0. */
 async function write(store: Store, key: string, value: string, expectedRevision: number): Promise<number> {
   const bytes = Buffer.from(value)
   const result = await (expectedRevision === 0

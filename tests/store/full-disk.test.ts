@@ -1,4 +1,7 @@
-/** A disk without room: what is not written is refused, what is there is there, and with room all goes on. */
+/**
+ * A full disk: writes are rejected, existing data stays readable, and writes succeed again when there is
+ * space.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, rmdir, stat, statfs, writeFile } from 'node:fs/promises'
@@ -23,7 +26,7 @@ test('a store whose disk is full refuses writes, and takes them when there is ro
   await fill(disk)
   const revision = await untilFull(store)
   await assert.rejects(store.update('/registry/a', large, { expectedRevision: first }), { reason: 'full' })
-  // Of several that are refused together the later build on the earlier.
+  // Concurrent writes are rejected together, since later ones may depend on earlier ones.
   const together = [store.create('/registry/x', large), store.create('/registry/y', large)]
   for (const each of together) await assert.rejects(each, { reason: 'full' })
 
@@ -75,7 +78,7 @@ async function written(result: ReturnType<Store['create']>): Promise<number> {
   return answer.revision
 }
 
-/** What the store has of room in its own files is used up; resolves with the last revision that was written. */
+/** Uses up the reserved disk space; resolves with the last written revision. */
 async function untilFull(store: Store): Promise<number> {
   for (let number = 0; ; number++) {
     try {

@@ -1,4 +1,4 @@
-/** The audit log of a real server: what it says of requests, and that it keeps secrets. */
+/** The audit log of a real server: its contents, and that it contains no secrets. */
 import assert from 'node:assert/strict'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ test('the audit log says who did what and why it was allowed, and shows no secre
   assert.equal((await cluster.askAs(alice, '/api/v1/pods')).status, 403)
   assert.equal((await cluster.askAs({ authorization: 'Bearer wrong' }, '/api/v1/pods')).status, 401)
   await cluster.ask('/readyz')
-  // Requests wait for their lines: what was answered is written.
+  // The audit event is written before the response, so the log is complete.
   const text = await readFile(log, 'utf8')
   await stop(cluster, 'SIGTERM')
   assert.equal((await stat(log)).mode & 0o777, 0o600)

@@ -1,4 +1,4 @@
-/** Who somebody is, by what an administrator tells a real server to trust. */
+/** Authentication as configured by an administrator on a real server. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
@@ -18,7 +18,7 @@ import { post, up, whoAmI } from './process.ts'
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
 const machine = { platform, crypto: nodeCrypto() }
 
-/** Authorities of somebody else, and a certificate for localhost. */
+/** Separate certificate authorities, and a certificate for localhost. */
 function strangers(folder: string): Promise<ClusterCertificates> {
   return ensureClusterCertificates({ ...machine, folder: join(folder, 'strangers'), serverNames: [] })
 }

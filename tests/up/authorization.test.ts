@@ -1,4 +1,4 @@
-/** Who may do what, as an administrator configures it on a real server. */
+/** Authorization as configured by an administrator on a real server. */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ test('tokens of a file name users, and a policy file says what they may', async 
   assert.equal((await cluster.askAs(bob, '/api/v1/namespaces', { metadata: { name: 'x' } })).status, 403)
   assert.equal((await cluster.askAs(alice, '/api/v1/namespaces', { metadata: { name: 'x' } })).status, 201)
   assert.equal((await cluster.askAs({}, '/version')).status, 401)
-  // Administrators are let through whatever the mode is.
+  // Administrators are authorized in every mode.
   assert.equal((await cluster.ask('/api/v1/nodes')).status, 200)
 })
 
@@ -49,7 +49,7 @@ interface Review {
   readonly spec: { readonly user: string; readonly resourceAttributes?: { readonly resource: string } }
 }
 
-/** A service that decides, and what it was asked. */
+/** An authorization webhook that records its requests. */
 async function service(
   t: TestContext,
   decide: (review: Review) => object,

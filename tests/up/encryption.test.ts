@@ -1,4 +1,4 @@
-/** Secrets at rest, looked for where they would be in clear: in the files of the store, and in etcd. */
+/** Encryption at rest: searches for plaintext secrets in the files of the store, and in etcd. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -26,7 +26,7 @@ async function readsBack(cluster: Running, name: string): Promise<void> {
   assert.ok(text.includes(encoded), text)
 }
 
-/** Everything in the folder, as bytes in one text. */
+/** The content of all files in the folder, as one string. */
 async function contentOf(folder: string): Promise<string> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
@@ -60,7 +60,7 @@ test('the raw file of the store shows no secret, without anybody having asked fo
   assert.ok(stored.includes('k8s:enc:aesgcm:v1:key1:'))
 })
 
-/** What `etcdctl get --prefix` shows, bytes and all. */
+/** The raw output of `etcdctl get --prefix`. */
 function inEtcd(etcd: EtcdCluster): string {
   const command = [`--endpoints=${etcd.endpoints.join(',')}`, 'get', '--prefix', '/registry/secrets/default']
   const env = { PATH: process.env.PATH, ETCDCTL_API: '3' }
@@ -77,7 +77,7 @@ test('etcd has no secret in clear, and keys are changed for others', { skip: etc
   await create(cluster, 'a')
   await stop(cluster, 'SIGTERM')
   showsNoSecret(inEtcd(etcd))
-  // The key of the cluster goes: its secrets are written again with the first key of the file.
+  // Replaces the cluster's key: secrets are rewritten with the first key of the file.
   const own = await ownKey(data)
   const [old, young] = [keyOf('old'), keyOf('young')]
   const rounds = [
@@ -97,7 +97,7 @@ test('etcd has no secret in clear, and keys are changed for others', { skip: etc
     showsNoSecret(inEtcd(etcd))
     assert.equal(inEtcd(etcd).match(/k8s:enc:/g)?.length, 1)
   }
-  // And back to no encryption at all, where somebody wants that.
+  // Then disables encryption.
   await writeFile(path, configuration({ identity: {} }, { aescbc: { keys: [young] } }))
   cluster = await start('--encryption-provider-config', path)
   await until(() => inEtcd(etcd).includes(encoded))
@@ -128,7 +128,7 @@ test('a key service keeps the key: nothing is read without it, and everything wi
   const stored = await contentOf(join(data, 'store'))
   showsNoSecret(stored)
   assert.ok(stored.includes('k8s:enc:kms:v2:plugin:'))
-  // One key serves for many values: the plugin is not asked for each.
+  // One data encryption key is used for many values: the plugin is not called for each.
   assert.deepEqual([plugin.calls.Encrypt, plugin.calls.Decrypt], [1, 0])
   const again = await up(t, data, ...flags)
   await readsBack(again, 'a')

@@ -1,4 +1,7 @@
-/** A flood of one user does not slow another: who has to wait for how many others, by count and not by time. */
+/**
+ * A flood of one user does not delay another. Measured by the number of requests ahead in the queue, not by
+ * time.
+ */
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2'
@@ -33,11 +36,11 @@ test('while one user floods the server, another waits for no more than a few of 
   const answers: number[] = []
   const floods = Array.from({ length: 6 }, session)
   for (let index = 0; index < floodRequests; index++) {
-    // Each is about another namespace, so that nobody remembers what was said of the one before.
+    // Each request is for another namespace, so that authorization results are not cached.
     const sent = send(floods[index % floods.length]!, 'f', `/api/v1/namespaces/n${index}/pods`)
     sent.then(({ status }) => answers.push(status)).catch(() => undefined)
   }
-  // Some hold all the seats they can get, others wait in queues, and for the rest there is no room.
+  // Some requests occupy all seats they can get, others are queued, and the rest are rejected.
   await until(() => answers.includes(429))
   const quiet = session()
   for (let index = 0; index < 5; index++) {
@@ -60,11 +63,11 @@ test('while one user floods the server, another waits for no more than a few of 
 
 interface Gate extends JsonService {
   readonly letThrough: number
-  /** Lets one through that is held; says that it did no more than that. */
+  /** Releases one held request; returns false, for use in a wait loop. */
   release(): false
 }
 
-/** A service that allows everything, but takes its time with one user until it is told to answer. */
+/** An authorization webhook that allows everything, but delays responses for one user until released. */
 async function openGate(t: TestContext): Promise<Gate> {
   const held: (() => void)[] = []
   let letThrough = 0

@@ -1,4 +1,6 @@
-/** What a wrong flag, or a file that it names, does: one clear line, code 2, and nothing was started. */
+/**
+ * Invalid flags, or invalid files named by flags: one clear error line, exit code 2, and nothing is started.
+ */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'

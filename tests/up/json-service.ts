@@ -1,4 +1,4 @@
-/** Somebody else's service on this machine, such as webhooks have: JSON is posted to it, JSON comes back. */
+/** An external JSON service on this machine, as used for webhooks. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 
 export interface JsonService {
   readonly url: string
-  /** The content of a file that names the service. */
+  /** Content of a kubeconfig for the service. */
   readonly kubeconfig: string
 }
 

@@ -1,4 +1,4 @@
-/** A key service as others write them: a gRPC server on a unix socket, with keys that never leave it. */
+/** A KMS plugin: a gRPC server on a unix socket, with keys that never leave it. */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { Metadata, Server, ServerCredentials, status, type UntypedHandleCall } from '@grpc/grpc-js'
 import { map, message } from '#/base/protobuf.ts'
@@ -16,7 +16,7 @@ const DecryptResponse = message({ plaintext: [1, 'bytes'] })
 export class KeyServicePlugin implements AsyncDisposable {
   readonly #server = new Server()
   readonly #keys = new Map([['first', randomBytes(32)]])
-  /** How often each method was called. */
+  /** Number of calls of each method. */
   readonly calls = { Status: 0, Encrypt: 0, Decrypt: 0 }
 
   static async start(path: string): Promise<KeyServicePlugin> {

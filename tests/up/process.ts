@@ -1,4 +1,4 @@
-/** `k8ts up` as a process of its own, and a client of it: an administrator, or whoever the test says. */
+/** `k8ts up` as a separate process, and a client authenticated as the administrator or as another user. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -12,12 +12,12 @@ export const script: string = fileURLToPath(new URL('../../k8ts', import.meta.ur
 
 export interface Running {
   readonly child: ChildProcess
-  /** Both streams, as far as they have come. */
+  /** Output of both streams so far. */
   readonly output: () => string
   readonly url: URL
   readonly open: (path: string, options?: RequestOptions, body?: string) => Promise<IncomingMessage>
   readonly ask: (path: string, options?: RequestOptions, body?: string) => Promise<Answered>
-  /** As somebody who shows these headers and no certificate; the body, when there is one, is posted as JSON. */
+  /** Authenticates with these headers and without a certificate; a body is posted as JSON. */
   readonly askAs: (
     headers: Readonly<Record<string, string>>,
     path: string,
@@ -31,7 +31,7 @@ export interface Answered {
   readonly headers: IncomingMessage['headers']
 }
 
-/** Starts `k8ts apiserver` with flags, divided by spaces, and waits until it says that it is ready. */
+/** Starts `k8ts apiserver` with flags, separated by spaces, and waits until it is ready. */
 export async function up(
   t: Pick<TestContext, 'after'>,
   folder: string,
@@ -78,12 +78,12 @@ export async function up(
 
 const json = { 'content-type': 'application/json' }
 
-/** As an administrator. */
+/** Authenticated as the administrator. */
 export async function post({ ask }: Running, path: string, body: unknown): Promise<Answered> {
   return ask(path, { method: 'POST', headers: json }, JSON.stringify(body))
 }
 
-/** Whom the server takes somebody for, by what the headers show. */
+/** The user that the server authenticates from these headers. */
 export async function whoAmI(
   { askAs }: Running,
   headers: Readonly<Record<string, string>>,
@@ -106,7 +106,7 @@ export async function stop({ child }: Running, signal: 'SIGTERM' | 'SIGINT' | 'S
   return { code: code as number | null, ms: performance.now() - startedMs }
 }
 
-/** Runs `k8ts up` to its end. */
+/** Runs `k8ts up` until it exits. */
 export function run(...parameters: readonly string[]) {
   return spawnSync(script, ['up', ...parameters], { encoding: 'utf8' })
 }

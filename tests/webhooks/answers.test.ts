@@ -1,4 +1,4 @@
-/** What webhooks answer, and what becomes of the write. */
+/** Webhook responses, and their effect on the write. */
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import {
@@ -19,7 +19,7 @@ const denied = 'admission webhook "a.example.com" denied the request'
 const failed = 'Internal error occurred: failed calling webhook "a.example.com": '
 const invalid = `500 ${failed}received invalid webhook response: `
 
-/** Creates a config map: `ok`, or the code and message of the refusal. */
+/** Creates a config map: returns `ok`, or the code and message of the error. */
 async function create({ request }: World, name: string, query = ''): Promise<string> {
   const { code, body } = await request('POST', `${configMaps}${query}`, configMap(name, { x: 'y' }))
   return code < 300 ? 'ok' : `${code} ${body.message ?? ''}`
@@ -27,7 +27,7 @@ async function create({ request }: World, name: string, query = ''): Promise<str
 
 type Case = readonly [what: string, answer: (review: Review) => Answer, expected: string | RegExp]
 
-/** Each answer is given by a webhook of its own configuration, which goes again. */
+/** Checks each response with the same webhook configuration. */
 async function checkAll(
   t: TestContext,
   kind: 'mutating' | 'validating',
@@ -48,7 +48,7 @@ const status =
   (fields: object): (() => Answer) =>
   () => ({ allowed: false, status: fields })
 
-/** An answer with other fields than it should have. */
+/** A response with invalid fields. */
 const review = (change: (review: Review) => object): ((review: Review) => Answer) => {
   return asked => response => send(response, change(asked))
 }
@@ -327,7 +327,7 @@ test('what happens when nobody answers is for the webhook to say, and takes no l
 test('what a webhook wants said is said: warnings to the client, annotations to the audit log', async t => {
   for (const auditLevel of ['Metadata', 'Request'] as const) {
     const world = await startWorld(t, { auditLevel })
-    // Of config maps the log never has the body.
+    // Audit events of config maps never contain the body.
     const rules = [rule('serviceaccounts', ['CREATE'])]
     const nobody = { rules, failurePolicy: 'Ignore', clientConfig: { url: 'https://127.0.0.1:1/' } }
     await world.configure('mutating', 'first', { rules }, { ...nobody, name: 'b.example.com' })

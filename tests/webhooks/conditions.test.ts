@@ -1,4 +1,4 @@
-/** Conditions under which webhooks are asked. */
+/** Match conditions of webhooks. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -17,7 +17,7 @@ test('webhooks hear of what their conditions hold for; what cannot be said is fo
   const world = await startWorld(t)
   const user = { username: 'ann', groups: ['system:masters', 'system:authenticated'] }
   let count = 0
-  /** `asked`, `not asked`, or the refusal. */
+  /** `asked`, `not asked`, or the error. */
   const check = async (expected: string, ...expressions: readonly string[]): Promise<void> => {
     for (const failurePolicy of expected.startsWith('403') ? ['Fail', 'Ignore'] : ['Fail']) {
       const matchConditions = expressions.map((expression, index) => ({ name: `c${index}`, expression }))

@@ -1,6 +1,6 @@
 /**
- * What Kubernetes' conformance descriptions ask of admission webhooks, in their order. Those about custom resources and
- * about connections to pods come with what they are about.
+ * Kubernetes' conformance requirements for admission webhooks, in their order. Those for custom resources and
+ * for connections to pods are tested with these features.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,7 +23,7 @@ const kinds = ['mutating', 'validating'] as const
 const merge = { 'content-type': 'application/merge-patch+json' }
 const mark = { op: 'add', path: '/data/mutated', value: 'yes' }
 
-/** Changes, or refuses, everything. */
+/** Makes the webhooks mutate or deny everything. */
 function oppose({ answers }: World): void {
   answers.set('', () => patchWith(mark))
   answers.set('deny', () => ({ allowed: false, status: { message: 'the object is not wanted' } }))
@@ -31,7 +31,7 @@ function oppose({ answers }: World): void {
 
 let count = 0
 
-/** `mutated`, `denied` or `as it is`: what becomes of a new config map. */
+/** The result of creating a config map: `mutated`, `denied` or `as it is`. */
 async function fate({ request }: World, metadata: object = {}): Promise<string> {
   const { code, body } = await request('POST', configMaps, configMap(`m${count++}`, { a: 'b' }, metadata))
   if (code >= 400)
@@ -195,7 +195,7 @@ test('should deny crd creation', async t => {
 test('should honor timeout', async t => {
   const world = await startWorld(t, { platform: hurried() })
   world.answers.set('slow', ({ request: { uid }, kind, apiVersion }: Review) => response => {
-    // Longer than one of the clock's seconds, and shorter than ten.
+    // More than one second of the fast clock, and less than ten.
     setTimeout(
       () => response.end(JSON.stringify({ kind, apiVersion, response: { uid, allowed: true } })),
       200,

@@ -1,4 +1,4 @@
-/** How webhooks are reached and trusted, and who the API server is to them. */
+/** Connections to webhooks: addressing, TLS verification, and the API server's credentials. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
@@ -36,7 +36,7 @@ test('a service is called by its name, wherever it is', async t => {
   assert.equal(await create(world, 'm'), 'ok')
   const [{ path, headers }] = world.hook.asked as [World['hook']['asked'][number]]
   assert.deepEqual([path, headers.host], ['/a/path?timeout=10s', `hook.default.svc:${port}`])
-  // The certificate must be for the service, not for where it happens to be.
+  // The certificate must be valid for the service name, not for the address.
   const other = { ...service, name: 'other' }
   await world.request('POST', services, {
     metadata: { name: 'other' },
@@ -55,7 +55,7 @@ interface Called {
   readonly commonName: string | undefined
 }
 
-/** A webhook that speaks HTTP/2, lets everything in and notes who calls. */
+/** An HTTP/2 webhook that allows everything and records its callers. */
 async function startHttp2(t: TestContext) {
   const certificates = await testCertificates(t)
   const { cert, key } = certificates.server

@@ -1,4 +1,4 @@
-/** Webhooks on loopback with a certificate of their own, and an API server that calls them. */
+/** Webhooks on loopback with their own certificate, and an API server that calls them. */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
@@ -15,7 +15,7 @@ import { testCertificates, type TestCertificates } from '../http/test-certificat
 
 type RemoteAccess = NonNullable<ApiServerOptions['remote']>
 
-/** What a webhook was asked. */
+/** The AdmissionReview request. */
 export interface Review {
   readonly apiVersion: string
   readonly kind: string
@@ -31,25 +31,25 @@ export interface Asked extends Review {
   readonly headers: IncomingMessage['headers']
 }
 
-/** Its answer: the response without the uid, or whatever it does with the connection itself. */
+/** The response without the uid, or a function that handles the connection itself. */
 export type Answer = object | ((response: ServerResponse, review: Review) => void)
 
 export interface Hook {
   readonly port: number
   readonly asked: Asked[]
-  /** How to reach it. */
+  /** Client configuration for this server. */
   readonly clientConfig: (path?: string) => { readonly url: string; readonly caBundle: string }
 }
 
 export interface World extends TestServer {
   readonly hook: Hook
-  /** What it answers, by path without the leading slash, from now on. */
+  /** The handlers, by path without the leading slash. */
   readonly answers: Map<string, (review: Review) => Answer>
   readonly metrics: Metrics
   /** Lines of the audit log. */
   readonly audited: readonly AnyObject[]
   readonly certificates: TestCertificates
-  /** Sets up webhooks of one kind, and waits until they are known. */
+  /** Creates a webhook configuration, and waits until the server's caches have it. */
   readonly configure: (kind: Kind, name: string, ...webhooks: readonly object[]) => Promise<void>
 }
 
@@ -66,7 +66,7 @@ function auditPolicy(level: string): string {
   return `{apiVersion: audit.k8s.io/v1, kind: Policy, omitStages: [RequestReceived], rules: [{level: ${level}}]}`
 }
 
-/** Certificates take a while to make: one set serves all tests of a file. */
+/** Certificates are slow to create: all tests of a file share them. */
 let made: Promise<TestCertificates> | undefined
 
 export async function startWorld(t: TestContext, options: WorldOptions = {}): Promise<World> {
@@ -106,7 +106,7 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
   return { ...server, hook, answers, metrics, audited, certificates, configure }
 }
 
-/** A clock on which what takes a second takes a tenth of it. */
+/** A clock with timers that run ten times as fast. */
 export function hurried(): Platform {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   const { clock } = platform
@@ -116,7 +116,7 @@ export function hurried(): Platform {
   }
 }
 
-/** Requests that fail on purpose are not worth a line in the output of the tests. */
+/** Suppresses the log of requests that fail on purpose. */
 function quiet(platform: Platform): Platform {
   const silent = (): void => undefined
   return { ...platform, log: { ...platform.log, error: silent, warn: silent } }
@@ -144,7 +144,7 @@ export function configuration(kind: Kind, name: string, webhooks: readonly objec
   }
 }
 
-/** A webhook for new config maps that is asked at `/`. */
+/** A webhook for the creation of config maps, at the path `/`. */
 export function usual(hook: Hook): object {
   return {
     name: 'a.example.com',
@@ -205,7 +205,7 @@ export function send(response: ServerResponse, value: unknown, status = 200): vo
   response.end(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-/** The answer of a webhook that wants changes. */
+/** The response of a mutating webhook with a JSON patch. */
 export function patchWith(...operations: readonly object[]): object {
   const patch = Buffer.from(JSON.stringify(operations)).toString('base64')
   return { allowed: true, patchType: 'JSONPatch', patch }

@@ -1,4 +1,4 @@
-/** Which writes webhooks hear of, and what they are told. */
+/** The writes that are sent to webhooks, and the contents of the requests. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AnyObject } from '#/apiserver/test-server.ts'
@@ -50,7 +50,7 @@ function inShort({ request }: Asked): string {
   return `${what}, ${versionOf(kind!)} ${kind!['kind']}: ${kinds.join(', ')}`
 }
 
-/** What both kinds of webhooks were asked since the last call; they must have been asked the same. */
+/** The requests to both kinds of webhooks since the last call; they must be the same. */
 function asked({ hook }: World): readonly string[] {
   const both = hook.asked.splice(0)
   const of = (path: string): readonly string[] =>
@@ -328,7 +328,7 @@ test('no webhook comes between an administrator and webhooks', async t => {
 
 test('a dry run goes only to webhooks that have no other effects', async t => {
   const world = await startWorld(t)
-  // Old configurations may say what new ones may not.
+  // Old configurations may have values that are no longer valid for new ones.
   const { request } = world
   await world.configure('validating', 'test', { sideEffects: 'NoneOnDryRun' })
   assert.equal((await request('POST', `${configMaps}?dryRun=All`, configMap('m'))).code, 201)
@@ -369,7 +369,7 @@ test('what one webhook changes the next sees, and those that want to see it agai
     hook.asked.map(({ path }) => path.split('?')[0]),
     ['/first', '/second', '/third', '/first'],
   )
-  // Nothing changed after the one that wants to see changes.
+  // The webhook with reinvocation policy IfNeeded is not called again when no later one changes the object.
   hook.asked.length = 0
   answers.set('second', () => ({ allowed: true }))
   answers.set('third', () => ({ allowed: true }))

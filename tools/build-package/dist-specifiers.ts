@@ -1,14 +1,14 @@
 import { dirname, relative } from 'node:path/posix'
 import { sourceFile } from '../tidy/source-file.ts'
 
-/** Where a file below src is in the package. */
+/** The path in the package of a file below src. */
 export function distPath(path: string): string {
   return path.replace(/^src\//, 'dist/').replace(/(?<!\.d)\.ts$/, '.js')
 }
 
 /**
- * The text of a module of the project as it is in the package: what it imports is named by a relative path, since `#/`
- * means the sources, and is JavaScript.
+ * The text of a module for the package: imports become relative paths to JavaScript files, since `#/` refers
+ * to the sources.
  */
 export function distSpecifiers(path: string, text: string): string {
   const parts: string[] = []

@@ -1,4 +1,4 @@
-/** Compares our discovery documents with those of a real API server, group by group. */
+/** Compares discovery documents with those of a real API server, group by group. */
 import { compareValues, type Difference } from './compare-values.ts'
 import type { Get } from './served.ts'
 
@@ -21,7 +21,7 @@ interface ResourceList {
 
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 
-/** Versions that are switched off are not missed unless all are on. */
+/** Disabled versions are not reported as missing, unless `isWhole`. */
 export async function compareDiscovery(
   document: DiscoveryDocument,
   get: Get,

@@ -1,16 +1,16 @@
-/** Compares our OpenAPI documents with those of a real API server. */
+/** Compares OpenAPI documents with those of a real API server. */
 import { compareValues, type Difference } from './compare-values.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** The texts of all types of a document. */
+/** The descriptions of all types of a document. */
 export function typeTexts(document: Json): ReadonlySet<unknown> {
   const { definitions, components } = document
   const types = definitions ?? (components as Json | undefined)?.['schemas'] ?? {}
   return new Set(Object.values(types as Json).map(each => (each as Json)['description']))
 }
 
-/** What we serve against what is there: a version that is switched off is not missed unless `all` are on. */
+/** Disabled versions are not reported as missing, unless `isWhole`. */
 export function compareOpenApi(
   ours: Json,
   theirs: Json,
@@ -28,9 +28,9 @@ function normalize(document: Json): unknown {
 }
 
 /**
- * Shared parameters are called after a hash of their text and so written in place; the order of what is
- * required means nothing; CBOR is an experiment of 1.36 that we leave out; and a reference that is wrapped to
- * carry a default is the same reference.
+ * Normalizes a document: shared parameters, which are named by a hash, are inlined; the order of `required`
+ * is ignored; CBOR, an experiment of 1.36, is removed; and a reference wrapped to carry a default is
+ * unwrapped.
  */
 function walk(value: unknown, parameters: Json): unknown {
   if (Array.isArray(value)) {

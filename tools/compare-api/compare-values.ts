@@ -1,8 +1,8 @@
-/** Every place in which two JSON values differ. */
+/** One place where two JSON values differ. */
 export interface Difference {
-  /** The keys on the way, each with a slash in front. */
+  /** The keys of the path, each with a leading slash. */
   readonly place: string
-  /** Undefined on the side where there is nothing. */
+  /** Undefined when the value is missing on that side. */
   readonly ours: unknown
   readonly theirs: unknown
 }

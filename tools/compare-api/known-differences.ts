@@ -1,13 +1,12 @@
-/** In what our documents differ from those of a real API server, and must, with the reasons. */
+/** Intentional differences from the documents of a real API server, with the reasons. */
 import type { Difference } from './compare-values.ts'
 
 export interface Known {
   readonly reason: string
-  /** With the texts of all our types. */
+  /** `texts` are the descriptions of all types served here. */
   readonly matches: (difference: Difference, texts: ReadonlySet<unknown>) => boolean
 }
 
-/** What differs, and must. */
 export const knownDifferences: readonly Known[] = [
   {
     reason: 'the version of the server is its own',

@@ -1,4 +1,4 @@
-/** The documents our API server gives to a client. */
+/** The documents that the API server returns to a client. */
 import { builtinResources, defaultResources } from '#/api/builtin.ts'
 import { Scheme } from '#/api/scheme.ts'
 import { Discovery } from '#/apiserver/discovery.ts'
@@ -7,7 +7,7 @@ import type { ApiRequest } from '#/apiserver/request.ts'
 
 export type Get = (path: string, accept?: string) => Promise<unknown>
 
-/** With the versions that are on by default, or with all that are built in. */
+/** With the versions that are enabled by default, or with all built-in ones. */
 export function served(which: 'all' | 'default'): Get {
   const scheme = new Scheme(which === 'all' ? builtinResources() : defaultResources())
   const build = { version: '0.0.0' }

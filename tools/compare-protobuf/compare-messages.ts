@@ -1,7 +1,4 @@
-/**
- * Compares numbers and types, field by field. Names count as the same when only their case and their signs
- * differ.
- */
+/** Compares field numbers and types. Names are equal if they differ only in case and punctuation. */
 import { definition, definitionNames } from '#/api/definitions.ts'
 import { definitionName } from '#/api/kinds/groups.ts'
 import { numberedFields, type NumberedField } from '#/api/protobuf/field-numbers.ts'
@@ -14,7 +11,7 @@ export type MessageFacts = Readonly<Record<string, FieldFacts>>
 
 type FieldFacts = readonly [number: number, type: string, label?: string]
 
-/** Definitions that have no message. */
+/** Definitions without a protobuf message. */
 const withoutMessage: ReadonlySet<string> = new Set(['version.Info'])
 
 export function compareMessages(reference: Messages): readonly string[] {
@@ -29,7 +26,7 @@ export function compareMessages(reference: Messages): readonly string[] {
 interface Subject {
   /** The short name of the message. */
   readonly name: string
-  /** The one whose objects hold its fields. */
+  /** The schema of the objects that contain its fields. */
   readonly schema: StructSchema
   readonly reference: Messages
 }
@@ -54,7 +51,10 @@ function compareMessage({ name, schema, reference }: Subject): readonly string[]
   ]
 }
 
-/** A message whose fields its owner's objects have; its version may be another than the owner's. */
+/**
+ * Compares a message with fields that are inlined into its owner's objects; its version may differ from the
+ * owner's.
+ */
 function compareEmbedded(subject: Subject, field: NumberedField, facts: FieldFacts): readonly string[] {
   const [, type] = facts
   const shown = type.slice(type.lastIndexOf('.') + 1)
@@ -110,7 +110,7 @@ function describeFacts([, type, label]: FieldFacts, reference: Messages): string
   return label === 'repeated' ? `repeated ${described}` : described
 }
 
-/** A message with nothing but items that are texts stands for a list. */
+/** A message with only string items represents a list. */
 function describeMessage(type: string, reference: Messages): string {
   const { items, ...others } = reference[type] ?? {}
   const isList = items?.[0] === 1 && items[1] === 'string' && Object.keys(others).length === 0

@@ -1,6 +1,6 @@
 /**
- * Adds what the overlays know to the definitions. Every name in an overlay must exist and every fact must fit
- * what it is said of, so that an overlay cannot outlive the field it was written for.
+ * Adds the facts of the overlays to the definitions. Every name in an overlay must exist and every fact must
+ * match its field's type, so that outdated overlays are detected.
  */
 import type { Overlay, Overlays } from '#/api/kinds/overlay.ts'
 import type { Definition, DefinitionField, Definitions, Type } from './definitions.ts'
@@ -103,7 +103,7 @@ function same<T>(value: T): T {
   return value
 }
 
-/** The definitions of a group with this type name, in one version when it is `v1/Name`, else in all. */
+/** The definitions of a group with this type name, in one version for `v1/Name`, otherwise in all. */
 function named(definitions: Definitions, group: string, name: string): readonly Definition[] {
   const [first = '', second] = name.split('/')
   if (second !== undefined) {

@@ -1,7 +1,7 @@
 /**
- * The folder of the npm package `@kubernetes/client-node`. With development dependencies `npm ci` has installed it.
- * Without them only its own tarball is downloaded, since the generator reads its files as text and needs none of the
- * packages that it depends on.
+ * The folder of the npm package `@kubernetes/client-node`. `npm ci` installs it with the development
+ * dependencies. Without them only its tarball is downloaded, since the generator reads its files as text and
+ * needs none of its dependencies.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -33,7 +33,7 @@ function lockedPackage(root: string): LockedPackage {
   return locked
 }
 
-/** The folder appears when it is complete. */
+/** The folder is created atomically. */
 function unpackTarball({ version, integrity, folder }: LockedPackage & { readonly folder: string }): void {
   mkdirSync(join(folder, '..'), { recursive: true })
   const temporary = mkdtempSync(`${folder}-`)

@@ -1,6 +1,6 @@
 /**
- * The definitions: the package's models under their right names, with types of our own instead of the
- * package's JavaScript ones. What the overlays add comes after, in `apply-overlay.ts`.
+ * The definitions: the package's models under their Kubernetes names, with our own types instead of the
+ * package's JavaScript types. `apply-overlay.ts` then adds the overlays.
  */
 import type { Merging, Union } from '#/api/kinds/overlay.ts'
 import type { Model, ModelField } from './models.ts'
@@ -21,7 +21,7 @@ export interface DefinitionField {
   readonly required: boolean
   readonly type: Type
   readonly merging?: Merging
-  /** What the field of a list's key is when it is absent. */
+  /** Default of a list map key. */
   readonly default?: string
 }
 

@@ -1,16 +1,16 @@
 /**
- * Writes the definitions in the notation that `src/api/definitions.ts` reads, and their documentation beside
- * them.
+ * Writes the definitions in the notation of `src/api/definitions.ts`, and their documentation in a separate
+ * file.
  */
 import type { Definition, DefinitionField, Definitions, Type } from './definitions.ts'
 
 export interface EmittedDefinitions {
   readonly definitions: Definitions
-  /** The versions in which kinds are understood that are not simply those of their group. */
+  /** The accepted versions of kinds, where they differ from those of their group. */
   readonly kinds: Readonly<Record<string, readonly string[]>>
 }
 
-/** The definitions by name, with the unions in OpenAPI's own words. */
+/** The definitions by name, with unions in OpenAPI notation. */
 export function emitDefinitions({ definitions, kinds }: EmittedDefinitions): string {
   const notations: Record<string, string> = {}
   const unions: Record<string, unknown> = {}
@@ -25,7 +25,7 @@ export function emitDefinitions({ definitions, kinds }: EmittedDefinitions): str
   return `${JSON.stringify({ definitions: notations, kinds, unions }, undefined, 1)}\n`
 }
 
-/** Every text once, and which one belongs to a definition (`core.v1.Pod`) or a field (`core.v1.Pod.spec`). */
+/** Every text once, with references from definitions (`core.v1.Pod`) and fields (`core.v1.Pod.spec`). */
 export function emitDocumentation(definitions: Definitions): string {
   const numbers = new Map<string, number>()
   const places: Record<string, number> = {}

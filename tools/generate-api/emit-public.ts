@@ -1,10 +1,10 @@
 /**
- * Writes what the package shows of the API to its users: for each group and version one module with the types and, if
+ * Writes the public API modules of the package: for each group and version one module with the types and, if
  * it has resources, the constants. Nothing inside the project imports these modules
  * (docs/decisions/0013-public-entries.md).
  */
 
-/** The modules by path below the folder of generated files, given the paths of all others. */
+/** Returns the modules by path relative to the generated folder; `paths` are those of all other modules. */
 export function emitPublicModules(paths: readonly string[]): ReadonlyMap<string, string> {
   const versions = paths
     .filter(path => /^\w+\/v\w+\.ts$/.test(path))

@@ -1,13 +1,11 @@
-/**
- * Writes the table of resources and, for each group and version, the module of typed constants over it.
- */
+/** Writes the table of resources and, for each group and version, a module of typed constants. */
 import type { BuiltinRow } from '#/api/builtin.ts'
 
 export function emitResourceTable(rows: readonly BuiltinRow[]): string {
   return `[\n${rows.map(row => ` ${JSON.stringify(row)}`).join(',\n')}\n]\n`
 }
 
-/** The modules by path below the folder of generated files. */
+/** Returns the modules by path relative to the generated folder. */
 export function emitResourceConstants(rows: readonly BuiltinRow[]): ReadonlyMap<string, string> {
   const modules = Map.groupBy(rows, row => row.definition.split('.').slice(0, 2).join('/'))
   return new Map([...modules].map(([path, members]) => [`${path}-resources.ts`, emitModule(path, members)]))
@@ -29,7 +27,7 @@ function emitModule(path: string, rows: readonly BuiltinRow[]): string {
   ].join('')
 }
 
-/** The plural with the capitals of the kind: `networkPolicies`, `csiDrivers`. */
+/** The plural with the capitalization of the kind: `networkPolicies`, `csiDrivers`. */
 export function constantName(kind: string, plural: string): string {
   let shared = 0
   while (shared < plural.length && plural[shared] === kind[shared]?.toLowerCase()) shared++

@@ -1,25 +1,25 @@
 /**
  * Writes the TypeScript interfaces, one module for each group and version. They describe JSON: times are
- * strings, and nothing can be assigned to.
+ * strings, and all fields are readonly.
  */
 import { groups } from '#/api/kinds/groups.ts'
 import type { Definition, DefinitionField, Definitions, Scalar, Type } from './definitions.ts'
 
-/** The modules by path below the folder of generated files. */
+/** Returns the modules by path relative to the generated folder. */
 export function emitTypes(definitions: Definitions): ReadonlyMap<string, string> {
   const structs = [...definitions.values()].filter(definition => definition.shape === 'struct')
   const modules = Map.groupBy(structs, ({ name }) => name.split('.').slice(0, -1).join('/'))
   return new Map([...modules].map(([path, members]) => [`${path}.ts`, emitModule(path, members)]))
 }
 
-/** A module being written. */
+/** The state of a module being written. */
 interface Scope {
   readonly path: string
-  /** What it imports, by module. */
+  /** Imports by module. */
   readonly imports: Map<string, string>
 }
 
-/** Types of `meta.v1` that everything builds on and that are therefore written by hand. */
+/** Types of `meta.v1` that are written by hand because everything depends on them. */
 const writtenByHand: ReadonlySet<string> = new Set([
   'meta.v1.ManagedFieldsEntry',
   'meta.v1.ObjectMeta',
@@ -51,7 +51,7 @@ function emitInterface(definition: Definition, scope: Scope): string {
   return `${comment(definition.documentation, '')}export interface ${name} {\n${fields.join('')}}\n`
 }
 
-/** A kind's own `apiVersion` and `kind` have one possible value. */
+/** The `apiVersion` and `kind` of a kind are literal types. */
 function literalType(definition: Definition, field: DefinitionField): string | undefined {
   if (!isKind(definition)) return undefined
   const [owner, version, kind] = definition.name.split('.')
@@ -80,7 +80,7 @@ const scalarTypes: Readonly<Record<Scalar, string>> = {
   'time': 'string',
 }
 
-/** The definitions that stand for any JSON value, as far as their form is known. */
+/** Definitions that allow any JSON value, with their type as far as it is known. */
 const openTypes: Readonly<Record<string, string>> = {
   'apiextensions.v1.JSON': 'unknown',
   'apiextensions.v1.JSONSchemaPropsOrArray': 'JSONSchemaProps | readonly JSONSchemaProps[]',
@@ -114,7 +114,7 @@ function lastPart(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1)
 }
 
-/** Longest comment kept: an editor shows it while typing, the whole text is in the documentation. */
+/** Maximum length of comments, which editors show while typing; the full text is in the documentation. */
 const commentCharactersMax = 100
 
 function comment(text: string, indent: string): string {

@@ -1,20 +1,20 @@
 /**
- * The models of the npm package: one class per API type, of which the `.js` file tells fields, types and
- * formats and the `.d.ts` file what is optional and the documentation. Both are read as text, which is ten
- * times faster than loading a thousand modules.
+ * Reads the models of the npm package: one class per API type. The `.js` file has fields, types and formats;
+ * the `.d.ts` file has optionality and documentation. Both are parsed as text, which is ten times faster than
+ * importing a thousand modules.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Model {
-  /** The class: `V1Pod`, `CoreV1Event`. */
+  /** Class name: `V1Pod`, `CoreV1Event`. */
   readonly name: string
   readonly documentation: string
   readonly fields: readonly ModelField[]
 }
 
 export interface ModelField {
-  /** As in JSON. */
+  /** Name in JSON. */
   readonly name: string
   readonly type: string
   readonly format: string
@@ -34,7 +34,7 @@ export function readModels(directory: string): ReadonlyMap<string, Model> {
   return models
 }
 
-/** The models a type expression of the package mentions. */
+/** The models in a type expression of the package. */
 export function mentionedModels(type: string, models: ReadonlyMap<string, Model>): readonly string[] {
   return (type.match(/\w+/g) ?? []).filter(word => models.has(word))
 }

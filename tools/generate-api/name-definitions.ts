@@ -1,7 +1,7 @@
 /**
- * Which definition a model of the package is: `V1ServicePort` is `core.v1.ServicePort`. The package has lost
- * the group, so it is found again: a model belongs to the group whose requests lead to it, to core when
- * core's do, since other groups build on core and never the other way round.
+ * Maps models of the package to definitions: `V1ServicePort` is `core.v1.ServicePort`. The package does not
+ * preserve the group, so it is inferred: a model belongs to the group with requests that reference it, or to
+ * core if core's requests do, since other groups depend on core and never the reverse.
  */
 import { groups } from '#/api/kinds/groups.ts'
 import { mentionedModels, type Model } from './models.ts'
@@ -12,7 +12,7 @@ export interface GroupVersion {
   readonly version: string
 }
 
-/** Versions the package still has and Kubernetes v1.36 does not serve any more. */
+/** Versions in the package that Kubernetes v1.36 no longer serves. */
 const leftOut: ReadonlySet<string> = new Set([
   'authentication.k8s.io/v1alpha1',
   'authentication.k8s.io/v1beta1',
@@ -24,7 +24,7 @@ const leftOut: ReadonlySet<string> = new Set([
   'storagemigration.k8s.io/v1alpha1',
 ])
 
-/** What every group shares. */
+/** Types shared by all groups. */
 const metaTypes: ReadonlySet<string> = new Set([
   'APIGroup',
   'APIGroupList',
@@ -51,20 +51,20 @@ const metaTypes: ReadonlySet<string> = new Set([
   'WatchEvent',
 ])
 
-/** Kinds that only subresources of other groups speak. */
+/** Kinds that are used only by subresources of other groups. */
 const borrowed: Readonly<Record<string, string>> = {
   V1Eviction: 'policy',
   V1Scale: 'autoscaling',
   AuthenticationV1TokenRequest: 'authentication',
 }
 
-/** Types of core that no request of core leads to. */
+/** Types of core that no request of core references. */
 const coreTypes: ReadonlySet<string> = new Set([
   'V1TopologySelectorTerm',
   'V1TopologySelectorLabelRequirement',
 ])
 
-/** The group and version a path belongs to; undefined when it is no path of a version that is served. */
+/** The group and version of a path; undefined when it is not a path of a served version. */
 export function servedGroupVersion(path: string): GroupVersion | undefined {
   const [, root, group = '', version = ''] = path.split('/')
   if (root === 'api' && group === 'v1') return { group: '', version: 'v1' }
@@ -72,7 +72,7 @@ export function servedGroupVersion(path: string): GroupVersion | undefined {
   return { group, version }
 }
 
-/** The short definition name of every model that is served. */
+/** The short definition name of every served model. */
 export function nameDefinitions(
   models: ReadonlyMap<string, Model>,
   operations: readonly Operation[],

@@ -1,7 +1,4 @@
-/**
- * The requests of the npm package: which paths there are, what may be asked of each, and the models that go
- * in and out.
- */
+/** The requests of the npm package: their paths, methods, and request and response models. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -11,9 +8,9 @@ export interface Operation {
   readonly path: string
   readonly method: string
   readonly parameters: readonly string[]
-  /** The model sent, empty when there is none. */
+  /** The request model, empty when there is none. */
   readonly body: string
-  /** The model answered, `string` when the answer is not an object. */
+  /** The response model, `string` when the response is not an object. */
   readonly response: string
 }
 

@@ -21,7 +21,7 @@ import { scheduling } from '#/api/kinds/scheduling/overlay.ts'
 import { storage } from '#/api/kinds/storage/overlay.ts'
 import { storagemigration } from '#/api/kinds/storagemigration/overlay.ts'
 
-/** Every group's overlay. */
+/** The overlays of all groups. */
 export const overlays: Overlays = {
   admissionregistration,
   apiextensions,

@@ -1,6 +1,6 @@
 /**
- * The query parameters of the package's requests, with their types and documentation. Most mean the same
- * everywhere; the options of a subresource (`pods/exec`) and those of a patch are told apart.
+ * The query parameters of the package's requests, with their types and documentation. Most are the same
+ * everywhere; the options of a subresource (`pods/exec`) and those of a patch are kept separate.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export interface Parameter {
 /** By name. */
 export type Parameters = Readonly<Record<string, Parameter>>
 
-/** By whose they are: `common`, `patch`, or a subresource with options of its own. */
+/** Keys are `common`, `patch`, or a subresource with its own options. */
 export type ParameterGroups = Readonly<Record<string, Parameters>>
 
 export function readParameters(directory: string): ParameterGroups {
@@ -22,7 +22,8 @@ export function readParameters(directory: string): ParameterGroups {
     const source = readFileSync(join(directory, file), 'utf8')
     for (const [, comment = '', name = '', body = ''] of source.matchAll(requests)) {
       const path = /localVarPath = '([^']*)'/.exec(body)?.[1]
-      // Paths with a group to fill in are the package's way to custom kinds, with texts of its own.
+      // Paths with a group parameter are the package's generic requests for custom resources, with different
+      // texts.
       if (path === undefined || path.includes('{group}')) continue
       const group = (groups[groupOf(name, path)] ??= {})
       for (const [parameter, fact] of parametersOf(comment, body)) {
@@ -75,7 +76,7 @@ function withoutCommon({ common = {}, ...others }: ParameterGroups): ParameterGr
 
 const entities: Readonly<Record<string, string>> = { quot: '"', amp: '&', lt: '<', gt: '>' }
 
-/** The package's comments are written as HTML, with a stray backslash before quotes. */
+/** The package's comments are HTML-escaped, with a stray backslash before quotes. */
 function unescapeText(text: string): string {
   return text.replaceAll(/\\?&(?:#x([0-9A-F]+)|#(\d+)|(\w+));/g, (_all, hexadecimal, decimal, name) => {
     if (typeof hexadecimal === 'string') return String.fromCodePoint(Number.parseInt(hexadecimal, 16))

@@ -1,6 +1,4 @@
-/**
- * The table of resources, from the paths of the package's requests and what the overlays add to them.
- */
+/** The table of resources, from the paths of the package's requests and the overlays. */
 import { groups } from '#/api/kinds/groups.ts'
 import type { Overlays, ResourceFacts } from '#/api/kinds/overlay.ts'
 import { compareVersions, isStableVersion } from '#/api/version-priority.ts'
@@ -14,7 +12,7 @@ interface Path {
   readonly plural: string
   readonly subresource: string
   readonly namespaced: boolean
-  /** Whether it names one object. */
+  /** True if the path names one object. */
   readonly item: boolean
 }
 
@@ -115,8 +113,8 @@ function buildSubresources(
 }
 
 /**
- * The definition that goes in or out of these requests, other than a list and the options and answer of a
- * deletion.
+ * The definition in the bodies and responses of these requests, except for lists, delete options and delete
+ * responses.
  */
 function definitionSpoken(
   requests: readonly Request[],
@@ -153,7 +151,7 @@ function verbsOf(requests: readonly Request[]): readonly string[] {
   return [...verbs].sort()
 }
 
-/** Stored in the most stable version of the kind, unless an overlay says otherwise. */
+/** The storage version is the most stable version of the kind, unless an overlay sets it. */
 function withStorage(draft: Draft, drafts: readonly Draft[]): BuiltinRow {
   const { group, kind, version } = draft
   const versions = drafts.filter(each => each.group === group && each.kind === kind).map(each => each.version)

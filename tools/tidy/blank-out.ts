@@ -1,13 +1,17 @@
 /**
- * The source with comments, and what is inside strings, templates and regular expressions, replaced by blanks. Every
- * other character stays where it was, so that a search finds code only and a position in one is the same in the other.
+ * Returns the source with comments and the contents of strings, templates and regular expressions replaced by
+ * blanks. All other characters keep their position, so that searches find only code and positions are valid
+ * in both texts.
  */
 export function blankOut(source: string): string {
   const parts: string[] = []
-  /** The last word or sign that is not white space: it decides whether a slash divides or begins an expression. */
+  /**
+   * The last token that is not white space: it determines if a slash is a division or begins a regular
+   * expression.
+   */
   let previous = ''
   let depth = 0
-  /** At which depth of braces the expression inside each open template ends. */
+  /** The brace depths at which the expressions of open templates end. */
   const templates: number[] = []
   for (let position = 0; position < source.length;) {
     let text = take(token, source, position)
@@ -28,7 +32,9 @@ export function blankOut(source: string): string {
 
 const token = /\/\/.*|\/\*[^]*?\*\/|'(?:\\[^]|[^'\\\n])*'|"(?:\\[^]|[^"\\\n])*"|[\w$]+|\s+|[^]/y
 const regularExpression = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\/[a-z]*/y
-/** From a backtick, or the brace that ends an expression, to the next backtick or the beginning of an expression. */
+/**
+ * From a backtick, or the brace that ends an expression, to the next backtick or the start of an expression.
+ */
 const templatePart = /[`}](?:\\[^]|\$(?!\{)|[^\\`$])*(?:`|\$\{)/y
 
 function take(pattern: RegExp, source: string, position: number): string {
@@ -36,7 +42,7 @@ function take(pattern: RegExp, source: string, position: number): string {
   return pattern.exec(source)?.[0] ?? source.charAt(position)
 }
 
-/** Words after which a value follows, though they look like one. */
+/** Keywords after which a value follows. */
 const operators: ReadonlySet<string> = new Set([
   'return',
   'typeof',

@@ -1,6 +1,6 @@
 /**
- * All the rules of the tree. A tree is a map from paths to contents, so that each rule is tested with a small tree that
- * breaks it. What compiler and linter can check is left to them.
+ * All rules of the tree. A tree is a map from paths to contents, so that each rule is tested with a small
+ * tree that violates it. Rules that the compiler or the linter can check are left to them.
  */
 import type { Finding } from './finding.ts'
 import { checkBarrels, checkDeadFiles, checkImports } from './imports.ts'
@@ -31,7 +31,7 @@ export function checkTree(contents: ReadonlyMap<string, string>, machine: Machin
   return findings.sort((left, right) => left.path.localeCompare(right.path) || left.line - right.line)
 }
 
-/** The linter knows `Date.now`, but not that a date made of nothing is the present. */
+/** The linter detects `Date.now`, but not a `Date` without arguments. */
 function checkTime(files: readonly SourceFile[]): Finding[] {
   return files
     .filter(({ path }) => path.startsWith('src/') && !path.startsWith('src/platform/node/'))
@@ -42,10 +42,10 @@ function checkTime(files: readonly SourceFile[]): Finding[] {
     )
 }
 
-/** `new Date()` and `new Date`, and `Date()`, which ignores what it is given. */
+/** Matches `new Date()`, `new Date`, and `Date()`, which ignores its arguments. */
 const presentDate = /\bnew Date\b(?!\s*\(\s*[^)\s])|(?<!new\s+|\.|\w)Date\(/g
 
-/** Traces of the machine on which a file was written. */
+/** Finds local paths and registries of the developer's machine. */
 function checkTraces(contents: ReadonlyMap<string, string>, machine: Machine): Finding[] {
   const findings: Finding[] = []
   const folders = machine.folders.map(folder => `(?<![\\w.*/~#@-])${RegExp.escape(folder)}`)
@@ -64,5 +64,5 @@ function checkTraces(contents: ReadonlyMap<string, string>, machine: Machine): F
   return findings
 }
 
-/** Where npm gets a package from: in its lock file, and in its configuration. */
+/** The registry of a package: in the lock file, and in the npm configuration. */
 const registryUrl = /(?:"resolved": "|registry\s*=\s*)https?:\/\/([^/"\s]+)/g

@@ -1,6 +1,6 @@
 export interface Finding {
   readonly path: string
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number
   readonly text: string
 }

@@ -1,13 +1,16 @@
 import type { SourceFile } from './source-file.ts'
 
-/** The lines, from 1, on which a function begins and ends, and what stands on the first one. */
+/** The first and last line of a function, counted from 1, and the text of the first one. */
 export interface FunctionLines {
   readonly start: number
   readonly end: number
   readonly head: string
 }
 
-/** A function of several lines, found by the braces of its body. The head of one is where its indentation begins. */
+/**
+ * Functions with more than one line, found by the braces of their body. The head begins where its indentation
+ * does.
+ */
 export function functionsOf({ code }: SourceFile): FunctionLines[] {
   const found: FunctionLines[] = []
   const lines = code.split('\n')
@@ -28,7 +31,7 @@ export function functionsOf({ code }: SourceFile): FunctionLines[] {
   return found
 }
 
-/** A head of several lines ends with a line that begins with the bracket which closes its parameters. */
+/** A head of several lines ends with a line that begins with the closing bracket of its parameters. */
 function headLine(lines: readonly string[], last: number): number {
   if (!/^\s*[)>\]]/.test(lines[last]!)) return last
   const indentation = lines[last]!.search(/\S/)

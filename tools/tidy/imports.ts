@@ -5,7 +5,7 @@ import type { Import, SourceFile } from './source-file.ts'
 
 type ImportRule = (path: string, imported: Import) => string | undefined
 
-/** Rules about one import; each says what is wrong with it. */
+/** Rules for one import; each returns the finding. */
 const rules: readonly ImportRule[] = [checkEnding, checkAlias, checkPrivacy]
 
 export function checkImports(files: readonly SourceFile[]): Finding[] {
@@ -24,7 +24,10 @@ function checkEnding(_path: string, { specifier, target }: Import): string | und
   return `import ${specifier} does not end with .ts`
 }
 
-/** `./` stays inside a component, `#/` crosses its boundary; what is not below src is reached by its path. */
+/**
+ * `./` is for imports within a component, `#/` for those across components; files outside of src are imported
+ * by path.
+ */
 function checkAlias(path: string, { specifier, target }: Import): string | undefined {
   if (target === undefined || !target.startsWith('src/')) return undefined
   const inside = path.startsWith('src/') && componentOf(path) === componentOf(target)
@@ -33,29 +36,29 @@ function checkAlias(path: string, { specifier, target }: Import): string | undef
   return `import ${specifier} ${advice}`
 }
 
-/** Tools that make a part of a component, and so look inside it. */
+/** Tools that generate or check a part of a component and therefore may import its private files. */
 const makers = [{ tools: /^tools\/(generate|compare)-(api|protobuf)[./]/, component: 'src/api/' }]
 
-/** Folders with a folder for each of many alike things, which the whole component reads. */
+/** Folders with many similar subfolders, which the whole component may import. */
 const collections: ReadonlySet<string> = new Set(['src/api/kinds'])
 
-/** Files at the top of a component are its public face; a folder below belongs to the folder it is in. */
+/** Files at the top level of a component are public; a subfolder is private to its parent folder. */
 function checkPrivacy(path: string, { target }: Import): string | undefined {
   if (target === undefined || !target.startsWith('src/') || target.startsWith('src/api/generated/'))
     return undefined
   if (makers.some(({ tools, component }) => tools.test(path) && target.startsWith(component)))
     return undefined
   const parent = dirname(dirname(target))
-  // Kinds build on each other, workloads on pods and pods on volumes, and the rest of the API on all of them.
+  // Kinds depend on each other (workloads on pods, pods on volumes), and the rest of the API on all of them.
   const collection = [...collections].find(folder => target.startsWith(`${folder}/`))
   const owner = collection ? dirname(collection) : parent
-  // `store/embedded.ts` is the front door of `store/embedded/`, and so is its test.
+  // `store/embedded.ts` and its test belong to `store/embedded/`.
   const place = path.replace(/(\.\w+)?\.ts$/, '/')
   if (owner === 'src' || owner === '.' || place.startsWith(`${owner}/`)) return undefined
   return `${target} is private to ${owner}`
 }
 
-/** Where the program begins. */
+/** Entry points of the program. */
 const entryPoints: ReadonlySet<string> = new Set(['src/main.ts'])
 
 export function checkDeadFiles(files: readonly SourceFile[]): Finding[] {

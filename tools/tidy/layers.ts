@@ -5,7 +5,7 @@ const foundation = ['base', 'platform']
 const vocabulary = [...foundation, 'api']
 const clients = [...vocabulary, 'client']
 
-/** Which components a component may import. Dependencies point down; what is not listed may not be used. */
+/** The components that a component may import. Dependencies point down; all others are forbidden. */
 const layers: Readonly<Record<string, readonly string[]>> = {
   'base': [],
   'command-line': ['base'],
@@ -30,13 +30,16 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'kubeadm': [...clients, 'command-line'],
 }
 
-/** Compositions: they may know every component, and no component knows them. */
+/** Compositions may import every component, and no component may import them. */
 const compositions: ReadonlySet<string> = new Set(['simulation', 'commands', 'testing', 'cluster'])
 
-/** Randomness comes in through the API's functions too: the type may be named where the component may not be used. */
+/**
+ * Types that may be imported where the component may not: random sources are parameters of API functions,
+ * too.
+ */
 const typesForAll: ReadonlySet<string> = new Set(['src/platform/platform.ts'])
 
-/** Tests may stand on the whole system: a controller is tested with a real API server. */
+/** Tests may use the whole system: a controller is tested with a real API server. */
 export function checkLayers(files: readonly SourceFile[]): Finding[] {
   const findings: Finding[] = []
   for (const file of files) {
@@ -62,7 +65,7 @@ export function checkLayers(files: readonly SourceFile[]): Finding[] {
   return findings
 }
 
-/** The folder below src; files directly in src belong to none and stand on top of all. */
+/** The folder below src; files directly in src belong to no component and may import all. */
 export function componentOf(path: string): string | undefined {
   const [top, component, ...rest] = path.split('/')
   return top === 'src' && rest.length > 0 ? component : undefined

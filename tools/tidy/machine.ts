@@ -1,15 +1,15 @@
-/** What tells a reader of the project on which machine it was written, and so does not belong in it. */
+/** Details of the developer's machine that must not appear in the project. */
 export interface Machine {
-  /** Absolute folders, with a slash at the end. */
+  /** Absolute paths with a trailing slash. */
   readonly folders: readonly string[]
   readonly hosts: readonly string[]
 }
 
 interface MachineFacts {
-  /** Where the checkout lies. */
+  /** The folder of the checkout. */
   readonly root: string
   readonly home: string
-  /** The URL of the npm registry in use. */
+  /** The URL of the configured npm registry. */
   readonly registry: string | undefined
 }
 
@@ -21,10 +21,13 @@ export function machineOf({ root, home, registry }: MachineFacts): Machine {
   }
 }
 
-/** Registries that everybody has. */
+/** Public registries. */
 export const publicHosts: ReadonlySet<string> = new Set(['registry.npmjs.org'])
 
-/** Folders at the top that every machine has, and how many further names make a folder that only this one has. */
+/**
+ * Top-level folders that exist on every machine, and the number of further path segments that make a path
+ * machine-specific.
+ */
 const commonFolders: ReadonlyMap<string, number> = new Map([
   ['home', 1],
   ['Users', 1],
@@ -36,7 +39,7 @@ const commonFolders: ReadonlyMap<string, number> = new Map([
   ['mnt', 1],
 ])
 
-/** The shortest start of the path that is not the same on every machine. */
+/** The shortest prefix of the path that is machine-specific. */
 function ownFolder(root: string): string {
   const names = root.split('/').filter(name => name !== '')
   const further = commonFolders.get(names[0] ?? '') ?? 0

@@ -13,11 +13,11 @@ export function checkFileNames(files: readonly SourceFile[]): Finding[] {
   })
 }
 
-/** Words that say nothing about the thing they name. */
+/** Words without meaning in a name. */
 const emptyWords = /(?<![A-Za-z])(managers?|helpers?|utils?|utility|utilities|impl)(?![a-z])/i
-/** In the name of a type this one says how it was made instead of what it is. */
+/** In a type name, `Base` describes the implementation instead of the concept. */
 const baseType = /(^|[a-z0-9])Base(?![a-z0-9])/
-/** Kubernetes' words for Kubernetes' things, and the place where its managers of fields are at home. */
+/** Exceptions for Kubernetes' own terms; `itsOwnPlaces` are the files about them. */
 const itsOwnWords = /(controller|field)-?manager/gi
 const itsOwnPlaces = /^src\/(api\/apply\b|controllers\/manager\.ts$)/
 
@@ -42,7 +42,7 @@ function isEmpty(name: string): boolean {
   return emptyWords.test(name.replaceAll(itsOwnWords, ''))
 }
 
-/** `podManager` as `pod-Manager`. */
+/** `podManager` becomes `pod-Manager`. */
 function words(name: string): string {
   return name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '-')
 }

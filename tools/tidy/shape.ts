@@ -45,7 +45,7 @@ function longFunctions(file: SourceFile): Finding[] {
   })
 }
 
-/** Files at the top of a component, and of src, are what others see first. */
+/** Files at the top level of a component or of src must have a header. */
 export function checkHeaders(files: readonly SourceFile[]): Finding[] {
   return files
     .filter(({ path, isTest }) => /^src\/([^/]+\/)?[^/]+$/.test(path) && !isTest)
@@ -61,7 +61,7 @@ export function checkAssertions(files: readonly SourceFile[]): Finding[] {
     .map(({ path }) => ({ path, line: 1, text: 'asserts nothing: a test that cannot fail' }))
 }
 
-/** What checks something for several tests is in a folder of its own, or beside them. */
+/** True if an imported test helper or testdata file contains assertions. */
 function checksElsewhere(file: SourceFile, byPath: ReadonlyMap<string, SourceFile>): boolean {
   return file.imports.some(({ target = '' }) => {
     const imported = /^tests\/|\/testdata\//.test(target) ? byPath.get(target) : undefined
@@ -69,7 +69,7 @@ function checksElsewhere(file: SourceFile, byPath: ReadonlyMap<string, SourceFil
   })
 }
 
-/** It calls an assertion, or a suite that several implementations share. */
+/** True if the file calls an assertion or a shared conformance suite. */
 function asserts({ code, content, imports }: SourceFile): boolean {
   const name = /\bimport (\w+)[^'"]* from ['"]node:assert/.exec(content)?.[1] ?? 'assert'
   const sharesSuite = imports.some(({ specifier }) => specifier.endsWith('.conformance.ts'))

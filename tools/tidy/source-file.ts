@@ -4,7 +4,7 @@ import { blankOut } from './blank-out.ts'
 export interface SourceFile {
   readonly path: string
   readonly content: string
-  /** The content without comments and the insides of strings, at the same positions. */
+  /** The content without comments and string contents, at the same positions. */
   readonly code: string
   readonly lines: readonly string[]
   readonly imports: readonly Import[]
@@ -12,13 +12,13 @@ export interface SourceFile {
 }
 
 export interface Import {
-  /** As it is written: `./heap.ts`, `#/base/heap.ts`, `node:util`. */
+  /** As written: `./heap.ts`, `#/base/heap.ts`, `node:util`. */
   readonly specifier: string
-  /** The file in the tree; absent for packages. */
+  /** The path of the file in the tree; absent for packages. */
   readonly target: string | undefined
   readonly typeOnly: boolean
   readonly line: number
-  /** Where the specifier begins, after its quotation mark. */
+  /** The position of the specifier, after its quotation mark. */
   readonly position: number
 }
 
@@ -34,7 +34,7 @@ export function sourceFile(path: string, content: string): SourceFile {
   }
 }
 
-/** The line, from 1, at which a position of the content lies. */
+/** The line of a position, counted from 1. */
 export function lineAt(content: string, position: number): number {
   let line = 1
   for (let at = content.indexOf('\n'); at !== -1 && at < position; at = content.indexOf('\n', at + 1))
@@ -42,7 +42,10 @@ export function lineAt(content: string, position: number): number {
   return line
 }
 
-/** All that names another file: import, export from, import(), and `new URL` for a worker or a program of its own. */
+/**
+ * Everything that references another file: import, export from, import(), and `new URL` for a worker or
+ * program.
+ */
 const beginsSpecifier =
   /\bfrom\s*(?=['"])|\bimport\s*\(\s*(?=['"])|^import\s*(?=['"])|\bnew URL\(\s*(?=['"])/gm
 

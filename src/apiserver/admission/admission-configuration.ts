@@ -1,4 +1,4 @@
-/** The file in which administrators configure plugins: each inline, or in a file of its own. */
+/** The AdmissionConfiguration file, which configures each plugin inline or by the path of a separate file. */
 import { dirname, resolve } from 'node:path'
 import type { JsonValue } from '#/api/json-value.ts'
 import { parseYaml } from '#/api/yaml.ts'
@@ -13,7 +13,7 @@ import {
 } from './plugin-configuration.ts'
 import { ConfigurationError } from './plugin-context.ts'
 
-/** By plugin. Throws ConfigurationError. */
+/** Configuration by plugin name. Throws ConfigurationError. */
 export async function readAdmissionConfiguration(
   files: Files,
   path: string,
@@ -36,9 +36,9 @@ export async function readAdmissionConfiguration(
 
 interface PluginEntry {
   readonly name?: string
-  /** Relative to the file that names it. */
+  /** Relative to the directory of the AdmissionConfiguration file. */
   readonly path?: string
-  /** Goes before the path. */
+  /** Takes precedence over `path`. */
   readonly configuration?: JsonValue
 }
 
@@ -53,7 +53,10 @@ const form: ConfigurationForm<{ readonly plugins?: readonly PluginEntry[] }> = {
   }),
 }
 
-/** Before there was a file for all plugins, two of them had one of their own. */
+/**
+ * The legacy format: the configuration of ImagePolicyWebhook or PodNodeSelector without an
+ * AdmissionConfiguration around it.
+ */
 function isOldForm(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.hasOwn(value, 'kind'))
     return false

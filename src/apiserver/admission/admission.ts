@@ -1,6 +1,6 @@
 /**
- * Admission: what may change a write, then what may refuse it. Plugins run in order; a refusal ends the
- * request and nothing is stored.
+ * The admission chain: mutating plugins, then validating plugins, each in order. A rejection ends the request
+ * and nothing is stored.
  */
 import { apiError, forbidden, type ApiError, type StatusCause } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -12,23 +12,25 @@ export interface AdmissionRequest extends AdmissionTarget {
   readonly name: string
   readonly user: UserInfo
   readonly dryRun: boolean
-  /** As it would be stored, or what is posted to a subresource: a Binding, say. Undefined for a deletion. */
+  /**
+   * The object to be stored, or the body posted to a subresource, such as a Binding. Undefined for DELETE.
+   */
   readonly object: KubernetesObject | undefined
-  /** What is stored now; undefined for a creation. */
+  /** The stored object; undefined for CREATE. */
   readonly before: KubernetesObject | undefined
   /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions as the client sent them. */
   readonly options: Readonly<Record<string, unknown>>
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client no longer waits for the response. */
   readonly signal?: AbortSignal
   warn(text: string): void
   /**
-   * Adds to what the audit log says of the request. The first value of a key stays. What tells of the body is only
-   * said where the log has the body too.
+   * Adds an annotation to the audit event. The first value set for a key wins. With `about: 'body'`, the
+   * annotation is recorded only where the audit event includes the request body.
    */
   annotate(key: string, value: string, about?: 'request' | 'body'): void
 }
 
-/** What kind of write it is, whatever the object. */
+/** The attributes of a write that plugins match on, independent of the object. */
 export interface AdmissionTarget {
   readonly operation: Operation
   readonly resource: Resource
@@ -44,28 +46,26 @@ export interface AdmissionPlugin {
   /** Called once after the last write. */
   stop?(): void | Promise<void>
   /**
-   * Whether such writes concern the plugin at all. Asked once for each kind of write and remembered, so it
-   * must not depend on anything else. Every write when absent.
+   * True if the plugin handles writes with these attributes. The result is cached per target, so it must not
+   * depend on anything else. A plugin without this method handles every write.
    */
   handles?(target: AdmissionTarget): boolean
-  /** The object, changed or not. Throws ApiError to refuse. */
+  /** Returns the object, changed or not. Throws ApiError to reject the request. */
   mutate?(request: AdmissionRequest, reinvocation: Reinvocation): Admitted | Promise<Admitted>
-  /** Throws ApiError to refuse. */
+  /** Throws ApiError to reject the request. */
   validate?(request: AdmissionRequest): void | Promise<void>
 }
 
 export type Admitted = KubernetesObject | undefined
 
 /**
- * One request's way through the plugins that change it. A plugin whose change others should see asks for a
- * second pass, of which there is at most one. What a plugin remembers of the first pass it keeps in a WeakMap
- * under this object.
+ * Reinvocation state of one request in the mutating phase. A plugin that changes the object can request a
+ * second pass; there is at most one. Plugins keep per-request state in a WeakMap keyed by this object.
  */
 export class Reinvocation {
   #isWanted = false
   #isSecond = false
 
-  /** Whether this is the second pass. */
   get isSecond(): boolean {
     return this.#isSecond
   }
@@ -85,7 +85,7 @@ export class Reinvocation {
 
 export class Admission {
   readonly #plugins: readonly AdmissionPlugin[]
-  /** Which plugins a write concerns, by resource, then by operation and subresource. */
+  /** Plugins that handle a write, by resource, then by operation and subresource. */
   readonly #chains = new WeakMap<Resource, Map<string, Chain>>()
 
   constructor(plugins: readonly AdmissionPlugin[]) {
@@ -140,7 +140,7 @@ interface Chain {
   readonly validating: readonly AdmissionPlugin[]
 }
 
-/** For writes that were admitted already as part of another, and for those of the server itself. */
+/** For writes already admitted as part of another request, and for writes by the API server itself. */
 export const everythingAdmitted = new Admission([])
 
 async function pass(
@@ -156,7 +156,7 @@ async function pass(
   return object
 }
 
-/** The plugin refuses the write: 403, in the words of admission. */
+/** 403 Forbidden in the format of admission rejections. */
 export function refused(
   request: AdmissionRequest,
   message: string,
@@ -169,7 +169,10 @@ export function refused(
   return apiError('Forbidden', error.message, { ...error.status.details, causes })
 }
 
-/** Whether a write is about this resource, `pods` or `jobs.batch`, itself or one of these subresources. */
+/**
+ * True if the write targets this resource (`pods`, `jobs.batch`) or one of the given subresources; `''` is
+ * the resource itself.
+ */
 export function isAbout(
   { resource, subresource }: AdmissionTarget,
   name: string,

@@ -1,6 +1,6 @@
 import type { AdmissionPlugin } from './admission.ts'
 
-/** Does nothing. Old configurations name it. */
+/** Does nothing; exists because old configurations name it. */
 export function alwaysAdmit(): AdmissionPlugin {
   return { name: 'AlwaysAdmit' }
 }

@@ -1,6 +1,6 @@
 import { refused, type AdmissionPlugin } from './admission.ts'
 
-/** Refuses every write: for tests of what comes before it. */
+/** Rejects every write; for testing. */
 export function alwaysDeny(): AdmissionPlugin {
   return {
     name: 'AlwaysDeny',

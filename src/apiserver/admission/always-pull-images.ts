@@ -1,5 +1,6 @@
 /**
- * Every image is pulled each time: who may not read an image cannot use the copy that somebody else left on the node.
+ * Sets imagePullPolicy to Always, so that a pod cannot use a private image from the node's cache without
+ * having credentials for it.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#alwayspullimages
  */
 import { formatFieldErrors, notSupported } from '#/api/field-error.ts'
@@ -27,7 +28,7 @@ export function alwaysPullImages(): AdmissionPlugin {
   }
 }
 
-/** An update that brings no new image leaves the policies of the pod as they are. */
+/** Updates that add no new image keep the pod's pull policies. */
 function hasNewImages({ object, before }: AdmissionRequest): boolean {
   if (before === undefined) return true
   const known = new Set(allContainers(specOf(before as Pod)).map(container => container.image))

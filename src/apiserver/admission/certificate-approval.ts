@@ -1,5 +1,5 @@
 /**
- * Who approves a request for a certificate must be allowed to for its signer.
+ * Requires permission to `approve` for the signer when a CertificateSigningRequest is approved.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#certificateapproval
  */
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'

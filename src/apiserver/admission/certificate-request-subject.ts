@@ -1,4 +1,4 @@
-/** For whom a certificate is requested. */
+/** The subject of a PKCS#10 certificate request. */
 
 export interface CertificateSubject {
   readonly commonName: string
@@ -6,8 +6,8 @@ export interface CertificateSubject {
 }
 
 /**
- * Reads a request as it is in the API: PEM, in base64. The first block counts, as it does for those who sign. Throws an
- * error when it cannot be read.
+ * Parses `spec.request`: base64-encoded PEM. Only the first PEM block is used, as by the signers. Throws if
+ * it cannot be parsed.
  */
 export async function certificateRequestSubject(base64: string): Promise<CertificateSubject> {
   const text = Buffer.from(base64, 'base64').toString('latin1')
@@ -15,7 +15,7 @@ export async function certificateRequestSubject(base64: string): Promise<Certifi
   if (type !== 'CERTIFICATE REQUEST' || content === undefined) {
     throw new Error('PEM block type must be CERTIFICATE REQUEST')
   }
-  // The library is slow to load, and most servers never read a request.
+  // Imported lazily: the library is slow to load and most servers never parse a certificate request.
   await import('reflect-metadata')
   const { Pkcs10CertificateRequest } = await import('@peculiar/x509')
   try {

@@ -1,4 +1,4 @@
-/** Who may do what in the name of a signer of certificates. */
+/** Authorization checks on certificate signers. */
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { UserInfo } from '../request.ts'
 
@@ -8,7 +8,7 @@ export interface SignerQuestion {
   readonly signerName: string
 }
 
-/** For the signer itself, or for all of its domain. */
+/** Checks permission on the signer itself, then on all signers of its domain (`domain/*`). */
 export async function mayUseSigner(
   authorizer: Authorizer,
   { user, verb, signerName }: SignerQuestion,

@@ -1,5 +1,6 @@
 /**
- * Who puts a certificate into a request for one must be allowed to sign for its signer.
+ * Requires permission to `sign` for the signer when the certificate or conditions in a
+ * CertificateSigningRequest's status change.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#certificatesigning
  */
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'

@@ -1,5 +1,6 @@
 /**
- * Nobody gets a certificate as a member of the administrators' group by asking for one.
+ * Rejects CertificateSigningRequests for the kube-apiserver-client signer that request the group
+ * system:masters.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#certificatesubjectrestriction
  */
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'

@@ -22,7 +22,7 @@ function certificateRequest(
   }
 }
 
-/** Lets somebody do to signers what the names say, and remembers what was asked. */
+/** Authorizer that allows only the listed `verb name` pairs on signers and records each check. */
 function signersOnly(allowed: readonly string[], asked: string[] = []): Authorizer {
   return {
     authorize: (attributes: Attributes) => {

@@ -1,5 +1,5 @@
 /**
- * Who publishes the trust anchors of a signer must be allowed to attest for it.
+ * Requires permission to `attest` for the signer when a ClusterTrustBundle of that signer is written.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#clustertrustbundleattest
  */
 import type { ClusterTrustBundle } from '#/api/generated/certificates/v1beta1.ts'
@@ -25,7 +25,7 @@ export function clusterTrustBundleAttest({ authorizer }: PluginContext): Admissi
   }
 }
 
-/** The garbage collector changes owners and finalizers, and attests nothing. */
+/** Exempts the garbage collector, which changes only owner references and finalizers. */
 function isOnlyCollected(object: KubernetesObject, before: KubernetesObject): boolean {
   return equalJson(withoutOwners(object), withoutOwners(before))
 }

@@ -1,6 +1,5 @@
 /**
- * Of the classes that are marked as the default one: the newest, and of several that are equally new the
- * first by name.
+ * Selects the default class: of those marked as default, the newest; of equally new ones, the first by name.
  */
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { parseTime } from '#/api/time.ts'

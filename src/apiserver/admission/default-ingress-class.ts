@@ -1,5 +1,5 @@
 /**
- * An ingress that names no class gets the default one, if there is one.
+ * Sets the default ingress class on Ingresses that name none.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#defaultingressclass
  */
 import type { Ingress } from '#/api/generated/networking/v1.ts'

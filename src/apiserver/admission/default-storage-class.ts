@@ -1,5 +1,5 @@
 /**
- * A claim that names no storage class gets the default one, if there is one.
+ * Sets the default storage class on PersistentVolumeClaims that name none.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#defaultstorageclass
  */
 import type { PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
@@ -30,7 +30,7 @@ const markers = [
   'storageclass.beta.kubernetes.io/is-default-class',
 ]
 
-/** Old claims name their class in an annotation. An empty name means none, and is an answer. */
+/** Legacy annotation that names the storage class. An empty value means no class, so no default is set. */
 export const classAnnotation = 'volume.beta.kubernetes.io/storage-class'
 
 function hasClass({ metadata, spec }: PersistentVolumeClaim): boolean {

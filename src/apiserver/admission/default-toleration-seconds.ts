@@ -1,5 +1,5 @@
 /**
- * Pods stay five minutes on a node that is not ready or cannot be reached, unless they say otherwise.
+ * Adds tolerations for not-ready and unreachable nodes, 300 seconds by default, to pods that do not set them.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#defaulttolerationseconds
  */
 import type { Pod, Toleration } from '#/api/generated/core/v1.ts'

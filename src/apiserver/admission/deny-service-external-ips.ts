@@ -1,5 +1,5 @@
 /**
- * Services get no new external addresses; those they have may stay.
+ * Rejects new entries in a Service's externalIPs; existing ones may stay.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#denyserviceexternalips
  */
 import type { Service } from '#/api/generated/core/v1.ts'

@@ -5,7 +5,7 @@ import type { Subscriber } from '../registry/subscribers.ts'
 import { prefixOf } from '../registry/store-keys.ts'
 import { findAll } from './lookup.ts'
 
-/** Something made of all objects of a resource, and made again only after one of them has changed. */
+/** A value computed from all objects of a resource, cached until one of them changes. */
 export class Derived<T extends KubernetesObject, V> implements Subscriber {
   readonly #cache: ObjectCache
   readonly #resource: Resource<T>

@@ -1,5 +1,5 @@
 /**
- * Events are refused when too many come: from one namespace, one user, about one object, or altogether.
+ * Limits the rate of Events per server, namespace, user, or source and object.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#eventratelimit
  */
 import { tooManyRequests } from '#/api/errors.ts'
@@ -44,7 +44,7 @@ interface Limit {
   readonly cacheSize?: number
 }
 
-/** Says which limit is reached, if one is. */
+/** Returns the error message when the limit is exceeded. */
 function enforce(
   { type, qps, burst, cacheSize }: Limit,
   clock: Clock,
@@ -56,7 +56,7 @@ function enforce(
   }
 }
 
-/** Namespaces, users or objects that are counted at once; the one heard of longest ago is forgotten. */
+/** Default maximum number of token buckets per limit; the least recently used one is evicted. */
 const bucketsMax = 4_096
 
 const keys: Readonly<Record<string, (request: AdmissionRequest) => string>> = {

@@ -1,5 +1,5 @@
 /**
- * A pod that asks for a special resource tolerates the nodes that are kept for those who do.
+ * Adds tolerations for the taints of dedicated nodes to pods that request extended resources.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#extendedresourcetoleration
  */
 import type { Pod, Toleration } from '#/api/generated/core/v1.ts'

@@ -1,6 +1,6 @@
 /**
- * A backend decides which images may run. Its answers are kept for a while; what happens when it cannot be asked is for
- * the administrator to say.
+ * An external webhook backend decides which images may run. Its verdicts are cached; `defaultAllow` decides
+ * when it cannot be reached.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#imagepolicywebhook
  */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
@@ -42,7 +42,7 @@ class ImagePolicyAdmission implements AdmissionPlugin {
   readonly name = 'ImagePolicyWebhook'
   readonly handles = podWrites(['CREATE', 'UPDATE'], ['', 'ephemeralcontainers'])
   readonly #options: Options
-  /** By what was asked. The oldest answer goes first. */
+  /** Cached verdicts by serialized ImageReview spec, oldest first. */
   readonly #verdicts = new Map<string, { readonly verdict: Verdict; readonly untilMs: number }>()
 
   constructor(options: Options) {
@@ -119,13 +119,13 @@ class ImagePolicyAdmission implements AdmissionPlugin {
 
 const annotationPrefix = 'imagepolicywebhook.image-policy.k8s.io/'
 
-/** Answers kept; past that the oldest is forgotten, and the backend is asked again. */
+/** Maximum number of cached verdicts; past it the oldest is evicted. */
 const verdictsMax = 1_024
 
 const attemptsMax = 5
 const backoffFactor = 1.5
 
-/** The images, and the annotations that are meant for the backend. */
+/** The ImageReview spec: the images, the `*.image-policy.k8s.io/` annotations and the namespace. */
 function questionOf({ object, subresource, namespace }: AdmissionRequest): {
   readonly [key: string]: JsonValue
 } {

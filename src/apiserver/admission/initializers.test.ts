@@ -24,7 +24,7 @@ const maps = '/api/v1/namespaces/default/configmaps'
 const merge = { 'content-type': 'application/merge-patch+json' }
 const unhidden = 'includeUninitialized=true'
 
-/** `a.example.com: pods configmaps`, each line an initializer. */
+/** An InitializerConfiguration; each line is one initializer, e.g. `a.example.com: pods configmaps`. */
 function configuration(name: string, ...lines: readonly string[]): object {
   return {
     kind: 'InitializerConfiguration',
@@ -53,20 +53,20 @@ const failed = (fields: object = {}): object => ({
   },
 })
 
-/** A server on which pods and config maps are initialized by `a.example.com`. */
+/** A server where `a.example.com` initializes pods and config maps. */
 async function startOne(t: Parameters<typeof startWith>[0]): Promise<PluginServer> {
   const server = await startWith(t, initializers, { platform: quiet() })
   await server.given(configurations, configuration('one', 'a.example.com: pods configmaps'))
   return server
 }
 
-/** Requests that fail on purpose are not worth a line in the output of the tests. */
+/** Silences the log of requests that fail on purpose. */
 function quiet(): Platform {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   return { ...platform, log: { ...platform.log, error: () => undefined } }
 }
 
-/** Begins to create something, and goes on once it is there. */
+/** Starts a create request and returns once the uninitialized object exists. */
 async function begin(
   server: Pick<PluginServer, 'request' | 'watch'>,
   url: string,
@@ -230,7 +230,7 @@ test('who waits for an initializer that does not come is told after thirty secon
   const answer = await simulation.run(request('POST', pods, pod('p')))
   assert.equal(outcome(answer), '504 Timeout: server has timed out waiting for the initialization of pods p')
   assert.equal(Math.round((simulation.nowMs - startMs) / 1_000), 30)
-  // It is still there, and may become something yet.
+  // The pod still exists and can still be initialized.
   await simulation.run(request('PATCH', `${pods}/p`, pending(), merge))
   assert.equal((await simulation.run(request('GET', `${pods}/p`))).code, 200)
 })

@@ -1,7 +1,8 @@
 /**
- * New objects are seen by nobody until those have acted on them, one after the other, whom the configuration names for
- * their resource. Each takes itself out of `metadata.initializers.pending` when it is done. Old: Kubernetes removed it
- * in 1.14. The kind of the configuration, the field, and what hides the objects are there where the plugin is on.
+ * Hides new objects until the initializers configured for their resource have processed them in order. Each
+ * initializer removes itself from `metadata.initializers.pending` when it is done. Kubernetes removed this
+ * feature in 1.14. The InitializerConfiguration kind, the field and the hiding exist only while the plugin is
+ * enabled.
  * https://v1-13.docs.kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#initializers
  */
 import { forbiddenField, invalid, invalidObject, type FieldError } from '#/api/field-error.ts'
@@ -81,7 +82,7 @@ export function initializers(context: PluginContext): AdmissionPlugin {
       if (object === undefined) return object
       const given = initializersOf(object)
       if (operation === 'CREATE') {
-        // What it has now it was given in the first pass.
+        // The first pass has already set the initializers.
         if (isSecond) return object
         if (given !== undefined) return admitNew(request, given)
         const needed = configured.value.neededFor(resource)
@@ -96,7 +97,7 @@ export function initializers(context: PluginContext): AdmissionPlugin {
   }
 }
 
-/** What is answered and not stored is seen by nobody but who asks. */
+/** Excludes resources without `update`, such as reviews: they are answered and never stored. */
 function isHandled(target: AdmissionTarget): boolean {
   const { operation, resource, subresource } = target
   if (operation === 'UPDATE') return subresource === '' || isAbout(target, 'pods', ['status'])
@@ -107,12 +108,12 @@ function isMirrorPod({ resource, object }: AdmissionRequest): boolean {
   return resource.group === '' && resource.kind === 'Pod' && isMirror(object as Pod)
 }
 
-/** Who initializes which resource. */
+/** The configured initializers, matched by resource. */
 class Configured {
   readonly #rules: readonly { readonly name: string; readonly rules: readonly Rule[] }[]
   readonly #needed = new Map<Resource, Initializers | undefined>()
 
-  /** The configurations, sorted by their names. */
+  /** `configurations` must be sorted by name. */
   constructor(configurations: readonly InitializerConfiguration[]) {
     this.#rules = configurations.flatMap(({ initializers: each = [] }) =>
       each.map(({ name = '', rules = [] }) => ({ name, rules })),
@@ -146,7 +147,7 @@ function isEmpty({ pending = [], result }: Initializers): boolean {
   return pending.length === 0 && result === undefined
 }
 
-/** Nobody sets initializers of an object that others see already. That there are none may be said. */
+/** Initializers cannot be set once initialization has completed; an empty value is accepted and removed. */
 function admitInitialized(request: AdmissionRequest, given: Initializers): KubernetesObject {
   if (isEmpty(given)) return withInitializers(request.object!, undefined)
   throw invalidRequest(request, [
@@ -163,7 +164,7 @@ function validateNew({ pending = [], result }: Initializers): FieldError[] {
   ]
 }
 
-/** All but the first must wait for their turn: they may neither go nor change places. */
+/** Only the first pending initializer may be removed; the others keep their relative order. */
 function validateUpdate({ pending = [], result }: Initializers, before: Initializers): FieldError[] {
   const errors = validatePending(pending)
   const waiting = (before.pending ?? []).slice(1).map(({ name }) => name)

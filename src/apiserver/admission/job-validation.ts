@@ -1,4 +1,4 @@
-/** How many pods of a job run at once cannot change while a group schedules them all or none. */
+/** Rejects changes of `parallelism` for a Job with a gang-scheduled PodGroup. */
 import type { Job } from '#/api/generated/batch/v1.ts'
 import { podGroups } from '#/api/generated/scheduling/v1alpha2-resources.ts'
 import type { PodGroup } from '#/api/generated/scheduling/v1alpha2.ts'

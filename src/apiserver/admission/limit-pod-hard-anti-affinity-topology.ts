@@ -1,5 +1,6 @@
 /**
- * Pods may insist on being apart only by node: whoever insists on a whole zone keeps everybody else out of it.
+ * Allows required pod anti-affinity only with the topology key kubernetes.io/hostname, so that a pod cannot
+ * claim a whole zone.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#limitpodhardantiaffinitytopology
  */
 import type { Pod } from '#/api/generated/core/v1.ts'

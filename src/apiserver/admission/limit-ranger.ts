@@ -1,6 +1,6 @@
 /**
- * What containers, pods and volume claims of a namespace may ask for, and what they ask for when they say nothing.
- * https://kubernetes.io/docs/concepts/policy/limit-range/
+ * Applies the default requests and limits of LimitRanges, and enforces their constraints on containers, pods
+ * and PersistentVolumeClaims. https://kubernetes.io/docs/concepts/policy/limit-range/
  */
 import type { LimitRange, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { limitRanges } from '#/api/generated/core/v1-resources.ts'
@@ -21,7 +21,7 @@ export function limitRanger({ cache }: PluginContext): AdmissionPlugin {
     Map.groupBy(objects, each => each.metadata?.namespace ?? ''),
   )
   const rangesFor = ({ namespace, before }: AdmissionRequest): readonly LimitRange[] => {
-    // What is going away is not held up by what it asks for.
+    // Updates of objects being deleted are not checked, so that finalizers can be removed.
     if (before?.metadata?.deletionTimestamp !== undefined) return []
     return byNamespace.value.get(namespace) ?? []
   }
@@ -46,7 +46,7 @@ export function limitRanger({ cache }: PluginContext): AdmissionPlugin {
   }
 }
 
-/** What a pod asks for changes only when it is resized. */
+/** Pod resources can change only through the `resize` subresource. */
 function isPodWrite(target: AdmissionTarget): boolean {
   return target.operation === 'CREATE'
     ? isAbout(target, 'pods')

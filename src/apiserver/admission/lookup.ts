@@ -1,4 +1,4 @@
-/** The objects that plugins ask for. */
+/** Object lookups for admission plugins. */
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -11,7 +11,7 @@ export interface ObjectName {
   readonly namespace?: string
 }
 
-/** As this server knows it. */
+/** Reads from the cache; may be stale. */
 export function find<T extends KubernetesObject>(
   { cache }: Pick<Registry, 'cache'>,
   resource: Resource<T>,
@@ -20,7 +20,7 @@ export function find<T extends KubernetesObject>(
   return cache.get(keyOf(resource, namespace, name))?.object as T | undefined
 }
 
-/** Before saying that there is none the store is asked: the object may have just been made. */
+/** Reads from the cache; on a miss, reads the store, because the object may have just been created. */
 export async function findLatest<T extends KubernetesObject>(
   objects: Pick<Registry, 'cache' | 'store'>,
   resource: Resource<T>,
@@ -38,7 +38,7 @@ export function findAll<T extends KubernetesObject>(
   return Array.from(cache.list(prefixOf(resource, namespace)), stored => stored.object as T)
 }
 
-/** As the store has it at this moment. */
+/** Reads from the store, bypassing the cache. */
 export async function findStored<T extends KubernetesObject>(
   { store }: Pick<Registry, 'store'>,
   resource: Resource<T>,

@@ -23,7 +23,7 @@ const patch = (expression: string): object => ({ patchType: 'JSONPatch', jsonPat
 
 test('policies change config maps by configurations and by patches', async t => {
   const { enforce, lift, request } = await startPolicies(t)
-  /** What becomes of the data `{a: 'b'}`. */
+  /** Checks the mutated data of a config map created with `{a: 'b'}`. */
   const check = async (expected: object | RegExp, mutations: readonly object[], spec: object = {}) => {
     await enforce('mutating', 'p', { mutations, ...spec })
     const answer = await request('POST', `${configMaps}?dryRun=All`, configMap('m', { a: 'b' }))

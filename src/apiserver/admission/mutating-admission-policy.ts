@@ -1,6 +1,6 @@
 /**
- * Policies in CEL change writes before they are checked, one after the other in the order of their names. One that
- * wants to see what came after it is asked a second time, and no more.
+ * Mutates objects with CEL policies, one after the other, in order of name. Policies with reinvocationPolicy
+ * IfNeeded run at most once more if the object changes after them.
  * https://kubernetes.io/docs/reference/access-authn-authz/mutating-admission-policy/
  */
 import { ApiError } from '#/api/errors.ts'
@@ -71,7 +71,7 @@ type OneInvocation = Invocation<
   CompiledMutatingPolicy
 >
 
-/** One pass of one request through the policies. */
+/** One pass of a request through the policies. */
 class Dispatch {
   readonly #context: PluginContext
   readonly #request: AdmissionRequest
@@ -88,14 +88,15 @@ class Dispatch {
     this.#object = request.object!
   }
 
-  /** Throws ApiError when the request is refused. */
+  /** Throws ApiError when the request is rejected. */
   async run(policies: readonly Bound[]): Promise<Admitted> {
     const reinvocations = this.#reinvocations
     const invocations = await this.#invocations(policies)
     reinvocations.begin(this.#object)
     const before = this.#object
     for (const invocation of invocations) await this.#invoke(invocation)
-    // Whoever was asked since the last change is asked again when anything has changed at all, as in Kubernetes.
+    // If any policy changed the object, the policies called since the last change are reinvoked too, as in
+    // Kubernetes.
     if (this.#object !== before) reinvocations.changed()
     reinvocations.end(this.#object)
     if (this.#errors.length > 0) throw refusal(this.#request, this.#errors)
@@ -168,7 +169,7 @@ class Dispatch {
     }
   }
 
-  /** What expressions see of the object as it is by now. */
+  /** CEL variables for the current state of the object. */
   async #inputs(invocation: OneInvocation) {
     const request = { ...this.#request, object: this.#object }
     const namespaceObject = await namespaceObjectOf(this.#context, request)
@@ -180,7 +181,7 @@ class Dispatch {
   }
 }
 
-/** The same for the same policy, binding and parameters. */
+/** Identifies a policy, binding and params object across passes. */
 function idOf({ bound, binding, params }: OneInvocation): string {
   const { namespace = '', name: ofParams = '' } = params?.metadata ?? {}
   return [bound.name, binding.name, namespace, ofParams].join(' ')
@@ -193,7 +194,7 @@ interface PolicyFailure {
   readonly reason?: string
 }
 
-/** The first says why, the causes all. */
+/** The message is that of the first failure; the causes list all failures. */
 function refusal(request: AdmissionRequest, failures: readonly PolicyFailure[]): ApiError {
   const messages = failures.map(({ policy, binding, message }) => {
     if (binding === undefined) return `policy ${JSON.stringify(policy)} denied request: ${message}`

@@ -1,6 +1,6 @@
 /**
- * Servers of others change writes before they are checked, one after the other. One that wants to see what those after
- * it made of the object is asked a second time, and no more.
+ * Mutates objects with webhooks, called one after the other. Webhooks with reinvocationPolicy IfNeeded are
+ * called at most once more if the object changes after them.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
 import { internalError } from '#/api/errors.ts'
@@ -65,7 +65,7 @@ async function dispatch(
   return object
 }
 
-/** The object as the webhook changes it; the very same when it does not. */
+/** Returns the patched object, or the same object if the webhook did not change it. */
 async function call(
   dispatcher: WebhookDispatcher,
   candidate: Candidate,

@@ -1,5 +1,5 @@
 /**
- * A namespace that is written into comes into being.
+ * Creates a missing namespace when an object is created in it.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#namespaceautoprovision
  */
 import { isApiError } from '#/api/errors.ts'
@@ -21,7 +21,7 @@ export function namespaceAutoProvision(context: PluginContext): AdmissionPlugin 
     const resource = context.scheme.byKind({ group: '', version: 'v1', kind: 'Namespace' })
     const made: KubernetesObject = { kind: 'Namespace', apiVersion: 'v1', metadata: { name: namespace } }
     try {
-      // Made by the server itself, not by whoever writes into it.
+      // Created with the API server's identity, not the user's.
       if (resource)
         await createObject(
           { ...context, admission: everythingAdmitted },

@@ -1,5 +1,5 @@
 /**
- * Requests for namespaces that do not exist are refused. Of use only where NamespaceLifecycle is off.
+ * Rejects requests in namespaces that do not exist. Useful only when NamespaceLifecycle is disabled.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#namespaceexists
  */
 import { notFound } from '#/api/errors.ts'

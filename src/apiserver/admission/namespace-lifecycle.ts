@@ -1,5 +1,5 @@
 /**
- * Nothing is made in a namespace that does not exist or is going away, and some namespaces never go.
+ * Rejects creation of objects in missing or terminating namespaces, and deletion of system namespaces.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#namespacelifecycle
  */
 import { forbidden, notFound } from '#/api/errors.ts'
@@ -77,7 +77,7 @@ function isEnding({ status }: Namespace): boolean {
   return status?.phase === 'Terminating'
 }
 
-/** Namespaces deleted a moment ago, which the cache may still show as they were. */
+/** Recently deleted namespaces, which the cache may not yet show as terminating. */
 class RecentDeletions {
   readonly #atMs = new Map<string, number>()
 
@@ -96,6 +96,9 @@ class RecentDeletions {
   }
 }
 
-/** Deletions remembered; past that the oldest is forgotten, and the cache is believed a little earlier. */
+/**
+ * Maximum number of remembered deletions; past it the oldest is evicted and the cache is trusted again for
+ * that namespace.
+ */
 const deletionsMax = 100
 const deletionMs = 30_000

@@ -33,7 +33,7 @@ test('NamespaceLifecycle: a namespace that is going away takes nothing new, but 
   await given('/api/v1/namespaces', namespace('x'))
   assert.equal(await create(mapsIn('x'), configMap('a')), 'ok')
   assert.equal((await request('DELETE', '/api/v1/namespaces/x')).code, 200)
-  // At once, however long it takes the cache to hear of it.
+  // Rejected immediately, even if the cache has not yet received the deletion.
   const refused = await request('POST', mapsIn('x'), configMap('b'))
   assert.equal(
     outcome(refused),

@@ -1,5 +1,5 @@
 /**
- * A running pod may not be changed in a way that its node does not know how to follow. Nodes say what they know.
+ * Rejects pod updates that require features the pod's node does not declare in `status.declaredFeatures`.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/node-declared-features/
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -33,7 +33,7 @@ export function nodeDeclaredFeatureValidator(context: PluginContext): AdmissionP
   }
 }
 
-/** In the order of their names. */
+/** Sorted by name. */
 function neededFeatures(pod: Pod, before: Pod): readonly string[] {
   const { resources, initContainers = [] } = specOf(pod)
   const { resources: old, initContainers: oldContainers = [] } = specOf(before)

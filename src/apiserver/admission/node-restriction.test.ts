@@ -17,14 +17,14 @@ import {
   type PluginServer,
 } from './testdata/plugin-server.ts'
 
-/** A node that is allowed everything, so that nothing but the plugin holds it back. */
+/** A node user that the authorizer allows everything, so that only the plugin rejects requests. */
 const nodeUser = (name: string): UserInfo => ({
   username: `system:node:${name}`,
   groups: ['system:nodes', 'system:masters'],
 })
 
 interface Nodes extends PluginServer {
-  /** The request as the node `mine` makes it. */
+  /** Sends a request as the node `mine`. */
   readonly mine: (...args: Parameters<PluginServer['request']>) => Promise<string>
   readonly uid: string
 }

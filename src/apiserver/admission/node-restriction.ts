@@ -1,6 +1,6 @@
 /**
- * A kubelet changes its own node and what belongs to the pods on it, and nothing else: who takes over a node must not
- * take over the cluster. What it may read is the node authorizer's business.
+ * Limits a kubelet's writes to its own Node and to objects of the pods on it, so that a compromised node
+ * cannot take over the cluster. Reads are limited by the node authorizer.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
 import type { UserInfo } from '../request.ts'
@@ -24,7 +24,8 @@ export function nodeRestriction(context: PluginContext): AdmissionPlugin {
   return {
     name: 'NodeRestriction',
     handles: target => target.operation !== 'CONNECT' && checkOf(target) !== undefined,
-    // Before others change the object: what they add to it is not the node's doing.
+    // Checked in the mutating phase, before other plugins change the object: the node is not responsible for
+    // their changes.
     mutate(request) {
       if (request.operation === 'DELETE') return request.object
       const checked = check(request)
@@ -34,12 +35,12 @@ export function nodeRestriction(context: PluginContext): AdmissionPlugin {
   }
 }
 
-/** Throws what refuses the request. */
+/** Throws ApiError to reject the request. */
 type NodeCheck = (request: AdmissionRequest, nodeName: string, context: PluginContext) => void | Promise<void>
 
 const prefix = 'system:node:'
 
-/** Undefined for who is no node; empty for a node without a name. */
+/** Undefined if the user is not a node; empty if the node name is missing. */
 function nodeNameOf({ username, groups }: UserInfo): string | undefined {
   return username.startsWith(prefix) && groups.includes('system:nodes')
     ? username.slice(prefix.length)

@@ -1,6 +1,6 @@
 /**
- * Who makes an object the dependant of another must be allowed to delete it, and to hold up the owner's deletion only
- * where he may set the owner's finalizers.
+ * Requires permission to delete an object when its owner references change, and permission to update the
+ * owner's `finalizers` subresource when blockOwnerDeletion is set.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#ownerreferencespermissionenforcement
  */
 import { parseGroupVersion } from '#/api/group-version.ts'
@@ -43,7 +43,7 @@ export function ownerReferencesPermissionEnforcement({ authorizer, scheme }: Plu
   }
   return {
     name: 'OwnerReferencesPermissionEnforcement',
-    // The owners of a pod cannot change with its status.
+    // A status update cannot change the owner references of a pod.
     handles: target =>
       (target.operation === 'CREATE' || target.operation === 'UPDATE') &&
       !isAbout(target, 'pods', ['status']),
@@ -94,7 +94,7 @@ function deletionOf({ user, resource, subresource, namespace, name }: AdmissionR
   }
 }
 
-/** Whoever may set finalizers on everything need not be asked about each owner. */
+/** Permission to set finalizers on every resource makes the check per owner unnecessary. */
 function finalizingAnything({ user }: AdmissionRequest): Attributes {
   return {
     user,

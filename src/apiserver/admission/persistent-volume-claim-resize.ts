@@ -1,5 +1,5 @@
 /**
- * A claim may only grow when its storage class says that its volumes can.
+ * Rejects expansion of a PersistentVolumeClaim unless its storage class sets allowVolumeExpansion.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#persistentvolumeclaimresize
  */
 import type { PersistentVolumeClaim } from '#/api/generated/core/v1.ts'

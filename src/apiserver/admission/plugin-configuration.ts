@@ -1,7 +1,4 @@
-/**
- * What administrators write for a plugin, checked against what the plugin understands: an unknown field is an
- * error.
- */
+/** Strict decoding of plugin configurations: an unknown field is an error. */
 import { decode } from '#/api/decode.ts'
 import { DecodeError } from '#/api/decode-error.ts'
 import { formatFieldErrors, type FieldError } from '#/api/field-error.ts'
@@ -10,14 +7,14 @@ import type { Schema, StructSchema } from '#/api/schema.ts'
 import { ConfigurationError } from './plugin-context.ts'
 
 export interface ConfigurationForm<T> {
-  /** The plugin, or what else is configured. */
+  /** Name of the configured plugin or file, for error messages. */
   readonly of: string
-  /** `apiVersion` and `kind` that are understood; a configuration without them is none of these. */
+  /** Accepted `kind` and `apiVersion`s; unchecked when absent. */
   readonly kind?: string
   readonly versions?: readonly string[]
-  /** Describes the type. */
+  /** Schema of T. */
   readonly schema: StructSchema
-  /** Never there: it carries the type. */
+  /** Phantom field that carries the type T; never set. */
   readonly value?: T
 }
 
@@ -42,7 +39,7 @@ export function readConfiguration<T>(value: JsonValue, form: ConfigurationForm<T
   return decoded as T
 }
 
-/** Throws when something is wrong with it beyond its form. */
+/** Throws ConfigurationError with the semantic validation errors, if there are any. */
 export function checkConfiguration(of: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) {
     throw new ConfigurationError(`the configuration of ${of} is wrong: ${formatFieldErrors(errors)}`)
@@ -82,7 +79,7 @@ export function struct(name: string, fields: Readonly<Record<string, Schema>>): 
   }
 }
 
-/** With the fields that say what it is. */
+/** A struct with `apiVersion` and `kind`. */
 export function topStruct(name: string, fields: Readonly<Record<string, Schema>>): StructSchema {
   return struct(name, { apiVersion: text, kind: text, ...fields })
 }

@@ -6,26 +6,29 @@ import type { Registry } from '../registry/registry.ts'
 import type { Remote } from '../settings/reading.ts'
 import type { AdmissionPlugin } from './admission.ts'
 
-/** What plugins are made of: the objects of the cluster as this server knows them, and who may do what. */
+/** Dependencies of admission plugins. */
 export interface PluginContext extends Omit<Registry, 'admission'> {
   readonly authorizer: Authorizer
-  /** How servers of others are asked; without it none can be. */
+  /** Access to external servers; without it, plugins that need a backend cannot be used. */
   readonly remote?: RemoteAccess
-  /** Counts what webhooks do, when somebody wants to know. */
+  /** Absent when admission metrics are not recorded. */
   readonly metrics?: Pick<Metrics, 'admission'>
-  /** What pods tolerate unless they say otherwise, from the flags of the server. */
+  /** Defaults of DefaultTolerationSeconds, from the API server's flags. */
   readonly tolerationSeconds?: TolerationSeconds
 }
 
-/** Where others are and who this server is to them: kubeconfig files say it. One that is bad rejects with Error. */
+/**
+ * Addresses of external servers, and credentials for them, read from kubeconfig files. The functions reject
+ * if a file is invalid.
+ */
 export interface RemoteAccess {
   readonly connectHttp: HttpConnect
-  /** The server that the current context of a kubeconfig file names. */
+  /** Reads the cluster and credentials of the current context of a kubeconfig file. */
   readonly readRemote: (path: string) => Promise<Remote>
   readonly readCallers: (path: string) => Promise<Callers>
 }
 
-/** Who this server can be to others. */
+/** Client credentials for external servers, from a kubeconfig file. */
 export interface Callers {
   /** By the name of the user in the kubeconfig file. */
   readonly users: ReadonlyMap<string, CallerCredentials>
@@ -33,7 +36,7 @@ export interface Callers {
   readonly current?: string
 }
 
-/** What proves it, at this moment: files may change while the server runs. */
+/** Credentials that are reread for each use, because their files may change while the server runs. */
 export interface CallerCredentials {
   current(signal: AbortSignal): Promise<{
     readonly headers: Readonly<Record<string, string | readonly string[]>>
@@ -48,12 +51,12 @@ export interface TolerationSeconds {
 }
 
 /**
- * Makes a plugin. The configuration is what the administrator wrote for it, undefined when nothing. Throws
+ * Creates a plugin. `configuration` is undefined if the AdmissionConfiguration has none for it. Throws
  * ConfigurationError.
  */
 export type PluginFactory = (context: PluginContext, configuration?: JsonValue) => AdmissionPlugin
 
-/** An administrator's configuration cannot be used: the server does not start. */
+/** Invalid configuration: the server must not start. */
 export class ConfigurationError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)

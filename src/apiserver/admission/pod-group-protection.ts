@@ -1,4 +1,4 @@
-/** Groups of pods do not go while pods of theirs run. Served only where the kind is. */
+/** Adds the protection finalizer to new PodGroups, so that they are not removed while their pods run. */
 import { isAbout, type AdmissionPlugin } from './admission.ts'
 import { withFinalizer } from './protection-finalizer.ts'
 

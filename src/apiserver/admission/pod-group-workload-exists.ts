@@ -1,4 +1,4 @@
-/** A group of pods that is made from a workload needs the workload, and the template of it that it names. */
+/** Rejects a PodGroup if its Workload, or the referenced template in it, does not exist. */
 import type { PodGroup } from '#/api/generated/scheduling/v1alpha2.ts'
 import { workloads } from '#/api/generated/scheduling/v1alpha2-resources.ts'
 import { isAbout, refused, type AdmissionPlugin } from './admission.ts'

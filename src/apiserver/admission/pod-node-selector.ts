@@ -1,6 +1,7 @@
 /**
- * Pods run on the nodes that their namespace is given: its node selector is added to theirs, and theirs may not reach
- * beyond it. https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#podnodeselector
+ * Merges the node selector of the namespace into that of each new pod, and rejects conflicts and labels
+ * outside the namespace's whitelist.
+ * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#podnodeselector
  */
 import { notFound } from '#/api/errors.ts'
 import type { Namespace, Pod } from '#/api/generated/core/v1.ts'
@@ -64,7 +65,7 @@ const form: ConfigurationForm<{ readonly podNodeSelectorPluginConfig?: Labels }>
   schema: struct('PodNodeSelector', { podNodeSelectorPluginConfig: mapOf(text) }),
 }
 
-/** By namespace, and the one for namespaces that have none. */
+/** Configured selectors by namespace, plus `clusterDefaultNodeSelector`. */
 function selectorsOf(configuration: JsonValue | undefined): ReadonlyMap<string, string> {
   if (configuration === undefined) return new Map()
   return new Map(Object.entries(readConfiguration(configuration, form).podNodeSelectorPluginConfig ?? {}))
@@ -74,7 +75,7 @@ function conflict(a: Labels, b: Labels): boolean {
   return Object.entries(a).some(([key, value]) => Object.hasOwn(b, key) && b[key] !== value)
 }
 
-/** `env=test,region=west`: only equality, since it becomes a pod's node selector. */
+/** Parses `env=test,region=west`; only equality, because the result becomes a pod's nodeSelector. */
 function parseLabels(request: AdmissionRequest, selector: string): Labels {
   const pairs = selector
     .split(',')

@@ -1,7 +1,7 @@
 /**
- * New pods get the variables, volumes and mounts of the presets that select them, all of them or, when they contradict
- * each other or the pod, none. Old: Kubernetes removed it in 1.20. The kind is served where the plugin is on.
- * https://v1-19.docs.kubernetes.io/docs/concepts/workloads/pods/podpreset/
+ * Injects the env, volumes and mounts of matching PodPresets into new pods; if they conflict with each other
+ * or with the pod, none is applied. Kubernetes removed this plugin in 1.20. The PodPreset kind is served only
+ * while the plugin is enabled. https://v1-19.docs.kubernetes.io/docs/concepts/workloads/pods/podpreset/
  */
 import type { Container, EnvFromSource, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
@@ -31,7 +31,7 @@ export function podPreset(context: PluginContext): AdmissionPlugin {
 const optOutAnnotation = 'podpreset.admission.kubernetes.io/exclude'
 const appliedPrefix = 'podpreset.admission.kubernetes.io/podpreset-'
 
-/** Undefined when something contradicts something else. */
+/** Undefined on a merge conflict. */
 function applied(pod: Pod, presets: readonly PodPreset[]): Pod | undefined {
   try {
     const marks = presets.map(({ metadata }) => [
@@ -98,7 +98,9 @@ function some<K extends string, T>(name: K, list: readonly T[]): { readonly [P i
   return list.length === 0 ? {} : ({ [name]: list } as { readonly [P in K]?: readonly T[] })
 }
 
-/** What is in both must be the same in both; any of the keys tells what is. */
+/**
+ * Appends preset items to the pod's. Items that share any key must be equal; otherwise throws Contradiction.
+ */
 function merged<T>(
   own: readonly T[],
   preset: readonly T[],

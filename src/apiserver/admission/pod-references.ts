@@ -29,7 +29,7 @@ function usesSource(
   return envFrom.some(source => source[whole]?.name) || env.some(({ valueFrom }) => valueFrom?.[part]?.name)
 }
 
-/** The secret that a volume needs, if it names one. */
+/** The secret a volume references, if any. */
 function secretOf(volume: Volume): string | undefined {
   const { azureFile, cephfs, cinder, flexVolume, projected, rbd, secret, scaleIO, iscsi, storageos, csi } =
     volume
@@ -48,8 +48,8 @@ function secretOf(volume: Volume): string | undefined {
 }
 
 /**
- * What objects of the API the pod needs: nothing that a mirror pod may. Undefined when it needs none. What is not known
- * counts as a reference.
+ * The first API object type the pod references; undefined if there is none. Unknown volume types count as
+ * references. Mirror pods must not reference API objects.
  */
 export function apiReferenceOf(pod: Pod): string | undefined {
   const spec: PodSpec = specOf(pod)
@@ -64,7 +64,7 @@ export function apiReferenceOf(pod: Pod): string | undefined {
   return undefined
 }
 
-/** Volumes that need nothing from the API. */
+/** Volume types that reference no API objects. */
 const selfContained: ReadonlySet<string> = new Set([
   'awsElasticBlockStore',
   'azureDisk',

@@ -1,6 +1,7 @@
 /**
- * A pod may not be resized beyond what its node has, nor where nodes cannot do it: the kubelet would only put it off
- * for ever. https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
+ * Rejects a resize that exceeds the node's allocatable resources or targets a node that does not support it:
+ * the kubelet could never apply it.
+ * https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
@@ -43,7 +44,7 @@ export function podResizeValidator(context: PluginContext): AdmissionPlugin {
 
 type Show = (quantity: Quantity) => bigint
 
-/** What the pod asks for beyond what the whole node has to give. */
+/** Requests that exceed the node's allocatable resources, as messages. */
 function excessOf(pod: Pod, { status }: Node): readonly string[] {
   const requests = podRequests(specOf(pod))
   const shown: Readonly<Record<string, Show>> = { cpu: quantityMilliValue, memory: quantityValue }

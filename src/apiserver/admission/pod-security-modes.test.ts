@@ -16,9 +16,9 @@ import {
 } from './testdata/plugin-server.ts'
 
 interface Secured extends PluginServer {
-  /** A namespace with these labels, `enforce=baseline warn=restricted`. */
+  /** Creates a namespace with labels such as `enforce=baseline warn=restricted`. */
   readonly labelled: (name: string, labels: string) => Promise<unknown>
-  /** What the audit log would say of the last request. */
+  /** Audit annotations of the last request. */
   readonly notes: Map<string, string>
 }
 

@@ -4,11 +4,12 @@ import { podSecurity } from './pod-security.ts'
 import { container, namespace, pod, startWith } from './testdata/plugin-server.ts'
 
 /**
- * Whether a level lets pods in: the level and version, the pod's spec (and annotations), and the violations, or `ok`.
+ * Checks a pod (spec and annotations) against a level and version. `expected` lists the violations, or is
+ * `ok`.
  */
 type Check = (policy: string, spec: object, expected: string, annotations?: object) => Promise<void>
 
-/** Pods are tried in namespaces that enforce the level, each made when it is first needed. */
+/** Pods are created in namespaces that enforce the level; the namespaces are created lazily. */
 async function start(t: TestContext): Promise<Check> {
   const { create, given } = await startWith(t, podSecurity)
   const made = new Map<string, Promise<unknown>>()
@@ -32,18 +33,18 @@ const drop = { capabilities: { drop: ['ALL'] } }
 const strictContainer = { ...escalation, ...drop }
 const strictPod = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } }
 
-/** A pod that the strictest level lets in, but for what is changed. */
+/** A pod that satisfies the restricted level except for the given changes. */
 function strict(inPod: object = {}, inContainer: object = {}, spec: object = {}): object {
   const contained = container({ securityContext: { ...strictContainer, ...inContainer } })
   return { containers: [contained], securityContext: { ...strictPod, ...inPod }, ...spec }
 }
 
-/** A plain container with this security context. */
+/** A pod with one container that has this security context. */
 function inside(securityContext: object): object {
   return { containers: [container({ securityContext })] }
 }
 
-/** The same in an init container beside a plain one. */
+/** A pod with an init container that has this security context, and a plain container. */
 function initially(securityContext: object): object {
   return { initContainers: [container({ name: 'i', securityContext })] }
 }

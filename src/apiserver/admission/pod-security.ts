@@ -1,6 +1,6 @@
 /**
- * Pods keep to the level of the Pod Security Standards that their namespace asks for: what violates it is refused,
- * noted in the audit log or warned of. Templates of pods are never refused, since who made them would not hear of it.
+ * Enforces the Pod Security Standards level of the namespace: violations are rejected, audited or warned
+ * about. Pod templates in workloads are only audited and warned about, never rejected.
  * https://kubernetes.io/docs/concepts/security/pod-security-admission/
  */
 import { internalError } from '#/api/errors.ts'
@@ -104,8 +104,7 @@ class PodSecurityAdmission implements AdmissionPlugin {
   }
 
   /**
-   * A namespace's labels must be understood, and who makes them stricter hears which pods would not be let in
-   * again.
+   * Rejects invalid Pod Security labels. A stricter enforce level warns about existing pods that violate it.
    */
   #checkNamespace(request: AdmissionRequest): void | Promise<void> {
     const { defaults, exemptions } = this.#configuration
@@ -141,7 +140,7 @@ class PodSecurityAdmission implements AdmissionPlugin {
   }
 }
 
-/** What cannot make a pod less secure. */
+/** Subresources that cannot make a pod less secure. */
 const ignoredPodParts: ReadonlySet<string> = new Set([
   'exec',
   'attach',
@@ -161,7 +160,7 @@ function annotate(request: AdmissionRequest, key: string, value: string): void {
   request.annotate(`${labelPrefix}${key}`, value)
 }
 
-/** `PodSecurity "restricted:latest": ...`, or undefined when nothing is violated. */
+/** Text of the violations, e.g. `PodSecurity "restricted:latest": ...`; undefined if there are none. */
 function violation(policy: Policy, mode: keyof Policy, pod: CheckedPod): string | undefined {
   const violations = evaluate(policy[mode], pod)
   return violations.length === 0

@@ -1,8 +1,8 @@
-/** Pods, as plugins look at them and change them. */
+/** Accessors for pod specs in admission plugins. */
 import type { Container, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { isAbout, type AdmissionPlugin, type Operation } from './admission.ts'
 
-/** Writes of pods, of these kinds, to the pods themselves or to these subresources. */
+/** A `handles` function for these operations on pods or the given pod subresources. */
 export function podWrites(
   operations: readonly Operation[],
   subresources: readonly string[] = [''],
@@ -10,7 +10,7 @@ export function podWrites(
   return target => operations.includes(target.operation) && isAbout(target, 'pods', subresources)
 }
 
-/** The spec, with a list of containers even where a client has sent none: validation says so later. */
+/** The spec with `containers` always present; validation later rejects a pod without containers. */
 export function specOf({ spec }: Pick<Pod, 'spec'>): PodSpec {
   return spec?.containers === undefined ? { ...spec, containers: [] } : spec
 }
@@ -19,7 +19,7 @@ export function withSpec(pod: Pod, fields: Partial<PodSpec>): Pod {
   return { ...pod, spec: { ...specOf(pod), ...fields } }
 }
 
-/** Init containers, then regular ones, then those that debug. */
+/** Init containers, regular containers, then ephemeral containers. */
 export function allContainers({
   initContainers = [],
   containers,
@@ -28,7 +28,7 @@ export function allContainers({
   return [...initContainers, ...containers, ...ephemeralContainers]
 }
 
-/** A mirror pod shows what a node runs by itself. */
+/** Marks mirror pods, which represent a kubelet's static pods in the API. */
 export const mirrorAnnotation = 'kubernetes.io/config.mirror'
 
 export function isMirror({ metadata }: Pod): boolean {

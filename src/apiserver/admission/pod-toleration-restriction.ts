@@ -1,5 +1,6 @@
 /**
- * Pods get the tolerations that their namespace gives, and no others than it allows.
+ * Adds the default tolerations of the namespace or cluster to pods, and rejects tolerations outside the
+ * whitelist.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#podtolerationrestriction
  */
 import { structDefinition } from '#/api/definitions.ts'
@@ -60,7 +61,7 @@ export function podTolerationRestriction(context: PluginContext, configuration?:
 const defaultAnnotation = 'scheduler.alpha.kubernetes.io/defaultTolerations'
 const allowedAnnotation = 'scheduler.alpha.kubernetes.io/tolerationsWhitelist'
 
-/** A pod that is promised something may stay on a node that is short of memory. */
+/** Pods that are not BestEffort tolerate nodes under memory pressure. */
 const memoryPressure: Toleration = {
   key: 'node.kubernetes.io/memory-pressure',
   operator: 'Exists',
@@ -90,7 +91,7 @@ const annotationForm: ConfigurationForm<{ readonly tolerations: readonly Tolerat
   schema: struct('Tolerations', { tolerations }),
 }
 
-/** Undefined when the namespace says nothing; an empty text is an empty list. */
+/** Undefined if the annotation is absent; an empty value is an empty list. */
 function annotated(
   request: AdmissionRequest,
   { metadata }: Namespace,

@@ -1,5 +1,5 @@
 /**
- * A pod that is put on a node gets the labels that say in which zone and region the node is.
+ * Copies the zone and region labels of the node to the pod when it is bound.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#podtopologylabels
  */
 import type { Binding, Pod } from '#/api/generated/core/v1.ts'

@@ -6,7 +6,7 @@ import { mutatingAdmissionPolicyHooks, validatingAdmissionPolicyHooks } from './
 
 const hooks = { validating: validatingAdmissionPolicyHooks, mutating: mutatingAdmissionPolicyHooks }
 
-/** What is wrong with the expressions of a policy, each error in its first line. */
+/** Validation errors of a policy's expressions, only the first line of each. */
 function problemsOf(kind: 'mutating' | 'validating', spec: object, before?: object): readonly string[] {
   const object = (each: object): KubernetesObject => ({ metadata: { name: 'p' }, spec: each }) as never
   const errors = hooks[kind].validate?.(object(spec), before && object(before)) ?? []

@@ -1,4 +1,6 @@
-/** Policies must be made of expressions of the language, which the rules of their kinds do not know. */
+/**
+ * Validates the CEL expressions of admission policies, which the validation of their kinds does not cover.
+ */
 import { invalid, type FieldError } from '#/api/field-error.ts'
 import { equalJson, type JsonValue } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -19,7 +21,10 @@ export const mutatingAdmissionPolicyHooks: ResourceHooks = {
   validate: (object, before) => (isUnchanged(object, before) ? [] : validateMutating(object)),
 }
 
-/** What was accepted once may stay, should the language ever become stricter. */
+/**
+ * Unchanged specs are not validated again, so that stored policies stay valid if CEL validation becomes
+ * stricter.
+ */
 function isUnchanged(object: KubernetesObject, before: KubernetesObject | undefined): boolean {
   return before !== undefined && equalJson(specOf(object), specOf(before))
 }
@@ -68,7 +73,7 @@ function validateShared({
   ]
 }
 
-/** That there must be an expression is said elsewhere. */
+/** An empty expression is reported by the validation of the kind. */
 function validate(field: string, compiled: Compiled | undefined): FieldError[] {
   if (!(compiled instanceof InvalidExpression) || compiled.expression.trim() === '') return []
   return [invalid(field, compiled.expression, compiled.message)]

@@ -1,5 +1,5 @@
 /**
- * Gives pods the priority of their class, and sees to it that there is one default class at most.
+ * Resolves the priority of pods from their PriorityClass, and allows at most one global default class.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -57,7 +57,7 @@ function isWrite({ operation }: AdmissionTarget): boolean {
   return operation === 'CREATE' || operation === 'UPDATE'
 }
 
-/** Should there be several, because they were made at once, the lowest: no pod gets more than somebody meant. */
+/** If a race created several default classes, the one with the lowest value is used. */
 function defaultOf(classes: readonly PriorityClass[]): PriorityClass | undefined {
   return classes.filter(each => each.globalDefault).sort((a, b) => (a.value ?? 0) - (b.value ?? 0))[0]
 }
@@ -66,7 +66,7 @@ function priorityOf({ metadata, value = 0, preemptionPolicy }: PriorityClass): P
   return { className: metadata?.name ?? '', value, preemptionPolicy }
 }
 
-/** The number follows from the class. A client may repeat it, as one does that writes back what it read. */
+/** The priority is computed from the class; a client may send it only if it is equal. */
 function withPriority(
   request: AdmissionRequest,
   pod: Pod,
@@ -94,7 +94,7 @@ function withPriority(
   })
 }
 
-/** Clients that do not know the fields leave them out when they write a pod back. */
+/** Restores fields that old clients drop when they update a pod. */
 function asBefore(pod: Pod, before: Pod): Pod {
   const { priority: value, preemptionPolicy } = before.spec ?? {}
   const isValueLost = pod.spec?.priority === undefined && value !== undefined

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '#/api/metadata.ts'
 
-/** The object held by a finalizer, so that a controller decides when it may go. */
+/** Returns the object with the finalizer, so that a controller decides when it is removed. */
 export function withFinalizer(object: KubernetesObject, finalizer: string): KubernetesObject {
   const finalizers = object.metadata?.finalizers ?? []
   if (finalizers.includes(finalizer)) return object

@@ -129,7 +129,7 @@ test('an update is charged for what it adds', async t => {
     /requested: services.nodeports=1, used: services.nodeports=1, limited: services.nodeports=1/,
   )
   assert.equal(await change('ClusterIP', 2), 'done')
-  // What is given back only the quota controller finds out.
+  // Only the quota controller decreases usage.
   assert.deepEqual(await server.used('q'), { 'services.nodeports': '1', 'services': '1' })
 })
 
@@ -204,7 +204,7 @@ test('a configuration that is none is refused', () => {
     assert.throws(() => parseQuotaConfiguration(wrong), ConfigurationError)
 })
 
-/** Two servers on a slow store; who asks which and when is drawn. */
+/** Two API servers on a slow store; the seed determines which requests go to which server, and when. */
 async function race(seed: number): Promise<void> {
   const simulation = new Simulation({ seed })
   const host = simulation.host('api')

@@ -1,6 +1,6 @@
 /**
- * ResourceQuota: no namespace uses more than its quotas allow. It comes last of all plugins, since what it
- * enters into a quota is only right when nothing refuses the write any more.
+ * Enforces ResourceQuotas. It runs after all other plugins, because usage is charged to the quota before the
+ * object is stored and must not be charged for a request that is rejected later.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#resourcequota
  */
 import { conflict, objectModified } from '#/api/errors.ts'
@@ -27,7 +27,10 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
   readonly #limited: readonly LimitedResource[]
   readonly #accounts: QuotaAccounts
   readonly #evaluators = new WeakMap<Resource, QuotaEvaluator>()
-  /** By namespace, there while somebody works on it: writes that wait are settled together. */
+  /**
+   * Queued writes by namespace; the key exists while a worker processes the namespace. Queued writes are
+   * charged in one batch.
+   */
   readonly #waiting = new Map<string, Waiting[]>()
 
   constructor({ platform, cache, store }: Objects, limited: readonly LimitedResource[]) {
@@ -72,7 +75,7 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
     return promise
   }
 
-  /** One namespace at a time: this server never races itself. */
+  /** At most one worker per namespace, so this server never races with itself. */
   async #work(namespace: string): Promise<void> {
     for (;;) {
       const batch = this.#waiting.get(namespace)?.splice(0) ?? []
@@ -90,7 +93,8 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
     let accounts = this.#accounts.of(namespace)
     let open = batch
     for (let attempts = 1; open.length > 0; attempts++) {
-      // What the configuration demands was found to be so with all quotas: later there may be only some.
+      // The configured limits are checked on the first attempt, which sees all quotas; retries see only those
+      // that conflicted.
       const { used, charged } = this.#plan(accounts, open, attempts === 1 ? this.#limited : [])
       const changed: Account[] = []
       for (const [index, account] of accounts.entries()) {
@@ -108,7 +112,10 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
     }
   }
 
-  /** Tries one write after the other on what the ones before left. Those that it refuses hear of it at once. */
+  /**
+   * Charges the writes in order, each against the usage left by the previous ones. Rejected writes are
+   * answered at once.
+   */
   #plan(accounts: readonly Account[], writes: readonly Waiting[], limited: readonly LimitedResource[]): Plan {
     const nowMs = this.#clock.now()
     let used: readonly Amounts[] = accounts.map(account => account.used)
@@ -142,7 +149,7 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
   }
 }
 
-/** Races that a batch may lose against other servers and the quota controller. */
+/** Maximum number of conflicts of a batch with other API servers and the quota controller. */
 const attemptsMax = 50
 
 interface Waiter {
@@ -157,9 +164,9 @@ interface Waiting extends Waiter {
 }
 
 interface Plan {
-  /** In the order of the accounts: the very same where nothing was charged. */
+  /** In the order of the accounts; the same object where nothing was charged. */
   readonly used: readonly Amounts[]
-  /** The writes that wait until it is entered. */
+  /** Writes that complete once the usage is stored. */
   readonly charged: readonly Waiting[]
 }
 

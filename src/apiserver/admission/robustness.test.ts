@@ -12,7 +12,7 @@ import type { UserInfo } from '../request.ts'
 import { startTestServer } from '../test-server.ts'
 import { Admission, type AdmissionRequest } from './admission.ts'
 
-/** All plugins but those that need somebody else, or let nothing through. */
+/** All plugins except those that need an external backend or reject everything. */
 const everything = [
   'NamespaceExists',
   'SecurityContextDeny',
@@ -61,7 +61,7 @@ test('whatever comes, plugins refuse it for a reason or let it through, and chan
   const make = await readAdmission(undefined as never, { enable: everything })
   let admissions: readonly Admission[] = []
   const { request, server } = await startTestServer(t, undefined, {
-    // Each plugin by itself, so that no refusal hides what others would do.
+    // Each plugin runs in a separate chain, so that one rejection does not hide the others.
     admission: context => {
       admissions = make(context).map(plugin => new Admission([plugin]))
       return []
@@ -127,7 +127,7 @@ function* writes({ scheme }: ApiServer): Generator<AdmissionRequest> {
   }
 }
 
-/** What plugins look for. */
+/** Field values that plugins react to. */
 const words = [
   'default',
   'n',

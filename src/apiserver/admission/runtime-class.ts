@@ -1,6 +1,5 @@
 /**
- * Pods carry what their runtime class says: what running them costs beside their containers, and where that
- * can be done.
+ * Applies the RuntimeClass of a pod: its overhead, node selector and tolerations.
  * https://kubernetes.io/docs/concepts/containers/runtime-class/
  */
 import type { Pod } from '#/api/generated/core/v1.ts'

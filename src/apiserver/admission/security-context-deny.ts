@@ -1,5 +1,6 @@
 /**
- * Pods may not say as whom they run. Old: Kubernetes removed it in 1.30 in favour of PodSecurity.
+ * Rejects pods that set certain securityContext fields. Kubernetes removed this plugin in 1.30 in favor of
+ * PodSecurity.
  * https://v1-27.docs.kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#securitycontextdeny
  */
 import type { Pod } from '#/api/generated/core/v1.ts'

@@ -1,6 +1,6 @@
 /**
- * What admission decides on is what will be stored, and what it is compared with is what is stored: whichever way a
- * write comes, and whichever kind of container or source hides what matters (CVE-2021-25735, CVE-2023-2727,
+ * Admission plugins see as object exactly what will be stored and as oldObject exactly what is stored, for
+ * every way of writing and every type of container or secret reference (CVE-2021-25735, CVE-2023-2727,
  * CVE-2023-2728, CVE-2024-3177).
  */
 import assert from 'node:assert/strict'
@@ -22,7 +22,7 @@ interface Seen {
   readonly object: KubernetesObject | undefined
 }
 
-/** Notes what plugins are shown of nodes. */
+/** A plugin that records the objects of writes to nodes. */
 function watcher(seen: Seen[]): AdmissionPlugin {
   const note = (phase: Seen['phase'], { resource, before, object }: AdmissionRequest): void => {
     if (resource.plural === 'nodes') seen.push({ phase, before, object })
@@ -118,7 +118,7 @@ test('a write that was overtaken is decided on anew, with what is stored now', a
 
 const container = (name: string, fields: object = {}): object => ({ name, image: 'good', ...fields })
 
-/** Adds a container to a pod that is there, as `kubectl debug` does. */
+/** Adds an ephemeral container to an existing pod, as `kubectl debug` does. */
 async function addEphemeral({ request }: TestServer, name: string, added: object): Promise<string> {
   const { body } = await request('GET', `${pods}/${name}`)
   const { spec } = body as unknown as { readonly spec: { readonly ephemeralContainers?: object[] } }
@@ -152,7 +152,7 @@ test('the image of every container is asked about, also of those that come later
   assert.match(outcome(await server.request('PATCH', `${pods}/p`, change, strategic)), refused)
 })
 
-/** Ways in which a container uses a secret. */
+/** Ways for a container to reference a secret. */
 const uses: Readonly<Record<string, (name: string) => object>> = {
   'env': name => ({ env: [{ name: 'A', valueFrom: { secretKeyRef: { name, key: 'content' } } }] }),
   'envFrom': name => ({ envFrom: [{ secretRef: { name } }] }),
@@ -172,7 +172,7 @@ async function withLimitedAccount(t: TestContext): Promise<TestServer> {
     [`${inDefault}/secrets`, { metadata: { name: 'hidden' } }],
   ] as const
   for (const [url, object] of made) assert.equal((await server.request('POST', url, object)).code, 201)
-  // A read waits until everything written before it is known.
+  // A consistent read waits until the cache contains all previous writes.
   await server.request('GET', `${inDefault}/serviceaccounts`)
   return server
 }

@@ -1,5 +1,5 @@
 /**
- * Every pod runs as a service account of its namespace and gets a token for it.
+ * Sets the service account of pods and mounts a token for it.
  * https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#serviceaccount-admission-controller
  */
 import { notFound } from '#/api/errors.ts'
@@ -71,7 +71,7 @@ class ServiceAccountAdmission implements AdmissionPlugin {
     return equipped
   }
 
-  /** The account of a namespace that was made a moment ago may not be there yet: it is waited for. */
+  /** Retries for the `default` account, which may not exist yet in a namespace that was just created. */
   async #accountOf(request: AdmissionRequest, name: string): Promise<ServiceAccount> {
     const { clock, random } = this.#context.platform
     const { namespace } = request
@@ -100,7 +100,7 @@ function checkReferences(request: AdmissionRequest, account: ServiceAccount): vo
   if (wrong !== undefined) throw refused(request, wrong)
 }
 
-/** The node runs it whatever the API says: it must not get at anything through it. */
+/** Mirror pods run regardless of admission, so they must not give the kubelet access to tokens or secrets. */
 function checkMirror(request: AdmissionRequest, pod: Pod): void {
   if (pod.spec?.serviceAccountName) throw refused(request, 'a mirror pod may not reference service accounts')
   if (refersToSecrets(pod)) throw refused(request, 'a mirror pod may not reference secrets')

@@ -43,7 +43,7 @@ test('DefaultStorageClass: a claim without a class gets the newest default one',
   )
   assert.equal(await classOf('c'), 'beta')
   await given(storageClasses, storageClass('alpha', isDefault))
-  // Made in the same second: the first by name.
+  // Created in the same second, so the first by name is the default.
   assert.equal(await classOf('d'), 'alpha')
   assert.equal(await classOf('e', { storageClassName: '' }), '')
   assert.equal(await classOf('f', { storageClassName: 'slow' }), 'slow')
@@ -138,7 +138,7 @@ test('DefaultIngressClass: an ingress without a class gets the default one', asy
 })
 
 test('DenyServiceExternalIPs: external addresses may go, not come', async t => {
-  // The plugin is turned on when there are such services already.
+  // Enables the plugin after services with external IPs exist.
   let isOn = false
   const denial = denyServiceExternalIps()
   const server = await startWith(t, () => ({

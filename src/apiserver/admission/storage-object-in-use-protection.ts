@@ -1,5 +1,6 @@
 /**
- * Volumes and claims, and classes of volume attributes, do not go while something uses them.
+ * Adds protection finalizers to PersistentVolumes, PersistentVolumeClaims and VolumeAttributesClasses, so
+ * that they are not removed while in use.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#storageobjectinuseprotection
  */
 import type { AdmissionPlugin, AdmissionTarget } from './admission.ts'

@@ -1,5 +1,5 @@
 /**
- * A new node gets no pods before it has said that it is ready.
+ * Taints new nodes as not ready, so that no pods are scheduled to them before their conditions are reported.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#taintnodesbycondition
  */
 import type { Node, Taint } from '#/api/generated/core/v1.ts'

@@ -1,7 +1,7 @@
 import type { Resource } from '#/api/resource.ts'
 import type { AdmissionTarget } from './admission.ts'
 
-/** Something that depends on the kind of write alone, found out once for each. */
+/** Caches a value that depends only on resource, operation and subresource. */
 export class TargetMemo<V> {
   readonly #find: (target: AdmissionTarget) => V
   readonly #known = new WeakMap<Resource, Map<string, { readonly value: V }>>()

@@ -4,11 +4,13 @@ export interface TokenBucketsOptions {
   readonly clock: Clock
   readonly perSecond: number
   readonly burst: number
-  /** Buckets kept; past that the one used longest ago is forgotten, and begins full again. */
+  /**
+   * Maximum number of buckets; past it the least recently used one is evicted and its key starts full again.
+   */
   readonly bucketsMax: number
 }
 
-/** How often something may happen, counted for each key by itself. */
+/** Token bucket rate limiter per key. */
 export class TokenBuckets {
   readonly #options: TokenBucketsOptions
   readonly #buckets = new Map<string, { readonly tokens: number; readonly atMs: number }>()
@@ -17,7 +19,7 @@ export class TokenBuckets {
     this.#options = options
   }
 
-  /** Whether it may happen now. */
+  /** Takes a token; false if none is available. */
   take(key: string): boolean {
     const { clock, perSecond, burst, bucketsMax } = this.#options
     const nowMs = clock.monotonicMs()

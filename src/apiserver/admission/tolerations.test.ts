@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Toleration } from '#/api/generated/core/v1.ts'
 import { areAllowed, mergeTolerations } from './tolerations.ts'
 
-/** `key=value:Effect@seconds`; a key alone exists, and `*` is every key. */
+/** Parses `key=value:Effect@seconds`; a key without value means Exists, and `*` matches every key. */
 function read(text: string): Toleration {
   const [, key = '', value, effect, seconds] =
     /^([^=:@]*)(?:=([^:@]*))?(?::([^@]*))?(?:@(.*))?$/u.exec(text) ?? []

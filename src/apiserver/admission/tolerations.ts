@@ -1,7 +1,7 @@
-/** Lists of tolerations compared and put together. */
+/** Merging and comparison of tolerations. */
 import type { Toleration } from '#/api/generated/core/v1.ts'
 
-/** Both lists, without those that another one covers. */
+/** Both lists, without tolerations that another one covers. */
 export function mergeTolerations(
   first: readonly Toleration[],
   second: readonly Toleration[],
@@ -11,20 +11,20 @@ export function mergeTolerations(
     (toleration, index) =>
       !all.some((other, place) => {
         if (place === index || !covers(other, toleration)) return false
-        // Of two that cover each other the first stays.
+        // If two cover each other, the first one stays.
         return place < index || !covers(toleration, other)
       }),
   )
 }
 
-/** Whether each toleration is covered by one that is allowed. An empty list of allowed ones allows all. */
+/** True if every toleration is covered by an allowed one. An empty `allowed` list allows everything. */
 export function areAllowed(tolerations: readonly Toleration[], allowed: readonly Toleration[]): boolean {
   return (
     allowed.length === 0 || tolerations.every(toleration => allowed.some(each => covers(each, toleration)))
   )
 }
 
-/** Whether everything that the second tolerates the first tolerates too. */
+/** True if `wide` tolerates everything that `narrow` tolerates. */
 function covers(wide: Toleration, narrow: Toleration): boolean {
   const { key = '', effect = '', operator = '', value = '', tolerationSeconds } = wide
   if (key !== (narrow.key ?? '') && !(key === '' && operator === 'Exists')) return false
@@ -38,7 +38,7 @@ function covers(wide: Toleration, narrow: Toleration): boolean {
   return isEqual(narrow.operator ?? '') && value === (narrow.value ?? '')
 }
 
-/** No operator is `Equal`. */
+/** An empty operator means `Equal`. */
 function isEqual(operator: string): boolean {
   return operator === '' || operator === 'Equal'
 }

@@ -18,7 +18,7 @@ const denied = (text: string, reason = 'Invalid', code = 422): string =>
 
 test('a write that a policy does not let pass is refused, in the words of the policy', async t => {
   const { enforce, lift, request } = await startPolicies(t)
-  /** What becomes of a config map with the data `{a: 'b'}` under a policy. */
+  /** Checks the outcome of creating a config map with data `{a: 'b'}` under the policy. */
   const check = async (expected: string, spec: object, binding: object = {}): Promise<void> => {
     await enforce('validating', 'p', spec, binding)
     const { code, body } = await request('POST', `${configMaps}?dryRun=All`, configMap('m', { a: 'b' }))
@@ -97,7 +97,9 @@ test('expressions see the object, the request, the namespace, who may do what, a
 test('policies are about what their rules, selectors and conditions say, and bindings narrow it down', async t => {
   const { enforce, lift, given, create, request } = await startPolicies(t)
   await given('/api/v1/namespaces', namespace('gold', { labels: { tier: 'gold' } }))
-  /** Which of `m` and `n` with and without a label, in two namespaces, are refused. */
+  /**
+   * Checks which of the config maps `m` and `n`, with and without a label, in two namespaces, are rejected.
+   */
   const check = async (expected: string, spec: object, binding: object = {}): Promise<void> => {
     await enforce('validating', 'p', { validations: [{ expression: 'false' }], ...spec }, binding)
     const refused: string[] = []
@@ -350,7 +352,7 @@ test('policies are not about policies, and who writes one must be allowed to rea
   )
 })
 
-/** Everything in a group, to these users. */
+/** Grants these users all verbs on all resources of a group. */
 async function grant(
   given: PluginServer['given'],
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Policies in CEL decide whether a write is let in. One that refuses is enough; what a policy does not let pass may
- * also be a warning, or only be told to the audit log, as its binding says.
+ * Validates requests with CEL policies. One denial is enough to reject a request; the binding's
+ * validationActions can also turn a failure into a warning or an audit annotation.
  * https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
  */
 import type {

@@ -1,5 +1,5 @@
 /**
- * Servers of others decide whether a write is let in. They are asked all at once; one that refuses is enough.
+ * Validates requests with webhooks, called in parallel; one denial is enough to reject a request.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
 import type { JsonValue } from '#/api/json-value.ts'

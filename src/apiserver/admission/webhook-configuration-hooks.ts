@@ -7,12 +7,13 @@ import type { ResourceHooks } from '../registry/hooks.ts'
 import { compileCondition } from './matching/expressions.ts'
 import type { WebhookConfiguration } from './webhooks/webhook.ts'
 
-/** Conditions must be expressions of the language, which the rules of the kind do not know. */
+/** Validates the CEL matchConditions of webhooks, which the validation of the kind does not cover. */
 export const webhookConfigurationHooks: ResourceHooks = { validate }
 
 function validate(object: KubernetesObject, before: KubernetesObject | undefined): readonly FieldError[] {
   const conditions = conditionsOf(object)
-  // What was accepted once may stay, should the language ever become stricter.
+  // Unchanged conditions are not validated again, so that stored configurations stay valid if CEL validation
+  // becomes stricter.
   if (before && equalJson(conditions, conditionsOf(before))) return []
   return conditions.flatMap((ofWebhook, webhook) =>
     ofWebhook.flatMap(({ expression = '' }, index) =>
@@ -21,13 +22,13 @@ function validate(object: KubernetesObject, before: KubernetesObject | undefined
   )
 }
 
-/** Of each webhook. Required fields may be missing in what is about to be refused. */
+/** matchConditions of each webhook. Required fields may be missing before validation. */
 function conditionsOf(object: KubernetesObject): readonly (readonly Partial<MatchCondition>[])[] {
   const { webhooks = [] } = object as WebhookConfiguration
   return webhooks.map(({ matchConditions = [] }) => matchConditions)
 }
 
-/** That there must be one is said elsewhere. */
+/** An empty expression is reported by the validation of the kind. */
 function validateExpression(field: string, expression: string): FieldError[] {
   if (expression.trim() === '') return []
   const compiled = compileCondition(expression)

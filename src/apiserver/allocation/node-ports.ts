@@ -1,6 +1,6 @@
 /**
- * The ports of nodes that services hold, in one object of the store, as Kubernetes keeps them. Every change is made by
- * compare-and-set, so that several API servers never give the same port away twice.
+ * Allocated node ports of Services, stored as one RangeAllocation object, as in Kubernetes. Changes use
+ * optimistic concurrency, so several API servers never allocate the same port twice.
  */
 import type { Service } from '#/api/generated/core/v1.ts'
 import { services } from '#/api/generated/core/v1-resources.ts'
@@ -17,18 +17,20 @@ export interface PortRange {
 
 const usualRange: PortRange = { from: 30_000, to: 32_767 }
 
-/** Why a port cannot be had, in the words of the API. */
+/** Allocation failed; the message is the one that the API reports. */
 export class NodePortError extends Error {}
 
 const key = '/registry/ranges/servicenodeports'
 
 interface RangeAllocation extends KubernetesObject {
   readonly range: string
-  /** A bit for each port, the lowest first, in base64. */
+  /** Base64-encoded bitmap, lowest port first. */
   readonly data: string
 }
 
-/** Takes the ports asked for, and for each 0 any free one. All of them or, throwing NodePortError, none. */
+/**
+ * Allocates the given ports, and a free one for each 0: either all of them, or none and throws NodePortError.
+ */
 export async function takePorts(registry: Registry, asked: readonly number[]): Promise<readonly number[]> {
   return change(registry, held => {
     const taken = asked.map(port => (port === 0 ? 0 : takeAsked(held, port)))
@@ -44,7 +46,9 @@ export async function returnPorts(registry: Registry, ports: readonly number[]):
   })
 }
 
-/** Ports that are in use are held from now on, and those that leaked are not. Gives those that are held for nobody. */
+/**
+ * Marks ports in use as allocated and releases leaked ones. Returns the allocated ports that no service uses.
+ */
 export async function repairPorts(
   registry: Registry,
   { inUse, leaked }: { readonly inUse: ReadonlySet<number>; readonly leaked: ReadonlySet<number> },
@@ -85,7 +89,7 @@ async function change(
   }
 }
 
-/** Somebody has chosen another range: which of its ports are held is known from those who hold them. */
+/** The configured range has changed: rebuilds the allocations from the existing Services. */
 async function addOfServices({ cache }: Registry, held: HeldPorts): Promise<void> {
   await cache.catchUp()
   for (const { object } of cache.list(prefixOf(services, ''))) {
@@ -123,7 +127,7 @@ function takeFree({ platform: { random } }: Registry, held: HeldPorts): number {
   throw new NodePortError('failed to allocate a nodePort: range is full')
 }
 
-/** Ports of a range, a bit for each. Others are never held. */
+/** Bitmap of the ports in a range; ports outside are never allocated. */
 class HeldPorts {
   readonly range: PortRange
   readonly #bits: Uint8Array
@@ -133,7 +137,7 @@ class HeldPorts {
     this.#bits = new Uint8Array(Math.ceil((range.to - range.from + 1) / 8))
   }
 
-  /** In base64, as it is stored. */
+  /** Base64, as stored. */
   get data(): string {
     return Buffer.from(this.#bits).toString('base64')
   }
@@ -147,7 +151,7 @@ class HeldPorts {
     return ((this.#bits[index >> 3] ?? 0) & (1 << (index & 7))) !== 0
   }
 
-  /** All that are held, the lowest first. */
+  /** The allocated ports in ascending order. */
   ports(): readonly number[] {
     const { from, to } = this.range
     return Array.from({ length: to - from + 1 }, (_, index) => from + index).filter(port => this.has(port))

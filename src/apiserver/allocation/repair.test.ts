@@ -44,7 +44,7 @@ async function addresses({ simulation, client }: Plane): Promise<readonly string
   return items.map(({ metadata }) => metadata?.name ?? '').sort()
 }
 
-/** As if somebody wrote past the server. */
+/** Deletes directly from the store, bypassing the API server. */
 async function remove({ simulation, store }: Plane, key: string): Promise<void> {
   const { revision = 0 } = (await simulation.run(store.get(key))) ?? {}
   await simulation.run(store.delete(key, { expectedRevision: revision }))

@@ -1,8 +1,7 @@
 /**
- * Mends what is left when a server dies between two writes, or somebody writes past it: addresses and ports
- * that are held for services that do not have them come free, and those that services have are held. It
- * looks when the server starts and from time to time; several servers may do so at once, since each write
- * is made only on what was seen.
+ * Repairs inconsistent allocations after a crash between two writes or a direct write to the store: releases
+ * addresses and ports of services that do not use them, and allocates those that services use. Runs at
+ * startup and periodically. Safe with several API servers, because every write has a revision precondition.
  */
 import type { Service } from '#/api/generated/core/v1.ts'
 import type { IPAddress } from '#/api/generated/networking/v1.ts'
@@ -21,21 +20,20 @@ import { addressesOf } from './service-hooks.ts'
 
 const repairMs = 180_000
 
-/** A service that is being made has its address before it is there; so long an address is left alone. */
+/** Grace period for new addresses: an address is allocated before its service is stored. */
 const graceMs = 60_000
 
-/** Addresses that are mended at one time; the rest are mended the next time. */
+/** Maximum number of addresses repaired per run. */
 const addressesMax = 1_000
 
 /**
- * A port that is held for nobody may be that of a service that is being made; when it is seen so often it
- * is not.
+ * An unused port may belong to a service being created; it is released after this many consecutive sightings.
  */
 const sightingsMin = 3
 
 export class AllocationRepair {
   readonly #registry: Registry
-  /** How often one after the other each port was seen to be held for nobody. */
+  /** Number of consecutive runs in which each port was allocated but unused. */
   #sightings: ReadonlyMap<number, number> = new Map()
 
   constructor(registry: Registry) {

@@ -1,6 +1,6 @@
 /**
- * Cluster addresses of services. Each address that is taken is an `IPAddress` object, whose creation is what makes
- * taking it exclusive, among several API servers too. Addresses come from the ranges of the `ServiceCIDR` objects.
+ * Cluster IPs of Services. An address is allocated by creating an `IPAddress` object, which is exclusive
+ * across several API servers. Addresses come from the CIDRs of the `ServiceCIDR` objects.
  */
 import { cidrContains, cidrSize, nthAddress, parseCidr, type Cidr } from '#/api/cidr.ts'
 import { isApiError } from '#/api/errors.ts'
@@ -21,19 +21,19 @@ export interface ServiceName {
   readonly name: string
 }
 
-/** Why an address cannot be had, in the words of the API. */
+/** Allocation failed; the message is the one that the API reports. */
 export class AddressError extends Error {}
 
 const managedByLabel = 'ipaddress.kubernetes.io/managed-by'
 const allocatorName = 'ipallocator.k8s.io'
 
-/** The families that services may have, the preferred one first. */
+/** IP families available to services, the default first. */
 export function serviceFamilies(registry: Registry): readonly IpFamily[] {
   const families = ranges(registry).map(range => range.family)
   return families.length === 0 ? [4] : [...new Set(families)]
 }
 
-/** Takes an address of a family; any free one when none is asked for. Throws AddressError. */
+/** Allocates the requested address, or any free one of the family. Throws AddressError. */
 export async function takeAddress(
   registry: Registry,
   service: ServiceName,
@@ -59,13 +59,13 @@ export async function returnAddress(
 ): Promise<void> {
   const stored = await latest(registry, addressKey(address))
   const parent = parentOf(stored)
-  // An address that has gone to another service meanwhile is not ours to give back.
+  // The address may have been reallocated to another service in the meantime.
   if (stored && parent?.name === service.name && parent.namespace === service.namespace) {
     await removeObject(registry, { resource: ipAddresses }, stored)
   }
 }
 
-/** Holds an address that the service has, if nobody else does. */
+/** Allocates an address the service already uses. Returns false if another service holds it. */
 export async function holdAddress(
   registry: Registry,
   service: ServiceName,
@@ -74,7 +74,7 @@ export async function holdAddress(
   return tryTake(registry, service, address)
 }
 
-/** Whether an address is one of those that services get, and not one that somebody keeps for himself. */
+/** True if the allocator created the IPAddress; false for ones created manually. */
 export function isAllocated({ metadata }: IPAddress): boolean {
   return metadata?.labels?.[managedByLabel] === allocatorName
 }
@@ -114,7 +114,7 @@ async function tryTake(registry: Registry, service: ServiceName, address: string
     return true
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error
-    // Left by a creation of this very service that did not come to its end.
+    // Already held by the same service: left over from an incomplete creation.
     const parent = parentOf(await latest(registry, addressKey(address)))
     return parent?.name === service.name && parent.namespace === service.namespace
   }
@@ -128,7 +128,7 @@ function addressKey(address: string): string {
   return keyOf(ipAddresses, '', address)
 }
 
-/** A range that somebody has just made, here or at another server, need not be in the cache yet. */
+/** Waits for the cache to catch up if no range matches, because a ServiceCIDR may have just been created. */
 async function rangesThat(registry: Registry, suits: (range: Cidr) => boolean): Promise<readonly Cidr[]> {
   const known = ranges(registry).filter(suits)
   if (known.length > 0) return known
@@ -146,8 +146,8 @@ function ranges(registry: Registry): readonly Cidr[] {
 }
 
 /**
- * Free addresses are tried from the upper part of the range first: people who choose addresses themselves choose low
- * ones. After a few draws, which nearly always find one, the range is walked from end to end.
+ * Draws random addresses from the upper part of the range, because manually chosen addresses are usually low.
+ * After a few draws it falls back to a linear scan.
  */
 function* randomAddresses(
   { platform: { random } }: Registry,
@@ -156,7 +156,7 @@ function* randomAddresses(
   const size = Number(
     cidrSize(range) > BigInt(rangeAddressesMax) ? BigInt(rangeAddressesMax) : cidrSize(range),
   )
-  // The network's own address and, in IPv4, the broadcast address are never used.
+  // Excludes the network address and, in IPv4, the broadcast address.
   const last = range.family === 4 ? size - 2 : size - 1
   const low = Math.min(Math.max(16, Math.floor(size / 16)), 256, Math.floor(last / 2))
   for (let draw = 0; draw < drawsMax && last > low; draw++) {
@@ -167,5 +167,5 @@ function* randomAddresses(
 
 const drawsMax = 16
 
-/** Addresses of a range that are looked at. */
+/** Maximum number of addresses considered per range. */
 const rangeAddressesMax = 2 ** 20

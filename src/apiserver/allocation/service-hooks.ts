@@ -1,4 +1,4 @@
-/** What a service needs beside itself: addresses in the cluster and ports on the nodes. */
+/** Allocates the cluster IPs and node ports of Services. */
 import { invalid, invalidObject, type FieldError } from '#/api/field-error.ts'
 import type { Service, ServicePort, ServiceSpec } from '#/api/generated/core/v1.ts'
 import type { IpFamily } from '#/api/ip.ts'
@@ -89,7 +89,7 @@ async function withAddresses(
 interface Wanted {
   readonly family: IpFamily
   readonly asked: string | undefined
-  /** Addresses that this request has taken already; given back when it fails. */
+  /** Addresses already allocated by this request; released if it fails. */
   readonly taken: readonly string[]
 }
 

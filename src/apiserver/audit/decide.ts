@@ -1,4 +1,4 @@
-/** What is written down of a request: the first rule that it fits decides. */
+/** Compiles an audit policy: the first matching rule determines the audit level. */
 import type { RequestInfo, ResourceRequestInfo } from '../request-info.ts'
 import type { UserInfo } from '../request.ts'
 import type { AuditLevel, AuditPolicy, AuditStage, GroupResources, PolicyRule } from './policy.ts'
@@ -41,8 +41,8 @@ export function compilePolicy({
 const nothing: AuditDecision = { level: 'None', omitStages: new Set(), omitManagedFields: false }
 
 /**
- * Bodies that hold secrets are written down only where a rule asks for them by name: one that asks for
- * everything has hardly meant them.
+ * Request and response bodies that can contain secrets are recorded only if a rule names the resource; a
+ * wildcard rule is reduced to Metadata.
  */
 function sparing(decision: AuditDecision, rule: PolicyRule, info: RequestInfo): AuditDecision {
   if (decision.level === 'None' || decision.level === 'Metadata' || !holdsSecrets(info)) return decision

@@ -1,4 +1,4 @@
-/** What the log says of one request, stage by stage. */
+/** Builds the audit events of one request, stage by stage. */
 import { ApiError } from '#/api/errors.ts'
 import { stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
@@ -22,7 +22,10 @@ import { withoutManagedFields, type RecordedBody } from './recorded-body.ts'
 export interface AuditEntryOptions {
   readonly decision: AuditDecision
   readonly platform: Platform
-  /** Undefined when nobody has to wait; otherwise resolves to whether the request may go on. */
+  /**
+   * Returns undefined when there is nothing to wait for; otherwise resolves to true if the request may
+   * continue.
+   */
   readonly record: (line: string) => Promise<boolean> | undefined
 }
 
@@ -30,12 +33,12 @@ export class AuditEntry {
   readonly id: string
   readonly #context: RequestContext
   readonly #options: AuditEntryOptions
-  /** Both as they came: a later stage may put somebody else in the place of the user. */
+  /** The original request and user; impersonation may replace the user later. */
   readonly #request: ApiRequest
   readonly #user: UserInfo
   #name: string
   #status: object | undefined
-  /** As JSON, in one line. */
+  /** JSON in one line. */
   #requestObject: string | undefined
   #responseObject: string | undefined
   #isOver = false
@@ -63,7 +66,7 @@ export class AuditEntry {
     this.#takeRequest(sent)
     this.#status = { metadata: {}, code: status }
     if (body?.type !== 'value') return
-    // Answers of other kinds are large, and not looked into.
+    // Other successful responses may be large and are not inspected.
     if (status >= 400 || answering.has(this.#context.info.verb)) this.#lookInto(body.value, status)
     if (this.#wantsResponse) this.#responseObject = this.#jsonOf(body)
   }
@@ -82,7 +85,7 @@ export class AuditEntry {
     if (this.#wantsResponse && error instanceof ApiError) this.#responseObject = JSON.stringify(error.status)
   }
 
-  /** The last stage is recorded once, whoever ends the request first. */
+  /** The final stage is recorded only once, whichever event ends the request first. */
   record(stage: AuditStage): Promise<boolean> | undefined {
     if (this.#isOver) return undefined
     this.#isOver = stage === 'ResponseComplete' || stage === 'Panic'
@@ -128,7 +131,7 @@ export class AuditEntry {
     if (value !== undefined) this.#requestObject = stringifyJson(this.#shown(value))
   }
 
-  /** Bytes that are sent anyway are taken as they are, unless something must be left out, or they are pretty. */
+  /** Reuses the encoded response bytes unless they are indented or managed fields must be omitted. */
   #jsonOf(body: ValueBody): string {
     if (body.mediaType.startsWith('application/json') && !this.#options.decision.omitManagedFields) {
       const text = Buffer.concat(body.bytes()).toString().trim()
@@ -142,5 +145,5 @@ export class AuditEntry {
   }
 }
 
-/** Verbs whose answers name an object, or say how it went. */
+/** Verbs with a response that is inspected for an object name or Status. */
 const answering: ReadonlySet<string> = new Set(['create', 'delete'])

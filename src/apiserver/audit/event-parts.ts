@@ -1,10 +1,10 @@
-/** The parts of an event, each from what is known of the request. */
+/** Extracts the fields of an audit event from the request and response. */
 import { ApiError, type Status } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { ResourceRequestInfo } from '../request-info.ts'
 import type { ApiRequest } from '../request.ts'
 
-/** A proxy in front of us may have given the request an id already. */
+/** The Audit-ID header, which a proxy in front may have set. */
 export function givenId({ headers }: ApiRequest): string | undefined {
   const given = headers['audit-id']
   return given !== undefined && /^[\x21-\x7e]{1,64}$/.test(given) ? given : undefined
@@ -14,7 +14,7 @@ export function uriOf({ path, query }: ApiRequest): string {
   return query.size === 0 ? path : `${path}?${query.toString()}`
 }
 
-/** Those who passed the request on say who sent it; nobody vouches for them. */
+/** Source IPs from proxy headers, which are not verified, then the peer address. */
 export function sourcesOf({ headers, peer }: ApiRequest): readonly string[] {
   const forwarded = (headers['x-forwarded-for'] ?? '').split(',').map(each => each.trim())
   const named = [...forwarded, headers['x-real-ip'] ?? '']
@@ -49,21 +49,21 @@ export function objectReference(info: ResourceRequestInfo, name: string): object
   }
 }
 
-/** The name of an object that was made, if it is one. */
+/** The name of a returned object. */
 export function nameIn(value: unknown): string {
   return (value as KubernetesObject | undefined)?.metadata?.name ?? ''
 }
 
 export type ResponseStatus = Omit<Status, 'kind' | 'apiVersion'>
 
-/** What the client is told; of our own mistakes no more than that there was one. */
+/** Status of the error as sent to the client; unexpected errors are not disclosed. */
 export function statusOf(error: unknown): ResponseStatus {
   if (error instanceof ApiError) return withoutKind(error.status)
   const message = 'the server failed unexpectedly'
   return { metadata: {}, status: 'Failure', message, reason: 'InternalError', code: 500 }
 }
 
-/** What an answer says of how it went, if that is all it is. */
+/** The Status in a response body, if it is one. */
 export function statusIn(value: unknown): ResponseStatus | undefined {
   const status = value as Partial<Status> | undefined
   return status?.kind === 'Status' ? withoutKind(status as Status) : undefined

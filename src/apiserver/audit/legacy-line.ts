@@ -1,8 +1,8 @@
-/** An event as one line of text, as logs had it before there was JSON. Much of the event is not in it. */
+/** The legacy one-line text format of audit events, which omits many fields. */
 import { quote } from '#/api/quote.ts'
 import type { UserInfo } from '../request.ts'
 
-/** From the event as JSON. */
+/** `event` is JSON. */
 export function legacyLine(event: string): string {
   const fields = JSON.parse(event) as Partial<EventFields>
   const { user, impersonatedUser: as, objectRef, responseStatus } = fields

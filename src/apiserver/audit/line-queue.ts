@@ -1,4 +1,7 @@
-/** Lines that wait to be written. At the bound new ones are dropped, since a slow disk must not stop the server. */
+/**
+ * Bounded queue of audit lines. When it is full, new lines are dropped, so that a slow disk does not stall
+ * the server.
+ */
 import { Deque } from '#/base/deque.ts'
 
 export interface LineQueueBounds {
@@ -21,7 +24,7 @@ export class LineQueue {
     return this.#lines.length
   }
 
-  /** False when it was dropped. */
+  /** Returns false if the line was dropped. */
   push(line: string): boolean {
     const { linesMax, bytesMax } = this.#bounds
     if (this.#lines.length >= linesMax || this.#bytes + line.length > bytesMax) {
@@ -40,14 +43,14 @@ export class LineQueue {
     return lines
   }
 
-  /** How many were dropped since this was last asked. */
+  /** Returns and resets the number of dropped lines. */
   takeDropped(): number {
     const dropped = this.#dropped
     this.#dropped = 0
     return dropped
   }
 
-  /** Resolves when there is a line, or when aborted. */
+  /** Resolves when a line is queued or the signal is aborted. */
   async waitForLine(signal: AbortSignal): Promise<void> {
     if (this.#lines.length > 0 || signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,6 +1,6 @@
 /**
- * Events in a file, one to a line. A file that has grown large is put aside under the time at which that
- * happened, and those put aside go when there are too many, or when they are too old.
+ * Audit backend that appends events to a file and rotates it. Rotated files are named with a timestamp and
+ * removed by number and age.
  */
 import { basename, dirname, extname, join } from 'node:path'
 import type { AppendFile, Platform } from '#/platform/platform.ts'
@@ -10,15 +10,15 @@ import { LineQueue } from './line-queue.ts'
 
 export interface AuditLogSettings {
   readonly path: string
-  /** JSON when absent; otherwise a line of text with less in it. */
+  /** Defaults to JSON; `legacy` is a text line with fewer fields. */
   readonly format?: 'json' | 'legacy'
-  /** Batch when absent. */
+  /** Defaults to batch. */
   readonly mode?: AuditMode
-  /** 100 MiB when absent. */
+  /** Defaults to 100 MiB. */
   readonly sizeBytesMax?: number
-  /** How long a file that was put aside is kept; for ever when absent. */
+  /** Maximum age of rotated files; unlimited when absent. */
   readonly keptMsMax?: number
-  /** How many files that were put aside are kept; all when absent. */
+  /** Maximum number of rotated files; unlimited when absent. */
   readonly keptFilesMax?: number
 }
 
@@ -29,7 +29,7 @@ export interface AuditLogOptions extends AuditLogSettings {
 export class AuditLog implements AuditBackend {
   readonly #options: AuditLogOptions
   readonly #queue = new LineQueue(bounds)
-  /** Those who wait for a line, in the order of the lines; nobody does in batch mode. */
+  /** Pending writes in queue order; empty in batch mode. */
   readonly #waiting: ((isWritten: boolean) => void)[] = []
   #file: AppendFile | undefined
   #sizeBytes = 0
@@ -131,7 +131,7 @@ export class AuditLog implements AuditBackend {
 
 const defaultSizeBytesMax = 100 * 1024 * 1024
 
-/** Lines that wait for the disk. Past this events are dropped, and the server's own log says how many. */
+/** Bounds of the queue; past them events are dropped and their number is logged. */
 const bounds = { linesMax: 10_000, bytesMax: 64 * 1024 * 1024 }
 
 const linesAtOnce = 400
@@ -141,7 +141,7 @@ function nameOf(path: string): string {
   return basename(path, extname(path))
 }
 
-/** When a file was put aside, if it is one of ours. */
+/** Rotation time from the file name; undefined if it is not a rotated audit log. */
 function putAsideMs(name: string, path: string): number | undefined {
   const [head, tail] = [`${nameOf(path)}-`, extname(path)]
   if (!name.startsWith(head) || !name.endsWith(tail)) return undefined

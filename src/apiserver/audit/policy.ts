@@ -1,7 +1,4 @@
-/**
- * The file that says what is written down of which requests: `Policy`.
- * https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/#audit-policy
- */
+/** The audit `Policy` file. https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/#audit-policy */
 import { formatFieldErrors, invalid, notSupported, required, type FieldError } from '#/api/field-error.ts'
 import { checkDns1123Subdomain } from '#/api/names.ts'
 import {
@@ -26,7 +23,7 @@ export interface AuditPolicy {
   readonly omitManagedFields?: boolean
 }
 
-/** Everything that is there must fit. */
+/** Matches if all given fields match. */
 export interface PolicyRule {
   readonly level: AuditLevel
   readonly users?: readonly string[]
@@ -41,12 +38,14 @@ export interface PolicyRule {
 
 export interface GroupResources {
   readonly group?: string
-  /** `pods`, `pods/log`, `pods/*`, `*` and `scale` with a slash between them, `*`. All when empty. */
+  /**
+   * `pods`, `pods/log`, `pods/*` or `*`; before a slash, `*` stands for every resource. Empty matches all.
+   */
   readonly resources?: readonly string[]
   readonly resourceNames?: readonly string[]
 }
 
-/** Throws Error that says what is wrong. */
+/** Throws with a message that describes what is invalid. */
 export function parseAuditPolicy(text: string): AuditPolicy {
   const policy = readConfigurationFile(text, policyKind)
   const rules = policy.rules ?? []

@@ -5,11 +5,11 @@ export interface PostEventsOptions extends Pick<RemoteServerOptions, 'clock' | '
   readonly remote: Remote
 }
 
-/** How long a service may take for a batch, and what of its answer is read. */
+/** Bounds for one batch: request timeout and response size. */
 const timeoutMs = 30_000
 const answerBytesMax = 1024 * 1024
 
-/** Sends events to a service. All that counts of its answer is whether it took them. */
+/** Posts audit events to a webhook; any status but 2xx is a failure. */
 export function postEvents(options: PostEventsOptions): (body: string) => Promise<void> {
   const { clock, connectHttp, remote } = options
   const { origin, pathname, search } = new URL(remote.url)

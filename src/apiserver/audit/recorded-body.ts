@@ -1,4 +1,4 @@
-/** The body of a request, as the handlers read it, kept for the audit log. Nothing is read that they do not read. */
+/** Records the request body for the audit event as the handlers read it; it never reads more than they do. */
 import { DecodeError } from '#/api/decode-error.ts'
 import { parseJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
@@ -25,13 +25,13 @@ export class RecordedBody implements RequestBody {
     return this.#bytes
   }
 
-  /** What is passed on piece by piece is none of the API's objects: nothing of it is kept. */
+  /** Streamed bodies are not API objects and are not recorded. */
   get chunks(): RequestBody['chunks'] {
     const body = this.#body
     return body.chunks && (() => body.chunks!())
   }
 
-  /** As an object, if it is one. */
+  /** The decoded body; undefined if it is empty or invalid. */
   read(): JsonValue | undefined {
     if (this.#body.value !== undefined) return this.#body.value as JsonValue
     if (this.#bytes === undefined || this.#bytes.length === 0) return undefined
@@ -57,7 +57,7 @@ export function withBody(request: ApiRequest, body: RequestBody): ApiRequest {
     body,
     ...(isUpgrade && { isUpgrade }),
     ...(headerValues && { headerValues: name => request.headerValues?.(name) ?? [] }),
-    // Made when somebody asks for them.
+    // Lazy: the original request creates them on first access.
     get query() {
       return request.query
     },
@@ -67,7 +67,7 @@ export function withBody(request: ApiRequest, body: RequestBody): ApiRequest {
   }
 }
 
-/** What the log shows of an object, without the fields that only servers care for. */
+/** Removes managedFields from an object, a list or a Table. */
 export function withoutManagedFields(value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const { metadata, items, rows } = value

@@ -1,4 +1,4 @@
-/** Events sent to somebody else, several at once. What cannot be sent after some tries is lost. */
+/** Audit backend that posts events to a webhook in batches. Events are dropped after the last retry. */
 import { backoffMs, type Backoff } from '#/base/backoff.ts'
 import { TokenBucket } from '#/base/token-bucket.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -9,17 +9,17 @@ export interface AuditWebhookSettings {
   readonly mode?: AuditMode
   readonly bufferEventsMax?: number
   readonly batchEventsMax?: number
-  /** How long the first event of a batch waits for others. */
+  /** Maximum time that the first event of a batch waits for more events. */
   readonly batchMsMax?: number
-  /** How often batches are sent; `undefined` is as fast as they are taken. */
+  /** Rate limit of batches; `undefined` disables it. */
   readonly batches?: { readonly perSecond: number; readonly burst: number } | undefined
-  /** The wait after the first failure. */
+  /** Delay after the first failure. */
   readonly initialBackoffMs?: number
 }
 
 export interface AuditWebhookOptions extends AuditWebhookSettings {
   readonly platform: Platform
-  /** Sends an `EventList` as JSON. Rejects when it was not taken. */
+  /** Posts an `EventList` as JSON. Rejects if the webhook did not accept it. */
   readonly post: (body: string) => Promise<void>
 }
 
@@ -40,7 +40,7 @@ export class AuditWebhook implements AuditBackend {
     return this.#options.mode
   }
 
-  /** An event that somebody waits for does not wait for others. */
+  /** In the blocking modes each event is sent alone and immediately. */
   record(line: string): Promise<boolean> | undefined {
     if (this.#options.mode !== 'batch') return this.#send([line], this.#stopping.signal)
     this.#queue.push(line)
@@ -65,7 +65,7 @@ export class AuditWebhook implements AuditBackend {
     this.#stopping.abort()
   }
 
-  /** Gives a batch time to fill. */
+  /** Waits until the batch is full or `batchMsMax` has passed. */
   async #fill(signal: AbortSignal): Promise<void> {
     const {
       platform: { clock },
@@ -80,7 +80,7 @@ export class AuditWebhook implements AuditBackend {
     }
   }
 
-  /** Whether they were taken in the end. */
+  /** Resolves to true if the events were accepted, possibly after retries. */
   async #send(lines: readonly string[], signal: AbortSignal): Promise<boolean> {
     const {
       platform: { clock, log, random },
@@ -115,7 +115,7 @@ const defaults = {
   initialBackoffMs: 10_000,
 } as const
 
-/** However few events there are, they take no more room than this. */
+/** Bound on the queue in bytes, in addition to the number of events. */
 const bufferBytesMax = 64 * 1024 * 1024
 
 const fillCheckMs = 1_000

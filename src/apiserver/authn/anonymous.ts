@@ -9,11 +9,11 @@ import {
 
 export interface AnonymousOptions {
   readonly enabled: boolean
-  /** Only these, exactly; every path when absent or empty. */
+  /** Allowed paths, matched exactly; every path when absent or empty. */
   readonly paths?: readonly string[]
 }
 
-/** Whoever shows no credentials is let in under a name that says so, and may do what that name may. */
+/** Authenticates requests without credentials as system:anonymous. */
 export class Anonymous implements RequestAuthenticator {
   readonly #isEnabled: boolean
   readonly #paths: ReadonlySet<string>

@@ -1,7 +1,6 @@
 /**
- * The file that says whose tokens are taken and who may come without any: `AuthenticationConfiguration`.
+ * The `AuthenticationConfiguration` file: JWT issuers and anonymous access.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
- * /
  */
 import { ApiError, badRequest } from '#/api/errors.ts'
 import {
@@ -27,11 +26,11 @@ import type { IssuerConfiguration } from './issuer-tokens.ts'
 
 export interface AuthenticationConfiguration {
   readonly issuers: readonly IssuerConfiguration[]
-  /** Absent when the file does not say. */
+  /** Absent if the file does not set it. */
   readonly anonymous?: AnonymousOptions
 }
 
-/** With the file an issuer may sign as any of these; with flags it is said which. */
+/** Signing algorithms accepted for issuers from the file; with flags they are configured explicitly. */
 const allAlgorithms: readonly TokenAlgorithm[] = [
   'RS256',
   'RS384',
@@ -45,8 +44,8 @@ const allAlgorithms: readonly TokenAlgorithm[] = [
 ]
 
 /**
- * Throws ApiError when the file is no such configuration. `ownIssuers` are those of service accounts, whose
- * tokens nobody else may give out.
+ * Throws ApiError if the configuration is invalid. `ownIssuers` are the service account issuers, which a JWT
+ * issuer must not reuse.
  */
 export function readAuthenticationConfiguration(
   text: string,
@@ -75,7 +74,7 @@ function toAnonymous({ enabled = false, conditions = [] }: AnonymousFields): Ano
   return { enabled, paths: conditions.map(({ path = '' }) => path) }
 }
 
-/** What a file leaves out is empty, and then validation says that it is missing. */
+/** Adds missing structs as empty, so that validation reports their required fields. */
 function withStructs(given: Partial<JwtFields>): JwtFields {
   const { issuer, claimMappings, ...rest } = { ...given }
   return { ...rest, issuer: issuer ?? {}, claimMappings: claimMappings ?? {} }

@@ -1,4 +1,4 @@
-/** The fields of `AuthenticationConfiguration`, as types and as what a file is decoded with. */
+/** Types and schema of the `AuthenticationConfiguration` file. */
 import { boolean, list, string, struct, type ConfigurationKind } from '../configuration-file.ts'
 
 export interface AuthenticationFile {

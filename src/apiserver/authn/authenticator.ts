@@ -1,4 +1,6 @@
-/** Ways to find out who somebody is. Each knows one kind of credentials and says nothing about any other. */
+/**
+ * The authenticator interfaces. Each authenticator handles one type of credentials and ignores all others.
+ */
 import type { ApiRequest, UserInfo } from '../request.ts'
 import type { BearerToken } from './bearer-token.ts'
 
@@ -7,26 +9,26 @@ export interface RequestAuthenticator {
 }
 
 export interface TokenAuthenticator {
-  /** The audiences are those that somebody who trusts the token would be one of; never empty. */
+  /** `audiences` are the acceptable audiences, any of which suffices; never empty. */
   authenticate(token: BearerToken, audiences: readonly string[]): MaybeLater<Outcome>
 }
 
-/** Most credentials are checked without waiting, and then nobody waits. */
+/** Most credentials are checked synchronously, which avoids a promise per request. */
 export type MaybeLater<T> = T | Promise<T>
 
-/** Undefined when there is nothing that the authenticator knows. */
+/** Undefined if the request has no credentials of this authenticator's type. */
 export type Outcome = Authenticated | Refused | undefined
 
 export interface Authenticated {
   readonly user: UserInfo
-  /** For whom the credentials are, of those asked about; all of them when absent. */
+  /** The requested audiences that the credentials are valid for; all of them when absent. */
   readonly audiences?: readonly string[]
   readonly warnings?: readonly string[]
-  /** For the audit log. */
+  /** Audit annotations. */
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** Credentials that are there and are not good. The reason is for the log and never holds a secret. */
+/** Invalid credentials. The reason is logged and never contains a secret. */
 export interface Refused {
   readonly refused: string
 }
@@ -36,8 +38,8 @@ export function isAuthenticated(outcome: Outcome): outcome is Authenticated {
 }
 
 /**
- * The first success; without one the first refusal, since whoever shows bad credentials is not somebody
- * without any; undefined when nobody has found anything.
+ * Returns the first success; otherwise the first refusal, because a request with invalid credentials is not
+ * anonymous; undefined if no authenticator found credentials.
  */
 export function firstSuccess<T>(
   authenticators: readonly T[],
@@ -64,19 +66,19 @@ export const everybody = 'system:authenticated'
 export const nobody = 'system:unauthenticated'
 export const anonymousName = 'system:anonymous'
 
-/** Whoever is known by name is one of a group, unless it is said that he is not. */
+/** Adds the group system:authenticated, unless the user is already in it or in system:unauthenticated. */
 export function withEverybody(outcome: Authenticated): Authenticated {
   const { user } = outcome
   if (user.groups.includes(everybody) || user.groups.includes(nobody)) return outcome
   return { ...outcome, user: { ...user, groups: [...user.groups, everybody] } }
 }
 
-/** Of the audiences asked about those that are meant. */
+/** The requested audiences that the token is intended for. */
 export function commonAudiences(asked: readonly string[], meant: readonly string[]): readonly string[] {
   return asked.filter(audience => meant.includes(audience))
 }
 
-/** For tokens that say nothing of audiences: they are meant for this server. */
+/** Wraps an authenticator of tokens without audiences: they are valid for this server's audiences. */
 export function forAudiences(
   serverAudiences: readonly string[],
   authenticator: TokenAuthenticator,

@@ -1,4 +1,4 @@
-/** Tokens by which whoever bears them is known: where a request has them, and whose they are. */
+/** Bearer tokens: extraction from requests and authentication. */
 import { hash } from 'node:crypto'
 import type { ApiRequest } from '../request.ts'
 import {
@@ -17,7 +17,7 @@ export class BearerToken {
     this.text = text
   }
 
-  /** What caches know the token by: they must not hold the token itself. */
+  /** Cache key; caches must not hold the token itself. */
   get digest(): string {
     this.#digest ??= hash('sha256', this.text, 'base64url')
     return this.#digest
@@ -26,7 +26,7 @@ export class BearerToken {
 
 export interface BearerTokensOptions {
   readonly authenticators: readonly TokenAuthenticator[]
-  /** Who this server is, for those who give out tokens. */
+  /** Audiences that identify this server in tokens. */
   readonly audiences: readonly string[]
 }
 
@@ -44,7 +44,7 @@ export class BearerTokens implements RequestAuthenticator {
     return found instanceof BearerToken ? this.review(found, this.#audiences) : found
   }
 
-  /** Never undefined: a token that nobody knows is a bad one. */
+  /** Never undefined: a token that no authenticator recognizes is invalid. */
   review(token: BearerToken, audiences: readonly string[]): MaybeLater<NonNullable<Outcome>> {
     const outcome = firstSuccess(this.#authenticators, each => each.authenticate(token, audiences))
     return outcome instanceof Promise ? outcome.then(settled => settled ?? unknown) : (outcome ?? unknown)
@@ -62,7 +62,9 @@ function tokenIn({ headers }: ApiRequest): BearerToken | Outcome {
 
 export const protocolHeader = 'sec-websocket-protocol'
 
-/** A browser can send no header with a web socket but the names of protocols, so the token is one of them. */
+/**
+ * Browsers cannot set the Authorization header on WebSocket requests, so the token is sent as a subprotocol.
+ */
 export const tokenProtocolPrefix = 'base64url.bearer.authorization.k8s.io.'
 
 function isWebSocket({ connection = '', upgrade = '' }: ApiRequest['headers']): boolean {
@@ -84,6 +86,6 @@ function tokenInProtocols(header = ''): BearerToken | Outcome {
     return { refused: 'invalid base64.bearer.authorization token' }
   }
   if (text === '') return undefined
-  // The server answers with a protocol that it has chosen, and must not choose the token.
+  // The server must select a subprotocol for its response, and the token must not be selected.
   return protocols.length === 1 ? { refused: 'missing additional subprotocol' } : new BearerToken(text)
 }

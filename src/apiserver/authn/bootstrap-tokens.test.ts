@@ -4,7 +4,7 @@ import { startTokenServer } from './testdata/token-server.ts'
 
 const token = 'abcdef.0123456789abcdef'
 
-/** What makes a secret a token, but for what a case changes. */
+/** Data of a valid bootstrap token secret, which test cases modify. */
 const good = {
   'token-id': 'abcdef',
   'token-secret': '0123456789abcdef',

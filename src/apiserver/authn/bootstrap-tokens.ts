@@ -1,6 +1,6 @@
 /**
- * Tokens with which machines join a cluster: secrets in `kube-system` that say themselves what they are good
- * for and until when. https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/
+ * Bootstrap tokens for joining nodes: secrets in `kube-system` that define their usages and expiration.
+ * https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/
  */
 import type { Secret } from '#/api/generated/core/v1.ts'
 import { parseTime } from '#/api/time.ts'
@@ -43,7 +43,7 @@ export class BootstrapTokens implements TokenAuthenticator {
     const expiration = valueOf(secret, 'expiration')
     if (expiration === '') return false
     const expiresMs = parseTime(expiration)
-    // What cannot be read is over.
+    // An unparsable expiration counts as expired.
     return expiresMs === undefined || expiresMs <= this.#clock.now()
   }
 }
@@ -55,7 +55,7 @@ function valueOf({ data = {} }: Secret, key: string): string {
 
 const groupForm = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/
 
-/** Undefined when one of them is not a group that a token may put somebody into. */
+/** Undefined if one of the extra groups is not allowed for bootstrap tokens. */
 function groupsOf(secret: Secret): readonly string[] | undefined {
   const more = valueOf(secret, 'auth-extra-groups')
   const groups = more === '' ? [] : more.split(',')

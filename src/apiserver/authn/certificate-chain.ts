@@ -1,16 +1,16 @@
-/** Who vouches for a certificate, found out by its signatures and not by the names it mentions. */
+/** Verifies certificate chains by signature, not by the names in them. */
 import { X509Certificate } from 'node:crypto'
 
-/** The certificates in a text of PEM. Throws when one of them cannot be read. */
+/** Parses PEM. Throws if a certificate is invalid. */
 export function readCertificates(pem: string): readonly X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   return blocks.map(block => new X509Certificate(block))
 }
 
 /**
- * Whether one of the authorities has signed the first certificate of a chain, itself or through those that
- * follow. The transport has verified the chain already, times and purposes included, but against authorities
- * of several kinds at once.
+ * True if one of the authorities signed the leaf certificate, directly or through the intermediates in the
+ * chain. TLS has already verified the chain, with validity and key usage, but against several sets of
+ * authorities at once.
  */
 export function isVouchedFor(chain: readonly Uint8Array[], authorities: readonly X509Certificate[]): boolean {
   const [leaf, ...rest] = chain.slice(0, chainLengthMax).map(parse)
@@ -18,14 +18,14 @@ export function isVouchedFor(chain: readonly Uint8Array[], authorities: readonly
   while (current !== undefined) {
     const subject = current
     if (authorities.some(authority => hasSigned(authority, subject))) return true
-    // A root vouches for itself, which takes us nowhere.
+    // A self-signed root in the chain proves nothing, because it verifies only itself.
     current = rest.shift()
     if (current !== undefined && (!current.ca || !hasSigned(current, subject))) return false
   }
   return false
 }
 
-/** Certificates between somebody and the authority that we know, both included. */
+/** Maximum number of certificates in a chain, including the leaf. */
 const chainLengthMax = 8
 
 function hasSigned(issuer: X509Certificate, subject: X509Certificate): boolean {

@@ -1,4 +1,4 @@
-/** What expressions make of the claims of a token, and which users they let in. */
+/** Evaluates the CEL expressions on token claims and users. */
 import { ListValue, type Value } from '#/cel/value.ts'
 import { dynType, listOf, mapOf, objectOf, stringType } from '#/cel/type.ts'
 import { EvaluationError, objectType, subject, type Expression, type Subject } from '../expressions.ts'
@@ -19,15 +19,15 @@ export const userSubject: Subject = subject(
   ),
 )
 
-/** What must be so. */
+/** A validation rule. */
 export interface Rule {
   readonly expression: string
   readonly holds: Expression<boolean>
-  /** What is said where it does not hold. */
+  /** Error message if the rule does not hold. */
   readonly message: string
 }
 
-/** Why the rules do not let somebody in; undefined when they do. */
+/** Returns why a rule rejects the claims or user; undefined if all rules hold. */
 export function whyNot(rules: readonly Rule[], about: object): string | undefined {
   for (const { expression, holds, message } of rules) {
     try {
@@ -40,13 +40,16 @@ export function whyNot(rules: readonly Rule[], about: object): string | undefine
   return undefined
 }
 
-/** Undefined when the expression fails, or gives something else. */
+/** Undefined if the expression fails or does not return a string. */
 export function evaluateText(expression: Expression<Value>, about: object): string | undefined {
   const value = evaluate(expression, about)
   return typeof value === 'string' ? value : undefined
 }
 
-/** Several, or one; what is empty is left out. Undefined when the expression fails, or gives something else. */
+/**
+ * Accepts a string, a list of strings or null; empty strings are dropped. Undefined if the expression fails
+ * or returns another type.
+ */
 export function evaluateTexts(expression: Expression<Value>, about: object): readonly string[] | undefined {
   const value = evaluate(expression, about)
   if (value === null) return []

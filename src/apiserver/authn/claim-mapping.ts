@@ -1,4 +1,4 @@
-/** From the claims of a token to a user, as the configuration of its issuer says. */
+/** Maps the claims of a token to a user, as configured for its issuer. */
 import type { Claims } from '#/base/json-web-token.ts'
 import type { Value } from '#/cel/value.ts'
 import type { Expression } from '../expressions.ts'
@@ -11,15 +11,15 @@ export interface ClaimMapping {
   readonly username: PrefixedClaim | MappingExpression
   readonly groups?: PrefixedClaim | MappingExpression
   readonly uid?: { readonly claim: string } | MappingExpression
-  /** By key. */
+  /** By extra key. */
   readonly extra?: ReadonlyMap<string, MappingExpression>
-  /** By claim, the value that it must have. */
+  /** Required claim values, by claim name. */
   readonly required: ReadonlyMap<string, string>
   readonly claimRules?: readonly Rule[]
   readonly userRules?: readonly Rule[]
 }
 
-/** In the place of a claim. */
+/** A CEL expression instead of a claim name. */
 export interface MappingExpression {
   readonly expression: string
   readonly evaluate: Expression<Value>
@@ -27,7 +27,7 @@ export interface MappingExpression {
 
 export interface PrefixedClaim {
   readonly claim: string
-  /** Keeps names from one issuer apart from those of others, and from the cluster's own. */
+  /** Keeps names of different issuers apart from each other and from built-in users. */
   readonly prefix: string
 }
 
@@ -56,7 +56,7 @@ export function mapClaims(claims: Claims, mapping: ClaimMapping): { readonly use
   return problem === undefined ? { user } : { refused: `oidc: ${problem}` }
 }
 
-/** Who has no uid has an empty one, for those who ask. */
+/** `uid` is never undefined in CEL. */
 function asked({ username, uid = '', groups, extra = {} }: UserInfo): object {
   return { username, uid, groups, extra }
 }
@@ -106,7 +106,8 @@ function groupsIn(claims: Claims, from: NonNullable<ClaimMapping['groups']>): re
   const { claim, prefix } = from
   if (!Object.hasOwn(claims, claim)) {
     const isElsewhere = namesOf(claims['_claim_names']).includes(claim)
-    // Whoever's groups are not known may be in one that keeps him from something.
+    // Distributed claims: without knowing the groups, rules based on group membership could not be enforced,
+    // so the token is rejected.
     return isElsewhere
       ? { refused: `oidc: the claim ${claim} is kept elsewhere, which is not supported` }
       : []

@@ -45,7 +45,7 @@ test('a certificate names a user when an authority for users has signed it, and 
     assert.ok(outcome)
     if ('refused' in outcome) assert.match(outcome.refused, expected as RegExp)
     else assert.equal(outcome.user.username, expected)
-    // The second time it is remembered.
+    // The second result comes from the cache.
     assert.equal(authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } })), outcome)
   }
   const alice = await peerOf(authority, 'alice', ['dev'])
@@ -57,7 +57,7 @@ test('a certificate names a user when an authority for users has signed it, and 
   check({ ...alice, chain: [] }, notSigned)
   check({ commonName: 'alice', organizations: [] }, notSigned)
   check({ ...alice, chain: [Buffer.from('nonsense'), root!] }, notSigned)
-  // The chain names an authority that has not signed the first certificate.
+  // The chain contains an authority that did not sign the leaf certificate.
   const stranger = await peerOf(frontProxyAuthority, 'alice')
   check({ ...alice, chain: [stranger.chain![0]!, root!] }, notSigned)
   check({ ...alice, chain: [stranger.chain![0]!, leaf!, root!] }, notSigned)

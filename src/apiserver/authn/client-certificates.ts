@@ -1,4 +1,7 @@
-/** Users whom a certificate names: its common name is theirs, its organizations are their groups. */
+/**
+ * Authenticates users by client certificate: the common name is the user name, the organizations are the
+ * groups.
+ */
 import { hash, X509Certificate } from 'node:crypto'
 import type { PeerCertificate } from '#/api/transport.ts'
 import type { ApiRequest, UserInfo } from '../request.ts'
@@ -8,18 +11,18 @@ import { credentialId } from './extra-keys.ts'
 
 export interface ClientCertificatesOptions {
   /**
-   * PEM, of those who may name users. Absent when they are all that the transport trusts: then whatever it
-   * has verified names a user.
+   * PEM of the client CAs. Absent if TLS trusts only client CAs; then every verified certificate identifies a
+   * user.
    */
   readonly authorities?: string
 }
 
 export class ClientCertificates implements RequestAuthenticator {
   readonly #authorities: readonly X509Certificate[] | undefined
-  /** A connection has one certificate and many requests. */
+  /** Cached by certificate, because a connection carries many requests. */
   readonly #known = new WeakMap<PeerCertificate, Known>()
 
-  /** Throws when the authorities cannot be read. */
+  /** Throws if the authorities cannot be parsed. */
   constructor({ authorities }: ClientCertificatesOptions) {
     this.#authorities = authorities === undefined ? undefined : readCertificates(authorities)
   }
@@ -54,15 +57,15 @@ export class ClientCertificates implements RequestAuthenticator {
   }
 }
 
-/** An outcome that is undefined is known too. */
+/** Wrapper, because an undefined outcome is cached too. */
 interface Known {
   readonly outcome: Outcome
 }
 
-/** Kubernetes' own attribute of a subject for the uid of a user. */
+/** OID of Kubernetes' subject attribute for the user's uid. */
 const uidAttribute = '1.3.6.1.4.1.57683.2'
 
-/** Undefined when there is none, empty when there is not exactly one. */
+/** Undefined if there is no uid attribute, empty if there are several. */
 function uidIn([leaf]: readonly Uint8Array[]): string | undefined {
   if (leaf === undefined) return undefined
   const { subject } = new X509Certificate(leaf).toLegacyObject()

@@ -1,4 +1,4 @@
-/** The objects that credentials stand or fall with, as the cache has them at this moment. */
+/** Cached access to the objects that tokens refer to. */
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { assert } from '#/base/assert.ts'
@@ -26,7 +26,7 @@ export class ClusterObjects {
     return this.get(this.keyOf(kind, namespace, name))
   }
 
-  /** Faster for those who look for the same object again and again: with its key from `keyOf`. */
+  /** Faster for repeated lookups, with a key from `keyOf`. */
   get(key: string): KubernetesObject | undefined {
     return this.#cache.get(key)?.object
   }

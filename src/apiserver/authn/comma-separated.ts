@@ -1,6 +1,6 @@
 /**
- * Records of a text of comma-separated values, by RFC 4180: a field in quotes may contain commas, line breaks
- * and, doubled, quotes. Empty lines are none. Throws an Error that names the line, never the content.
+ * Parses comma-separated values (RFC 4180): quoted fields may contain commas, line breaks and doubled quotes.
+ * Empty lines are skipped. Throws an Error that names the line but never its content.
  */
 export function readCommaSeparated(text: string): string[][] {
   const records: string[][] = []

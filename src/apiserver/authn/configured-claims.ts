@@ -1,4 +1,6 @@
-/** What the file says of claims: which of them, or which expressions about them, make a user, and what must hold. */
+/**
+ * Validates and converts the claim mappings and validation rules of the `AuthenticationConfiguration` file.
+ */
 import { duplicate, invalid, required, type FieldError } from '#/api/field-error.ts'
 import { validateDomainPrefixedPath } from '#/api/names.ts'
 import { compileCondition, compileExpression, ExpressionError } from '../expressions.ts'
@@ -6,7 +8,7 @@ import type { ClaimFields, JwtFields } from './authentication-schema.ts'
 import { claimsSubject, userSubject, type Rule } from './claim-expressions.ts'
 import type { ClaimMapping, MappingExpression, PrefixedClaim } from './claim-mapping.ts'
 
-/** Of fields that are valid. */
+/** `fields` must be valid. */
 export function toMapping(fields: JwtFields): ClaimMapping {
   const { claimMappings, claimValidationRules = [], userValidationRules = [] } = fields
   const { username = {}, groups, uid, extra = [] } = claimMappings
@@ -117,7 +119,10 @@ function validateExtra(extra: ExtraFields, field: string): FieldError[] {
 
 const reservedDomain = /^(?:[^/]*\.)?(?:k8s|kubernetes)\.io\//
 
-/** An address that nobody has verified may be anybody's: who uses it must look at that, too. */
+/**
+ * If the username uses claims.email, an expression must also use claims.email_verified, because an unverified
+ * address may belong to another user.
+ */
 function validateEmail({ claimMappings, claimValidationRules = [] }: JwtFields, field: string): FieldError[] {
   const { username = {}, extra = [] } = claimMappings
   const { expression = '' } = username
@@ -134,7 +139,7 @@ function validateEmail({ claimMappings, claimValidationRules = [] }: JwtFields, 
   return [invalid(field, expression, detail)]
 }
 
-/** Texts within the expression do not count. */
+/** Ignores string literals in the expression. */
 function speaksOf(expression: string, claim: string): boolean {
   const withoutTexts = expression.replaceAll(/"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'/g, '""')
   return new RegExp(`\\bclaims\\s*\\.\\s*\\??\\s*${claim}\\b`).test(withoutTexts)

@@ -1,6 +1,6 @@
 /**
- * Headers by which senders prove, or proxies say, who they are. They must not travel further: to nodes, to
- * other servers.
+ * Headers that carry credentials, or a proxy's claims about the user. They must not be forwarded to kubelets
+ * or other servers.
  */
 import type { ApiRequest } from '../request.ts'
 import { protocolHeader, tokenProtocolPrefix } from './bearer-token.ts'
@@ -12,14 +12,15 @@ export class CredentialHeaders {
   readonly #prefixes: readonly string[]
 
   constructor(frontProxy?: FrontProxyOptions) {
-    // The usual ones too, even when a proxy uses others, or there is none: somebody else may believe them.
+    // Includes the default front-proxy headers even if others are configured, because an upstream server may
+    // trust them.
     const known = [frontProxyHeaders(), frontProxyHeaders(frontProxy)]
     const names = known.flatMap(({ username, uid, groups }) => [...username, ...uid, ...groups])
     this.#names = new Set(['authorization', ...names])
     this.#prefixes = [...new Set(known.flatMap(({ extra }) => extra))]
   }
 
-  /** The very same request when it has none. */
+  /** Returns the same request if it has none of these headers. */
   removeFrom(request: ApiRequest): ApiRequest {
     const protocols = request.headers[protocolHeader]
     const plain = withoutHeaders(request, this.#isCredential)

@@ -1,4 +1,4 @@
-/** Names under which authenticators tell more of a user than who it is. */
+/** Keys of UserInfo.extra that authenticators set. */
 export const credentialId = 'authentication.kubernetes.io/credential-id'
 export const podName = 'authentication.kubernetes.io/pod-name'
 export const podUid = 'authentication.kubernetes.io/pod-uid'

@@ -1,6 +1,5 @@
 /**
- * Users whom a proxy in front of the server has authenticated: it says who they are in headers, and proves by
- * its own certificate that it may.
+ * Authenticates users by the headers of a front proxy, which proves its identity with a client certificate.
  */
 import type { X509Certificate } from 'node:crypto'
 import type { ApiRequest, Peer } from '../request.ts'
@@ -9,14 +8,14 @@ import { isVouchedFor, readCertificates } from './certificate-chain.ts'
 import { headersBelow, headerValues } from './request-headers.ts'
 
 export interface FrontProxyOptions {
-  /** PEM, of those who sign certificates of proxies. */
+  /** PEM of the CAs of proxy certificates. */
   readonly authorities: string
-  /** Common names that a proxy's certificate may have; any when empty. */
+  /** Allowed common names of proxy certificates; any when empty. */
   readonly allowedNames: readonly string[]
-  /** Names in any case; `X-Remote-User` and so on when absent. The first header that is there counts. */
+  /** Case-insensitive; defaults to `X-Remote-User` etc. The first header with a value is used. */
   readonly usernameHeaders?: readonly string[]
   readonly uidHeaders?: readonly string[]
-  /** All of these count. */
+  /** The values of all of these headers are used. */
   readonly groupHeaders?: readonly string[]
   readonly extraHeaderPrefixes?: readonly string[]
 }
@@ -27,7 +26,7 @@ export class FrontProxy implements RequestAuthenticator {
   readonly #headers: FrontProxyHeaders
   readonly #trusted = new WeakMap<NonNullable<Peer['certificate']>, boolean>()
 
-  /** Throws when the authorities cannot be read. */
+  /** Throws if the authorities cannot be parsed. */
   constructor(options: FrontProxyOptions) {
     this.#authorities = readCertificates(options.authorities)
     this.#allowedNames = new Set(options.allowedNames)
@@ -41,7 +40,7 @@ export class FrontProxy implements RequestAuthenticator {
     const { username, uid, groups, extra } = this.#headers
     if (certificate === undefined) return undefined
     const name = firstValue(request, username)
-    // Who comes for itself is somebody else's to know.
+    // Without a user header, or if the client is not a proxy, the client certificate authenticator applies.
     if (name === '' || !this.#isProxy(certificate)) return undefined
     if (this.#allowedNames.size > 0 && !this.#allowedNames.has(certificate.commonName)) {
       return { refused: 'the certificate of the front proxy has a name that is not in the allowed list' }
@@ -91,7 +90,7 @@ function firstValue(request: ApiRequest, headers: readonly string[]): string {
   return headers.map(header => headerValues(request, header)[0] ?? '').find(value => value !== '') ?? ''
 }
 
-/** A key may come from several prefixes. */
+/** Merges values of the same key from several prefixes. */
 function collect(
   entries: readonly (readonly [string, readonly string[]])[],
 ): Record<string, readonly string[]> {

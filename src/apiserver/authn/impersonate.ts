@@ -4,7 +4,7 @@ import type { ApiResponse, RequestContext, UserInfo } from '../request.ts'
 import { checkImpersonation } from './impersonation.ts'
 import { wantedUser, withoutImpersonation } from './impersonation-headers.ts'
 
-/** Whoever may, does the request as somebody else, with no more rights than that one has. */
+/** Impersonation: executes the request as the impersonated user, if the requester is allowed to. */
 export function impersonate(authorizer: Authorizer): Stage {
   const become = async (context: RequestContext, wanted: UserInfo, next: Next): Promise<ApiResponse> => {
     const { request, user: requester, info } = context

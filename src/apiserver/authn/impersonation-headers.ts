@@ -8,11 +8,11 @@ const groupHeader = 'impersonate-group'
 const extraPrefix = 'impersonate-extra-'
 
 /**
- * As whom a request is to be done, if as somebody else. Throws ApiError 400 when it does not say whom it
- * means.
+ * The user to impersonate; undefined without impersonation headers. Throws ApiError 400 if the user name is
+ * missing.
  */
 export function wantedUser(request: ApiRequest): UserInfo | undefined {
-  // Most requests have none of these, and pay for no more than to find that out.
+  // Fast path: most requests have no impersonation headers.
   if (!Object.keys(request.headers).some(isImpersonation)) return undefined
   const [username = ''] = headerValues(request, userHeader)
   const [uid = ''] = headerValues(request, uidHeader)
@@ -30,7 +30,7 @@ export function wantedUser(request: ApiRequest): UserInfo | undefined {
   }
 }
 
-/** Those who follow must not see that somebody is not himself. */
+/** Later stages and upstream servers must not see the impersonation headers. */
 export function withoutImpersonation(request: ApiRequest): ApiRequest {
   return withoutHeaders(request, isImpersonation)
 }

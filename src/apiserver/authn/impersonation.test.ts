@@ -7,9 +7,7 @@ import type { RequestContext, UserInfo } from '../request.ts'
 import { impersonate } from './impersonate.ts'
 import { apiRequest } from './testdata/token-server.ts'
 
-/**
- * `verb group/resource/subresource namespace/name`, and `verb path`. `*` stands for anything that follows.
- */
+/** `verb group/resource/subresource namespace/name`, or `verb path`. `*` matches any suffix. */
 function textOf(asked: Attributes): string {
   if (!asked.isResource) return `${asked.verb} ${asked.path}`
   const { verb, group, resource, subresource, namespace, name } = asked
@@ -34,7 +32,7 @@ const alice: UserInfo = { username: 'alice', groups: ['dev', 'system:authenticat
 
 interface Case {
   readonly rules: readonly string[]
-  /** Headers in short: `user=bob group=a uid=7 extra-k=v`. */
+  /** Impersonation headers in short form: `user=bob group=a uid=7 extra-k=v`. */
   readonly as: string
   readonly requester?: UserInfo
   readonly url?: string

@@ -1,7 +1,7 @@
 /**
- * Doing a request as somebody else. There are narrow ways to be allowed that, each for one sort of user and
- * for what is done as him (KEP-5284), and an old wide one; they are tried in order and the first that is
- * allowed decides. https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/
+ * Authorizes impersonation. The constrained modes (KEP-5284) each cover one type of user and the requested
+ * action; the unconstrained `impersonate` verb comes last. The first mode that is allowed wins.
+ * https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/
  */
 import { validateDomainPrefixedPath, checkDns1123Subdomain } from '#/api/names.ts'
 import type { ApiError } from '#/api/errors.ts'
@@ -26,11 +26,11 @@ export interface ImpersonationRequest {
 
 export interface Impersonated {
   readonly user: UserInfo
-  /** The verb that allowed it; empty for the old way. */
+  /** The verb that allowed it; empty for unconstrained impersonation. */
   readonly constraint: string
 }
 
-/** Throws ApiError 403, with what was missing for the first way that could have been taken. */
+/** Throws ApiError 403 with the reason of the first applicable mode. */
 export async function checkImpersonation(
   authorizer: Authorizer,
   request: ImpersonationRequest,
@@ -46,7 +46,7 @@ export async function checkImpersonation(
 }
 
 interface Way {
-  /** Absent for the old one, which has no name. */
+  /** Absent for unconstrained impersonation. */
   readonly name?: string
   isFor(request: ImpersonationRequest): boolean
 }
@@ -109,7 +109,7 @@ async function tryWay(
   return { user: withGroups(wanted, name), constraint: name === undefined ? '' : verb }
 }
 
-/** From so many checks on it is worth asking first whether everything of the sort is allowed. */
+/** Number of checks from which the wildcard permission is checked first. */
 const manyChecks = 4
 
 async function whyNotAll(
@@ -140,7 +140,9 @@ interface Asked {
   readonly resource: string
   readonly subresource?: string
   readonly name?: string
-  /** Users and groups have moved to the group of authentication, but not for the old way. */
+  /**
+   * Unconstrained impersonation checks users and groups in the core API group, not in authentication.k8s.io.
+   */
   readonly isOld?: boolean
 }
 
@@ -161,7 +163,7 @@ function subjectAttributes(
   const isOld = wayName === undefined
   const node = isOld ? undefined : nodeOf(username)
   if (node !== undefined) {
-    // Whichever node it is, it is the requester's own.
+    // In this mode the node is always that of the requester.
     const name = wayName === 'associated-node' ? '*' : node
     return attributes(requester, { verb, resource: 'nodes', name })
   }
@@ -173,7 +175,7 @@ function subjectAttributes(
   }
 }
 
-/** What the narrow ways never allow, whatever the rules say. */
+/** Users, groups and extras that the constrained modes never allow, regardless of permissions. */
 function whyUnsafe(
   { groups, extra = {} }: UserInfo,
   asked: Attributes & ResourceAttributes,
@@ -219,8 +221,8 @@ function withGroups(wanted: UserInfo, way: string | undefined): UserInfo {
 }
 
 /**
- * What the requester is is enough: where it runs has been looked at, and would only make rules differ by
- * node.
+ * Replaces the requester's extra values by their keys: the node has been checked already, and its values
+ * would make cached authorization decisions differ per node.
  */
 function withoutExtra(requester: UserInfo): UserInfo {
   const keys = Object.keys(requester.extra ?? {}).sort()
@@ -240,7 +242,7 @@ function isOnNode(requester: UserInfo, username: string): boolean {
   )
 }
 
-/** Undefined when the user cannot be a node. */
+/** Undefined if the name is not a valid node user name. */
 function nodeOf(username: string): string | undefined {
   const name = /^system:node:(.*)$/s.exec(username)?.[1]
   return name === undefined || checkDns1123Subdomain(name).length > 0 ? undefined : name

@@ -1,26 +1,24 @@
-/**
- * The flags `--oidc-...`, which describe one issuer, as the configuration that the file would have for it.
- */
+/** Converts the `--oidc-...` flags, which describe one issuer, to an issuer configuration. */
 import { isTokenAlgorithm } from '#/base/json-web-token.ts'
 import type { IssuerConfiguration } from './issuer-tokens.ts'
 
 export interface IssuerFlags {
   readonly issuerUrl: string
   readonly clientId: string
-  /** `sub` when absent. */
+  /** Defaults to `sub`. */
   readonly usernameClaim?: string
-  /** `-` is none; when absent the URL of the issuer and `#`, but for email addresses nothing. */
+  /** `-` means no prefix. The default is the issuer URL followed by `#`, or no prefix for the email claim. */
   readonly usernamePrefix?: string
   readonly groupsClaim?: string
   readonly groupsPrefix?: string
   readonly requiredClaims?: Readonly<Record<string, string>>
-  /** RS256 when absent. */
+  /** Defaults to RS256. */
   readonly signingAlgorithms?: readonly string[]
   /** PEM. */
   readonly certificateAuthority?: string
 }
 
-/** Throws when a flag does not say what it should. */
+/** Throws if a flag is invalid. */
 export function issuerOfFlags(flags: IssuerFlags): IssuerConfiguration {
   const {
     issuerUrl: url,

@@ -1,6 +1,6 @@
 /**
- * The keys of an issuer elsewhere: found through its discovery document, and fetched again when it has new
- * ones.
+ * Public keys of an OIDC issuer: located through its discovery document and refetched when a token has an
+ * unknown key.
  */
 import { readJsonWebKeys, type PublicKey } from '#/base/json-web-key.ts'
 import type { JsonValue } from '#/api/json-value.ts'
@@ -11,15 +11,15 @@ import { askRemote } from './remote-json.ts'
 export interface IssuerKeysOptions {
   readonly clock: Clock
   readonly connectHttp: HttpConnect
-  /** The issuer's name in tokens, which must be its name in the document too. */
+  /** Issuer URL in tokens; must equal the issuer in the discovery document. */
   readonly url: string
-  /** Where the document is, when not at its usual place below the URL. */
+  /** URL of the discovery document, if it is not at the well-known path of the issuer. */
   readonly discoveryUrl?: string
-  /** PEM; the system's authorities when absent. */
+  /** PEM; defaults to the system's CAs. */
   readonly certificateAuthority?: string
 }
 
-/** So often an issuer is asked at most, however many tokens come that none of its known keys has signed. */
+/** Minimum interval between fetches, regardless of how many tokens have unknown keys. */
 const fetchIntervalMs = 10_000
 
 const fetchTimeoutMs = 30_000
@@ -35,12 +35,15 @@ export class IssuerKeys {
     this.#options = options
   }
 
-  /** Those that are known now; all of them for a token that does not name its key. */
+  /** The cached keys with this id; all cached keys if the token has no key id. */
   known(keyId: string): readonly PublicKey[] {
     return this.#keys.filter(key => keyId === '' || key.keyId === keyId)
   }
 
-  /** Asks the issuer, unless that was just done. Rejects when it does not answer as it should. */
+  /**
+   * Fetches the keys unless they were fetched recently. Rejects if the issuer is unavailable or its response
+   * is invalid.
+   */
   async refresh(): Promise<void> {
     const { clock } = this.#options
     if (this.#fetching === undefined && clock.monotonicMs() - this.#fetchedMs < fetchIntervalMs) return

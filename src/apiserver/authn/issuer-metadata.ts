@@ -1,7 +1,6 @@
 /**
- * What others need to verify tokens of service accounts themselves: who has issued them, and with which keys.
+ * OIDC discovery documents of the service account issuer, with which other servers verify tokens.
  * https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/
- * /
  */
 import { apiError } from '#/api/errors.ts'
 import { toJsonWebKey } from '#/base/json-web-key.ts'
@@ -10,7 +9,7 @@ import type { ServiceAccountIssuer } from './service-account-issuer.ts'
 
 export interface IssuerMetadataOptions {
   readonly issuer: ServiceAccountIssuer
-  /** Where others reach the keys. */
+  /** URL of the key set, reachable by other servers. */
   readonly keysUrl: string
 }
 
@@ -30,8 +29,7 @@ export class IssuerMetadata {
       subject_types_supported: ['public'],
       id_token_signing_alg_values_supported: [...new Set(keys.map(key => key['alg'] ?? ''))].sort(),
     }
-    // Without a URL that others can ask there is nothing to discover, and whoever verifies has the keys
-    // otherwise.
+    // Discovery requires an https issuer URL.
     this.#documents = issuer.url.startsWith('https://')
       ? new Map([
           [configurationPath, document('application/json', configuration)],
@@ -40,7 +38,7 @@ export class IssuerMetadata {
       : new Map()
   }
 
-  /** Undefined when the path is none of these. Throws ApiError 405. */
+  /** Undefined for other paths. Throws ApiError 405. */
   handle({ info }: Pick<RequestContext, 'info'>): ApiResponse | undefined {
     const found = info.isResource ? undefined : this.#documents.get(info.path)
     if (found === undefined) return undefined

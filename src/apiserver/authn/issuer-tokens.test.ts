@@ -160,7 +160,7 @@ test('new keys of the issuer are fetched when a token needs them, but not for ev
   time.ms += 10_001
   assert.equal(typeof (await who(next('b'))), 'object')
   assert.equal(requests.length, 3)
-  // The key that is gone verifies nothing any more, not even what it did before.
+  // After key rotation, tokens signed with the removed key are rejected, even those accepted before.
   assert.equal(await who(sign(claims)), 'oidc: no key of the issuer has signed the token')
 })
 

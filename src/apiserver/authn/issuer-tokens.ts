@@ -1,7 +1,4 @@
-/**
- * Tokens that an issuer elsewhere has signed: OpenID Connect. The issuer is asked for its keys, never about a
- * token.
- */
+/** OpenID Connect tokens. The issuer is contacted only for its keys, never about a token. */
 import { decodeToken, verifyToken, type DecodedToken, type TokenAlgorithm } from '#/base/json-web-token.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Clock, Log } from '#/platform/platform.ts'
@@ -21,9 +18,9 @@ import { readAudiences } from './service-account-claims.ts'
 export interface IssuerConfiguration {
   readonly url: string
   readonly discoveryUrl?: string
-  /** PEM; the system's authorities when absent. */
+  /** PEM; defaults to the system's CAs. */
   readonly certificateAuthority?: string
-  /** One of these must be among the token's. */
+  /** The token must have at least one of these audiences. */
   readonly audiences: readonly string[]
   readonly algorithms: readonly TokenAlgorithm[]
   readonly mapping: ClaimMapping
@@ -36,11 +33,11 @@ export interface IssuerTokensOptions {
   readonly configuration: IssuerConfiguration
 }
 
-/** Tokens whose users are remembered, and for how long. */
+/** Bounds of the cache of authenticated tokens: size and TTL. */
 const rememberedMax = 10_000
 const rememberMs = 10_000
 
-/** A token may be from a clock that is ahead of ours. */
+/** Tolerates an issuer clock that is ahead. */
 const notBeforeLeewayMs = 5 * 60_000
 
 export class IssuerTokens implements TokenAuthenticator {

@@ -1,4 +1,4 @@
-/** Notes in secrets when their tokens were last used, so that those nobody uses can be found and removed. */
+/** Records the last use of secret-based tokens in a label, so that unused tokens can be found and removed. */
 import type { Secret } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -11,18 +11,18 @@ const dayMs = 24 * 3_600_000
 
 export class LegacyTokenUse {
   readonly #registry: Registry
-  /** Uids of secrets that are being written. Each is there once, however many requests use its token. */
+  /** Uids of secrets with an update in progress; prevents concurrent updates of the same secret. */
   readonly #writing = new Set<string>()
 
   constructor(registry: Registry) {
     this.#registry = registry
   }
 
-  /** Does it in the background: a token is good whether or not its use can be noted. */
+  /** Updates in the background; authentication does not depend on the result. */
   note({ metadata = {} }: Secret): void {
     const { uid = '', namespace = '', name = '', labels = {} } = metadata
     const nowMs = this.#registry.platform.clock.now()
-    // A server whose clock is ahead of ours may have been first.
+    // Accepts tomorrow's date too: an API server with a clock ahead may have written it.
     const isNoted = [nowMs, nowMs + dayMs].some(ms => labels[lastUsed] === dayOf(ms))
     if (isNoted || this.#writing.has(uid)) return
     this.#writing.add(uid)

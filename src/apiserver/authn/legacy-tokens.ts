@@ -1,4 +1,4 @@
-/** Tokens of service accounts that secrets keep: good as long as the secret has the very same token. */
+/** Secret-based service account tokens, valid as long as the secret contains exactly this token. */
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { everybody, type Outcome } from './authenticator.ts'
 import type { BearerToken } from './bearer-token.ts'
@@ -8,7 +8,7 @@ import { serviceAccountGroups, serviceAccountUsername } from './service-account-
 import { isSame } from './static-credentials.ts'
 
 export interface LegacyToken {
-  /** Verified. */
+  /** Taken from a token with a verified signature. */
   readonly claims: LegacyClaims
   readonly token: BearerToken
   readonly objects: ClusterObjects

@@ -1,5 +1,6 @@
 /**
- * What somebody far away has said of tokens, kept for a short time; who asks meanwhile waits for one answer.
+ * Caches outcomes of remote token authentication for a short time; concurrent lookups of the same token share
+ * one call.
  */
 import { LruMap } from '#/base/lru-map.ts'
 import type { Clock } from '#/platform/platform.ts'
@@ -7,11 +8,11 @@ import type { MaybeLater, Outcome } from './authenticator.ts'
 
 export interface OutcomeCacheOptions {
   readonly clock: Clock
-  /** Past it the one that was not used for longest is forgotten, and asked about again. */
+  /** Maximum size; the least recently used entry is evicted. */
   readonly sizeMax: number
 }
 
-/** An outcome, and how long it may be relied on; not at all when zero. */
+/** An outcome and its TTL; zero disables caching. */
 export interface TimedOutcome {
   readonly outcome: Outcome
   readonly keepMs: number
@@ -20,7 +21,7 @@ export interface TimedOutcome {
 export class OutcomeCache {
   readonly #clock: Clock
   readonly #known: LruMap<string, Kept>
-  /** As many as there are requests that wait. */
+  /** Calls in progress, by key. */
   readonly #asked = new Map<string, Promise<Outcome>>()
 
   constructor({ clock, sizeMax }: OutcomeCacheOptions) {
@@ -32,7 +33,7 @@ export class OutcomeCache {
     return this.#known.size
   }
 
-  /** What is known now, without asking anybody. */
+  /** The cached outcome, without a remote call. */
   peek(key: string): Kept | undefined {
     const known = this.#known.get(key)
     return known !== undefined && this.#clock.monotonicMs() < known.untilMs ? known : undefined

@@ -1,4 +1,4 @@
-/** Questions to servers that the cluster does not own: one request, one JSON value, bounds on both. */
+/** Calls an external server once and parses its JSON response, with bounds on time and size. */
 import { parseJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import type { HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
@@ -10,16 +10,16 @@ export interface RemoteJsonOptions {
   readonly connectHttp: HttpConnect
   readonly url: string
   readonly tls?: HttpClientTls
-  /** Posted as JSON; without it the value is got. */
+  /** Posted as JSON; without it the request is a GET. */
   readonly body?: object
   readonly headers?: Readonly<Record<string, string>>
   readonly timeoutMs: number
 }
 
-/** What nobody who answers in good faith needs more of. */
+/** Maximum response size. */
 const answerBytesMax = 1024 * 1024
 
-/** Somebody answered, but not what was asked for. */
+/** The server responded with a status other than 2xx. */
 export class RemoteAnswerError extends Error {
   readonly status: number
 
@@ -30,7 +30,7 @@ export class RemoteAnswerError extends Error {
   }
 }
 
-/** Rejects with HttpClientError, RemoteAnswerError, DecodeError or the error of the time that is over. */
+/** Rejects with HttpClientError, RemoteAnswerError, DecodeError or the timeout error. */
 export async function askRemote(options: RemoteJsonOptions): Promise<JsonValue> {
   const { clock, connectHttp, url, tls, body, headers, timeoutMs } = options
   const { origin, pathname, search } = new URL(url)

@@ -1,14 +1,14 @@
-/** Headers that carry lists, and names that were made fit for a header. */
+/** Access to headers with multiple values and percent-encoded names. */
 import type { ApiRequest } from '../request.ts'
 
-/** Every value of a header that may be sent several times. A value may contain commas. */
+/** All values of a header that may occur several times. A value may contain commas. */
 export function headerValues(request: ApiRequest, name: string): readonly string[] {
   const joined = request.headers[name]
   if (joined === undefined) return []
   return request.headerValues?.(name) ?? [joined]
 }
 
-/** What headers with a prefix say, by the rest of their names, with `%` sequences decoded. */
+/** Values of all headers with this prefix, by the percent-decoded rest of the name. */
 export function headersBelow(request: ApiRequest, prefix: string): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>()
   for (const name of Object.keys(request.headers)) {
@@ -23,12 +23,12 @@ function decodeKey(encoded: string): string {
   try {
     return decodeURIComponent(encoded)
   } catch {
-    // Whoever does not encode means what it says.
+    // Not percent-encoded: use the name as is.
     return encoded
   }
 }
 
-/** The request without some of its headers; the very same one when it has none of them. */
+/** Removes headers; returns the same request if it has none of them. */
 export function withoutHeaders(request: ApiRequest, isRemoved: (name: string) => boolean): ApiRequest {
   const names = Object.keys(request.headers)
   if (!names.some(isRemoved)) return request
@@ -36,7 +36,7 @@ export function withoutHeaders(request: ApiRequest, isRemoved: (name: string) =>
   return withHeaders(request, Object.fromEntries(kept) as ApiRequest['headers'])
 }
 
-/** The request with these headers and no others. */
+/** Replaces all headers. */
 export function withHeaders(request: ApiRequest, headers: ApiRequest['headers']): ApiRequest {
   const { method, path, search, body, peer, isUpgrade } = request
   return {
@@ -51,7 +51,7 @@ export function withHeaders(request: ApiRequest, headers: ApiRequest['headers'])
       const isKept = headers[name] !== undefined && headers[name] === request.headers[name]
       return isKept ? headerValues(request, name) : headers[name] === undefined ? [] : [headers[name]]
     },
-    // Made when somebody asks for them.
+    // Lazy: the original request creates them on first access.
     get query() {
       return request.query
     },

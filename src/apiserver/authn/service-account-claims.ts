@@ -1,7 +1,7 @@
-/** What tokens of service accounts say: of whom they are, and what they are bound to. */
+/** Claims of service account tokens: subject and bound objects. */
 import type { Claims } from '#/base/json-web-token.ts'
 
-/** An object of the cluster, which is this one only with this uid. */
+/** A reference to an object, including its uid. */
 export interface ObjectClaim {
   readonly name: string
   readonly uid: string
@@ -10,7 +10,7 @@ export interface ObjectClaim {
 export interface ServiceAccountClaims {
   readonly subject: string
   readonly audiences: readonly string[]
-  /** Seconds since 1970. */
+  /** Seconds since the epoch. */
   readonly expires: number
   readonly issued: number
   readonly notBefore: number
@@ -19,9 +19,12 @@ export interface ServiceAccountClaims {
   readonly serviceAccount: ObjectClaim
   readonly pod?: ObjectClaim
   readonly secret?: ObjectClaim
-  /** What the token is bound to, or where the pod is that it is bound to. The uid may be missing then. */
+  /**
+   * The node that the token is bound to, or the node of the pod it is bound to; the uid may be missing in the
+   * second case.
+   */
   readonly node?: ObjectClaim
-  /** When somebody should have got a new token. Seconds since 1970. */
+  /** Time after which use of the token is reported as stale, in seconds since the epoch. */
   readonly warnAfter?: number
 }
 
@@ -46,7 +49,7 @@ export function writeServiceAccountClaims(issuer: string, claims: ServiceAccount
   }
 }
 
-/** Undefined when claims are missing, or are not what they should be. */
+/** Undefined if claims are missing or invalid. */
 export function readServiceAccountClaims(claims: Claims): ServiceAccountClaims | undefined {
   const { aud, exp, iat = 0, nbf = 0, jti = '', sub } = claims
   const own = claims['kubernetes.io']
@@ -76,7 +79,7 @@ export function readServiceAccountClaims(claims: Claims): ServiceAccountClaims |
   }
 }
 
-/** Tokens that secrets keep. They do not expire, and go with the secret. */
+/** Claims of secret-based tokens, which do not expire but are invalidated with the secret. */
 export interface LegacyClaims extends ObjectClaim {
   readonly subject: string
   readonly namespace: string
@@ -107,7 +110,7 @@ function readObject(value: unknown): ObjectClaim | undefined {
   return typeof name === 'string' && typeof uid === 'string' ? { name, uid } : undefined
 }
 
-/** One text, or several in a list. */
+/** Accepts a string or a list of strings. */
 export function readAudiences(value: unknown): readonly string[] | undefined {
   if (value === undefined) return []
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]

@@ -1,25 +1,23 @@
-/** Gives out tokens of service accounts, and tells others how to verify them. */
+/** Issues service account tokens and provides the keys to verify them. */
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { keyIdOf, type PublicKey } from '#/base/json-web-key.ts'
 import { signToken, tokenAlgorithmOf, type SigningKey } from '#/base/json-web-token.ts'
 import { writeServiceAccountClaims, type ServiceAccountClaims } from './service-account-claims.ts'
 
 export interface ServiceAccountIssuerOptions {
-  /** How the issuer is called in tokens: a URL. */
+  /** Issuer URL in tokens. */
   readonly url: string
-  /** PEM, of the key that signs. */
+  /** PEM of the private signing key. */
   readonly signingKey: string
-  /** PEM, of keys whose tokens are taken beside those of the signing key, while one replaces another. */
+  /** PEM of additional keys that verify tokens, for key rotation. */
   readonly verificationKeys?: readonly string[]
-  /**
-   * Who this server is: tokens that are asked for without saying for whom are for it. The URL when absent.
-   */
+  /** Default audiences of issued tokens; the issuer URL when absent. */
   readonly audiences?: readonly string[]
-  /** Longer ones are shortened to it. */
+  /** Maximum lifetime; longer requests are shortened to it. */
   readonly expirationSecondsMax?: number
   /**
-   * Whether tokens of pods last a year although a new one is there every hour, so that programs that read
-   * their token only once go on working. True when absent.
+   * True (the default) if projected tokens are valid for a year although the kubelet renews them hourly, so
+   * that programs that read the token only once keep working.
    */
   readonly extendsExpiration?: boolean
 }
@@ -29,11 +27,11 @@ export class ServiceAccountIssuer {
   readonly audiences: readonly string[]
   readonly expirationSecondsMax: number | undefined
   readonly extendsExpiration: boolean
-  /** That verify what is given out, and what was before. */
+  /** Keys that verify current and previous tokens. */
   readonly keys: readonly PublicKey[]
   readonly #signingKey: SigningKey
 
-  /** Throws when a key cannot be read, or is of a kind that does not sign tokens. */
+  /** Throws if a key cannot be parsed or its type cannot sign tokens. */
   constructor(options: ServiceAccountIssuerOptions) {
     const privateKey = createPrivateKey(options.signingKey)
     if (tokenAlgorithmOf(privateKey) === undefined) {

@@ -1,4 +1,4 @@
-/** How service accounts, and the groups they are in, are called as users. */
+/** User names and groups of service accounts. */
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
 
 const prefix = 'system:serviceaccount:'
@@ -16,7 +16,7 @@ export interface ServiceAccountName {
   readonly name: string
 }
 
-/** Undefined when the user cannot be a service account. */
+/** Undefined if the user name is not that of a service account. */
 export function readServiceAccountUsername(username: string): ServiceAccountName | undefined {
   if (!username.startsWith(prefix)) return undefined
   const [namespace = '', name = '', ...others] = username.slice(prefix.length).split(':')

@@ -1,7 +1,7 @@
 /**
- * Tokens of service accounts. The signature of a token is verified once; whether it is still good is looked
- * up at each use, so that a token ends with the account, pod, secret or node that it is bound to, and not a
- * moment later.
+ * Authenticates service account tokens. The signature is verified once and cached; the bound objects are
+ * looked up on each use, so a token becomes invalid as soon as its service account, pod, secret or node is
+ * gone.
  */
 import { LruMap } from '#/base/lru-map.ts'
 import type { PublicKey } from '#/base/json-web-key.ts'
@@ -32,25 +32,25 @@ import { serviceAccountGroups, serviceAccountUsername } from './service-account-
 export interface ServiceAccountTokensOptions {
   readonly clock: Clock
   readonly objects: ClusterObjects
-  /** Whose tokens are taken; the first is who gives them out now. */
+  /** Accepted issuers; the first one is current. */
   readonly issuers: readonly string[]
   readonly keys: readonly PublicKey[]
-  /** Who this server is. Tokens that name nobody are meant for it. */
+  /** Audiences of this server; tokens without audiences are valid for them. */
   readonly audiences: readonly string[]
-  /** Hears of tokens in use that secrets keep. */
+  /** Called when a secret-based token is used. */
   readonly onLegacyUse?: (secret: Secret) => void
 }
 
-/** Tokens whose signatures are remembered. One that is forgotten is verified again. */
+/** Maximum number of cached verifications; an evicted token is verified again. */
 const verifiedMax = 20_000
 
-/** Clocks differ: what is over, or gone, has been so for this long before it counts. */
+/** Tolerance for clock skew, and for objects being deleted. */
 const leewayMs = 60_000
 
 export class ServiceAccountTokens implements TokenAuthenticator {
   readonly #options: ServiceAccountTokensOptions
   readonly #issuers: ReadonlySet<unknown>
-  /** By the digest of the token. Signatures do not turn bad, so nothing here gets old. */
+  /** By token digest. Entries never expire, because a verified signature stays valid. */
   readonly #verified = new LruMap<string, VerifiedToken>(verifiedMax)
 
   constructor(options: ServiceAccountTokensOptions) {
@@ -109,7 +109,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
       bond('ServiceAccount', serviceAccount),
       ...(secret ? [bond('Secret', secret)] : []),
       ...(pod ? [bond('Pod', pod)] : []),
-      // Where a pod is, is told by its token, but the token does not end with the node.
+      // For a pod-bound token the node is informational; the token is not bound to it.
       ...(node && !pod ? [bond('Node', node)] : []),
     ]
   }
@@ -137,10 +137,10 @@ interface BoundToken {
   readonly bonds: readonly Bond[]
 }
 
-/** An object without which the token is worth nothing. */
+/** An object that must exist for the token to be valid. */
 interface Bond extends ObjectClaim {
   readonly kind: string
-  /** In the cache. */
+  /** Cache key. */
   readonly key: string
 }
 
@@ -151,7 +151,7 @@ function whyNotNow({ expires, issued, notBefore }: ServiceAccountClaims, nowMs: 
   return undefined
 }
 
-/** Somebody goes on using a token that it should have renewed; one day that will not work any more. */
+/** Adds an audit annotation if the client still uses a token that it should have renewed. */
 function withStaleness(
   outcome: Authenticated,
   { warnAfter, subject }: ServiceAccountClaims,

@@ -1,4 +1,4 @@
-/** Users that a file lists: by tokens, or, as it was once done, by passwords. The files are read once. */
+/** Static users from a token file or a basic-auth password file. The files are read once. */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { ApiRequest, UserInfo } from '../request.ts'
 import type { Authenticated, Outcome, RequestAuthenticator, TokenAuthenticator } from './authenticator.ts'
@@ -7,10 +7,10 @@ import { readCommaSeparated } from './comma-separated.ts'
 
 /** `token,user,uid,"group1,group2"`, the groups optional. */
 export class StaticTokens implements TokenAuthenticator {
-  /** By the digests of the tokens: to look one up takes the same time whatever is like it. */
+  /** By token digest, so that the lookup time does not depend on the token's content. */
   readonly #users = new Map<string, Authenticated>()
 
-  /** Throws when the file is not one of tokens. */
+  /** Throws if the file is invalid. */
   constructor(file: string) {
     for (const { secret, user } of readUsers(file, 'token')) {
       this.#users.set(hash('sha256', secret, 'base64url'), { user })
@@ -26,7 +26,7 @@ export class StaticTokens implements TokenAuthenticator {
 export class BasicCredentials implements RequestAuthenticator {
   readonly #users = new Map<string, { readonly password: string; readonly outcome: Authenticated }>()
 
-  /** Throws when the file is not one of passwords. */
+  /** Throws if the file is invalid. */
   constructor(file: string) {
     for (const { secret, user } of readUsers(file, 'password')) {
       this.#users.set(user.username, { password: secret, outcome: { user } })
@@ -39,7 +39,7 @@ export class BasicCredentials implements RequestAuthenticator {
     const text = Buffer.from(code, 'base64').toString()
     const colon = text.indexOf(':')
     const known = colon === -1 ? undefined : this.#users.get(text.slice(0, colon))
-    // A name that is not known takes as long as a wrong password.
+    // Constant time: an unknown user name takes as long as a wrong password.
     const isRight = isSame(text.slice(colon + 1), known?.password ?? '')
     return known !== undefined && isRight
       ? known.outcome
@@ -47,7 +47,7 @@ export class BasicCredentials implements RequestAuthenticator {
   }
 }
 
-/** Takes the same time wherever the texts differ. */
+/** Constant-time comparison. */
 export function isSame(one: string, other: string): boolean {
   return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'))
 }
@@ -62,7 +62,7 @@ function readUsers(file: string, what: 'token' | 'password'): ListedUser[] {
     if (username === undefined || uid === undefined) {
       throw new Error(`record ${index + 1} must have at least 3 columns (${what}, user name, user uid)`)
     }
-    // An empty one would let in everybody who has none.
+    // An empty secret would admit requests with an empty credential.
     if (secret === '') return []
     return [
       { secret, user: { username, ...(uid !== '' && { uid }), groups: groups ? groups.split(',') : [] } },

@@ -1,6 +1,6 @@
 /**
- * Asks a server of somebody else whose token it is. Answers are kept for a while; a server that does not
- * answer is asked again a few times, and the token is refused if it never does.
+ * Webhook token authentication: posts a TokenReview to an external server. Outcomes are cached; failed calls
+ * are retried, and the token is rejected if all attempts fail.
  */
 import type { TokenReview, TokenReviewStatus } from '#/api/generated/authentication/v1.ts'
 import type { JsonValue } from '#/api/json-value.ts'
@@ -21,9 +21,9 @@ import { askRemote, RemoteAnswerError } from './remote-json.ts'
 export interface TokenWebhookSettings {
   readonly url: string
   readonly tls?: HttpClientTls
-  /** How this server shows who it is. */
+  /** Credentials of this server. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Of the API: v1 when absent. */
+  /** API version of TokenReview; v1 when absent. */
   readonly version?: 'v1' | 'v1beta1'
   readonly cacheMs?: number
 }
@@ -31,16 +31,16 @@ export interface TokenWebhookSettings {
 export interface TokenWebhookOptions extends TokenWebhookSettings {
   readonly platform: Pick<Platform, 'clock' | 'random' | 'log'>
   readonly connectHttp: HttpConnect
-  /** Whom tokens are for of which the answer does not say it. */
+  /** Audiences assumed if the response has none. */
   readonly audiences: readonly string[]
 }
 
 const cacheMsDefault = 120_000
 
-/** Answers that are kept; the one that was not used for longest goes. */
+/** Maximum number of cached outcomes; the least recently used one is evicted. */
 const answersMax = 10_000
 
-/** How often one token is asked about, how long it takes at most, and what is waited first in between. */
+/** Retry limits for one token: attempts, deadline and initial delay. */
 const triesMax = 5
 const deadlineMs = 30_000
 const firstDelayMs = 500
@@ -110,13 +110,13 @@ export class TokenWebhook implements TokenAuthenticator {
   }
 }
 
-/** Whether another try may go better. */
+/** True if a retry may succeed. */
 function isPassing(error: unknown): boolean {
   if (error instanceof RemoteAnswerError) return error.status >= 500 || error.status === 429
   return error instanceof HttpClientError
 }
 
-/** What came back may be anything. */
+/** `answer` is not validated yet. */
 function read(answer: JsonValue, asked: readonly string[], serverAudiences: readonly string[]): Outcome {
   const { status = {} } = objectOf(answer) as Partial<TokenReview>
   const { authenticated, audiences: named, error, user } = objectOf(status as JsonValue) as TokenReviewStatus

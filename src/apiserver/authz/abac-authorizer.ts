@@ -1,6 +1,5 @@
 /**
- * ABAC: a file with one policy on each line, each an allowance for a user or a group. It is read when the
- * server starts; there is no way to change it but to start again.
+ * ABAC: a file with one policy per line, each allowing a user or group. It is read only at startup.
  * https://kubernetes.io/docs/reference/access-authn-authz/abac/
  */
 import { DecodeError } from '#/api/decode-error.ts'
@@ -26,7 +25,7 @@ export interface AbacPolicy {
   readonly nonResourcePath: string
 }
 
-/** Throws Error that names the line that is no policy. Empty lines and those that begin with # say nothing. */
+/** Throws an Error that names the invalid line. Empty lines and lines that begin with # are skipped. */
 export function parseAbacPolicies(text: string, path: string): readonly AbacPolicy[] {
   return text.split('\n').flatMap((line, index) => {
     const trimmed = line.trim()
@@ -86,7 +85,7 @@ function verbsOf(policy: AbacPolicy): readonly string[] {
   return policy.readonly ? readVerbs : ['*']
 }
 
-/** A policy for a user and a group is for that user in that group; one for neither is for nobody. */
+/** A policy with user and group requires both; one with neither matches nothing. */
 function isFor({ user, group }: AbacPolicy, { username, groups }: UserInfo): boolean {
   if (user === '' && group === '') return false
   return (user === '' || user === username) && (group === '' || groups.includes(group))
@@ -108,7 +107,7 @@ function isOrAny(wanted: string, value: string): boolean {
   return wanted === '*' || wanted === value
 }
 
-/** A policy with a version has a spec; one without is of the time before versions, when less had to be said. */
+/** Policies without apiVersion use the legacy format, which has fewer fields. */
 function parsePolicy(line: string): AbacPolicy {
   const { apiVersion, kind, spec, ...old } = fields(parseJson(line))
   if (apiVersion !== 'abac.authorization.kubernetes.io/v1beta1' || kind !== 'Policy') return oldPolicy(old)
@@ -138,7 +137,7 @@ function oldPolicy(given: Fields): AbacPolicy {
   })
 }
 
-/** A star for a user or a group is everybody whom the server knows. */
+/** `*` as user or group means all authenticated users. */
 function forEverybody(policy: AbacPolicy): AbacPolicy {
   const isForAll = policy.user === '*' || policy.group === '*'
   return isForAll ? { ...policy, user: '', group: 'system:authenticated' } : policy

@@ -1,4 +1,4 @@
-/** The authorizers that look at nothing, or at the group of administrators only. */
+/** Authorizers that allow or deny regardless of the request, and the one for the system:masters group. */
 import { allowed, noOpinion, noRules, type Authorizer } from './authorizer.ts'
 
 export const alwaysAllow: Authorizer = {
@@ -10,13 +10,13 @@ export const alwaysAllow: Authorizer = {
   }),
 }
 
-/** Without an opinion of its own: an authorizer that is asked later may still allow. */
+/** Returns no opinion, so a later authorizer may still allow the request. */
 export const alwaysDeny: Authorizer = {
   authorize: () => ({ decision: 'no opinion', reason: 'Everything is forbidden.' }),
   rulesFor: () => noRules,
 }
 
-/** Whoever is in it may do everything, whatever roles there are: the way back when everybody is locked out. */
+/** Members are allowed everything regardless of RBAC, so that access can be restored after a lockout. */
 export const administratorsGroup = 'system:masters'
 
 export const administrators: Authorizer = {

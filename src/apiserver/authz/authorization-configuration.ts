@@ -1,6 +1,6 @@
 /**
- * The file that says who is asked whether somebody may do something, in which order, and of which questions:
- * `AuthorizationConfiguration`. Unlike flags it may name several webhooks.
+ * The `AuthorizationConfiguration` file: the authorizer chain, with match conditions. Unlike flags it
+ * supports several webhooks.
  * https://kubernetes.io/docs/reference/access-authn-authz/authorization/#using-configuration-file-for-authorization
  */
 import { isAbsolute } from 'node:path'
@@ -26,10 +26,10 @@ import { compileMatchConditions, validateMatchConditions, type MatchCondition } 
 import { authorizationModes, isMode, type AuthorizationMode } from './modes.ts'
 import type { AuthorizationWebhookSettings } from './webhook-authorizer.ts'
 
-/** What the file says; policies and kubeconfig files are yet to be read. */
+/** An entry of the file; ABAC policies and kubeconfig files are not read yet. */
 export interface ConfiguredAuthorizer {
   readonly mode: AuthorizationMode
-  /** Of those whose mode is Webhook. */
+  /** Only for mode Webhook. */
   readonly webhook?: ConfiguredWebhook
 }
 
@@ -38,7 +38,7 @@ export interface ConfiguredWebhook {
   readonly settings: Omit<AuthorizationWebhookSettings, 'url' | 'tls' | 'headers'>
 }
 
-/** Throws Error that says what is wrong. */
+/** Throws an Error that describes what is invalid. */
 export function parseAuthorizationConfiguration(text: string): readonly ConfiguredAuthorizer[] {
   const { authorizers = [] } = readConfigurationFile(text, configurationKind)
   const errors = validate(authorizers)
@@ -184,7 +184,7 @@ function validateChoice(field: string, value: string, choices: readonly string[]
   return choices.includes(value) ? [] : [notSupported(field, value, choices)]
 }
 
-/** The other type is for servers that stand behind this one. */
+/** Only KubeConfigFile is accepted; InClusterConfig is for aggregated API servers. */
 function validateConnection(
   field: string,
   { type = '', kubeConfigFile = '' }: NonNullable<WebhookFields['connectionInfo']> = {},

@@ -1,4 +1,4 @@
-/** Authorizers in order. The first that allows or denies decides; when none does, what all say is the reason. */
+/** Authorizer chain. The first allow or deny decides; if all have no opinion, their reasons are joined. */
 import type { UserInfo } from '../request.ts'
 import type { Attributes, Authorization, Authorizer, UserRules } from './authorizer.ts'
 
@@ -9,7 +9,7 @@ export function authorizerChain(authorizers: readonly Authorizer[]): Required<Au
   }
 }
 
-/** Stays synchronous as long as the authorizers are: most requests are decided without a turn of the event loop. */
+/** Synchronous as long as the authorizers are, so most requests are authorized without a promise. */
 function decide(
   authorizers: readonly Authorizer[],
   attributes: Attributes,
@@ -54,7 +54,7 @@ function collectRules(authorizers: readonly Authorizer[], user: UserInfo, namesp
 
 const unlistable: UserRules = { resourceRules: [], nonResourceRules: [], incomplete: true, errors: [] }
 
-/** Several errors as one text, as Kubernetes shows them. */
+/** Formats several errors as Kubernetes does. */
 export function aggregateErrors(errors: readonly string[]): string {
   const texts = [...new Set(errors)]
   return texts.length === 1 ? texts.join('') : `[${texts.join(', ')}]`

@@ -1,6 +1,6 @@
 /**
- * Who may do what. Authorizers are asked in order; the first that has an opinion decides, and without one the
- * answer is no.
+ * The authorizer interface. The first authorizer of a chain with an opinion decides; without any opinion the
+ * request is denied.
  */
 import type {
   FieldSelectorAttributes,
@@ -11,7 +11,7 @@ import type {
 import type { RequestInfo } from '../request-info.ts'
 import type { UserInfo } from '../request.ts'
 
-/** What somebody wants to do, to a resource or to a path. */
+/** The user and the requested action on a resource or non-resource path. */
 export type Attributes = { readonly user: UserInfo } & (ResourceAttributes | PathAttributes)
 
 export interface ResourceAttributes {
@@ -23,7 +23,7 @@ export interface ResourceAttributes {
   readonly subresource: string
   readonly namespace: string
   readonly name: string
-  /** Which objects of many are meant, as the client says it. Only some authorizers look at it. */
+  /** Selectors of list, watch and deletecollection requests; only some authorizers evaluate them. */
   readonly fieldSelector?: FieldSelectorAttributes
   readonly labelSelector?: LabelSelectorAttributes
 }
@@ -39,21 +39,21 @@ export type Decision = 'allow' | 'deny' | 'no opinion'
 export interface Authorization {
   readonly decision: Decision
   readonly reason: string
-  /** Something kept an authorizer from deciding. The decision stands without it. */
+  /** An error that kept the authorizer from a full evaluation; it does not change the decision. */
   readonly error?: string
 }
 
 export interface Authorizer {
   authorize(attributes: Attributes): Promise<Authorization> | Authorization
-  /** Absent when the authorizer cannot list what it allows. */
+  /** Absent if the authorizer cannot enumerate its rules. */
   rulesFor?(user: UserInfo, namespace: string): UserRules
 }
 
-/** What a user may do in a namespace, as far as it can be listed. */
+/** Enumerable permissions of a user in a namespace, for SelfSubjectRulesReview. */
 export interface UserRules {
   readonly resourceRules: readonly ResourceRule[]
   readonly nonResourceRules: readonly NonResourceRule[]
-  /** More may be allowed than is listed. */
+  /** True if permissions beyond the listed ones may exist. */
   readonly incomplete: boolean
   readonly errors: readonly string[]
 }

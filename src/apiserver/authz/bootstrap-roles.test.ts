@@ -9,8 +9,8 @@ import { missingRules } from './rbac/missing-rules.ts'
 import { startTestCluster } from './test-cluster.ts'
 
 /**
- * One line for each user and answer: which verbs on which resources, where. Each verb with each resource is a
- * case.
+ * One line per user and decision: verbs, resources and namespace. Every combination of verb and resource is a
+ * test case.
  */
 const table = `
 administrator yes | get,delete,escalate,bind | pods,secrets,roles.rbac.authorization.k8s.io,x.example.com | team/a

@@ -1,6 +1,6 @@
 /**
- * The roles and bindings that every cluster has, those of Kubernetes v1.36 with its default features. Names and
- * rules are facts that administrators, charts and controllers rely on.
+ * The default roles and bindings of Kubernetes v1.36 with default feature gates. Administrators, charts and
+ * controllers rely on their names and rules.
  */
 import type {
   ClusterRole,
@@ -17,7 +17,7 @@ import { namespaceRoles } from './bootstrap-roles/namespace-roles.ts'
 import { parseBinding, parseRules } from './bootstrap-roles/notation.ts'
 import { userRoles } from './bootstrap-roles/user-roles.ts'
 
-/** What somebody sets to `false` who wants a bootstrap role or binding to stay as it is. */
+/** Set to `false` to exclude a bootstrap role or binding from reconciliation. */
 export const autoUpdateAnnotation = 'rbac.authorization.kubernetes.io/autoupdate'
 
 export interface BootstrapRoles {
@@ -49,7 +49,7 @@ export function bootstrapRoles(): BootstrapRoles {
   }
 }
 
-/** What nodes may do where nothing more exact is decided. */
+/** Rules of the system:node role, for requests that the node authorizer does not decide by object. */
 export function nodeRules(): readonly PolicyRule[] {
   return parseRules(componentRoles['system:node'] ?? '')
 }
@@ -57,7 +57,7 @@ export function nodeRules(): readonly PolicyRule[] {
 const apiGroup = 'rbac.authorization.k8s.io'
 const apiVersion = 'rbac.authorization.k8s.io/v1'
 
-/** Roles made of others; each is also part of the next. */
+/** Aggregated roles; each is also aggregated into the one named in `partOf`. */
 const aggregatedRoles: readonly AggregatedRole[] = [
   { name: 'admin' },
   { name: 'edit', partOf: 'admin' },

@@ -1,6 +1,6 @@
 /**
- * Something made of objects in the cache and kept up with them: made when it is first asked for, changed with
- * every event below its prefixes, and made anew after the cache had to start again.
+ * An index over cached objects: built on first use, updated incrementally with watch events, and rebuilt
+ * after a cache reset.
  */
 import type { CacheEvent } from '../registry/cache-event.ts'
 import type { ObjectCache } from '../registry/object-cache.ts'
@@ -8,13 +8,13 @@ import type { StoredObject } from '../registry/stored-object.ts'
 
 export interface CacheIndexOptions<T> {
   readonly cache: ObjectCache
-  /** Of the objects that it is made of. */
+  /** Key prefixes of the indexed objects. */
   readonly prefixes: readonly string[]
   readonly empty: () => T
   readonly add: (index: T, stored: StoredObject) => void
-  /** Takes back what adding the same object did. */
+  /** Reverts `add` of the same object. */
   readonly remove: (index: T, stored: StoredObject) => void
-  /** Two versions of an object that add the same; absent when only the index can tell. */
+  /** True if two versions of an object have the same index entries, so the update is skipped; optional. */
   readonly isSame?: (before: StoredObject, after: StoredObject) => boolean
 }
 
@@ -32,7 +32,7 @@ export class CacheIndex<T> {
     const { cache, prefixes, empty, add } = this.#options
     const made = empty()
     for (const prefix of prefixes) for (const stored of cache.list(prefix)) add(made, stored)
-    // A cache that has not been filled yet tells nobody when it is: what is made of it must not be kept.
+    // Before its initial list the cache sends no reset event, so an index built now must not be kept.
     if (cache.revision === 0) return made
     this.#subscribe()
     this.#value = made

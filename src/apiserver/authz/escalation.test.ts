@@ -16,7 +16,10 @@ const apiGroup = 'rbac.authorization.k8s.io'
 const bob: UserInfo = { username: 'bob', groups: ['team', 'system:authenticated'] }
 const masters: UserInfo = { username: 'root', groups: ['system:masters'] }
 
-/** `get,list pods secrets = name` of the core group, or of another as in `apps:deployments`; or `get /path`. */
+/**
+ * Parses `get,list pods secrets = name` for the core group, `apps:deployments` for another group, or `get
+ * /path`.
+ */
 function rule(text: string): PolicyRule {
   const [verbs = '', ...words] = text.split(' ')
   if (words[0]?.startsWith('/') || words[0] === '/*')
@@ -64,7 +67,7 @@ const bobIsGranting =
   ': user "bob" (groups=["team" "system:authenticated"]) is attempting to grant RBAC permissions' +
   ' not currently held:\n'
 
-/** The message of the refusal; empty when the write was done. */
+/** The rejection message; empty if the write succeeded. */
 async function refusal(work: Promise<unknown>): Promise<string> {
   try {
     await work

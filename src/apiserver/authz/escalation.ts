@@ -1,7 +1,7 @@
 /**
- * Nobody can give more than they have. Whoever writes a role must have all that it allows, and whoever binds one
- * must have all that it allows, unless they may `escalate` or `bind` such roles. This is checked on every write of
- * a role or a binding, whatever authorizers there are.
+ * Privilege escalation prevention: writing a role, or binding one, requires holding all permissions it
+ * grants, unless `escalate` or `bind` is allowed. Checked on every write of a role or binding, whatever
+ * authorizers are configured.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
 import { forbidden, notFound, type ApiError, type ErrorSubject } from '#/api/errors.ts'
@@ -27,13 +27,18 @@ import type { RbacAuthorizer, ResolvedRules } from './rbac-authorizer.ts'
 
 export interface EscalationOptions {
   readonly rbac: RbacAuthorizer
-  /** Everything that decides on requests: who may `escalate` and `bind` is not RBAC's alone to say. */
+  /** The whole authorizer chain: `escalate` and `bind` may be allowed by any authorizer. */
   readonly authorizer: Authorizer
-  /** Resolves when everything is known that was written before: a role may be bound when it is just created. */
+  /**
+   * Waits until the cache contains all previous writes, because a role may be bound right after its creation.
+   */
   readonly catchUp: () => Promise<void>
 }
 
-/** Throws ApiError when the write would give somebody more than its author has. Other writes than of roles pass. */
+/**
+ * Throws ApiError if the write would grant permissions that the user does not hold. Ignores resources other
+ * than roles and bindings.
+ */
 export async function checkEscalation(options: EscalationOptions, request: AdmissionRequest): Promise<void> {
   const { resource, operation, subresource, object, before, user } = request
   if (resource.group !== rbacGroup || subresource !== '' || object === undefined) return
@@ -64,14 +69,14 @@ async function checkRole({ rbac, authorizer }: EscalationOptions, request: Admis
     namespace,
     resource: resource.plural,
     subresource: '',
-    // A permission for one name is not one to create roles.
+    // A permission limited by resourceNames does not allow creation.
     name: operation === 'CREATE' ? '' : name,
   })
   if (decision === 'allow') return
   const role = request.object as ClusterRole
   const held = rbac.resolve(user, namespace)
   requireRules(request, held, role.rules ?? [])
-  // A role that gathers others can come to allow anything.
+  // An aggregated role can come to allow anything, so it requires full authority.
   const gathers = [role, before as ClusterRole | undefined].some(each => {
     return each?.aggregationRule?.clusterRoleSelectors?.length
   })
@@ -86,7 +91,7 @@ async function checkBinding(
 ): Promise<void> {
   const { user, namespace } = request
   const { roleRef } = request.object as Partial<RoleBinding | ClusterRoleBinding>
-  // Validation refuses references to nothing and to anything but roles.
+  // Invalid references are rejected by validation.
   if (!roleRef?.name) return
   const plural = pluralOf(roleRef)
   if (plural === undefined) return
@@ -148,7 +153,10 @@ function subjectOf({ resource, name }: AdmissionRequest): ErrorSubject {
   return { group: rbacGroup, kind: resource.plural, ...(name && { name }) }
 }
 
-/** The garbage collector may tidy up a role that allows more than the collector may do itself. */
+/**
+ * Exempts the garbage collector, which changes only owner references and finalizers and need not hold the
+ * role's permissions.
+ */
 function isOnlyForCollection(object: KubernetesObject, before: KubernetesObject): boolean {
   return equalJson(withoutOwnership(object), withoutOwnership(before))
 }

@@ -1,6 +1,6 @@
 /**
- * Which questions a webhook is asked at all: those for which all of its conditions hold. One that does not hold decides
- * whatever becomes of the others.
+ * The matchConditions of an authorization webhook: it is called only if all conditions hold. A single false
+ * condition skips it, regardless of errors in other conditions.
  */
 import type { SubjectAccessReviewSpec } from '#/api/generated/authorization/v1.ts'
 import { duplicate, invalid, required, tooMany, type FieldError } from '#/api/field-error.ts'
@@ -38,7 +38,7 @@ export function validateMatchConditions(field: string, conditions: readonly Matc
   })
 }
 
-/** Throws ExpressionError. What it returns throws MatchError when it cannot tell. */
+/** Throws ExpressionError. The returned function throws MatchError if a condition cannot be evaluated. */
 export function compileMatchConditions(
   conditions: readonly MatchCondition[],
 ): (review: SubjectAccessReviewSpec) => boolean {
@@ -60,7 +60,7 @@ export function compileMatchConditions(
   }
 }
 
-/** Who is in no group has no groups, rather than nothing that could be asked. */
+/** Missing fields become empty values in CEL. */
 function withEmptyLists(review: SubjectAccessReviewSpec): object {
   const { user = '', uid = '', groups = [], extra = {} } = review
   const { resourceAttributes: resource } = review

@@ -1,11 +1,11 @@
-/** What `--authorization-mode` says: which authorizers are asked, in this order. */
+/** Parses `--authorization-mode`: the authorizers, in order. */
 import { quote } from '#/api/quote.ts'
 
 export const authorizationModes = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node'] as const
 
 export type AuthorizationMode = (typeof authorizationModes)[number]
 
-/** Throws Error that says what is wrong. */
+/** Throws an Error that describes what is invalid. */
 export function parseModes(names: readonly string[]): readonly AuthorizationMode[] {
   if (names.length === 0) throw new Error('at least one authorization-mode must be passed')
   const unknown = names.find(name => !isMode(name))

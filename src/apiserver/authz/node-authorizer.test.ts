@@ -14,7 +14,7 @@ function node(name: string): UserInfo {
   return { username: `system:node:${name}`, groups: ['system:nodes', 'system:authenticated'] }
 }
 
-/** Past the rules for pods, which want more than matters here. */
+/** Writes directly to the store, bypassing pod validation. */
 async function put({ registry: { store, cache } }: TestCluster, key: string, object: object): Promise<void> {
   const bytes = encodeForStore(object)
   const { written } = await store.create(key, bytes)

@@ -1,6 +1,6 @@
 /**
- * The Node authorizer: a kubelet may read what the pods on its node need, and change what is its node's own. What
- * it may change of its own objects is the business of the NodeRestriction admission plugin, which sees them.
+ * The Node authorizer: a kubelet may read the objects that pods on its node reference, and write objects of
+ * its node. The NodeRestriction admission plugin checks the content of those writes.
  * https://kubernetes.io/docs/reference/access-authn-authz/node/
  */
 import { pods } from '#/api/generated/core/v1-resources.ts'
@@ -28,7 +28,7 @@ import type { ReferencedResource } from './node/pod-references.ts'
 import { RuleSet } from './rbac/rule-set.ts'
 import { fieldRequirements } from './selector-attributes.ts'
 
-/** The name of the node that a user is; empty for a node without a name, undefined for somebody else. */
+/** The node name of a node user; empty if the name is missing, undefined for other users. */
 export function nodeNameOf({ username, groups }: UserInfo): string | undefined {
   if (!username.startsWith(usernamePrefix) || !groups.includes('system:nodes')) return undefined
   return username.slice(usernamePrefix.length)
@@ -60,7 +60,7 @@ export class NodeAuthorizer implements Required<Authorizer> {
     return { ...noRules, incomplete: true, errors: ['node authorizer does not support user rule resolution'] }
   }
 
-  /** Undefined for resources that all nodes may use alike. */
+  /** Undefined for resources that the rules of system:node decide. */
   #decide(node: string, attributes: ResourceAttributes): Authorization | undefined {
     const { group, resource } = attributes
     switch (group === '' ? resource : `${resource}.${group}`) {
@@ -203,7 +203,7 @@ const ownVerbs: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch
 
 const leaseNamespace = 'kube-node-lease'
 
-/** Which lease a node creates is seen by admission. */
+/** Admission checks the name of a lease being created. */
 function decideLease(node: string, { verb, namespace, name }: ResourceAttributes): Authorization {
   if (!ownVerbs.has(verb)) return refused('can only get, create, update, patch, or delete a node lease')
   if (namespace !== leaseNamespace)
@@ -219,7 +219,7 @@ function decideCsiNode(node: string, { verb, subresource, name }: ResourceAttrib
   return refused('can only access CSINode with the same name as the requesting node')
 }
 
-/** By name and not by what exists: a kubelet looks for its node before it creates it. */
+/** Decided by name rather than existence: a kubelet reads its Node before creating it. */
 function decideNode(node: string, { verb, subresource, name }: ResourceAttributes): Authorization {
   const isChange = verb === 'update' || verb === 'patch'
   if (subresource === 'status') return isChange ? allowed : noOpinion

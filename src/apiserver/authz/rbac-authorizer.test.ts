@@ -282,7 +282,7 @@ const anyQuestion: fc.Arbitrary<Attributes> = fc
   )
   .map(([user, question]) => ({ user, ...question }))
 
-/** As the documentation says it, without any index. */
+/** Reference implementation without indexes, following the documentation. */
 function isAllowed(policy: Policy, attributes: Attributes): boolean {
   const namespace = attributes.isResource ? attributes.namespace : ''
   const bindings = [
@@ -363,7 +363,7 @@ test('the index decides like a look at every binding and role, whatever changed 
   assert.ok(seen.allow > 50 && seen['no opinion'] > 100 && seen.deny === 0, JSON.stringify(seen))
 })
 
-/** Past all rules: what is stored may be older than they are. */
+/** Writes directly to the store: stored objects may predate current validation. */
 async function replacePolicy({ registry: { store, cache } }: TestCluster, policy: Policy): Promise<void> {
   const wanted = new Map<string, Uint8Array>()
   for (const [resource, objects] of [
@@ -379,7 +379,7 @@ async function replacePolicy({ registry: { store, cache } }: TestCluster, policy
       )
     }
   }
-  // A copy: the cache changes while the store is written.
+  // A copy, because the cache changes during the writes.
   const stored = Array.from(cache.list('/registry/'))
   for (const { key, revision } of stored) {
     const bytes = wanted.get(key)

@@ -1,7 +1,6 @@
 /**
- * RBAC: what the roles allow that bindings give to a user and to the groups of a user. Roles only allow; what no role
- * allows is left to whoever is asked next.
- * https://kubernetes.io/docs/reference/access-authn-authz/rbac/
+ * RBAC: allows what the roles bound to the user and its groups grant. Roles only allow; otherwise the next
+ * authorizer decides. https://kubernetes.io/docs/reference/access-authn-authz/rbac/
  */
 import type { RoleRef } from '#/api/generated/rbac/v1.ts'
 import { quote } from '#/api/quote.ts'
@@ -18,7 +17,7 @@ import {
 import { PolicyIndex, roleKeyOf } from './rbac/policy-index.ts'
 import type { Rule } from './rbac/rule-set.ts'
 
-/** The rules that a user has, and the roles that bindings give to the user but that are not there. */
+/** The rules of a user, and the roles that are bound but do not exist. */
 export interface ResolvedRules {
   readonly rules: readonly Rule[]
   readonly missing: readonly RoleRef[]
@@ -66,7 +65,7 @@ export class RbacAuthorizer implements Required<Authorizer> {
     return { rules, missing }
   }
 
-  /** The rules of the role that a binding in this namespace refers to; undefined when there is no such role. */
+  /** Rules of the role referenced by a binding in this namespace; undefined if the role does not exist. */
   rulesOfRole(roleRef: RoleRef, bindingNamespace: string): readonly Rule[] | undefined {
     return this.#index.rulesOf({ roleKey: roleKeyOf(roleRef, bindingNamespace) })
   }

@@ -1,4 +1,4 @@
-/** Sees to it that the cluster has the bootstrap roles and bindings, before the server takes its first request. */
+/** Creates and reconciles the bootstrap roles and bindings before the server accepts requests. */
 import { isApiError } from '#/api/errors.ts'
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#/api/generated/rbac/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -29,7 +29,7 @@ export async function reconcileRoles(registry: Registry): Promise<void> {
   throw new Error('cannot create the bootstrap roles: others keep changing them')
 }
 
-/** How often another server that does the same may come in between. */
+/** Maximum number of conflicts with other API servers that do the same. */
 const attemptsMax = 10
 
 function readExisting({ cache }: Registry): ExistingRoles {
@@ -49,14 +49,14 @@ function readExisting({ cache }: Registry): ExistingRoles {
   }
 }
 
-/** All at once: the store writes them together. */
+/** Writes in parallel, so that the store can batch them. */
 async function perform(registry: Registry, plan: readonly BootstrapStep[]): Promise<void> {
   await Promise.all(
     plan.map(async step => {
       try {
         await performStep(registry, step)
       } catch (error) {
-        // Somebody was faster; the next plan knows what is still missing.
+        // Lost a race; the next plan contains what is still missing.
         const isRace = races.some(reason => isApiError(error, reason))
         if (!isRace) throw error
       }

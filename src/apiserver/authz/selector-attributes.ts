@@ -1,6 +1,6 @@
 /**
- * The selectors of a request as requirements that authorizers can look at. All of them must hold, so leaving out
- * one that is not understood asks for more than was meant, never for less.
+ * Converts the selectors of a request to requirements for authorizers. Requirements are ANDed, so dropping
+ * one that cannot be parsed widens the request and never narrows it.
  */
 import { parseFieldSelector } from '#/api/field-selector.ts'
 import type { FieldSelectorAttributes, LabelSelectorAttributes } from '#/api/generated/authorization/v1.ts'
@@ -11,7 +11,7 @@ import { valid, type Operator } from '#/api/selector.ts'
 
 export interface Requirements<T> {
   readonly requirements: readonly T[]
-  /** Something of the selector was not understood and is left out. */
+  /** True if parts of the selector could not be parsed and were dropped. */
   readonly isPartial: boolean
 }
 
@@ -40,7 +40,7 @@ export function labelRequirements(
   )
 }
 
-/** Comparisons of numbers have no name in the API. */
+/** Numeric comparisons have no operator in the API. */
 const operatorNames: ReadonlyMap<Operator, string> = new Map<Operator, string>([
   ['in', 'In'],
   ['=', 'In'],
@@ -75,7 +75,7 @@ function eachUnderstood<T>(
   return { requirements: understood, isPartial: understood.length < requirements.length }
 }
 
-/** Fields are compared with one value. */
+/** Field selectors compare with exactly one value. */
 function knownField({ operator, values = [] }: FieldSelectorRequirement): boolean {
   return (operator === 'In' || operator === 'NotIn') && values.length === 1
 }

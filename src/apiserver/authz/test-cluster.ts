@@ -1,4 +1,7 @@
-/** A cluster for tests of authorization: objects on the memory store, with the bootstrap roles and without a server. */
+/**
+ * A cluster for authorization tests: objects in a memory store with the bootstrap roles, without an API
+ * server.
+ */
 import type { TestContext } from 'node:test'
 import { assert } from '#/base/assert.ts'
 import { defaultResources } from '#/api/builtin.ts'
@@ -28,11 +31,13 @@ import type { Attributes } from './authorizer.ts'
 
 export interface TestCluster extends Authz {
   readonly registry: Registry
-  /** By the server itself, or by somebody who is not let through by any stage before. */
+  /** Created by the system, or by a user without the request pipeline. */
   readonly create: (object: KubernetesObject, user?: UserInfo) => Promise<KubernetesObject>
   readonly update: (object: KubernetesObject, user?: UserInfo) => Promise<KubernetesObject>
   readonly remove: (object: KubernetesObject) => Promise<void>
-  /** `get pods/log.apps team/web`, or `get /healthz`; a namespace alone ends with a slash. */
+  /**
+   * Questions are `get pods/log.apps team/web` or `get /healthz`; a namespace without name ends with a slash.
+   */
   readonly may: (user: UserInfo, question: string) => Promise<boolean>
 }
 

@@ -18,7 +18,7 @@ const silent: Log = { debug: nothing, info: nothing, warn: nothing, error: nothi
 
 type Reply = Error | number | object
 
-/** A service that gives these replies, the last of them for ever; its time passes only while somebody waits. */
+/** A webhook with these replies, the last one repeated; its clock advances only during sleeps. */
 function service(
   replies: readonly Reply[],
   settings: Partial<AuthorizationWebhookSettings> = {},

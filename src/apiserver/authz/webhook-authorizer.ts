@@ -1,6 +1,6 @@
 /**
- * Asks a service outside whether somebody may do something, with a SubjectAccessReview, and remembers its answers
- * for a while. A service that gives none is asked again a few times; then it has no opinion, or all is denied.
+ * Webhook authorization: posts a SubjectAccessReview to an external server and caches the response. Failed
+ * calls are retried; if all fail, `onFailure` decides.
  * https://kubernetes.io/docs/reference/access-authn-authz/webhook/
  */
 import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '#/api/generated/authorization/v1.ts'
@@ -20,25 +20,24 @@ import {
 } from './authorizer.ts'
 import { fieldRequirements, labelRequirements } from './selector-attributes.ts'
 
-/** Where the service is and how it is asked. */
 export interface AuthorizationWebhookSettings {
   readonly url: string
   readonly tls?: HttpClientTls
-  /** How this server shows who it is. */
+  /** Credentials of this server. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Of SubjectAccessReview, as the service understands it: v1beta1 when absent, as the flag has it. */
+  /** API version of SubjectAccessReview; defaults to v1beta1, like the flag. */
   readonly version?: 'v1' | 'v1beta1'
   readonly authorizedTtlMs?: number
   readonly unauthorizedTtlMs?: number
-  /** How long one try may take; all that is left of the time for one question when absent. */
+  /** Timeout of one attempt; defaults to the time left until the deadline. */
   readonly timeoutMs?: number
-  /** What is decided when there is no answer: nothing, when absent. */
+  /** Decision if the webhook is unavailable; defaults to no opinion. */
   readonly onFailure?: Extract<Decision, 'deny' | 'no opinion'>
-  /** What is to be asked at all: everything, when absent. Throws MatchError when it cannot tell. */
+  /** False if the webhook must not be called for this review; absent means always call. Throws MatchError. */
   readonly matches?: (review: SubjectAccessReviewSpec) => boolean
 }
 
-/** The conditions under which a service is asked say neither yes nor no. */
+/** The matchConditions could not be evaluated. */
 export class MatchError extends Error {}
 
 export interface WebhookConnection {
@@ -155,7 +154,7 @@ export class WebhookAuthorizer implements Required<Authorizer> {
   }
 }
 
-/** Whether another try may go better. */
+/** True if a retry may succeed. */
 function isPassing(error: unknown): boolean {
   return error instanceof RemoteAnswerError
     ? [429, 500, 504].includes(error.status)
@@ -167,13 +166,13 @@ interface Known {
   readonly untilMs: number
 }
 
-/** Answers that are remembered; the one that was asked for longest ago is forgotten first. */
+/** Maximum number of cached responses; the least recently used one is evicted. */
 const answersMax = 8_192
 
-/** Answers to questions longer than this are not remembered, lest somebody fill the memory with them. */
+/** Reviews longer than this are not cached, so that large requests cannot fill the memory. */
 const rememberedCharactersMax = 10_000
 
-/** How often one question is asked, and how long that may take. */
+/** Retry limits for one review: attempts and deadline. */
 const attemptsMax = 5
 const deadlineMs = 30_000
 
@@ -209,7 +208,7 @@ function resourceAttributesOf(attributes: ResourceAttributes): AskedAttributes {
   }
 }
 
-/** The first version called the groups `group`. */
+/** v1beta1 names the field `group` instead of `groups`. */
 function reviewOf({ groups, ...spec }: SubjectAccessReviewSpec, version: 'v1' | 'v1beta1'): object {
   return {
     kind: 'SubjectAccessReview',

@@ -1,7 +1,6 @@
 /**
- * The flow schemas and priority levels of v1.36, mandatory and suggested: which requests compete with each other, and
- * for how much of the server.
- * See https://kubernetes.io/docs/concepts/cluster-administration/flow-control/
+ * The mandatory and suggested flow schemas and priority levels of v1.36. See
+ * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/
  */
 import type { FlowSchema, PriorityLevelConfiguration } from '#/api/generated/flowcontrol/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -32,7 +31,7 @@ const levels: readonly PriorityLevelConfiguration[] = [
 interface Level {
   readonly shares: number
   readonly lendable: number
-  /** Without queues requests over the limit are refused. */
+  /** Without queues, requests over the limit are rejected. */
   readonly queues?: number
   readonly hand?: number
 }

@@ -1,4 +1,4 @@
-/** The service through which pods reach the API server, and the addresses behind it. */
+/** The `kubernetes` Service through which pods reach the API server, with its Endpoints and EndpointSlice. */
 import { formatIp } from '#/api/ip.ts'
 import { nthAddress, parseCidr } from '#/api/cidr.ts'
 import type { JsonValue } from '#/api/json-value.ts'
@@ -6,9 +6,9 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch } from '#/api/patch.ts'
 
 export interface ServiceOptions {
-  /** The ranges that services get their addresses from, one of each family, the preferred first. */
+  /** Service CIDRs, one per IP family, the default family first. */
   readonly serviceCidrs: readonly string[]
-  /** Where this API server can be reached by pods. */
+  /** Address at which pods reach this API server. */
   readonly advertiseAddress: string
   readonly port: number
 }
@@ -55,13 +55,13 @@ export function kubernetesService({
     endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
     ports: [{ name: 'https', port, protocol: 'TCP' }],
   }
-  // Endpoints must not be loopback addresses: pods could not reach them anyway.
+  // Endpoints must not be loopback addresses, which pods could not reach.
   return isLoopback(advertiseAddress) ? [service] : [service, endpoints, slice]
 }
 
 /**
- * The object as it is stored, with what this server says of where it can be reached: that may have changed since the
- * last start. All else is left as its owner wants it; the family of a slice's addresses never changes.
+ * Updates the ports and addresses of the stored object and leaves everything else unchanged. A slice with
+ * another addressType is left as is, because that field is immutable.
  */
 export function withOwnAddress(stored: KubernetesObject, own: KubernetesObject): KubernetesObject {
   const { kind: _kind, apiVersion: _apiVersion, metadata: _metadata, spec, addressType, ...rest } = own as Own

@@ -1,5 +1,5 @@
 /**
- * All groups, versions and resources in one document. See
+ * Aggregated discovery: all groups, versions and resources in one document. See
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
  */
 import type { GroupVersionKind, Resource } from '#/api/resource.ts'
@@ -43,7 +43,7 @@ interface SubresourceDiscovery {
   readonly verbs: readonly string[]
 }
 
-/** The core group is told at `/api`, the others at `/apis`. */
+/** `/api` serves the core group, `/apis` all others. */
 export type Root = 'api' | 'apis'
 
 export function aggregatedDiscovery(
@@ -71,7 +71,10 @@ export function aggregatedMediaType(version: AggregatedVersion): string {
   return `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`
 }
 
-/** The version of the aggregated document a client prefers to the plain ones; undefined when it does not. */
+/**
+ * The aggregated discovery version that the Accept header prefers; undefined if it prefers the unaggregated
+ * format.
+ */
 export function aggregatedVersion(accept: string | undefined): AggregatedVersion | undefined {
   for (const { name, parameters } of acceptedRanges(accept ?? '')) {
     const kind = parameters.get('as')
@@ -106,7 +109,7 @@ function describe(resource: Resource): ResourceDiscovery {
   }
 }
 
-/** A kind of the resource's own group and version is told without them. */
+/** Group and version are omitted if they equal those of the resource. */
 function responseKind(home: Resource, { group, version, kind }: GroupVersionKind): GroupVersionKind {
   const isHome = group === home.group && version === home.version
   return isHome ? { group: '', version: '', kind } : { group, version, kind }

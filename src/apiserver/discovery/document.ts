@@ -1,16 +1,13 @@
-/**
- * A document that is the same for everybody: made once, sent as the same bytes, and known by their hash, so
- * that a client that has it already is told so instead of getting it again.
- */
+/** A cached document with an ETag: a client that already has it gets 304 Not Modified. */
 import { createHash } from 'node:crypto'
 import type { ApiRequest, ApiResponse } from '../request.ts'
 
 export interface Document {
   readonly mediaType: string
   readonly bytes: Uint8Array
-  /** SHA-512 of the bytes in upper case, as Kubernetes writes entity tags. */
+  /** Uppercase SHA-512 of the bytes, the ETag format of Kubernetes. */
   readonly hash: string
-  /** What a caller in the same process gets. */
+  /** The decoded value for in-process callers. */
   value(): unknown
 }
 
@@ -18,7 +15,7 @@ export function documentOf({ mediaType, bytes, value }: Omit<Document, 'hash'>):
   return { mediaType, bytes, hash: hashOf(bytes), value }
 }
 
-/** A large one, of which only the bytes are kept. */
+/** For large documents: only the bytes are kept. */
 export function jsonDocument(content: unknown): Document {
   const bytes = Buffer.from(JSON.stringify(content))
   return documentOf({
@@ -54,7 +51,7 @@ export function answerDocument(
   }
 }
 
-/** Whether a client has the document already. Compression makes tags weak; they mean the same document. */
+/** True if If-None-Match matches. Compression weakens tags, so weak tags match too. */
 function isKnown(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false
   return header.split(',').some(each => {

@@ -1,4 +1,4 @@
-/** Which groups there are, and in which versions. */
+/** API groups and their versions. */
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 
 export interface ApiVersions {
@@ -34,7 +34,7 @@ interface VersionFacts {
   readonly version: string
 }
 
-/** Of the core group. Every client may use the one address the server is known by. */
+/** Versions of the core group, with one server address for all client CIDRs. */
 export function apiVersions(resources: readonly Resource[], serverAddress: string): ApiVersions {
   return {
     kind: 'APIVersions',
@@ -43,7 +43,7 @@ export function apiVersions(resources: readonly Resource[], serverAddress: strin
   }
 }
 
-/** Every group but the core group. */
+/** All groups except the core group. */
 export function apiGroupList(resources: readonly Resource[]): ApiGroupList {
   const groups = [...versionsOf(resources)].filter(([name]) => name !== '')
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(describeGroup) }
@@ -54,7 +54,7 @@ export function apiGroup(resources: readonly Resource[], name: string): ApiGroup
   return versions && { kind: 'APIGroup', apiVersion: 'v1', ...describeGroup([name, versions]) }
 }
 
-/** The versions of each group, in the order of lookup: the preferred version is the first. */
+/** Versions of each group in priority order; the first is the preferred version. */
 export function versionsOf(resources: readonly Resource[]): ReadonlyMap<string, readonly string[]> {
   const versions = new Map<string, string[]>()
   for (const { group, version } of resources) {

@@ -1,4 +1,4 @@
-/** The resources of a group and version one by one, as clients without aggregated discovery read them. */
+/** Unaggregated discovery: the APIResourceList of a group and version. */
 import { createHash } from 'node:crypto'
 import { apiVersionOf, type GroupVersion, type Resource, type Subresource } from '#/api/resource.ts'
 
@@ -22,7 +22,7 @@ export interface ApiResource {
   readonly storageVersionHash?: string
 }
 
-/** Undefined when nothing is served there. */
+/** Undefined if the group version is not served. */
 export function resourceList(
   resources: readonly Resource[],
   home: GroupVersion,
@@ -31,7 +31,7 @@ export function resourceList(
   if (members.length === 0) return undefined
   return {
     kind: 'APIResourceList',
-    // The list of the core group has never carried a version.
+    // The list of the core group has no apiVersion, as in Kubernetes.
     ...(home.group !== '' && { apiVersion: 'v1' }),
     groupVersion: apiVersionOf(home),
     resources: members.flatMap(member => [
@@ -67,12 +67,12 @@ function describeSubresource(parent: Resource, { name, verbs, ...spoken }: Subre
   }
 }
 
-/** Reviews and the like are answered and forgotten; what can be watched is stored. */
+/** Resources with `watch` are stored; reviews, for example, are not. */
 function isStored({ verbs }: Resource): boolean {
   return verbs.includes('watch')
 }
 
-/** Tells clients that objects are stored in another form since they last looked. */
+/** Changes if the storage version of the resource changes. */
 function storageVersionHash({ storage, kind }: Resource): string {
   const name = `${storage.group}/${storage.version}/${kind}`
   return createHash('sha256').update(name).digest().subarray(0, 8).toString('base64')

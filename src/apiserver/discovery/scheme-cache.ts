@@ -2,20 +2,20 @@ import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 
 /**
- * What was made from the kinds served at this moment, forgotten when they change. It holds no more than there
- * are keys; callers use only keys that the scheme bounds.
+ * Cache of values derived from the scheme, cleared when the scheme changes. The size is bounded only by the
+ * keys, so callers must use keys that the scheme bounds.
  */
 export class SchemeCache<T> {
   readonly #scheme: Scheme
   readonly #values = new Map<string, T>()
-  /** The list is another one after every change of the scheme. */
+  /** Compared by identity: the list is a new object after every change of the scheme. */
   #madeFrom: readonly Resource[] = []
 
   constructor(scheme: Scheme) {
     this.#scheme = scheme
   }
 
-  /** Undefined, and not kept, when there is nothing to make. */
+  /** An undefined result is returned but not cached. */
   get<U extends T | undefined>(key: string, make: (resources: readonly Resource[]) => U): U | T {
     const resources = this.#scheme.resources()
     if (resources !== this.#madeFrom) {

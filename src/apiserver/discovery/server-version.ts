@@ -1,15 +1,15 @@
-/** What `/version` answers. */
+/** The `/version` document. */
 
-/** How the program was built and what it runs on, as far as the caller knows. */
+/** Build and platform information; missing parts are optional. */
 export interface Build {
-  /** Of k8ts itself, `0.1.0`. */
+  /** Version of k8ts, e.g. `0.1.0`. */
   readonly version: string
   readonly commit?: string
   /** RFC 3339. */
   readonly date?: string
-  /** The language runtime, `node26.10.0`. */
+  /** E.g. `node26.10.0`. */
   readonly runtime?: string
-  /** `linux/arm64`. */
+  /** E.g. `linux/arm64`. */
   readonly platform?: string
 }
 
@@ -29,7 +29,7 @@ export interface VersionInfo {
   readonly platform: string
 }
 
-/** The release of Kubernetes whose API is served. */
+/** The Kubernetes release of the served API. */
 const release = { major: 1, minor: 36, patch: 4 }
 
 export function gitVersion({ version }: Pick<Build, 'version'>): string {
@@ -50,7 +50,7 @@ export function versionInfo(build: Build): VersionInfo {
     gitCommit: commit,
     gitTreeState: commit === '' ? '' : 'clean',
     buildDate: date,
-    // The field is called so; what it holds is the language runtime.
+    // The API's field name; it holds the JavaScript runtime.
     goVersion: runtime,
     compiler: 'v8',
     platform,

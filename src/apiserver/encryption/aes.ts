@@ -1,4 +1,4 @@
-/** AES in the two modes that Kubernetes stores values in. */
+/** AES-GCM and AES-CBC in the storage formats of Kubernetes. */
 import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto'
 import { DecryptionError, type Cipher, type RandomBytes } from './cipher.ts'
 
@@ -6,7 +6,7 @@ const nonceBytes = 12
 const tagBytes = 16
 const blockBytes = 16
 
-/** Nonce, text, tag. The place is authenticated with the text. */
+/** Format: nonce, ciphertext, tag. The store key is authenticated data. */
 export function aesGcm(key: KeyObject, random: RandomBytes): Cipher {
   const mode = `aes-${bitsOf(key)}-gcm` as const
   return {
@@ -25,7 +25,7 @@ export function aesGcm(key: KeyObject, random: RandomBytes): Cipher {
   }
 }
 
-/** Initialization vector, text. Nothing is authenticated: what was tampered with reads as something else. */
+/** Format: initialization vector, ciphertext. Not authenticated, so tampering is not detected. */
 export function aesCbc(key: KeyObject, random: RandomBytes): Cipher {
   const mode = `aes-${bitsOf(key)}-cbc`
   return {

@@ -1,23 +1,23 @@
-/** How a value becomes what is stored and back. */
+/** Encrypts and decrypts stored values. */
 export interface Cipher {
   encrypt(value: Uint8Array, place: Place): Uint8Array
-  /** Throws, or rejects with, DecryptionError. */
+  /** Throws or rejects with DecryptionError. */
   decrypt(stored: Uint8Array, place: Place): Decrypted | Promise<Decrypted>
 }
 
 /**
- * The key in the store. Ciphers that authenticate bind the value to it, so that nobody who can write to the
- * store can move a value to where more people may read it.
+ * The store key. Authenticated ciphers bind the value to it, so that a value cannot be moved to a key with
+ * weaker access control.
  */
 export type Place = string
 
 export interface Decrypted {
   readonly value: Uint8Array
-  /** The value should be written again: this is no longer how it would be encrypted today. */
+  /** True if the value should be rewritten with the current write key. */
   readonly isStale: boolean
 }
 
-/** A stored value is damaged, or encrypted with a key that nobody knows. Never says anything of the value. */
+/** The value is damaged or its key is unknown. The message never contains the value. */
 export class DecryptionError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -25,5 +25,5 @@ export class DecryptionError extends Error {
   }
 }
 
-/** Random bytes fit for keys. */
+/** Cryptographically secure random bytes. */
 export type RandomBytes = (length: number) => Uint8Array

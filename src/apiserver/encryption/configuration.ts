@@ -1,6 +1,5 @@
 /**
- * The file that says which resources are encrypted, and how: `EncryptionConfiguration`. No message about it
- * shows a key.
+ * The `EncryptionConfiguration` file. Error messages never contain keys.
  * https://kubernetes.io/docs/tasks/administer-cluster/encrypt-data/
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
@@ -16,7 +15,7 @@ import {
 } from '../configuration-file.ts'
 import { validateResourceNames } from './resource-names.ts'
 
-/** What the providers of some resources are, the one that writes first. */
+/** Providers of some resources; the first one encrypts. */
 export interface EncryptedResources {
   /** `secrets`, `deployments.apps`, `*.apps`, `*.`, `*.*`. */
   readonly resources: readonly string[]
@@ -33,7 +32,7 @@ export interface NamedKey {
   readonly key: KeyObject
 }
 
-/** Throws Error that says what is wrong. */
+/** Throws an Error that describes what is invalid. */
 export function parseEncryptionConfiguration(text: string): readonly EncryptedResources[] {
   const { resources = [] } = readConfigurationFile(text, configurationKind)
   const errors = validate(resources)

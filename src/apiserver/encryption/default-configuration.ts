@@ -1,8 +1,8 @@
-/** Secrets are encrypted without anybody having to ask for it, with a key that is made when a cluster is. */
+/** Default encryption configuration: secrets are encrypted with a key generated at cluster creation. */
 import { stringifyYaml } from '#/api/stringify-yaml.ts'
 import type { Platform } from '#/platform/platform.ts'
 
-/** The configuration in the file, which is made, with a new key, when it is missing. */
+/** Reads the configuration file; creates it with a new key if it is missing. */
 export async function ensureEncryptionConfiguration(
   { files, random }: Platform,
   path: string,
@@ -19,7 +19,7 @@ export async function ensureEncryptionConfiguration(
     resources: [
       {
         resources: ['secrets'],
-        // Secrets of a cluster that is older than its key can be read as they are.
+        // `identity` allows reading secrets stored before the key existed.
         providers: [{ aesgcm: { keys: [{ name: 'key1', secret }] } }, { identity: {} }],
       },
     ],

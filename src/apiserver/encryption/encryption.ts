@@ -1,4 +1,4 @@
-/** Which cipher each key of the store has, as the configuration says, and the key services behind them. */
+/** Selects the cipher of each store key from the configuration, and manages the KMS plugins. */
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { HealthCheck } from '../health.ts'
@@ -14,9 +14,9 @@ import { secretbox } from './secretbox.ts'
 export interface EncryptionOptions {
   readonly platform: Platform
   readonly connect: GrpcConnect
-  /** The content of an `EncryptionConfiguration` file. */
+  /** Content of the `EncryptionConfiguration` file. */
   readonly configuration: string
-  /** Gives up waiting for a key service. */
+  /** Aborts waiting for a key service. */
   readonly signal?: AbortSignal
 }
 
@@ -24,7 +24,7 @@ export class Encryption implements AsyncDisposable {
   readonly #platform: Platform
   readonly #connect: GrpcConnect
   #active: Active = { lists: [], envelopes: [], services: [] }
-  /** By folder, found out once. */
+  /** Cached ciphers by key prefix of the resource. */
   readonly #ciphers = new Map<string, Cipher | undefined>()
 
   private constructor({ platform, connect }: EncryptionOptions) {
@@ -33,8 +33,8 @@ export class Encryption implements AsyncDisposable {
   }
 
   /**
-   * Waits until every key service answers, since without it nothing can be read. Rejects when the
-   * configuration is wrong.
+   * Waits until every key service is available, because nothing can be read without it. Rejects if the
+   * configuration is invalid.
    */
   static async open(options: EncryptionOptions): Promise<Encryption> {
     const encryption = new Encryption(options)
@@ -42,7 +42,7 @@ export class Encryption implements AsyncDisposable {
     return encryption
   }
 
-  /** Another configuration from now on. Rejects, and leaves all as it is, when that is wrong. */
+  /** Switches to a new configuration. Rejects and keeps the current one if the new one is invalid. */
   async change(configuration: string, signal?: AbortSignal): Promise<void> {
     const next = this.#build(configuration)
     try {
@@ -57,7 +57,7 @@ export class Encryption implements AsyncDisposable {
     await close(before)
   }
 
-  /** Undefined for what is not encrypted, and never was. */
+  /** Undefined if no configured resource matches the key. */
   cipherFor(key: string): Cipher | undefined {
     const folder = folderOf(key)
     if (folder === undefined) return undefined
@@ -71,7 +71,7 @@ export class Encryption implements AsyncDisposable {
     return found?.chain
   }
 
-  /** Whether the key services are well, as `/healthz` asks. */
+  /** The kms-providers health check for `/healthz` and `/readyz`. */
   get healthChecks(): readonly HealthCheck[] {
     if (this.#active.envelopes.length === 0) return []
     const check = (): void => {
@@ -80,7 +80,7 @@ export class Encryption implements AsyncDisposable {
     return [{ name: 'kms-providers', endpoints: ['healthz', 'readyz'], check }]
   }
 
-  /** Asks the key services again and again whether their keys have changed. */
+  /** Polls the key services for key rotation. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#platform
     let delayMs = healthyDelayMs
@@ -147,7 +147,7 @@ const healthyDelayMs = 60_000
 const unhealthyDelayMs = 10_000
 const waitingDelayMs = 1_000
 
-/** Folders whose cipher is remembered; there are as many as the server has kinds. */
+/** Maximum number of cached prefixes; there are about as many as resources. */
 const foldersMax = 10_000
 
 const ciphers = { aesgcm: aesGcm, aescbc: aesCbc, secretbox } as const

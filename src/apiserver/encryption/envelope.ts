@@ -1,7 +1,6 @@
 /**
- * Envelope encryption: values are encrypted with a seed of ours, and the seed is stored beside them, encrypted
- * by a key service. The service is asked when the server starts, when its key changes, and for seeds of
- * earlier times.
+ * Envelope encryption (KMS v2): values are encrypted with a seed, which is stored next to them, encrypted by
+ * the key service. The service is called at startup, on key rotation, and for seeds not in the cache.
  * https://kubernetes.io/docs/tasks/administer-cluster/kms-provider/
  */
 import { createHash, createSecretKey } from 'node:crypto'
@@ -20,9 +19,9 @@ export class Envelope implements Cipher {
   readonly #service: KeyService
   readonly #random: RandomBytes
   #current: CurrentSeed | undefined
-  /** Why the service could not be asked last time. */
+  /** Error of the last status call; undefined if it succeeded. */
   #failure: unknown = new Error('the key service has not been asked yet')
-  /** By what is stored of them. */
+  /** Decrypted seeds, by hash of their encrypted form. */
   readonly #opened = new LruMap<string, Cipher>(openedMax)
   readonly #opening = new Map<string, Promise<Cipher>>()
 
@@ -32,12 +31,12 @@ export class Envelope implements Cipher {
     this.#random = length => platform.random.bytes('envelope encryption', length)
   }
 
-  /** Throws when the service is not well. */
+  /** Throws if the last status call failed. */
   check(): void {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  /** Asks the service whether its key is still the same, and takes a new seed when it is not. */
+  /** Polls the key id of the service and generates a new seed if it has changed. */
   async refresh(): Promise<void> {
     try {
       const keyId = await this.#service.status()
@@ -92,7 +91,7 @@ export class Envelope implements Cipher {
     return decrypted instanceof Promise ? decrypted.then(aged) : aged(decrypted)
   }
 
-  /** The many values of one seed ask the service once. */
+  /** Concurrent requests for the same seed share one call. */
   #unwrap(name: string, wrapped: Wrapped, type: number): Promise<Cipher> {
     const opening = this.#opening.get(name)
     if (opening) return opening
@@ -118,16 +117,19 @@ export class Envelope implements Cipher {
 interface CurrentSeed {
   readonly wrapped: Wrapped
   readonly cipher: Cipher
-  /** Nothing is written with it later, unless the service has said again that it is well. */
+  /** The seed is not used for encryption after this time unless the service was healthy in between. */
   readonly expiresMs: number
 }
 
 const seedMsMax = 180_000
 
-/** Seeds kept in the open; past that the service is asked again. There is one for each start of a server. */
+/**
+ * Maximum number of cached decrypted seeds; an evicted one is decrypted again. Each server start creates one
+ * seed.
+ */
 const openedMax = 1_000
 
-/** Failures that say nothing of the value. */
+/** Transient errors, which do not mean that the value is damaged. */
 const passing: ReadonlySet<GrpcCode> = new Set([
   'unavailable',
   'deadline-exceeded',

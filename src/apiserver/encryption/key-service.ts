@@ -1,4 +1,4 @@
-/** A key service: a process beside ours that keeps a key which it never gives out. */
+/** Client of a KMS v2 plugin, a local process that holds the key encryption key. */
 import type { GrpcChannel, GrpcConnect } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
 import {
@@ -14,7 +14,7 @@ export interface KeyServiceOptions {
   readonly platform: Platform
   readonly connect: GrpcConnect
   readonly name: string
-  /** `unix:///run/kms.sock`. */
+  /** E.g. `unix:///run/kms.sock`. */
   readonly endpoint: string
   readonly timeoutMs: number
 }
@@ -27,7 +27,7 @@ export interface Wrapped {
 
 const service = '/v2.KeyManagementService'
 
-/** Rejects with GrpcError where the service does, and Error where what it answers makes no sense. */
+/** Rejects with GrpcError if the call fails, and with Error if the response is invalid. */
 export class KeyService implements AsyncDisposable {
   readonly #options: KeyServiceOptions
   readonly #channel: GrpcChannel
@@ -38,7 +38,7 @@ export class KeyService implements AsyncDisposable {
     this.#channel = options.connect({ targets: [target], receivedBytesMax: answerBytesMax })
   }
 
-  /** The id of the key with which the service encrypts now. Rejects when the service is not well. */
+  /** The current key id. Rejects if the service is unhealthy. */
   async status(): Promise<string> {
     const { version, healthz, keyId } = StatusResponse.decode(
       await this.#call('Status', StatusRequest.encode({})),
@@ -82,12 +82,12 @@ export class KeyService implements AsyncDisposable {
   }
 }
 
-/** What the API of key services allows. */
+/** Limits of the KMS v2 API. */
 const keyIdBytesMax = 1_024
 const wrappedBytesMax = 1_024
 const annotationBytesMax = 32 * 1_024
 
-/** No answer is nearly as long. */
+/** Maximum response size, well above the limits of the API. */
 const answerBytesMax = 128 * 1_024
 
 function checkKeyId(keyId: string): void {

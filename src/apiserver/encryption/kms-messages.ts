@@ -1,4 +1,4 @@
-/** The API of key services, version 2, and what is stored of a value that is encrypted with their help. */
+/** Messages of the KMS v2 API, and the stored form of envelope-encrypted values. */
 import { map, message, type MessageOf } from '#/base/protobuf.ts'
 
 export const StatusRequest = message({})
@@ -37,5 +37,8 @@ export const EncryptedObject = message({
 
 export type EncryptedObject = MessageOf<typeof EncryptedObject>
 
-/** The key service has encrypted the key itself, or a seed from which each value has a key of its own. */
+/**
+ * The type of `encryptedDekSource`: the data encryption key itself, or a seed from which each value's key is
+ * derived.
+ */
 export const dekSourceTypes = { key: 0, seed: 1 } as const

@@ -1,6 +1,6 @@
 /**
- * The authenticator Poly1305. It is reckoned in floating-point numbers of six limbs of 22 bits: no sum of
- * products comes near 2^53. https://www.rfc-editor.org/rfc/rfc8439#section-2.5
+ * Poly1305 message authentication. Numbers are six limbs of 22 bits in floating point, so that sums of
+ * products stay far below 2^53. https://www.rfc-editor.org/rfc/rfc8439#section-2.5
  */
 
 export const polyTagBytes = 16
@@ -9,10 +9,10 @@ const limbBits = 22
 const limb = 2 ** limbBits
 const limbMask = limb - 1
 
-/** The tag of a message under a key that must never be used for another message. */
+/** The tag of a message. A key must never be used for two messages. */
 export function poly1305(key: Uint8Array, message: Uint8Array): Uint8Array {
   const multiplier = limbsOf(clamp(key.subarray(0, 16)), 0, 0)
-  // Past 132 bits a limb comes back in 4 * 5 = 20 times as much, modulo 2^130 - 5.
+  // A limb beyond 132 bits wraps around multiplied by 4 * 5 = 20, modulo 2^130 - 5.
   const folded = multiplier.map(each => 20 * each)
   const sum = [0, 0, 0, 0, 0, 0]
   for (let offset = 0; offset < message.length; offset += 16) {
@@ -33,7 +33,7 @@ function clamp(bytes: Uint8Array): Uint8Array {
   return clamped
 }
 
-/** The last bytes of a message, with the one that marks its end. */
+/** The last partial block with its end marker. */
 function padded(rest: Uint8Array): Uint8Array {
   const block = new Uint8Array(16)
   block.set(rest)
@@ -41,7 +41,7 @@ function padded(rest: Uint8Array): Uint8Array {
   return block
 }
 
-/** Sixteen bytes as a number. `top` marks a whole block, in the last limb. */
+/** Sixteen bytes as limbs. `top` marks a whole block, in the last limb. */
 function limbsOf(bytes: Uint8Array, offset: number, top: number): number[] {
   const [a, b, c, d] = [
     word(bytes, offset),
@@ -76,7 +76,7 @@ function multiply(sum: number[], multiplier: readonly number[], folded: readonly
     carry = Math.floor(total / limb)
     sum[index] = total - carry * limb
   }
-  // At most 2^31 here, so that what it leaves in the first limb is carried once more.
+  // At most 2^31, so the carry out of the first limb must be propagated once more.
   const first = sum[0]! + 20 * carry
   carry = Math.floor(first / limb)
   sum[0] = first - carry * limb

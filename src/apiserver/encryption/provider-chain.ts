@@ -1,16 +1,16 @@
 /**
- * Several ciphers, told apart by what a stored value begins with. The first writes; each may read, so that a
- * key can be replaced while values are still encrypted with the old one.
+ * Ciphers selected by the prefix of the stored value. The first one encrypts; all can decrypt, so that keys
+ * can be rotated.
  */
 import { DecryptionError, type Cipher, type Decrypted, type Place } from './cipher.ts'
 
 export interface Provider {
-  /** `k8s:enc:aescbc:v1:key1:`; empty for values that are stored as they are. */
+  /** E.g. `k8s:enc:aescbc:v1:key1:`; empty for unencrypted values. */
   readonly prefix: string
   readonly cipher: Cipher
 }
 
-/** What every encrypted value begins with, however it is encrypted. */
+/** Common prefix of all encrypted values. */
 export const encryptedPrefix = 'k8s:enc:'
 
 export class ProviderChain implements Cipher {
@@ -32,7 +32,10 @@ export class ProviderChain implements Cipher {
     return this.#tryFrom(0, { bytes, place })
   }
 
-  /** The same provider may be there several times with different keys of one name: a failure is not the end. */
+  /**
+   * Tries the next provider after a failure, because several providers may have different keys of the same
+   * name.
+   */
   #tryFrom(start: number, stored: Stored, failure?: DecryptionError): Decrypted | Promise<Decrypted> {
     const { bytes, place } = stored
     for (let index = start; index < this.#links.length; index++) {
@@ -64,12 +67,12 @@ interface Link {
   readonly cipher: Cipher
 }
 
-/** What any but the first provider has written would be written differently today. */
+/** Values not written by the first provider are stale. */
 function withAge(decrypted: Decrypted, index: number): Decrypted {
   return index === 0 || decrypted.isStale ? decrypted : { ...decrypted, isStale: true }
 }
 
-/** Values as they are. One that somebody encrypted is not such a value. */
+/** Stores values unencrypted. Rejects values that have the prefix of encrypted ones. */
 export const identity: Cipher = {
   encrypt: value => value,
   decrypt: stored => {

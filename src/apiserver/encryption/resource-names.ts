@@ -1,4 +1,4 @@
-/** The names of resources in an encryption configuration, and which resource a key of the store belongs to. */
+/** Resource names in the encryption configuration, and the mapping of store keys to resources. */
 import { builtinResources } from '#/api/builtin.ts'
 import { invalid, type FieldError } from '#/api/field-error.ts'
 import { prefixOf, storeRoot } from '../registry/store-keys.ts'
@@ -8,7 +8,7 @@ export interface GroupResource {
   readonly plural: string
 }
 
-/** `deployments.apps`; without a point it is one of the core group. */
+/** Parses `deployments.apps`; without a dot the group is core. */
 function parseGroupResource(name: string): GroupResource {
   const point = name.indexOf('.')
   return point === -1
@@ -16,14 +16,14 @@ function parseGroupResource(name: string): GroupResource {
     : { plural: name.slice(0, point), group: name.slice(point + 1) }
 }
 
-/** Whether a name, which may be `*.*`, `*.` or `*.apps`, means a resource. */
+/** True if the name matches the resource; `*.*`, `*.` and `*.apps` are wildcards. */
 export function includesResource(name: string, { group, plural }: GroupResource): boolean {
   const named = parseGroupResource(name)
   if (named.plural === '*') return named.group === '*' || named.group === group
   return named.plural === plural && named.group === group
 }
 
-/** The part of a key that all objects of a resource have in common; undefined for what is no object. */
+/** The part of a store key that identifies the resource; undefined if the key is not an object. */
 export function folderOf(key: string): string | undefined {
   if (!key.startsWith(storeRoot)) return undefined
   const first = key.indexOf('/', storeRoot.length)
@@ -34,7 +34,7 @@ export function folderOf(key: string): string | undefined {
   return second === -1 ? undefined : key.slice(storeRoot.length, second)
 }
 
-/** The resource whose objects are in a folder; undefined when they are none that the API serves. */
+/** The resource stored under this prefix; undefined if unknown. */
 export function resourceOfFolder(folder: string): GroupResource | undefined {
   builtin ??= builtinFolders()
   const known = builtin.get(folder)
@@ -49,7 +49,7 @@ function builtinFolders(): ReadonlyMap<string, GroupResource> {
   const folders = new Map<string, GroupResource>()
   for (const resource of builtinResources()) {
     const folder = prefixOf(resource, '').slice(storeRoot.length, -1)
-    // Events have two groups, and are stored as those of the core group.
+    // Events are served in two groups and stored under the core group.
     const { group, plural } = resource
     if (!folders.has(folder) || group === '') folders.set(folder, { group, plural })
   }
@@ -87,7 +87,7 @@ function whyNotName(name: string): string | undefined {
   return undefined
 }
 
-/** What is named twice in one list would be there in vain. */
+/** A resource that is listed twice in one list would be masked. */
 function validateOverlap(field: string, names: readonly string[]): FieldError[] {
   const resources = names.map(parseGroupResource)
   const isTwice = new Set(resources.map(({ group, plural }) => `${plural}.${group}`)).size < names.length

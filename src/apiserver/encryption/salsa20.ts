@@ -1,11 +1,11 @@
 /**
- * The stream cipher XSalsa20: Salsa20 with a nonce that is long enough to be drawn at random. Node has no
- * Salsa20. https://cr.yp.to/snuffle/xsalsa-20110204.pdf
+ * The XSalsa20 stream cipher: Salsa20 with a nonce long enough to be random. Node has no Salsa20.
+ * https://cr.yp.to/snuffle/xsalsa-20110204.pdf
  */
 
 export const xsalsaNonceBytes = 24
 
-/** So many bytes of the stream that belongs to a key and a nonce. */
+/** `length` bytes of the key stream. */
 export function xsalsa20(key: Uint8Array, nonce: Uint8Array, length: number): Uint8Array {
   const subkey = hsalsa20(readWords(key), readWords(nonce.subarray(0, 16)))
   const tail = readWords(nonce.subarray(16))
@@ -23,7 +23,7 @@ export function xsalsa20(key: Uint8Array, nonce: Uint8Array, length: number): Ui
   return stream.subarray(0, length)
 }
 
-/** A key of its own for each first part of a nonce. */
+/** Derives a subkey from the first part of the nonce. */
 function hsalsa20(key: Uint32Array, head: Uint32Array): Uint32Array {
   const state = new Uint32Array(16)
   fill(state, key, head)
@@ -45,7 +45,7 @@ function fill(state: Uint32Array, key: Uint32Array, middle: ArrayLike<number>): 
 
 const doubleRounds = 10
 
-/** Columns, then rows, each from its own place on the diagonal. */
+/** A double round: columns, then rows. */
 function mix(state: Uint32Array): void {
   for (let round = 0; round < doubleRounds; round++) {
     step(state, 0, 4, 8, 12)

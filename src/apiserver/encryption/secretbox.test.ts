@@ -6,7 +6,7 @@ import { xsalsa20 } from './salsa20.ts'
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ''), 'hex')
 
-/** The example of NaCl's own tests. */
+/** Test vector of NaCl. */
 const key = hex('1b27556473e985d462cd51197a9a46c76009549eac6474f206c4ee0844f68389')
 const nonce = hex('69696ee955b62b73cd62bda875fc73d68219e0036b7a0b37')
 const value = hex(`
@@ -55,7 +55,7 @@ test('tags are those of RFC 8439', () => {
     Buffer.from('Cryptographic Forum Research Group').toString('hex'),
     'a8061dc1305136c6c22b8baf0c0127a9',
   )
-  // The cases of appendix A.3 where the sum comes close to the prime.
+  // Test vectors of appendix A.3 with sums close to the prime.
   const zeros = '00'.repeat(16)
   check(`02${zeros.slice(2)}${zeros}`, 'ff'.repeat(16), `03${zeros.slice(2)}`)
   check(`02${zeros.slice(2)}${'ff'.repeat(16)}`, `02${zeros.slice(2)}`, `03${zeros.slice(2)}`)

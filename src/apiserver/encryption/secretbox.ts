@@ -1,10 +1,12 @@
-/** XSalsa20 and Poly1305 together, as NaCl has it: nonce, tag, text. https://nacl.cr.yp.to/secretbox.html */
+/**
+ * XSalsa20-Poly1305 in NaCl's secretbox format: nonce, tag, ciphertext. https://nacl.cr.yp.to/secretbox.html
+ */
 import { timingSafeEqual, type KeyObject } from 'node:crypto'
 import { DecryptionError, type Cipher, type RandomBytes } from './cipher.ts'
 import { poly1305, polyTagBytes } from './poly1305.ts'
 import { xsalsa20, xsalsaNonceBytes } from './salsa20.ts'
 
-/** The place is not authenticated. */
+/** The store key is not authenticated. */
 export function secretbox(key: KeyObject, random: RandomBytes): Cipher {
   const secret = key.export()
   return {
@@ -24,7 +26,7 @@ export function secretbox(key: KeyObject, random: RandomBytes): Cipher {
   }
 }
 
-/** The first bytes of the stream are the key of the tag. */
+/** The first bytes of the key stream are the Poly1305 key. */
 const tagKeyBytes = 32
 
 export function sealBox(key: Uint8Array, nonce: Uint8Array, value: Uint8Array): Uint8Array {
@@ -33,7 +35,7 @@ export function sealBox(key: Uint8Array, nonce: Uint8Array, value: Uint8Array): 
   return Buffer.concat([poly1305(stream.subarray(0, tagKeyBytes), text), text])
 }
 
-/** Undefined when the tag is not that of the text. */
+/** Undefined if the tag does not match. */
 export function openBox(key: Uint8Array, nonce: Uint8Array, box: Uint8Array): Uint8Array | undefined {
   const text = box.subarray(polyTagBytes)
   const stream = xsalsa20(key, nonce, tagKeyBytes + text.length)

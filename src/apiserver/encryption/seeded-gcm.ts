@@ -1,6 +1,6 @@
 /**
- * AES-GCM with a key of its own for each value, made from one seed: however many values are written, no key is
- * used twice. What the key was made with stands in front of the value.
+ * AES-GCM with a key derived per value from a seed, so that no key is used twice however many values are
+ * written. The derivation input is stored before the value.
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { aesGcm } from './aes.ts'
@@ -10,7 +10,8 @@ export const seedBytes = 32
 const infoBytes = 32
 
 export function seededGcm(seed: KeyObject, random: RandomBytes): Cipher {
-  // The first block of HKDF's expansion, which is as long as a key. https://www.rfc-editor.org/rfc/rfc5869#section-2.3
+  // The first block of HKDF-Expand, which has the length of a key.
+  // https://www.rfc-editor.org/rfc/rfc5869#section-2.3
   const derive = (info: Uint8Array): KeyObject =>
     createSecretKey(createHmac('sha256', seed).update(info).update(Uint8Array.of(1)).digest())
   return {

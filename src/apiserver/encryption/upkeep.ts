@@ -1,6 +1,6 @@
 /**
- * What goes on while a store is encrypted: key services are asked whether their keys have changed, values that were
- * encrypted with an older key are written again, and a configuration that has changed takes effect.
+ * Background work of encryption at rest: polls key services for key rotation, re-encrypts values with stale
+ * keys, and reloads the configuration file.
  */
 import type { Platform } from '#/platform/platform.ts'
 import type { EncryptingStore } from '../encryption.ts'
@@ -10,11 +10,11 @@ export interface EncryptionUpkeepOptions {
   readonly platform: Platform
   readonly encryption: Encryption
   readonly store: EncryptingStore
-  /** The file to read again and what it said; nothing is read again when absent. */
+  /** The configuration file and its current content; no reload when absent. */
   readonly file?: { readonly path: string; readonly configuration: string }
 }
 
-/** Begin it when everything that is stored has been read. Resolves when aborted. */
+/** Must be called after all stored values have been read. Resolves when aborted. */
 export async function keepEncryption(options: EncryptionUpkeepOptions, signal: AbortSignal): Promise<void> {
   const { encryption, store, file } = options
   const changes = file ? followFile(options, file, signal) : Promise.resolve()
@@ -25,7 +25,7 @@ export async function keepEncryption(options: EncryptionUpkeepOptions, signal: A
   ])
 }
 
-/** How long a file may have changed before it counts. */
+/** Poll interval of the file. */
 const fileCheckMs = 10_000
 
 async function followFile(
@@ -56,7 +56,7 @@ async function followFile(
   }
 }
 
-/** What fails is tried again with the next start: everything can still be read. */
+/** Failures are retried only at the next start, because all values stay readable. */
 async function rewrite(
   { platform: { log }, store }: EncryptionUpkeepOptions,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Flow schemas and priority levels, as they are at the moment. */
+/** Reads flow schemas and priority levels from the cache. */
 import type { FlowSchema, PriorityLevelConfiguration } from '#/api/generated/flowcontrol/v1.ts'
 import { flowSchemas, priorityLevelConfigurations } from '#/api/generated/flowcontrol/v1-resources.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -36,7 +36,7 @@ export function levelConfigurationOf({ spec }: PriorityLevelConfiguration): Leve
 
 const plain = { lendablePercent: 0, borrowingPercent: undefined, queuing: undefined }
 
-/** What there is even when somebody has deleted it. */
+/** The mandatory priority levels, which exist even if their objects were deleted. */
 export const mandatoryLevels: ReadonlyMap<string, LevelConfiguration> = new Map([
   ['exempt', { ...plain, isExempt: true, nominalShares: 0 }],
   ['catch-all', { ...plain, isExempt: false, nominalShares: 5 }],

@@ -14,7 +14,7 @@ test('a flow schema says whether its priority level is there, as levels come and
     const [event] = await watch(`${group}/flowschemas?${query}`, 1)
     const { status, metadata } = event!.object as unknown as FlowSchema
     const [condition] = status?.conditions ?? []
-    // What is said is not always said by the first change.
+    // The first change does not always contain the condition.
     if (condition === undefined) return dangling(name, metadata?.resourceVersion ?? '')
     assert.equal(condition.type, 'Dangling')
     return `${condition.status} ${condition.reason}: ${condition.message}`

@@ -1,4 +1,4 @@
-/** Says in the status of each flow schema whether the priority level that it names is there. */
+/** Maintains the Dangling condition of flow schemas: whether the referenced priority level exists. */
 import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { FlowSchema } from '#/api/generated/flowcontrol/v1.ts'
@@ -12,7 +12,7 @@ import { levelsPrefix, readLevels, readSchemas, schemasPrefix } from './configur
 
 const retryMs = 10_000
 
-/** Looks whenever a schema or a level changes, until it is told to stop. Never rejects. */
+/** Runs on every change of a flow schema or priority level until aborted. Never rejects. */
 export async function sayDangling(registry: Registry, signal: AbortSignal): Promise<void> {
   const { cache, platform } = registry
   let changed = Promise.withResolvers<void>()

@@ -1,10 +1,10 @@
 /**
- * Shuffle sharding: each flow is dealt a few of many queues, always the same ones. Two flows may share some,
- * but hardly all, so that one that floods its queues leaves every other a way around it.
+ * Shuffle sharding: each flow is assigned a fixed hand of a few queues. Two flows may share some queues but
+ * rarely all, so a flow that floods its queues leaves the others at least one free queue.
  */
 import { createHash } from 'node:crypto'
 
-/** So many different numbers from 0 up to, not including, `queues`. */
+/** `handSize` distinct numbers in [0, queues). */
 export function dealHand(flow: string, queues: number, handSize: number): readonly number[] {
   let entropy = createHash('sha256').update(flow).digest().readBigUInt64BE()
   const left = Array.from({ length: queues }, (_, index) => index)

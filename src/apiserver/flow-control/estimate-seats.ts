@@ -1,9 +1,9 @@
-/** How many seats a request takes. A long list is as much work as many other requests. */
+/** Estimates the seats a request occupies: a large list counts as several requests. */
 import type { Registry } from '../registry/registry.ts'
 import { prefixOf } from '../registry/store-keys.ts'
 import type { RequestContext } from '../request.ts'
 
-/** `nominalSeats` are those of its level. */
+/** `nominalSeats` is the nominal concurrency limit of the priority level. */
 export function estimateSeats(
   { cache, scheme }: Pick<Registry, 'cache' | 'scheme'>,
   context: RequestContext,
@@ -23,7 +23,7 @@ export function estimateSeats(
   return Math.max(1, Math.min(seats, seatsMax, Math.ceil(nominalSeats * shareMax)))
 }
 
-/** A watch that is not resumed gets everything there is first. */
+/** A watch without a resourceVersion to resume from starts with a full list. */
 function beginsWithAll(query: URLSearchParams): boolean {
   const version = query.get('resourceVersion')
   return version === null || version === '' || version === '0' || query.get('sendInitialEvents') === 'true'
@@ -31,5 +31,5 @@ function beginsWithAll(query: URLSearchParams): boolean {
 
 const objectsPerSeat = 100
 const seatsMax = 10
-/** No list takes more than this part of its level. */
+/** Maximum fraction of its level's seats that one list may occupy. */
 const shareMax = 0.15

@@ -1,7 +1,7 @@
 /**
- * Requests that wait for seats. Each queue gets its turn by what it has used so far, in seats times time, as
- * in start-time fair queuing: a request begins, in virtual time, where the one before it in its queue ended,
- * and the earliest begins first. How long a request takes is known only afterwards, and settled then.
+ * Start-time fair queuing of requests that wait for seats. Work is measured in seats × time. In virtual time
+ * a request starts when the previous request of its queue ends, and the earliest start is dispatched first.
+ * The execution time is estimated at dispatch and corrected at completion.
  */
 import { Deque } from '#/base/deque.ts'
 import { LruMap } from '#/base/lru-map.ts'
@@ -15,13 +15,13 @@ export interface QueuingLimits {
 
 export interface Waiting {
   readonly seats: number
-  /** Called when it is the request's turn. */
+  /** Called when the request is dispatched. */
   readonly start: (charge: Charge) => void
-  /** No longer waits: it is passed over when its turn comes. */
+  /** The request was canceled or timed out; it is skipped when dequeued. */
   isGone: boolean
 }
 
-/** What a queue was charged with a request that is running. */
+/** The estimated work charged to a queue for an executing request. */
 export interface Charge {
   readonly queue: FairQueue
   readonly seats: number
@@ -30,22 +30,22 @@ export interface Charge {
 
 export class FairQueue {
   readonly waiting = new Deque<Waiting>()
-  /** Those of `waiting` that have not gone. */
+  /** Number of entries in `waiting` that are not gone. */
   length = 0
-  /** Seats of its requests that are running. */
+  /** Seats of executing requests. */
   running = 0
-  /** Virtual time at which its next request begins. */
+  /** Virtual start time of the next request. */
   next = 0
-  /** How long its requests took, of late. */
+  /** Moving average of execution times. */
   usualMs = initialMs
 }
 
 export class FairQueues {
   #limits: QueuingLimits
   readonly #queues = new Map<number, FairQueue>()
-  /** Queues with somebody in them. */
+  /** Queues with waiting requests. */
   readonly #occupied = new Set<FairQueue>()
-  /** When the request that was started last began, in virtual time. */
+  /** Virtual start time of the last dispatched request. */
   #virtualTime = 0
   #hands = new LruMap<string, readonly number[]>(handsMax)
 
@@ -57,18 +57,18 @@ export class FairQueues {
     return this.#occupied.size === 0
   }
 
-  /** Who waits already stays where he is. */
+  /** Waiting requests keep their queues. */
   setLimits(limits: QueuingLimits): void {
     const { queues, handSize } = this.#limits
     if (queues !== limits.queues || handSize !== limits.handSize) this.#hands = new LruMap(handsMax)
     this.#limits = limits
   }
 
-  /** The queue it waits in; undefined when that is full. */
+  /** Returns the queue, or undefined if it is full. */
   add(flow: string, request: Waiting): FairQueue | undefined {
     const queue = this.#choose(flow)
     if (queue.length >= this.#limits.queueLengthMax) return undefined
-    // Whoever comes after a pause has no claim on the time in which he did not ask for anything.
+    // An idle queue accumulates no credit: its virtual time is advanced.
     if (queue.length === 0 && queue.running === 0) queue.next = Math.max(queue.next, this.#virtualTime)
     queue.waiting.push(request)
     queue.length++
@@ -76,7 +76,7 @@ export class FairQueues {
     return queue
   }
 
-  /** A request has given up. */
+  /** Removes a request that was canceled or timed out. */
   leave(queue: FairQueue, request: Waiting): void {
     request.isGone = true
     this.#shrink(queue)
@@ -85,17 +85,17 @@ export class FairQueues {
     for (const each of queue.waiting.take(queue.waiting.length)) if (!each.isGone) queue.waiting.push(each)
   }
 
-  /** The request whose turn it is, left where it is. */
+  /** The next request to dispatch, without removing it. */
   peek(): { readonly request: Waiting; readonly queue: FairQueue } | undefined {
     let first: FairQueue | undefined
-    // Of several whose turn it is alike the newcomer is first: who floods has been here all along.
+    // On a tie the queue that became active last wins, because a flooding flow has been active longer.
     for (const queue of this.#occupied) if (first === undefined || queue.next <= first.next) first = queue
     if (first === undefined) return undefined
     while (first.waiting.at(0)!.isGone) first.waiting.take(1)
     return { request: first.waiting.at(0)!, queue: first }
   }
 
-  /** Takes the request that `peek` has shown. */
+  /** Dispatches the request that `peek` returned. */
   start(queue: FairQueue): Charge {
     const [request] = queue.waiting.take(1)
     const { seats } = request!
@@ -119,12 +119,12 @@ export class FairQueues {
     queue.waiting.take(queue.waiting.length)
     this.#occupied.delete(queue)
     if (this.#occupied.size > 0) return
-    // Nobody waits: all are even again.
+    // With no waiting requests, fairness state is reset.
     this.#queues.clear()
     this.#virtualTime = 0
   }
 
-  /** Of the queues of a flow the one in which least is going on. */
+  /** The queue of the flow's hand with the least waiting requests and executing seats. */
   #choose(flow: string): FairQueue {
     const { queues, handSize } = this.#limits
     let hand = this.#hands.get(flow)
@@ -139,14 +139,14 @@ export class FairQueues {
   }
 }
 
-/** What a request is taken to need as long as nothing is known of its queue. */
+/** Initial estimate of the execution time. */
 const initialMs = 3
 
-/** How much the last request counts in what is usual. */
+/** Weight of the last request in the moving average. */
 const learning = 0.25
 
-/** Requests that have gone and are still in a queue; past that it is cleared of them. */
+/** Maximum number of gone requests in a queue before it is compacted. */
 const goneMax = 50
 
-/** Flows whose hands are remembered; those of others are dealt again, and come out the same. */
+/** Maximum number of cached hands; evicted ones are recomputed with the same result. */
 const handsMax = 1_000

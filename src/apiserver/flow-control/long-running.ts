@@ -1,6 +1,9 @@
 import { isConnecting, type RequestInfo } from '../request-info.ts'
 
-/** Requests that last and do little: they are not counted. A watch is, until it has begun. */
+/**
+ * Long-running requests such as exec and proxy, which are exempt from limits. A watch is not: it is counted
+ * until it has started.
+ */
 export function isLongRunning(info: RequestInfo): boolean {
   return info.isResource && isConnecting(info)
 }

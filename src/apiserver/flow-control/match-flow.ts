@@ -1,6 +1,6 @@
 /**
- * Which flow schema a request belongs to: the first, by precedence, that has a rule for its user and for what
- * it asks for.
+ * Classifies requests: the flow schema with the lowest matchingPrecedence that has a rule for the user and
+ * the request.
  */
 import type {
   FlowSchema,
@@ -13,7 +13,7 @@ import type {
 import type { RequestInfo, ResourceRequestInfo } from '../request-info.ts'
 import type { UserInfo } from '../request.ts'
 
-/** Those with the same precedence in the order of their names. */
+/** Ties are broken by name. */
 export function byPrecedence(left: FlowSchema, right: FlowSchema): number {
   const difference = precedenceOf(left) - precedenceOf(right)
   if (difference !== 0) return difference
@@ -26,7 +26,7 @@ function precedenceOf({ spec }: FlowSchema): number {
 
 const defaultPrecedence = 1_000
 
-/** The rules of a schema that speak of a user; what he asks for is yet to be seen. */
+/** The rules of a schema with a subject that matches the user; the request is not considered yet. */
 export function rulesFor(
   { username, groups }: UserInfo,
   { spec }: FlowSchema,
@@ -49,7 +49,7 @@ export function includesRequest(rules: readonly PolicyRulesWithSubjects[], info:
 
 const none: readonly never[] = []
 
-/** What tells the flows of one schema from each other. */
+/** The flow distinguisher. */
 export function distinguisherOf(
   spec: FlowSchemaSpec | undefined,
   { username }: UserInfo,

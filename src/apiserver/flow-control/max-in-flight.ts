@@ -1,10 +1,13 @@
-/** The simple alternative: so many requests at once that read, and so many that write, whoever sends them. */
+/**
+ * The simple alternative to priority and fairness: fixed limits for concurrent read-only and mutating
+ * requests.
+ */
 import { tooManyRequests } from '#/api/errors.ts'
 import type { Stage } from '../pipeline.ts'
 import { isLongRunning } from './long-running.ts'
 
 export interface InFlightLimits {
-  /** 0 is no limit. */
+  /** 0 means no limit. */
   readonly readOnly: number
   readonly mutating: number
 }

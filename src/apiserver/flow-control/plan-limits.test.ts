@@ -73,7 +73,7 @@ test('whatever is asked for, nobody gets less than his least and no more seats a
           plans[index]!.limit >= Math.min(nominal, Math.max(min, Math.min(nominal, given[index]!.demand))),
         )
       }
-      // Each level's part, and its limit, are rounded.
+      // The nominal seats and the limit of each level are rounded.
       assert.ok(plans.reduce((sum, { limit }) => sum + limit, 0) <= 600 + 2 * given.length)
     }),
     { numRuns: 300 },

@@ -1,22 +1,22 @@
 /**
- * How the seats of the server are divided among priority levels. Each has its part; what it does not use it
- * lends, within bounds, to those that ask for more.
+ * Divides the server's seats among priority levels. Each level has a nominal share; unused seats are lent to
+ * levels with more demand, within limits.
  * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/#seats-occupied-by-a-request
  */
 export interface Shares {
   readonly isExempt: boolean
   readonly nominalShares: number
   readonly lendablePercent: number
-  /** No bound when undefined. */
+  /** Unlimited when undefined. */
   readonly borrowingPercent: number | undefined
 }
 
 /** In seats. */
 export interface Bounds {
   readonly nominal: number
-  /** What is left when everything is lent that may be. */
+  /** Seats left when everything lendable is lent. */
   readonly min: number
-  /** What it comes to when everything is borrowed that may be. */
+  /** Seats when borrowing up to the limit. */
   readonly max: number
 }
 
@@ -33,7 +33,7 @@ export function boundsOf(shares: Shares, totalShares: number, serverSeats: numbe
   }
 }
 
-/** Of the last period: seats that were taken or waited for. */
+/** Seats in use or waited for during the last period. */
 export interface Demand {
   readonly high: number
   readonly average: number
@@ -43,17 +43,19 @@ export interface Demand {
 export interface LevelState extends Bounds {
   readonly isExempt: boolean
   readonly demand: Demand
-  /** What the plan before this one made of the demand. */
+  /** Smoothed demand of the previous plan. */
   readonly smoothed: number
 }
 
 export interface LevelPlan {
-  /** Seats that the level may use until the next plan. */
+  /** Seats the level may use until the next plan. */
   readonly limit: number
   readonly smoothed: number
 }
 
-/** What is remembered of earlier demand, so that who needs seats again has not lost them all at once. */
+/**
+ * Smoothing coefficient: demand decays slowly, so that a level that pauses does not lose its seats at once.
+ */
 const memory = 0.977
 
 export function planLimits(levels: readonly LevelState[], serverSeats: number): readonly LevelPlan[] {
@@ -81,7 +83,10 @@ interface Wish {
   readonly high: number
 }
 
-/** The fraction of their targets that all levels get, but for their bounds, such that all seats are given out. */
+/**
+ * The fraction of its target that each level gets, subject to its bounds, such that all seats are
+ * distributed.
+ */
 function fairFraction(wishes: readonly Wish[], seats: number): number {
   const given = (fraction: number): number =>
     wishes.reduce((sum, { target, low, high }) => sum + clamp(fraction * target, low, high), 0)
@@ -97,7 +102,7 @@ function fairFraction(wishes: readonly Wish[], seats: number): number {
   return low
 }
 
-/** Enough for every digit that a number has. */
+/** Sufficient for full double precision. */
 const bisections = 60
 
 function clamp(value: number, low: number, high: number): number {

@@ -1,23 +1,23 @@
-/** The seats of one priority level, and what becomes of requests for which there are none. */
+/** The seats and queues of one priority level. */
 import type { Clock } from '#/platform/platform.ts'
 import { FairQueues, type Charge, type QueuingLimits, type Waiting } from './fair-queues.ts'
 import type { Bounds, Shares } from './plan-limits.ts'
 import { SeatDemand } from './seat-demand.ts'
 
 export interface LevelConfiguration extends Shares {
-  /** Without it requests for which there is no seat are refused. */
+  /** When undefined, requests without a free seat are rejected. */
   readonly queuing: QueuingLimits | undefined
 }
 
-/** A request that has its seats. They are given back with `finish`. */
+/** Seats occupied by a request until `finish`. */
 export interface Seat {
   readonly seats: number
-  /** Undefined when it did not have to wait. */
+  /** Undefined if the request was not queued. */
   readonly charge: Charge | undefined
   readonly startedMs: number
 }
 
-/** Why a request did not get a seat. */
+/** Reasons for rejecting a request. */
 export type Refusal = 'concurrency-limit' | 'queue-full' | 'time-out' | 'cancelled'
 
 export class PriorityLevel {
@@ -29,7 +29,7 @@ export class PriorityLevel {
   #running = 0
   #limit = 0
   #bounds: Bounds = { nominal: 0, min: 0, max: 0 }
-  /** What the last plan made of the demand. */
+  /** Smoothed demand of the last plan. */
   smoothed = 0
 
   constructor(name: string, configuration: LevelConfiguration, clock: Clock) {
@@ -56,7 +56,7 @@ export class PriorityLevel {
     return this.#limit
   }
 
-  /** Seats that are taken. */
+  /** Seats in use. */
   get running(): number {
     return this.#running
   }
@@ -77,7 +77,7 @@ export class PriorityLevel {
     this.#startWaiting()
   }
 
-  /** Takes seats at once; undefined when there are none, or when others wait for them already. */
+  /** Takes seats immediately; undefined if there are not enough or requests are queued. */
   tryStart(seats: number): Seat | undefined {
     const isFree =
       this.isExempt || (this.#fits(seats) && (this.#queues === undefined || this.#queues.isEmpty))
@@ -88,7 +88,7 @@ export class PriorityLevel {
     return { seats, charge: undefined, startedMs: nowMs }
   }
 
-  /** Waits for seats. */
+  /** Queues the request until seats are free. */
   wait(flow: string, seats: number, signal: AbortSignal): Promise<Seat | Refusal> | Refusal {
     const queues = this.#queues
     if (queues === undefined || this.#configuration.queuing === undefined) return 'concurrency-limit'
@@ -130,7 +130,7 @@ export class PriorityLevel {
     if (this.#queues?.isEmpty === false) this.#startWaiting()
   }
 
-  /** One that wants more seats than there are gets them all. */
+  /** A request for more seats than the limit runs when no other request does. */
   #fits(seats: number): boolean {
     if (this.#limit === 0) return false
     return this.#running === 0 || this.#running + seats <= this.#limit
@@ -147,7 +147,7 @@ export class PriorityLevel {
     }
   }
 
-  /** Queues stay as long as somebody waits in them, even if nobody else may. */
+  /** Existing queues are kept until they are empty, even if queuing was disabled. */
   #adoptQueuing(): void {
     const { queuing } = this.#configuration
     if (queuing === undefined) {
@@ -160,5 +160,5 @@ export class PriorityLevel {
   }
 }
 
-/** A quarter of the time that a request may take. */
+/** Maximum queue wait: a quarter of the default request timeout. */
 const waitMsMax = 15_000

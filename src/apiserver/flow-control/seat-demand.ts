@@ -1,4 +1,4 @@
-/** How many seats are taken or waited for, over time. */
+/** Tracks seats in use or waited for over time. */
 import type { Demand } from './plan-limits.ts'
 
 export class SeatDemand {
@@ -6,7 +6,7 @@ export class SeatDemand {
   #sinceMs: number
   #startMs: number
   #high = 0
-  /** Over time, since `#startMs`. */
+  /** Time integrals since `#startMs`. */
   #sum = 0
   #sumOfSquares = 0
 
@@ -21,7 +21,7 @@ export class SeatDemand {
     if (this.#now > this.#high) this.#high = this.#now
   }
 
-  /** What it was since the last call. */
+  /** The demand since the last call. */
   takePeriod(nowMs: number): Demand {
     this.#integrate(nowMs)
     const lengthMs = nowMs - this.#startMs

@@ -1,4 +1,4 @@
-/** A request for a resource, with everything about it that is known before a handler runs. */
+/** A resolved request for a resource, as passed to handlers. */
 import { badRequest, notFound, type ErrorSubject } from '#/api/errors.ts'
 import { checkPathSegmentName } from '#/api/names.ts'
 import type { Resource } from '#/api/resource.ts'
@@ -16,18 +16,18 @@ export interface Call {
   readonly info: ResourceRequestInfo
   readonly resource: Resource
   readonly view: View
-  /** The objects as the client wants to see them. */
+  /** The cache view for this request; may include uninitialized objects. */
   readonly objects: ObjectView
-  /** What the path may change of the object. */
+  /** The strategy of the subresource, if any. */
   readonly part?: KindPart
 }
 
-/** What errors about the object, or about the resource when there is no name, are about. */
+/** The subject of error messages: the object, or the resource if there is no name. */
 export function subjectOf({ resource, info }: Pick<Call, 'resource' | 'info'>): ErrorSubject {
   return { group: resource.group, kind: resource.plural, ...(info.name && { name: info.name }) }
 }
 
-/** The key of the object that the path names. A name that no object can have is not found. */
+/** Store key of the object in the path. Throws ApiError 404 for invalid names. */
 export function keyOfCall({ resource, info }: Pick<Call, 'resource' | 'info'>): string {
   const { name, namespace } = info
   if (checkPathSegmentName(name).length > 0 || checkPathSegmentName(namespace).length > 0) {
@@ -36,7 +36,7 @@ export function keyOfCall({ resource, info }: Pick<Call, 'resource' | 'info'>): 
   return keyOf(resource, namespace, name)
 }
 
-/** A whole number in the query; undefined when absent. */
+/** Undefined when absent. Throws ApiError 400 if it is not an integer. */
 export function integerParameter(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null || text === '') return undefined

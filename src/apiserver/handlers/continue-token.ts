@@ -1,13 +1,13 @@
 /**
- * Where the next page of a list begins, as an opaque text. It is read back with suspicion: a client may send
- * anything, and must not reach beyond the resource it is listing.
+ * The opaque continue token of paginated lists. It is validated strictly, because clients can send arbitrary
+ * tokens and must not read beyond the listed resource.
  */
 import { badRequest } from '#/api/errors.ts'
 
 export interface ContinueToken {
-  /** The state that all pages show; undefined for a list that goes on in the latest state. */
+  /** The revision of all pages; undefined for an inconsistent continuation at the latest revision. */
   readonly revision: number | undefined
-  /** The rest of the last key, after the prefix of the list. */
+  /** The last key of the page, relative to the prefix of the list. */
   readonly after: string
 }
 
@@ -19,7 +19,7 @@ export function writeContinueToken({ revision, after }: ContinueToken): string {
   )
 }
 
-/** Throws ApiError 400 for anything that `writeContinueToken` does not write. */
+/** Throws ApiError 400 if the token is invalid. */
 export function readContinueToken(text: string): ContinueToken {
   const token = parse(text)
   if (token?.v !== version)
@@ -34,7 +34,7 @@ export function readContinueToken(text: string): ContinueToken {
   return { revision: rv === -1 ? undefined : rv, after: start.slice(0, -1) }
 }
 
-/** Longer than any key. */
+/** Maximum length of a token. */
 const charactersMax = 4_096
 
 function parse(

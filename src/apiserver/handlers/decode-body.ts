@@ -1,4 +1,4 @@
-/** The object in the body of a request: read strictly, in the kind the path stands for. */
+/** Strict decoding of the request body as the kind that the path expects. */
 import { decode } from '#/api/decode.ts'
 import { DecodeError } from '#/api/decode-error.ts'
 import { badRequest } from '#/api/errors.ts'
@@ -25,7 +25,10 @@ export async function decodeBody(call: Call, expected: Expected): Promise<Kubern
   return decodeBytes(call, await request.body.bytes(requestBytesMax), { ...expected, format })
 }
 
-/** From the same process. It reads as its text would, but that its types are known leaves nothing to warn of. */
+/**
+ * For in-process callers: decoded like JSON, but without warnings about unknown fields, because the value is
+ * typed.
+ */
 function readValue(value: JsonValue, { kind: { kind, version }, schema }: Expected): KubernetesObject {
   try {
     return decode(value, schema).value
@@ -64,7 +67,7 @@ function readProtobuf(bytes: Uint8Array, kind: GroupVersionKind): KubernetesObje
   }
 }
 
-/** The whole body of a request whose content the caller reads itself. */
+/** The raw body, for callers that decode it themselves. */
 export async function bodyBytes(call: Call): Promise<Uint8Array> {
   const { body } = call.context.request
   if (body.value !== undefined) return Buffer.from(JSON.stringify(body.value))

@@ -1,4 +1,4 @@
-/** DELETE of a whole list: every object that the selectors match, each as if it were deleted alone. */
+/** deletecollection: deletes every object that the selectors match, like individual deletions. */
 import { isApiError } from '#/api/errors.ts'
 import type { ApiResponse } from '../request.ts'
 import { listBody } from '../list-body.ts'
@@ -11,7 +11,7 @@ import { readListOptions } from './list-options.ts'
 export async function removeCollection(call: Call): Promise<ApiResponse> {
   const listOptions = readListOptions(call)
   const options = await readDeleteOptions(call)
-  // What nobody sees is deleted like the rest: otherwise it would stay for ever.
+  // Includes uninitialized objects, which would otherwise never be deleted.
   const { cache } = call.registry
   const { objects, meta } = await readPage({ ...call, objects: cache.unhidden ?? cache }, listOptions)
   for (let start = 0; start < objects.length; start += deletionsAtOnce) {
@@ -20,7 +20,7 @@ export async function removeCollection(call: Call): Promise<ApiResponse> {
         try {
           await deleteObject(call, key, options)
         } catch (error) {
-          // Somebody else deleted it first: what was asked for is so.
+          // Already deleted concurrently.
           if (!isApiError(error, 'NotFound')) throw error
         }
       }),

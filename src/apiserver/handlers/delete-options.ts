@@ -1,4 +1,4 @@
-/** How a deletion is to be done, from the body or the query. */
+/** DeleteOptions from the body or the query. */
 import { decode } from '#/api/decode.ts'
 import { DecodeError } from '#/api/decode-error.ts'
 import { structDefinition } from '#/api/definitions.ts'
@@ -16,11 +16,11 @@ import { integerParameter, type Call } from './call.ts'
 
 export interface DeleteOptions {
   readonly dryRun: boolean
-  /** Undefined for what the kind does by itself. */
+  /** Undefined selects the default of the kind. */
   readonly gracePeriodSeconds: number | undefined
   readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string }
-  /** As admission sees them. */
+  /** The options for admission. */
   readonly sent: Readonly<Record<string, unknown>>
 }
 
@@ -30,7 +30,7 @@ export async function readDeleteOptions(call: Call): Promise<DeleteOptions> {
   return deleteOptionsOf({ ...queryOptions(call), ...(await bodyOptions(call)) }, false)
 }
 
-/** Options that came inside another object. Throws ApiError 422. */
+/** Converts DeleteOptions embedded in another object. Throws ApiError 422. */
 export function deleteOptionsOf(sent: DeleteOptionsObject, isDryRun: boolean): DeleteOptions {
   const errors = check(sent)
   if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, errors)
@@ -67,7 +67,7 @@ async function bodyOptions(call: Call): Promise<DeleteOptionsObject> {
   const format = bodyFormat(request.headers['content-type'])
   const value = read(bytes, format)
   const { kind = 'DeleteOptions', apiVersion } = value as KubernetesObject
-  // Every group knows the options under its own name; what they say is the same.
+  // DeleteOptions is accepted in any API group, with the same fields.
   if (kind !== 'DeleteOptions')
     throw badRequest(`${kind} in version "${apiVersion ?? ''}" cannot be handled as DeleteOptions`)
   return value

@@ -1,7 +1,6 @@
 /**
- * DELETE: at once when nothing holds the object, otherwise it is marked and stays until its grace period is
- * over and the last finalizer is gone. See https://kubernetes.io/docs/concepts/architecture/garbage-
- * collection/
+ * DELETE: removes the object immediately, or sets its deletionTimestamp if a grace period or finalizers are
+ * pending. See https://kubernetes.io/docs/concepts/architecture/garbage-collection/
  */
 import { conflict, notFound, objectModified } from '#/api/errors.ts'
 import type { KindRules } from '#/api/kind-rules.ts'
@@ -27,7 +26,7 @@ export async function remove(call: Call): Promise<ApiResponse> {
 }
 
 export interface Deletion {
-  /** As it was deleted, or as it is marked now. */
+  /** The deleted object, or the object with its deletionTimestamp set. */
   readonly stored: StoredObject
   readonly isGone: boolean
 }
@@ -51,7 +50,7 @@ export async function deleteObject(call: Call, key: string, options: DeleteOptio
   }
 }
 
-/** Races that one deletion may lose before its client hears of it. */
+/** Maximum number of conflicts before the client gets a Conflict error. */
 const attemptsMax = 50
 
 type Outcome = Deletion | { readonly current: StoredObject | undefined }
@@ -84,9 +83,7 @@ async function tryDelete(call: Call, current: StoredObject, options: DeleteOptio
   }
 }
 
-/**
- * A pod is given time to stop; what the kind says is the longest, and a second deletion may only shorten it.
- */
+/** The grace period in seconds, as determined by the kind; a second deletion may only shorten it. */
 function graceOf({ resource }: Call, object: KubernetesObject, options: DeleteOptions): number {
   const wanted = rulesOf(resource).gracePeriodSeconds?.(object, options.gracePeriodSeconds) ?? 0
   const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata ?? {}
@@ -94,7 +91,7 @@ function graceOf({ resource }: Call, object: KubernetesObject, options: DeleteOp
   return Math.min(wanted, Number(deletionGracePeriodSeconds ?? 0))
 }
 
-/** What must be done before the object may go, the propagation policy's own finalizers included. */
+/** The finalizers during deletion, including those of the propagation policy. */
 function finalizersOf(
   { metadata = {} }: KubernetesObject,
   { propagationPolicy }: DeleteOptions,
@@ -102,7 +99,7 @@ function finalizersOf(
 ): readonly string[] {
   const before = metadata.finalizers ?? []
   const others = before.filter(each => each !== orphanFinalizer && each !== foregroundFinalizer)
-  // An object that has such a finalizer already decides for itself, before its kind does.
+  // A propagation finalizer on the object takes precedence over the default of the kind.
   const isUndecided = propagationPolicy === undefined && others.length === before.length
   const policy = isUndecided && orphansDependents ? 'Orphan' : propagationPolicy
   if (policy === undefined) return before
@@ -177,7 +174,7 @@ function admissionOf(
   }
 }
 
-/** Deleting a pod answers with the pod; most kinds answer with a status once the object is gone. */
+/** Pods and some other kinds return the deleted object; most return a Status. */
 function returnsObject({ resource }: Call): boolean {
   return rulesOf(resource).returnsDeleted === true
 }

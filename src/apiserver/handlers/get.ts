@@ -1,4 +1,4 @@
-/** One object, from the cache. */
+/** GET of one object, from the cache. */
 import { notFound } from '#/api/errors.ts'
 import type { ApiResponse } from '../request.ts'
 import { objectBody } from '../table.ts'

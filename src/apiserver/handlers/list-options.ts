@@ -1,4 +1,4 @@
-/** What a list or a watch asks for, from the query; with Kubernetes' rules for which options go together. */
+/** Parses and validates the query options of list and watch requests. */
 import { badRequest } from '#/api/errors.ts'
 import { forbiddenField, invalid, invalidObject, notSupported, type FieldError } from '#/api/field-error.ts'
 import { isTrue } from '../request-info.ts'
@@ -11,7 +11,7 @@ export interface ListOptions {
   /** 0 for no limit. */
   readonly limit: number
   readonly continueToken: string
-  /** Undefined for the latest state; 0 for any. */
+  /** Undefined for the most recent state; 0 for any state. */
   readonly resourceVersion: number | undefined
   readonly resourceVersionMatch: '' | 'Exact' | 'NotOlderThan'
   readonly timeoutSeconds: number | undefined
@@ -43,7 +43,7 @@ export function readListOptions(call: Call): ListOptions {
   }
 }
 
-/** Undefined when the client gives none. */
+/** Undefined when empty. */
 export function parseResourceVersion(text: string): number | undefined {
   if (text === '') return undefined
   if (/^\d{1,15}$/.test(text)) return Number(text)

@@ -1,6 +1,4 @@
-/**
- * Lists: from the cache when it can show the state asked for, from the store when the state is an older one.
- */
+/** Lists: served from the cache if it has the requested revision, and from the store for older revisions. */
 import { ApiError, badRequest, expired, isApiError, tooLargeResourceVersion } from '#/api/errors.ts'
 import { StoreError } from '#/store/store.ts'
 import { StoredObject } from '../registry/stored-object.ts'
@@ -20,7 +18,7 @@ export async function list(call: Call): Promise<ApiResponse> {
 export interface ListPage {
   readonly objects: readonly StoredObject[]
   readonly meta: ListMeta
-  /** There when the page is everything below a prefix, as it is now. */
+  /** Set if the page contains everything under a prefix at the current revision. */
   readonly whole?: WholeList
 }
 
@@ -33,17 +31,17 @@ export async function readPage(call: Call, options: ListOptions): Promise<ListPa
     return pageAt(call, options, { prefix, revision: resourceVersion!, after: undefined })
   }
   await freshen(call, resourceVersion)
-  // Any state will do: the client gets all of it at once, as it does from Kubernetes.
+  // With resourceVersion=0 the limit is ignored, as in Kubernetes.
   const limit = resourceVersion === 0 ? 0 : options.limit
   return cachedPage(call, { ...options, limit }, { prefix, after: undefined })
 }
 
-/** A limit with a version but no rule for matching asks for that very state. */
+/** A limit with a resourceVersion but no resourceVersionMatch means Exact. */
 function isLegacyExact({ resourceVersion, resourceVersionMatch, limit }: ListOptions): boolean {
   return resourceVersionMatch === '' && limit > 0 && (resourceVersion ?? 0) > 0
 }
 
-/** Waits until the cache is as new as the client needs it. */
+/** Waits until the cache has the required revision. */
 export async function freshen(call: Call, resourceVersion: number | undefined): Promise<void> {
   const {
     registry: { platform },
@@ -53,7 +51,7 @@ export async function freshen(call: Call, resourceVersion: number | undefined): 
   if (resourceVersion === 0) return
   if (resourceVersion === undefined) {
     const latest = await cache.latestRevision()
-    // Asking for the signal is not free, and nearly always the cache is as new as the store.
+    // Creating the signal has a cost, and the cache is nearly always up to date.
     if (cache.revision < latest) await cache.waitFor(latest, request.signal)
     return
   }
@@ -70,7 +68,7 @@ export async function freshen(call: Call, resourceVersion: number | undefined): 
   }
 }
 
-/** How long a client may wait for a state that this server has not seen. */
+/** Maximum wait for a revision that this server has not seen yet. */
 const freshMsMax = 3_000
 
 async function continued(call: Call, options: ListOptions, prefix: string): Promise<ListPage> {
@@ -107,11 +105,11 @@ function withContinue(error: ApiError, token: string): ApiError {
 
 interface Position {
   readonly prefix: string
-  /** The last key of the page before. */
+  /** The last key of the previous page. */
   readonly after: string | undefined
 }
 
-/** A page of the state that the cache has. */
+/** A page at the revision of the cache. */
 function cachedPage(call: Call, options: ListOptions, { prefix, after }: Position): ListPage {
   const { objects: cache } = call
   const { selection } = options
@@ -136,7 +134,7 @@ function cachedPage(call: Call, options: ListOptions, { prefix, after }: Positio
   }
 }
 
-/** A selector that names the object makes a list a lookup. */
+/** A field selector for metadata.name turns the list into a lookup. */
 function candidates(
   call: Call,
   { selection }: ListOptions,
@@ -151,7 +149,7 @@ function candidates(
   return stored === undefined || (after !== undefined && stored.key <= after) ? [] : [stored]
 }
 
-/** A page of the state at one revision. */
+/** A page at an exact revision. */
 async function pageAt(
   call: Call,
   options: ListOptions,
@@ -160,7 +158,7 @@ async function pageAt(
   const { prefix, revision } = position
   await freshen(call, revision)
   try {
-    // A state that is compacted is gone, also for those whose objects have not changed since.
+    // Fails if the revision is compacted, even if the listed objects have not changed since.
     await call.registry.store.get(prefix, { revision })
     if (call.objects.eventsAfter(prefix, revision)?.length === 0) {
       const page = cachedPage(call, options, position)
@@ -211,13 +209,13 @@ async function storedPage(
   }
 }
 
-/** Keys read from the store at once. */
+/** Page size for reads from the store. */
 const storePageKeys = 500
 
 interface PageEnd {
   readonly revision: number
   readonly prefix: string
-  /** The last object of the page when more follow. */
+  /** The last object of the page; undefined if it is the final page. */
   readonly last: StoredObject | undefined
   readonly remaining: number | undefined
 }
@@ -230,7 +228,7 @@ function metaOf({ revision, prefix, last, remaining }: PageEnd): ListMeta {
   }
 }
 
-/** The same page under the name of an earlier revision at which it was the same. */
+/** Relabels the page with an earlier revision at which its content was the same. */
 function withRevision(
   meta: ListMeta,
   revision: number,

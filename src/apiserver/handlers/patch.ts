@@ -1,4 +1,4 @@
-/** PATCH: four ways to say what should be different. Server-side apply also creates. */
+/** PATCH with JSON patch, merge patch, strategic merge patch, or server-side apply, which can also create. */
 import {
   applyConfiguration,
   checkConfiguration,
@@ -47,7 +47,7 @@ async function change(call: Call, options: WriteOptions): Promise<ApiResponse> {
   return { status: 200, body: objectBody(view, stored, call) }
 }
 
-/** A patch may not make another object of the one it is applied to. */
+/** A patch must not change the identity of the object. */
 function checkObject(call: Call, object: KubernetesObject): KubernetesObject {
   const { resource, info } = call
   if (object.kind !== resource.kind || object.apiVersion !== apiVersionOf(resource)) {
@@ -95,7 +95,7 @@ export interface Applying extends Pick<ApplyOptions, 'apiVersion' | 'convert' | 
   readonly applied: KubernetesObject
 }
 
-/** What becomes of a live object when a configuration is applied to it. Throws ApiError for conflicts. */
+/** Applies a configuration to the live object. Throws ApiError on conflicts. */
 export function applyTo(
   { registry, context, info }: Call,
   options: WriteOptions,
@@ -112,14 +112,14 @@ export function applyTo(
     ...(info.subresource && { subresource: info.subresource }),
   })
   if (conflicts) throw conflictError(conflicts)
-  // What is owned though it is empty is not shown.
+  // Drops empty values, which are kept only for ownership.
   return decode(object, applying.schema).value
 }
 
 function readApplied(call: Call, bytes: Uint8Array, options: WriteOptions): KubernetesObject {
   const { resource, info } = call
   const named = withName(parseApplied(bytes), info.name)
-  // What decoding would only drop or turn into something else is refused: nobody could come to own it.
+  // Rejects values that decoding would drop or convert, because a field manager could not own them.
   checkConfiguration(named, resource.schema)
   const { schema } = resource
   const decoded = decodePatched(call, { patch: named, patched: named, schema, options, keepsEmpty: true })
@@ -140,7 +140,7 @@ export function parseApplied(bytes: Uint8Array): JsonValue {
   }
 }
 
-/** The path says the name; the configuration need not. */
+/** The name defaults to the one in the path. */
 function withName(value: JsonValue, name: string): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw badRequest('error decoding YAML: expected an object')

@@ -1,4 +1,4 @@
-/** The patch in a request, as a function of what it is applied to. */
+/** Reads the patch of a request as a function of the object it is applied to. */
 import { decode } from '#/api/decode.ts'
 import { DecodeError } from '#/api/decode-error.ts'
 import { badRequest, unsupportedMediaType, type ApiError } from '#/api/errors.ts'
@@ -21,11 +21,11 @@ const patchMediaTypes: ReadonlyMap<string, PatchKind | 'apply'> = new Map([
   ['application/apply-patch+yaml', 'apply'],
 ])
 
-/** Throws ApiError 415 for a media type that the resource does not take. */
+/** Throws ApiError 415 if the resource does not support the patch type. */
 export function patchKindOf({ context, resource }: Call): PatchKind | 'apply' {
   const contentType = (context.request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
   const kind = patchMediaTypes.get(contentType)
-  // Which lists to merge is not known of custom kinds.
+  // Custom resources do not support strategic merge patch, because their schemas have no merge keys.
   const isCustom = isCustomKind(resource)
   if (kind !== undefined && !(kind === 'strategic' && isCustom)) return kind
   throw unsupportedMediaType(
@@ -33,7 +33,7 @@ export function patchKindOf({ context, resource }: Call): PatchKind | 'apply' {
   )
 }
 
-/** Gives a function, since a patch is applied again when a race was lost. */
+/** Returns a function, because the patch is reapplied after a conflict. */
 export async function readPatch(
   call: Call,
   schema: StructSchema,
@@ -58,14 +58,14 @@ function parseOrRefuse(bytes: Uint8Array): JsonValue {
 
 export interface Patched {
   readonly patch: JsonValue
-  /** What the patch made. */
+  /** The patched object. */
   readonly patched: JsonValue
   readonly schema: StructSchema
   readonly options: WriteOptions
   readonly keepsEmpty?: boolean
 }
 
-/** What a patch made must still fit the schema. */
+/** Validates a patched object against the schema. */
 export function decodePatched(
   { context, resource }: Call,
   { patch: sent, patched, schema, options, keepsEmpty = false }: Patched,
@@ -80,7 +80,7 @@ export function decodePatched(
   return value
 }
 
-/** An answer that repeats what was sent goes into logs, where secrets must not be. */
+/** The patch of a Secret must not appear in error messages, which may be logged. */
 function isSecret({ group, plural }: Resource): boolean {
   return group === '' && plural === 'secrets'
 }
@@ -101,7 +101,7 @@ function decodeOrRefuse(
   }
 }
 
-/** It is the request that is wrong, not an object: what the answer is about has no kind and no name. */
+/** The error is about the request, so it names no kind and object. */
 function refusal(patch: JsonValue, problem: string): ApiError {
   const shown = patch === hidden ? hidden : stringifyJson(patch)
   return invalidObject({ group: '', kind: '', name: '' }, [invalid('patch', shown, problem)])

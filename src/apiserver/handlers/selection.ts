@@ -1,4 +1,4 @@
-/** Which objects a request selects, by labels and by fields. */
+/** Label and field selectors of a request. */
 import { badRequest } from '#/api/errors.ts'
 import { everyField, parseFieldSelector, type FieldSelector } from '#/api/field-selector.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -10,12 +10,12 @@ import type { FieldValue } from '../registry/subscribers.ts'
 import type { Call } from './call.ts'
 
 export interface Selection {
-  /** Every object of the resource. */
+  /** True if there are no selectors. */
   readonly isAll: boolean
-  /** The name of the one object that can be selected. */
+  /** The metadata.name required by the field selector, if any. */
   readonly name: string | undefined
   readonly namespace: string | undefined
-  /** What the kind's own fields say of all that can be selected. */
+  /** A required value of a kind-specific field, for subscription by index. */
   readonly among: FieldValue | undefined
   matches(object: StoredObject): boolean
 }

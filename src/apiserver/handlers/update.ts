@@ -1,4 +1,4 @@
-/** PUT: the object as a whole, or its status. */
+/** PUT of an object or subresource. */
 import { badRequest } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { updateObject } from '../registry/update-object.ts'
@@ -33,7 +33,7 @@ export async function update(call: Call): Promise<ApiResponse> {
   return { status: 200, body: objectBody(view, stored, call) }
 }
 
-/** The body must be about the object that the path names. */
+/** The name and namespace of the body must match the path. */
 export function checkNames(
   { metadata = {} }: KubernetesObject,
   { info, resource }: Pick<Call, 'info' | 'resource'>,

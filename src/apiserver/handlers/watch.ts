@@ -1,6 +1,6 @@
 /**
- * Watches. A client gets what it asked to begin with, then every change that its selectors let through, once and in
- * order, until it goes, its time is over, or it reads so slowly that it must list again.
+ * Watches. A client gets the initial events it requested, then every matching event once and in order, until
+ * it disconnects, the timeout expires, or it falls behind and must relist.
  */
 import { expired, isApiError, notAcceptable, type ApiError } from '#/api/errors.ts'
 import { StoreError } from '#/store/store.ts'
@@ -24,7 +24,7 @@ export async function watch(call: Call): Promise<ApiResponse> {
   return { status: 200, body: { type: 'stream', mediaType: encoder.mediaType, chunks: session } }
 }
 
-/** Which state the client must be able to see; undefined for the latest. */
+/** The minimum revision for the start; undefined for the most recent state. */
 function startingVersion({ resourceVersion, sendInitialEvents }: ListOptions): number | undefined {
   return resourceVersion === undefined && !sendInitialEvents ? 0 : resourceVersion
 }
@@ -34,7 +34,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
   readonly #options: ListOptions
   readonly #encoder: WatchEncoder
   readonly #prefix: string
-  /** What happened and was not yet read, in order; bookmarks among it. */
+  /** Unsent events and bookmarks, in order. */
   #backlog: (CacheEvent | Bookmark)[] = []
   #end: 'time' | ApiError | undefined
   #wake: (() => void) | undefined
@@ -68,7 +68,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
     const timers = this.#startTimers()
     const wake = (): void => this.#wake?.()
     request.signal.addEventListener('abort', wake)
-    // Nothing happens between subscribing and looking at the state: no change is missed, none is seen twice.
+    // Subscribing and reading the state happen synchronously, so no event is missed or duplicated.
     cache.subscribe(this.#prefix, this, among)
     const begin = this.#begin()
     try {
@@ -89,7 +89,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
     }
   }
 
-  /** What the client sees first. The state is fixed when this is called, not when it is read. */
+  /** The initial events. The state is captured when this is called, not when it is iterated. */
   #begin(): AsyncIterable<readonly StreamChunk[]> {
     const { objects: cache } = this.#call
     const { resourceVersion, sendInitialEvents } = this.#options
@@ -120,7 +120,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
     if (sendInitialEvents) yield [this.#encoder.bookmark(revision, { 'k8s.io/initial-events-end': 'true' })]
   }
 
-  /** Longer ago than the cache remembers: the store still may. */
+  /** Replays events from the store if they are older than the cache's event window. */
   async *#replay(after: number, until: number): AsyncGenerator<readonly StreamChunk[], void, undefined> {
     const {
       registry: { store },
@@ -172,7 +172,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
     return chunks
   }
 
-  /** The change as this client sees it, if it does: objects come and go as they begin and cease to match. */
+  /** The event as this watcher sees it: an object that starts or stops matching is ADDED or DELETED. */
   #encode(event: CacheEvent): readonly StreamChunk[] {
     const { selection } = this.#options
     const { current, previous } = event
@@ -226,22 +226,22 @@ interface Bookmark {
   readonly revision: number
 }
 
-/** Changes a slow client may leave unread; past that it is ended with 410, since a gap would break the contract. */
+/**
+ * Maximum number of unsent events; past it the watch ends with 410, because a gap would break the watch
+ * contract.
+ */
 const backlogMax = 10_000
 
-/** Objects of the beginning encoded at once. */
+/** Initial objects encoded per chunk. */
 const initialAtOnce = 500
 
 const bookmarkMs = 60_000
 
-/**
- * A watch without a timeout of its own ends after half an hour to an hour, so that clients spread over
- * servers again.
- */
+/** A watch without timeoutSeconds ends after 30 to 60 minutes, so that clients rebalance across servers. */
 const timeoutMsMin = 1_800_000
 const timeoutMsMax = 2 ** 31 - 1
 
-/** A watch of one object by name follows that object only. */
+/** A watch of a single object subscribes to its key only. */
 function watchedPrefix({ resource, info }: Call, { selection }: ListOptions): string {
   const namespace = info.namespace || selection.namespace || ''
   const isOne = selection.name !== undefined && (resource.scope === 'Cluster' || namespace !== '')

@@ -5,12 +5,12 @@ import type { StoredObject } from '../registry/stored-object.ts'
 import { subjectOf, type WriteRequest } from '../registry/write.ts'
 import type { Call } from './call.ts'
 
-/** How long who creates an object waits until it is initialized; afterwards it may still become so. */
+/** Maximum time that a create request waits for initialization; the object can still be initialized later. */
 const waitMsMax = 30_000
 
 /**
- * A new object once it is initialized, and at once for a client that asks for objects that are not. Rejects with
- * ApiError when it is given up or deleted before, or takes too long.
+ * Resolves when the new object is initialized, or at once if the client requested uninitialized objects.
+ * Rejects with ApiError if initialization fails, the object is deleted, or the wait times out.
  */
 export async function whenInitialized(
   { registry, objects }: Pick<Call, 'registry' | 'objects'>,

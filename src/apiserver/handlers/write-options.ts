@@ -1,4 +1,4 @@
-/** How a client wants its write done: really or for show, under which name, and how strictly it is read. */
+/** Options of a write: dryRun, fieldManager and fieldValidation. */
 import { fieldManagerOf, validateFieldManager } from '#/api/apply.ts'
 import { invalidObject, notSupported, type FieldError } from '#/api/field-error.ts'
 import type { FieldValidation } from '#/api/strict-decode.ts'
@@ -8,7 +8,7 @@ export interface WriteOptions {
   readonly dryRun: boolean
   readonly fieldManager: string
   readonly fieldValidation: FieldValidation
-  /** As admission sees them. */
+  /** The options for admission. */
   readonly sent: Readonly<Record<string, unknown>>
 }
 

@@ -1,20 +1,20 @@
 import { isTime } from '#/api/time.ts'
 
-/** What a node says that it and its pods use, as far as it makes sense. */
+/** Validated resource usage of a node and its pods. */
 export interface KubeletSummary {
   readonly node?: ResourceUse
-  /** By uid; the containers by name. */
+  /** By pod uid, then by container name. */
   readonly pods: ReadonlyMap<string, ReadonlyMap<string, ResourceUse>>
 }
 
 export interface ResourceUse {
-  /** When it was so, if that is said. */
+  /** Sampling time, if reported. */
   readonly time?: string
   readonly nanoCores: number
   readonly memoryBytes: number
 }
 
-/** Of a kubelet's summary. A node may say what it likes: what is no summary says nothing. */
+/** Parses the kubelet's summary. The input is untrusted: invalid parts are ignored. */
 export function readSummary(value: unknown): KubeletSummary {
   const { node, pods } = fieldsOf(value)
   const found = new Map<string, ReadonlyMap<string, ResourceUse>>()
@@ -28,7 +28,7 @@ export function readSummary(value: unknown): KubeletSummary {
   return { ...(own && { node: own }), pods: found }
 }
 
-/** Of a pod without one of its containers nothing is known. */
+/** Undefined if the usage of any container is missing. */
 function readContainers(containers: unknown): ReadonlyMap<string, ResourceUse> | undefined {
   if (!Array.isArray(containers) || containers.length === 0) return undefined
   const uses = new Map<string, ResourceUse>()

@@ -3,9 +3,8 @@ import { quantityValue, tryParseQuantity, zeroQuantity, type Quantity } from '#/
 import type { KubeletSummary, ResourceUse } from './read-summary.ts'
 
 /**
- * Of a simulated node, where nothing really runs: a pod uses what it says of itself in the annotations
- * `simulated.k8ts.io/cpu` and `simulated.k8ts.io/memory`, each of its containers an equal part of it, and nothing when
- * it does not say.
+ * Summary of a simulated node: the usage of a pod is taken from its annotations `simulated.k8ts.io/cpu` and
+ * `simulated.k8ts.io/memory` and divided equally among its containers; it is zero without them.
  */
 export function statedSummary(running: readonly Pod[]): KubeletSummary {
   const uses = running.map(pod => [pod, useOf(pod)] as const)

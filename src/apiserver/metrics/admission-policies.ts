@@ -1,4 +1,4 @@
-/** What policies of admission do to requests, and how long their expressions take. */
+/** Metrics of admission policies: checks and evaluation latency. */
 import type { Figures, Histogram, MetricsRegistry } from '#/base/metrics.ts'
 
 export interface PolicyCheck {
@@ -10,7 +10,7 @@ export interface PolicyCheck {
 
 export type PolicyErrorType = 'compile_error' | 'invalid_error' | 'no_error' | 'out_of_budget'
 
-/** What became of a request for which something did not hold. */
+/** The action taken on a failed validation. */
 export type EnforcementAction = 'allow' | 'audit' | 'deny' | 'warn'
 
 export class PolicyMetrics {
@@ -58,7 +58,7 @@ class CheckMetrics {
   }
 }
 
-/** What kind of error a text tells of. */
+/** The error_type label for an error message. */
 export function errorTypeOf(message: string | undefined): PolicyErrorType {
   if (message === undefined) return 'no_error'
   if (message.startsWith('compilation')) return 'compile_error'

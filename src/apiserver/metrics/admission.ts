@@ -1,8 +1,8 @@
-/** What webhooks and policies of admission do to requests, and how long they take. */
+/** Metrics of admission webhooks and policies. */
 import type { Figures, Histogram, MetricsRegistry } from '#/base/metrics.ts'
 import { PolicyMetrics } from './admission-policies.ts'
 
-/** As the figures have it. */
+/** Value of the type label. */
 export type AdmissionType = 'admit' | 'validating'
 
 export interface WebhookCall {
@@ -11,14 +11,14 @@ export interface WebhookCall {
   readonly operation: string
 }
 
-/** Why a request was refused: the webhook said so, it could not be asked, or this server could not go on. */
+/** Value of the error_type label of webhook rejections. */
 export type RejectionCause = 'no_error' | 'calling_webhook_error' | 'apiserver_internal_error'
 
 export interface WebhookResult {
   readonly seconds: number
-  /** 0 when there is none. */
+  /** 0 if there is none. */
   readonly code: number
-  /** There when the request was refused. */
+  /** Set if the request was rejected. */
   readonly rejection?: RejectionCause
 }
 
@@ -86,7 +86,7 @@ export class AdmissionMetrics {
     this.#failOpen.with(name, type).add()
   }
 
-  /** Conditions of a webhook or of a policy were looked at. */
+  /** Records an evaluation of matchConditions. */
   conditions(of: ConditionsOwner, { seconds, errors, isExcluded }: ConditionsResult): void {
     const labels = [of.name, of.kind, of.type, of.operation]
     this.#conditionDuration.with(...labels).observe(seconds)
@@ -111,5 +111,5 @@ export interface ConditionsResult {
 const callLabels = ['name', 'type', 'operation']
 const conditionLabels = ['name', 'kind', 'type', 'operation']
 
-/** Webhooks answer with whatever code they like; past that all are one in the figures. */
+/** Webhook status codes from this value on share one label value, so that cardinality stays bounded. */
 const codeMax = 600

@@ -1,4 +1,4 @@
-/** Kubernetes' buckets: dashboards compute percentiles from them. */
+/** Kubernetes' histogram buckets, which dashboards rely on. */
 export const latencyBuckets: readonly number[] = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ]

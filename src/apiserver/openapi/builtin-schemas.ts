@@ -1,4 +1,4 @@
-/** The definitions of built-in types as JSON schemas. */
+/** JSON schemas of the built-in definitions. */
 import { declaresListType, definition, kindsOf, referenceOf, unionOf } from '#/api/definitions.ts'
 import type { Documentation } from '#/api/documentation.ts'
 import type { GroupVersion, GroupVersionKind } from '#/api/resource.ts'
@@ -9,13 +9,16 @@ import { describedReference, reference, type Dialect, type JsonSchema } from './
 export interface BuiltinOptions {
   readonly dialect: Dialect
   readonly documentation: Documentation
-  /** Kinds that every group understands are told only of these; of every group when absent. */
+  /**
+   * Group versions to include in x-kubernetes-group-version-kind of kinds that exist in many groups; all when
+   * absent.
+   */
   readonly homes?: readonly GroupVersion[]
-  /** Definitions that are not as Kubernetes has them, or that it does not have, by full name. */
+  /** Definitions that differ from Kubernetes' or do not exist there, by full name. */
   readonly own?: ReadonlyMap<string, StructSchema>
 }
 
-/** The schema of a definition by its full name; undefined for a custom one. */
+/** Schema of a definition by full name; undefined for custom resources. */
 export function builtinSchema(name: string, options: BuiltinOptions): JsonSchema | undefined {
   const schema = definitionNamed(name, options.own)
   return schema ? describeDefinition(name, schema, options) : scalarSchema(name, options.dialect)
@@ -29,7 +32,7 @@ function definitionNamed(
   return own?.get(name) ?? (shortName === undefined ? undefined : definition(shortName))
 }
 
-/** The definitions that one refers to, each once. */
+/** The definitions referenced by a definition, without duplicates. */
 export function referencesOf(name: string, own: BuiltinOptions['own']): readonly string[] {
   const schema = definitionNamed(name, own)
   if (schema?.type !== 'struct') return []
@@ -43,7 +46,7 @@ function referencesIn(schema: Schema): readonly string[] {
   return schema.type === 'map' ? referencesIn(schema.values) : []
 }
 
-/** Types that are scalars to us and definitions to OpenAPI. */
+/** Types that are scalars in the API schema and definitions in OpenAPI. */
 function scalarSchema(name: string, { version }: Dialect): JsonSchema | undefined {
   const text = { type: 'string' }
   switch (name) {
@@ -59,7 +62,7 @@ function scalarSchema(name: string, { version }: Dialect): JsonSchema | undefine
   }
 }
 
-/** Definitions of any JSON value that OpenAPI calls objects nevertheless. */
+/** Definitions of arbitrary JSON values that OpenAPI declares as objects. */
 const openObjects: ReadonlySet<string> = new Set([
   'meta.v1.FieldsV1',
   'meta.v1.Patch',
@@ -120,7 +123,7 @@ function describeField({ schema, patch }: Field, { owner, name, options }: Place
   return describedReference(dialect, target, more)
 }
 
-/** A field that refers to a type has often no text of its own; that of the type is better than none. */
+/** Falls back to the description of the referenced type. */
 function describeTarget(target: string | undefined, documentation: Documentation): string {
   const shortName = target === undefined ? undefined : shortNameOf(target)
   return shortName === undefined ? '' : documentation.describe(shortName)
@@ -151,7 +154,7 @@ function describeList({ listType, keys }: ListSchema): JsonSchema {
   }
 }
 
-/** A field that is owned otherwise than its definition says tells so itself. */
+/** States x-kubernetes-map-type if the field's atomicity differs from that of its definition. */
 function describeOwnership(schema: StructSchema): JsonSchema {
   const shortName = shortNameOf(schema.name)
   const declared = shortName === undefined ? undefined : definition(shortName)

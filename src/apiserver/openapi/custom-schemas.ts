@@ -1,6 +1,6 @@
 /**
- * The definitions of a custom kind and its list: the schema as its author wrote it where somebody has kept
- * it, otherwise what the server itself knows of the fields.
+ * Definitions of a custom resource and its list: the original schema if available, otherwise one derived from
+ * the structural schema.
  */
 import type { Documentation } from '#/api/documentation.ts'
 import type { Resource } from '#/api/resource.ts'
@@ -15,10 +15,10 @@ export interface CustomOptions {
   readonly authoredSchema: AuthoredSchema
 }
 
-/** The `openAPIV3Schema` of a custom kind, in the words of its author; undefined when nobody kept it. */
+/** The `openAPIV3Schema` of a custom resource as written in its CRD; undefined if not available. */
 export type AuthoredSchema = (resource: Resource) => JsonSchema | undefined
 
-/** By name. */
+/** By definition name. */
 export function customSchemas(resource: Resource, options: CustomOptions): ReadonlyMap<string, JsonSchema> {
   const { group, version, kind, listKind } = resource
   const object = describeObject(resource, options)
@@ -36,7 +36,7 @@ function describeObject(resource: Resource, options: CustomOptions): JsonSchema 
   const { dialect, documentation, authoredSchema } = options
   const authored = authoredSchema(resource) ?? describeStruct(resource.schema)
   const { properties, ...rest } = dialect.version === 2 ? toVersion2(authored) : authored
-  // Without fields anything is allowed, and naming the three that all objects have would say otherwise.
+  // A schema without properties allows anything; adding the common fields would restrict it.
   if (properties === undefined) return rest
   return {
     ...rest,
@@ -70,7 +70,7 @@ function describeListOf(resource: Resource, { dialect, documentation }: CustomOp
   }
 }
 
-/** They mean the same in every kind. */
+/** The same descriptions for all kinds. */
 function typeFields(documentation: Documentation): JsonSchema {
   return Object.fromEntries(
     ['apiVersion', 'kind'].map(field => [

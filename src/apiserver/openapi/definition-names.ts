@@ -1,9 +1,9 @@
-/** What definitions are called: `io.k8s.api.core.v1.Pod`, `com.example.stable.v1.CronTab`. */
+/** Names of definitions: `io.k8s.api.core.v1.Pod`, `com.example.stable.v1.CronTab`. */
 import { assert } from '#/base/assert.ts'
 import { definition, definitionNames, kindsOf } from '#/api/definitions.ts'
 import type { GroupVersionKind, Resource } from '#/api/resource.ts'
 
-/** The short name (`core.v1.Pod`) of a built-in definition; undefined when there is none of this name. */
+/** Short name (`core.v1.Pod`) of a built-in definition; undefined if there is none. */
 export function shortNameOf(name: string): string | undefined {
   shortNames ??= new Map(definitionNames().map(each => [fullName(each), each]))
   return shortNames.get(name)
@@ -24,7 +24,7 @@ export function listDefinitionOf(resource: Resource): string {
   return definitionOf(resource).slice(0, -kind.length) + listKind
 }
 
-/** The definition of a kind that a subresource speaks. */
+/** Definition name of a subresource's kind. */
 export function definitionOfKind(kind: GroupVersionKind): string {
   const known = definitionNames().find(
     name =>
@@ -44,7 +44,7 @@ export function fullName(shortName: string): string {
   return name
 }
 
-/** As packages are named: the most general part of the group first. */
+/** Reverses the group, as in package names. */
 function customName({ group, version, kind }: GroupVersionKind): string {
   return [...group.split('.').reverse(), version, kind].join('.')
 }

@@ -1,4 +1,4 @@
-/** The definitions a document needs: what its operations speak of, and everything that refers to. */
+/** Collects the definitions of a document: those that operations use, and all that they reference. */
 import { definition } from '#/api/definitions.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Schema, StructSchema } from '#/api/schema.ts'
@@ -10,7 +10,7 @@ import { compareText, type Path } from './operation.ts'
 
 export type DefinitionOptions = BuiltinOptions & CustomOptions
 
-/** By name, in alphabetical order. */
+/** Sorted by name. */
 export function definitionsFor(
   paths: readonly Path[],
   resources: readonly Resource[],
@@ -33,7 +33,10 @@ export function definitionsFor(
   return Object.fromEntries([...found].sort(([left], [right]) => compareText(left, right)))
 }
 
-/** Where this server knows more of the metadata of objects than Kubernetes does: all its kinds know the same. */
+/**
+ * Definitions extended by this server beyond Kubernetes', such as ObjectMeta with `initializers`; they are
+ * the same in all kinds.
+ */
 function ownDefinitions(resources: readonly Resource[]): ReadonlyMap<string, StructSchema> {
   const own = new Map<string, StructSchema>()
   const add = (schema: Schema): void => {
@@ -62,7 +65,7 @@ function namesIn(paths: readonly Path[]): ReadonlySet<string> {
   return names
 }
 
-/** Wherever a custom schema refers to a definition. */
+/** References to definitions anywhere in a custom schema. */
 function referencesIn(value: unknown, root: string): readonly string[] {
   if (typeof value !== 'object' || value === null) return []
   const target = '$ref' in value ? value.$ref : undefined

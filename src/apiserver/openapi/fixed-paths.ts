@@ -1,11 +1,11 @@
-/** The paths that are not about objects: discovery and the version of the server. */
+/** Non-resource paths: discovery and the server version. */
 import { mediaTypes } from '../negotiation.ts'
 import { fullName, metaDefinition } from './definition-names.ts'
 import { rootOf } from './operation-draft.ts'
 import { capitalize, groupIdentifier, tagOf } from './operation-names.ts'
 import type { Path } from './operation.ts'
 
-/** Groups, by whose document of OpenAPI v3 they are in: `api`, `apis/apps`, `version`. */
+/** By the name of the OpenAPI v3 document that contains the path: `api`, `apis/apps`, `version`. */
 export function fixedPaths(groups: Iterable<string>): ReadonlyMap<string, Path> {
   const paths = new Map<string, Path>([
     ['api', read({ ...core, description: 'get available API versions', answer: 'APIVersions' })],

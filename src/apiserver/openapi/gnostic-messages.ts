@@ -1,15 +1,15 @@
 /**
- * The protobuf form of OpenAPI v2 documents (github.com/google/gnostic-models, `openapi.v2`), in which Go
- * clients ask for them. Only what a document of an API server holds is here.
+ * Protobuf messages of OpenAPI v2 documents (github.com/google/gnostic-models, `openapi.v2`), which Go
+ * clients request. Limited to what an API server's document contains.
  */
 import { message, type Message } from '#/base/protobuf.ts'
 
-/** Any value, as YAML. */
+/** An arbitrary value, as YAML. */
 const Any = message({ yaml: [2, 'string'] })
 
 const NamedAny = message({ name: [1, 'string'], value: [2, Any] })
 
-/** A schema contains schemas, which is more than the type of a description can say of itself. */
+/** Schemas are recursive, which the inferred message type cannot express. */
 type SchemaValue = Readonly<Record<string, unknown>>
 
 const NamedSchema: Message<SchemaValue> = message({ name: [1, 'string'], value: [2, () => Schema] })

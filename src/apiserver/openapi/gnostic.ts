@@ -3,7 +3,7 @@ import { stringifyYaml } from '#/api/stringify-yaml.ts'
 import { Document } from './gnostic-messages.ts'
 import type { JsonSchema } from './json-schema.ts'
 
-/** A document of OpenAPI v2 as protobuf. */
+/** Encodes an OpenAPI v2 document as protobuf. */
 export function encodeGnostic(document: JsonSchema): Uint8Array {
   const { swagger, info, paths, definitions, parameters, security, securityDefinitions } = document
   return Document.encode({
@@ -66,10 +66,12 @@ function parameter(value: JsonSchema): JsonSchema {
   return { nonBodyParameter: { [place]: value } }
 }
 
-/** Schemas in each other, which take three messages a level; deeper ones say nothing of what is inside. */
+/**
+ * Maximum nesting of schemas, each of which takes three messages per level; deeper schemas are left empty.
+ */
 const depthMax = 30
 
-/** Parts of a schema that are other than in JSON. */
+/** Converts the parts of a schema that differ from JSON. */
 function schema(value: unknown, depth: number): JsonSchema {
   if (typeof value !== 'object' || value === null) return {}
   const { $ref, type, enum: values, default: given, example, ...rest } = value as JsonSchema
@@ -109,7 +111,7 @@ const counts: ReadonlySet<string> = new Set([
   'minProperties',
 ])
 
-/** The author of a custom kind may have written anything; what does not fit is left out. */
+/** Custom schemas may contain anything; values of the wrong type are dropped. */
 function isPlain(key: string, value: unknown): boolean {
   if (texts.has(key)) return typeof value === 'string'
   if (flags.has(key)) return typeof value === 'boolean'

@@ -1,10 +1,10 @@
-/** Objects of a document of OpenAPI. */
+/** A JSON object of an OpenAPI document. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** The two versions of OpenAPI, as far as they write schemas differently. */
+/** Differences between the schemas of OpenAPI v2 and v3. */
 export interface Dialect {
   readonly version: 2 | 3
-  /** Where definitions are, in front of their names. */
+  /** Prefix of references to definitions. */
   readonly root: string
 }
 
@@ -15,7 +15,7 @@ export function reference({ root }: Dialect, name: string): JsonSchema {
   return { $ref: `${root}${name}` }
 }
 
-/** In version 3 nothing stands beside a reference, so one that says more is wrapped. */
+/** In v3 a reference cannot have siblings, so one with additional fields is wrapped in allOf. */
 export function describedReference(dialect: Dialect, name: string, more: JsonSchema): JsonSchema {
   const target = reference(dialect, name)
   if (dialect.version === 2) return { ...more, ...target }

@@ -1,4 +1,4 @@
-/** What the operations of all resources have in common, and how one is put together. */
+/** Common parts of the operations on resources. */
 import type { GroupVersionKind, Resource, Verb } from '#/api/resource.ts'
 import { mediaTypes } from '../negotiation.ts'
 import { isBuiltin, metaDefinition } from './definition-names.ts'
@@ -10,7 +10,7 @@ export interface Draft {
   readonly verb: string
   readonly action: string
   readonly method: Method
-  /** What the name of the operation says after the group and version. */
+  /** Suffix of the operation id, after group and version. */
   readonly subject: string
   readonly description: string
   readonly kind?: GroupVersionKind
@@ -35,7 +35,7 @@ export function operationOf(resource: Resource, draft: Draft): Operation {
   }
 }
 
-/** The media types of objects. */
+/** Media types of objects. */
 export function formsOf(resource: Resource): readonly string[] {
   const { json, yaml, protobuf } = mediaTypes
   return isBuiltin(resource) ? [json, yaml, protobuf] : [json, yaml]
@@ -56,12 +56,12 @@ function patchFormsOf(resource: Resource): readonly string[] {
   ]
 }
 
-/** Where the resources of a group and version are: `/apis/apps/v1`. */
+/** Base path of a group version: `/apis/apps/v1`. */
 export function rootOf({ group, version }: { readonly group: string; readonly version: string }): string {
   return group === '' ? `/api/${version}` : `/apis/${group}/${version}`
 }
 
-/** `NamespacedPod`. */
+/** E.g. `NamespacedPod`. */
 export function subjectOf({ scope, kind }: Resource): string {
   return scope === 'Namespaced' ? `Namespaced${kind}` : kind
 }
@@ -78,13 +78,13 @@ export function served(
 }
 
 interface Part {
-  /** Of the subresource; empty for the object itself. */
+  /** Name of the subresource; empty for the object itself. */
   readonly name: string
   readonly spoken: GroupVersionKind
   readonly definition: string
 }
 
-/** What an object and a part of it have in common. */
+/** The get, update and patch operations of an object or subresource. */
 export function readAndWrite(resource: Resource, part: Part): Partial<Record<Verb, Draft>> {
   const { definition, name } = part
   const { group, version, kind } = part.spoken

@@ -1,6 +1,6 @@
-/** Names and words of operations, from which client generators make names of classes and functions. */
+/** Operation ids and tags, from which client generators derive class and function names. */
 
-/** The group as part of a name: `Core`, `RbacAuthorization`, `StableExampleCom`. */
+/** The group in an operation id: `Core`, `RbacAuthorization`, `StableExampleCom`. */
 export function groupIdentifier(group: string): string {
   if (group === '') return 'Core'
   return group
@@ -10,7 +10,7 @@ export function groupIdentifier(group: string): string {
     .join('')
 }
 
-/** What groups operations of a group, or of one of its versions: `rbacAuthorization_v1`. */
+/** Tag of the operations of a group or group version: `rbacAuthorization_v1`. */
 export function tagOf(group: string, version?: string): string {
   const identifier = groupIdentifier(group)
   const tag = `${identifier.slice(0, 1).toLowerCase()}${identifier.slice(1)}`
@@ -21,7 +21,7 @@ export function capitalize(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 }
 
-/** A kind with its article; one that is a plural (`Endpoints`) has none. */
+/** The kind with its article; plural kinds (`Endpoints`) have none. */
 export function withArticle(kind: string): string {
   if (/[^s]s$/.test(kind)) return kind
   return `${/^[AEIOU]/.test(kind) ? 'an' : 'a'} ${kind}`

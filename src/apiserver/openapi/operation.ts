@@ -1,4 +1,4 @@
-/** An operation on a path, in no version of OpenAPI yet. */
+/** An operation on a path, independent of the OpenAPI version. */
 import type { GroupVersionKind } from '#/api/resource.ts'
 import type { Parameter } from './parameters.ts'
 
@@ -12,32 +12,32 @@ export interface Operation {
   readonly id: string
   readonly tag: string
   readonly description: string
-  /** As in `x-kubernetes-action`; absent for what is not about objects. */
+  /** Value of `x-kubernetes-action`; absent for non-resource operations. */
   readonly action?: string
   readonly kind?: GroupVersionKind
   readonly consumes: readonly string[]
   readonly produces: readonly string[]
-  /** Those of the query and the path, sorted. */
+  /** Query and path parameters, sorted. */
   readonly parameters: readonly Parameter[]
   readonly body?: Body
-  /** The codes of success, each with the name of a definition, or `string`. */
+  /** Success codes with the name of a definition, or `string`. */
   readonly responses: Readonly<Record<string, string>>
 }
 
 export type Method = 'get' | 'put' | 'post' | 'delete' | 'options' | 'head' | 'patch'
 
 export interface Body {
-  /** The name of a definition. */
+  /** Name of a definition. */
   readonly definition: string
   readonly required: boolean
 }
 
-/** What every request may get that the server does not know. */
+/** The error response listed for every operation. */
 export const failure = { code: '401', description: 'Unauthorized' }
 
 export const successes: Readonly<Record<string, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' }
 
-/** By name, and those in the path before those in the query. */
+/** Sorts by name, then path before query. */
 export function sortParameters(parameters: readonly Parameter[]): readonly Parameter[] {
   return [...parameters].sort(
     (left, right) => compareText(left.name, right.name) || compareText(left.in, right.in),
@@ -49,7 +49,7 @@ export interface Split {
   readonly own: ReadonlyMap<Operation, readonly Parameter[]>
 }
 
-/** Parameters that every operation of a path takes are written once, at the path. */
+/** Parameters common to all operations of a path are listed at the path. */
 export function splitParameters({ operations }: Path): Split {
   const [first, ...others] = operations
   const shared = (first?.parameters ?? []).filter(parameter =>

@@ -1,4 +1,4 @@
-/** The parameters requests take in their query and path, by what they do. */
+/** Query and path parameters, by action. */
 import { assert } from '#/base/assert.ts'
 import generated from '#/api/generated/parameters.json' with { type: 'json' }
 
@@ -10,7 +10,7 @@ export interface Parameter {
   readonly required: boolean
 }
 
-/** Operations that share a parameter share the very same object. */
+/** Operations share parameters by object identity. */
 export const pretty: Parameter = common('pretty')
 
 const writing = ['dryRun', 'fieldManager', 'fieldValidation'].map(common)
@@ -47,7 +47,7 @@ export const actionParameters: Readonly<Record<string, readonly Parameter[]>> = 
   deletecollection: [...selecting, ...deleting],
 }
 
-/** The options of a subresource such as `pods/exec`; none for most. */
+/** Parameters of subresources such as `pods/exec`; most have none. */
 export function subresourceParameters(plural: string, subresource: string): readonly Parameter[] {
   return subresources.get(`${plural}/${subresource}`) ?? []
 }

@@ -1,6 +1,6 @@
 /**
- * The paths of a resource and what can be done at each, from nothing but its verbs, scope and subresources. A
- * custom kind differs from a built-in one only in the media types it has.
+ * The paths and operations of a resource, derived from its verbs, scope and subresources. Custom resources
+ * differ only in their media types.
  */
 import type { Resource, Verb } from '#/api/resource.ts'
 import { definitionOf, listDefinitionOf, metaDefinition } from './definition-names.ts'

@@ -3,9 +3,9 @@ import type { Document } from '../discovery/document.ts'
 import type { Section } from './sections.ts'
 
 /**
- * The documents of sections and their hashes. A section whose resources stay as they are is not made again
- * when others change. The list of all sections needs every hash, but documents are large and most are never
- * asked for: only those that were are kept.
+ * OpenAPI v3 documents and their hashes. A document is regenerated only if its resources change. The index
+ * needs the hash of every document; a document itself is cached only after it was requested, because
+ * documents are large and most are never read.
  */
 export class SectionDocuments {
   readonly #make: (section: Section) => Promise<Document>
@@ -31,7 +31,7 @@ export class SectionDocuments {
     return hash
   }
 
-  /** Forgets all sections but these, which are all that there are. */
+  /** Removes all other sections from the cache. */
   keepOnly(sections: ReadonlyMap<string, Section>): void {
     for (const name of this.#kept.keys()) if (!sections.has(name)) this.#kept.delete(name)
   }

@@ -1,4 +1,4 @@
-/** The parts in which OpenAPI v3 is served: one for each group and version, and small ones for the rest. */
+/** The documents of OpenAPI v3: one per group version, and small ones for the rest. */
 import { apiVersionOf, type GroupVersion, type Resource } from '#/api/resource.ts'
 import { versionsOf } from '../discovery/groups.ts'
 import { fixedPaths, resourceListPath } from './fixed-paths.ts'
@@ -6,15 +6,15 @@ import type { Path } from './operation.ts'
 import { resourcePaths } from './resource-paths.ts'
 
 export interface Section {
-  /** The end of its path, `apis/apps/v1`. */
+  /** Path suffix, e.g. `apis/apps/v1`. */
   readonly name: string
   readonly home: GroupVersion | undefined
-  /** What the section is about; it is the same as long as these are. */
+  /** Resources of the document, which determine its content. */
   readonly resources: readonly Resource[]
   paths(): readonly Path[]
 }
 
-/** By name, in alphabetical order. */
+/** By name, sorted. */
 export function sectionsOf(resources: readonly Resource[]): ReadonlyMap<string, Section> {
   const fixed = [...fixedPaths(versionsOf(resources).keys())].map(([name, path]): Section => ({
     name,

@@ -2,13 +2,13 @@ import { metaDefinition } from './definition-names.ts'
 import { reference, version2, type JsonSchema } from './json-schema.ts'
 
 /**
- * Parameters that many operations take, written once. Each is called after its name and a hash of its text,
- * by the same rule as in Kubernetes, so that the names do not depend on what else is served.
+ * Shared parameters of OpenAPI v2. The name consists of the parameter's name and a hash of its JSON, computed
+ * as in Kubernetes, so that names do not depend on what else is served.
  */
 export class SharedParameters {
   readonly #written = new Map<string, { readonly name: string; readonly parameter: JsonSchema }>()
 
-  /** The parameter itself, or a reference to it. */
+  /** Returns the parameter, or a reference to it if it is shared. */
   write(parameter: JsonSchema): JsonSchema {
     if (!isShared(parameter)) return parameter
     const text = JSON.stringify(parameter)
@@ -18,17 +18,17 @@ export class SharedParameters {
     return { $ref: `#/parameters/${name}` }
   }
 
-  /** By name, those that were written. */
+  /** The shared parameters, sorted by name. */
   definitions(): Readonly<Record<string, JsonSchema>> {
     const entries = [...this.#written.values()].map(({ name, parameter }) => [name, parameter] as const)
     return Object.fromEntries(entries.sort(([left], [right]) => (left < right ? -1 : 1)))
   }
 }
 
-/** Older clients look into operations for these two to learn what the server can do. */
+/** Old clients look for these two in the operations to detect support. */
 const neverShared: ReadonlySet<unknown> = new Set(['dryRun', 'fieldValidation'])
 
-/** Names speak of one kind, and so do most bodies. */
+/** `name` parameters and most bodies are specific to a kind. */
 function isShared({ name, in: place, schema }: JsonSchema): boolean {
   if (place !== 'body') return name !== 'name' && !neverShared.has(name)
   const text = JSON.stringify(schema)
@@ -40,7 +40,7 @@ const genericBodies = ['DeleteOptions', 'Patch']
 const fnvPrime = 0x100000001b3n
 const fnvStart = 0xcbf29ce484222325n
 
-/** The first six bytes of a 64-bit FNV-1 hash, in eight characters. */
+/** The first six bytes of the 64-bit FNV-1 hash, base64url-encoded. */
 function hash(text: string): string {
   let value = fnvStart
   for (const byte of Buffer.from(escapeForHtml(text))) {
@@ -51,7 +51,7 @@ function hash(text: string): string {
   return bytes.subarray(0, 6).toString('base64url')
 }
 
-/** As Go writes JSON, which is the text that is hashed. */
+/** Escapes like Go's JSON encoder, because the hash is computed on its output. */
 function escapeForHtml(text: string): string {
   return text.replaceAll('&', '\\u0026').replaceAll('<', '\\u003c').replaceAll('>', '\\u003e')
 }

@@ -1,4 +1,4 @@
-/** Parts of an object and actions on it that have a path of their own. */
+/** The paths of subresources. */
 import type { Resource, Subresource, Verb } from '#/api/resource.ts'
 import { definitionOf, definitionOfKind } from './definition-names.ts'
 import {
@@ -51,7 +51,7 @@ function subresourceOperations(resource: Resource, part: Subresource): readonly 
   })
 }
 
-/** A log is text, not an object. */
+/** A log is text rather than an object. */
 function logDraft(resource: Resource, draft: Draft | undefined): Draft | undefined {
   return (
     draft && {
@@ -71,7 +71,7 @@ const connectMethods: Partial<Readonly<Record<Verb, readonly Method[]>>> = {
   delete: ['delete'],
 }
 
-/** A connection takes any method its verbs allow; a proxy also takes the rest of the path. */
+/** Connect subresources accept every method that their verbs allow; `proxy` also accepts a path suffix. */
 function connectPaths(resource: Resource, part: Subresource, path: string): readonly Path[] {
   const isProxy = part.verbs.includes('delete')
   const methods = part.verbs

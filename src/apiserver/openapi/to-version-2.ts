@@ -1,8 +1,8 @@
 import type { JsonSchema } from './json-schema.ts'
 
 /**
- * The schema of a custom kind in the older version of OpenAPI, which cannot say everything. Where it cannot,
- * it says less, so that a client that checks objects against it never refuses what the server takes.
+ * Converts a custom resource's schema to OpenAPI v2. Unsupported constraints are dropped, so that client-side
+ * validation never rejects what the server accepts.
  */
 export function toVersion2(schema: JsonSchema): JsonSchema {
   const kept = Object.entries(schema).filter(([key]) => !unknownKeys.has(key))
@@ -13,7 +13,7 @@ export function toVersion2(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(kept.map(([key, value]) => [key, convert(key, value)]))
 }
 
-/** What version 2 has no word for, or has another meaning for. */
+/** Keywords that v2 does not have or interprets differently. */
 const unknownKeys: ReadonlySet<string> = new Set([
   'nullable',
   'oneOf',
@@ -24,7 +24,7 @@ const unknownKeys: ReadonlySet<string> = new Set([
   'x-kubernetes-validations',
 ])
 
-/** What says which values fit. */
+/** Keywords that constrain values. */
 const shapeKeys: ReadonlySet<string> = new Set([
   'type',
   'format',

@@ -1,4 +1,4 @@
-/** One document of everything, in version 2 of OpenAPI (Swagger), for clients older than version 3. */
+/** The OpenAPI v2 (Swagger) document of the whole API. */
 import type { Resource } from '#/api/resource.ts'
 import { versionsOf } from '../discovery/groups.ts'
 import { definitionsFor, type DefinitionOptions } from './definitions.ts'
@@ -10,7 +10,7 @@ import { resourcePaths } from './resource-paths.ts'
 import { SharedParameters } from './shared-parameters.ts'
 
 export interface Version2Options extends Omit<DefinitionOptions, 'dialect' | 'homes'> {
-  /** Of the server, `v1.36.4+k8ts.0.1.0`. */
+  /** Server version, e.g. `v1.36.4+k8ts.0.1.0`. */
   readonly gitVersion: string
 }
 
@@ -103,7 +103,7 @@ function describeOperation(
   }
 }
 
-/** The order of the keys decides what a shared parameter is called. */
+/** The key order matters: it determines the hash in the names of shared parameters. */
 function describe({ type, description, name, required, in: place }: Parameter): JsonSchema {
   return { uniqueItems: true, type, description, name, in: place, ...(required && { required }) }
 }

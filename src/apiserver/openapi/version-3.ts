@@ -1,4 +1,4 @@
-/** A document for each group and version, in version 3 of OpenAPI. */
+/** The OpenAPI v3 document of one group version. */
 import type { GroupVersion, Resource } from '#/api/resource.ts'
 import { definitionsFor, type DefinitionOptions } from './definitions.ts'
 import { reference, version3, type JsonSchema } from './json-schema.ts'
@@ -9,7 +9,7 @@ import { bearerToken } from './version-2.ts'
 export interface Version3Options extends Omit<DefinitionOptions, 'dialect' | 'homes'> {
   readonly gitVersion: string
   readonly paths: readonly Path[]
-  /** The resources whose paths they are. */
+  /** The resources of the paths. */
   readonly resources: readonly Resource[]
   readonly home: GroupVersion | undefined
 }

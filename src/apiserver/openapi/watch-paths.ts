@@ -11,7 +11,7 @@ import {
 import type { Path } from './operation.ts'
 import { actionParameters, namespaceParameter, pretty } from './parameters.ts'
 
-/** The old way to watch, with a path of its own. */
+/** The deprecated watch paths (`/watch/...`). */
 export function watchPaths(resource: Resource): readonly Path[] {
   const { plural, scope, verbs } = resource
   if (!verbs.includes('watch')) return []

@@ -4,7 +4,7 @@ import type { Call } from '../handlers/call.ts'
 import { writeRequest } from '../handlers/write-request.ts'
 import { admitPosted } from '../registry/write.ts'
 
-/** With what somebody is connected to a pod, a service or a node, as admission leaves it. */
+/** Runs admission for a CONNECT request and returns the admitted options object. */
 export function admitConnection(call: Call, sent: KubernetesObject): Promise<KubernetesObject> {
   const { query } = call.context.request
   if (query.has('dryRun')) throw badRequest('dryRun is not supported')

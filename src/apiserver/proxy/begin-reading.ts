@@ -1,4 +1,4 @@
-/** What another server says is passed on as it comes: as an answer, or to a client that asks so, over a WebSocket. */
+/** Streams an upstream response to the client, as a plain response or over a WebSocket. */
 import { apiError, badRequest } from '#/api/errors.ts'
 import type { HttpClientResponse } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
@@ -8,7 +8,7 @@ import type { ApiRequest, ApiResponse } from '../request.ts'
 import { answerOf } from './pass-on.ts'
 
 export interface Reading {
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
   readonly answer: (response: HttpClientResponse) => ApiResponse
 }
@@ -35,7 +35,7 @@ function beginWebSocket(request: ApiRequest, clock: Clock): Reading {
   return {
     signal: gone.signal,
     answer: ({ body: pieces }) => {
-      // A connection that is taken over is the end of the request, but not of what it asks for.
+      // The upgrade ends the request, but the upstream must keep streaming.
       signal.removeEventListener('abort', onGone)
       return {
         status: 101,

@@ -1,7 +1,7 @@
 import { badRequest } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 
-/** The container that is meant: the one that is named, or the only one. Throws ApiError 400. */
+/** The named container, or the only one. Throws ApiError 400. */
 export function chooseContainer({ metadata, spec }: Pod, named: string): string {
   const pod = metadata?.name ?? ''
   const { containers = [], initContainers = [], ephemeralContainers = [] } = spec ?? {}

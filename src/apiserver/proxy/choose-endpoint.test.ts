@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointsOf, servicePortName } from './choose-endpoint.ts'
 
-/** `IPv4 http=8080 10.0.0.1 10.0.0.2!` is a slice with two endpoints, the second of which is not ready. */
+/** Parses a slice: `IPv4 http=8080 10.0.0.1 10.0.0.2!` has two endpoints, the second not ready. */
 function slice(text: string): EndpointSlice {
   const [addressType = '', port = '', ...addresses] = text.split(' ')
   const [name = '', number = ''] = port.split('=')

@@ -7,16 +7,14 @@ export interface ServiceEndpoint {
   readonly pod: { readonly namespace: string; readonly name: string }
 }
 
-/**
- * Which port of a service is meant: its name, by its number or as it is. Undefined when no port has that number.
- */
+/** Resolves a service port given by number or name to its name. Undefined if no port has that number. */
 export function servicePortName({ spec }: Service, port: string): string | undefined {
   if (!/^\d+$/.test(port)) return port
   const found = spec?.ports?.find(each => String(each.port) === String(Number(port)))
   return found && (found.name ?? '')
 }
 
-/** Endpoints that are pods and ready, on the port of that name, those of the service's first family first. */
+/** Ready pod endpoints with a port of that name; those of the service's first IP family come first. */
 export function endpointsOf(
   slices: readonly EndpointSlice[],
   portName: string,

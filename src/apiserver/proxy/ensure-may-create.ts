@@ -3,8 +3,8 @@ import { attributesOf, type Authorizer } from '../authz/authorizer.ts'
 import type { Call } from '../handlers/call.ts'
 
 /**
- * Clients that speak WebSocket have to ask with GET. To run something is to change something all the same: who may only
- * read must not. Throws ApiError 403.
+ * WebSocket clients use GET, but exec and the like require `create` permission, so that read permission is
+ * not enough. Throws ApiError 403.
  */
 export async function ensureMayCreate({ context, info }: Call, authorizer: Authorizer): Promise<void> {
   if (info.verb === 'create') return

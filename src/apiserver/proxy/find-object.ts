@@ -6,7 +6,7 @@ import type { Call } from '../handlers/call.ts'
 import { freshen } from '../handlers/list.ts'
 import { keyOf } from '../registry/store-keys.ts'
 
-/** An object as it is now. Throws ApiError 404; a name that no object can have is not found either. */
+/** Reads the current object. Throws ApiError 404, also for invalid names. */
 export async function findObject<T extends KubernetesObject>(
   call: Call,
   resource: Resource<T>,

@@ -1,10 +1,10 @@
-/** Which headers go on and which are for this server only (RFC 9110, 7.6.1). */
+/** Header forwarding of the proxy: hop-by-hop headers are removed (RFC 9110, 7.6.1). */
 export type ReceivedHeaders = Readonly<Record<string, string | undefined>>
 
-/** Of a request that is passed on: to whom, for whom, and by which path on this server. */
+/** The client address and original URI, sent upstream as X-Forwarded-* headers. */
 export interface Forwarding {
   readonly clientAddress: string
-  /** Undefined when nothing is to be said of it. */
+  /** Omitted from the headers when undefined. */
   readonly uri?: string
 }
 
@@ -23,7 +23,10 @@ export function requestHeaders(
   }
 }
 
-/** Those of an answer. Whom the other server lets read its pages has nothing to do with this one. */
+/**
+ * Response headers without hop-by-hop and CORS headers: the upstream's CORS policy must not apply to the API
+ * server.
+ */
 export function responseHeaders(
   headers: ReceivedHeaders,
   setCookies: readonly string[] = [],
@@ -32,7 +35,7 @@ export function responseHeaders(
   return { ...kept, ...(setCookies.length > 0 && { 'set-cookie': setCookies }) }
 }
 
-/** Of the answer to an upgrade everything counts. */
+/** Response headers of an upgrade; only hop-by-hop headers are replaced. */
 export function upgradeHeaders(headers: ReceivedHeaders): Record<string, string> {
   return { connection: 'Upgrade', ...withoutHops(headers, new Set()), upgrade: headers['upgrade'] ?? '' }
 }

@@ -1,8 +1,8 @@
 import { parseIp, unmapIp } from '#/api/ip.ts'
 
 /**
- * Whether the server may be made to connect to it: an address that is one machine's, and neither this machine's own nor
- * one of its immediate neighbours', where services trust whoever reaches them.
+ * True if the server may connect to the address: a unicast address that is neither loopback nor link-local,
+ * where services often trust local clients.
  */
 export function isProxyableAddress(text: string): boolean {
   const parsed = parseIp(text)

@@ -5,10 +5,10 @@ export interface KubeletLocation {
   readonly port: number
 }
 
-/** In this order, as kubeadm has it. */
+/** In order of preference, as configured by kubeadm. */
 const addressTypes = ['InternalIP', 'ExternalIP', 'Hostname']
 
-/** Where the kubelet of a node says that it is. Throws when it does not say it, as simulated nodes do not. */
+/** The kubelet address from the node status. Throws if it is missing, as for simulated nodes. */
 export function locateKubelet({ metadata, status = {} }: Node): KubeletLocation {
   const { addresses = [], daemonEndpoints } = status
   const found = addressTypes.flatMap(type => addresses.filter(each => each.type === type))[0]
@@ -21,7 +21,7 @@ export function locateKubelet({ metadata, status = {} }: Node): KubeletLocation 
   return { host: found.address, port }
 }
 
-/** `https://10.0.0.1:10250`; an IPv6 address is put in brackets. */
+/** E.g. `https://10.0.0.1:10250`; IPv6 addresses are bracketed. */
 export function originOf(scheme: string, host: string, port: number | string): string {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -1,4 +1,4 @@
-/** Which part of a log a client wants to see, from the query. */
+/** PodLogOptions from the query. */
 import { badRequest } from '#/api/errors.ts'
 import { forbiddenField, invalid, invalidObject, notSupported, type FieldError } from '#/api/field-error.ts'
 import { isTime } from '#/api/time.ts'
@@ -63,7 +63,7 @@ function validateLogOptions(options: LogOptions): FieldError[] {
   return errors
 }
 
-/** The same for the kubelet. */
+/** The query for the kubelet's log endpoint. */
 export function kubeletLogQuery(options: LogOptions): string {
   const { follow, previous, timestamps, sinceSeconds, sinceTime, tailLines, limitBytes, stream } = options
   const given = {

@@ -1,4 +1,4 @@
-/** A request goes on to another server, and its answer comes back, piece by piece, no faster than it is read. */
+/** Forwards a request to an upstream server and streams the response back with backpressure. */
 import { isApiError, serviceUnavailable } from '#/api/errors.ts'
 import type { HttpClient, HttpClientResponse } from '#/platform/http-client.ts'
 import type { ApiRequest, ApiResponse, StreamBody, StreamChunk } from '../request.ts'
@@ -10,9 +10,9 @@ import { rewriteUrl, type Origins } from './rewrite-url.ts'
 export interface PassOnOptions {
   readonly request: ApiRequest
   readonly client: HttpClient
-  /** On the other server, with the query. */
+  /** Upstream path with query. */
   readonly path: string
-  /** What it is called on this one. */
+  /** Path on this server, for X-Forwarded-Uri. */
   readonly uri: string
   readonly origins: Origins
 }
@@ -26,7 +26,7 @@ export async function passOn({ request, client, path, uri, origins }: PassOnOpti
   })
   const { location, 'content-type': mediaType = '' } = response.headers
   const { 'content-type': _type, ...headers } = responseHeaders(response.headers, response.setCookies)
-  // There is nothing to read, but only who has read it all may use the connection again.
+  // There is no body, but the connection can be reused only after the response was read to its end.
   if (method === 'HEAD') for await (const _piece of response.body) continue
   const answer = answerOf(response)
   if (location !== undefined) {
@@ -42,13 +42,16 @@ export async function passOn({ request, client, path, uri, origins }: PassOnOpti
   }
 }
 
-/** The answer as it is, without its headers. */
+/** The streamed response without its headers. */
 export function answerOf({ status, headers, body }: HttpClientResponse): StreamedResponse {
   const mediaType = headers['content-type'] ?? ''
   return { status, body: { type: 'stream', mediaType, chunks: chunksOf(body), stallMsMax } }
 }
 
-/** Whoever reads a log page by page may think about a page for long. As long as kubelets let an answer take. */
+/**
+ * Maximum time a client may pause reading, e.g. while paging through a log; equals the kubelet's streaming
+ * timeout.
+ */
 const stallMsMax = 4 * 3_600_000
 
 export interface StreamedResponse extends ApiResponse {
@@ -64,10 +67,10 @@ async function reach(ask: () => Promise<HttpClientResponse>): Promise<HttpClient
   }
 }
 
-/** What a request that is not sent in pieces may send. */
+/** Maximum size of a request body that is not streamed. */
 const wholeBytesMax = 3 * 1024 * 1024
 
-/** Whether there is one at all is known when it begins, or does not. */
+/** Reads the first chunk to find out whether there is a body at all. */
 async function bodyOf({ body }: ApiRequest): Promise<Uint8Array | AsyncIterable<Uint8Array> | undefined> {
   if (body.chunks === undefined) {
     const bytes = await body.bytes(wholeBytesMax)

@@ -1,4 +1,4 @@
-/** A connection that is to speak another protocol is joined with one to another server that speaks it. */
+/** Forwards an upgrade request to an upstream server and joins the two connections. */
 import type { HttpClient, HttpUpgrade } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { ApiRequest, ApiResponse } from '../request.ts'
@@ -11,9 +11,9 @@ export interface PassUpgradeOptions {
   readonly clock: Clock
   readonly request: ApiRequest
   readonly client: HttpClient
-  /** On the other server, with the query. */
+  /** Upstream path with query. */
   readonly path: string
-  /** What it is called on this one, where that matters. */
+  /** Path on this server, for X-Forwarded-Uri; optional. */
   readonly uri?: string
 }
 

@@ -1,4 +1,4 @@
-/** Where a request to the proxy of a pod, a service or a node goes. */
+/** Resolves the target of pod, service and node proxy requests. */
 import { badRequest, serviceUnavailable } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods, services } from '#/api/generated/core/v1-resources.ts'
@@ -17,14 +17,14 @@ import type { RemoteClients } from './remote-clients.ts'
 import { parseTargetName, type TargetName } from './target-name.ts'
 
 export interface ProxyLocation {
-  /** `10.244.0.7:80`. */
+  /** `address:port`, e.g. `10.244.0.7:80`. */
   readonly host: string
   readonly client: HttpClient
 }
 
 export interface ProxyClients {
   readonly kubelets: Kubelets
-  /** Of pods, services, and what else nodes have. */
+  /** Clients for pods, services and other ports of nodes. */
   readonly others: RemoteClients
 }
 
@@ -40,7 +40,7 @@ export const locatePod: Locate = async (call, clients) => {
   return locationAt(clients, { ...target, port: podPort(pod, target) }, address)
 }
 
-/** A port by its number or name; the first one of all when none is asked for. */
+/** The port by number or name; by default the first container port. */
 function podPort({ spec }: Pod, { port, scheme }: TargetName): string {
   const ports = (spec?.containers ?? []).flatMap(each => each.ports ?? [])
   if (port === '') return String(ports[0]?.containerPort ?? (scheme === 'https' ? 443 : 80))
@@ -59,7 +59,8 @@ export const locateService: Locate = async (call, clients) => {
   const all = endpointsOf(slices, portName, service.spec?.ipFamilies)
   const { random } = call.registry.platform
   const start = all.length === 0 ? 0 : random.integer('endpoint of a service', all.length)
-  // Whoever writes endpoints must not thereby send this server anywhere: only pods are gone to.
+  // Only addresses of existing pods are allowed: otherwise write access to EndpointSlices would make this
+  // server connect to arbitrary addresses.
   const chosen = [...all.slice(start), ...all.slice(0, start)].find(each => isOfPod(call, each))
   if (chosen === undefined) throw serviceUnavailable(`no endpoints available for service ${quote(id)}`)
   return locationAt(clients, { ...target, port: String(chosen.port) }, chosen.address)
@@ -97,7 +98,7 @@ function targetOf({ info }: Call, what: string): TargetName {
   return target
 }
 
-/** Whoever answers there is not known to anybody, and cannot prove who it is. */
+/** Pods have no certificate that could be verified. */
 const unverified = { insecureSkipVerify: true }
 
 function locationAt({ others }: ProxyClients, { scheme, port }: TargetName, address: string): ProxyLocation {

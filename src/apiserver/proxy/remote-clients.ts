@@ -1,8 +1,8 @@
 import type { HttpClient, HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 
 /**
- * Clients of the servers that requests are passed on to, kept for the next request. At the bound the one goes that was
- * not used for longest; what it is doing is finished.
+ * HTTP clients by upstream server, kept for reuse. At the bound the least recently used one is closed after
+ * its current requests.
  */
 export class RemoteClients implements AsyncDisposable {
   readonly #connectHttp: HttpConnect
@@ -13,7 +13,7 @@ export class RemoteClients implements AsyncDisposable {
     this.#connectHttp = connectHttp
   }
 
-  /** `tls` is compared as it is: another object is another identity, and makes another client. */
+  /** `tls` is compared by identity; a different object creates a new client. */
   of(origin: string, tls?: HttpClientTls): HttpClient {
     const known = this.#clients.get(origin)
     this.#clients.delete(origin)

@@ -1,4 +1,4 @@
-/** Attributes that are addresses, by the names of elements. */
+/** Attributes that contain URLs, by element name. */
 const linkAttributes: ReadonlyMap<string, readonly string[]> = new Map([
   ['a', ['href']],
   ['applet', ['codebase']],
@@ -27,7 +27,7 @@ const linkAttributes: ReadonlyMap<string, readonly string[]> = new Map([
   ['video', ['poster', 'src']],
 ])
 
-/** What is inside these is text, whatever it looks like. */
+/** Elements with raw text content. */
 const textElements: ReadonlySet<string> = new Set([
   'iframe',
   'noembed',
@@ -40,8 +40,8 @@ const textElements: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Changes the addresses in the attributes of a page and nothing else of it. The page is read once from its beginning to
- * its end, whatever is in it.
+ * Rewrites the URLs in attributes of an HTML page and changes nothing else. Runs in one linear pass for any
+ * input.
  */
 export function rewriteLinks(html: string, rewrite: (url: string) => string): string {
   const parts: string[] = []
@@ -70,7 +70,7 @@ export function rewriteLinks(html: string, rewrite: (url: string) => string): st
   return parts.join('') + html.slice(copied)
 }
 
-/** Past a comment, a declaration, the end of an element, or a sign that is none of these. */
+/** The position after a comment, declaration, end tag or stray `<`. */
 function endOfMarkup(html: string, open: number): number {
   if (html.startsWith('<!--', open)) return after(html, '-->', open + 4)
   return /[!?/]/.test(html[open + 1] ?? '') ? after(html, '>', open + 2) : open + 1
@@ -87,7 +87,7 @@ function after(html: string, text: string, from: number): number {
   return found === -1 ? html.length : found + text.length
 }
 
-/** Reads attributes up to the end of the tag, which it returns. */
+/** Scans the attributes and returns the end of the tag. */
 function scanTag(
   html: string,
   from: number,

@@ -5,11 +5,11 @@ import { rewriteLinks } from './rewrite-links.ts'
 
 export interface RewrittenPage {
   readonly pieces: AsyncIterable<Uint8Array>
-  /** Whether what was compressed still is. */
+  /** True if the body is still in its original content encoding. */
   readonly keepsEncoding: boolean
 }
 
-/** A page that is larger, as it comes or decompressed, goes on as it is. */
+/** Larger pages, compressed or decompressed, are passed through unchanged. */
 const pageBytesMax = 8 * 1024 * 1024
 
 type Decompress = (input: InputType, options: ZlibOptions) => Promise<Buffer>
@@ -19,7 +19,10 @@ const decompressors: ReadonlyMap<string, Decompress> = new Map([
   ['deflate', promisify<InputType, ZlibOptions, Buffer>(inflate)],
 ])
 
-/** A page with its links changed. It is read as a whole; one that cannot be understood stays as it is. */
+/**
+ * Rewrites the links of an HTML page, which is buffered. Pages that cannot be decoded are passed through
+ * unchanged.
+ */
 export async function rewritePage(
   { headers, body }: HttpClientResponse,
   rewrite: (url: string) => string,
@@ -31,7 +34,8 @@ export async function rewritePage(
   const { read, failure, isWhole } = await readSome(pieces)
   const page = isWhole ? await decompress(Buffer.concat(read), limits).catch(() => undefined) : undefined
   if (page === undefined) return { pieces: again(read, { pieces, failure, isWhole }), keepsEncoding: true }
-  // Bytes are characters here: links are ASCII, and the rest must stay what it is in whatever encoding.
+  // latin1 maps bytes to characters one to one: links are ASCII, and other bytes must not change whatever the
+  // encoding.
   const changed = Buffer.from(rewriteLinks(page.toString('latin1'), rewrite), 'latin1')
   return { pieces: again([changed]), keepsEncoding: false }
 }
@@ -71,7 +75,10 @@ interface Rest {
   readonly failure: unknown
 }
 
-/** What was read, and then the rest. A client sees that an answer is not whole when it was not. */
+/**
+ * The buffered chunks, then the rest. An upstream failure is passed on, so that the client sees a truncated
+ * response.
+ */
 async function* again(read: readonly Uint8Array[], rest?: Rest): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     yield* read

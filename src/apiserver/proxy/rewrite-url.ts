@@ -1,14 +1,14 @@
-/** From where a page came, and how it is reached. */
+/** Addresses of the proxied page, upstream and on this server. */
 export interface Origins {
-  /** The path on this server that leads to the root of the other one. */
+  /** Path on this server that corresponds to the upstream root. */
   readonly prefix: string
-  /** As the other server is called here: `10.244.0.7:80`. */
+  /** Upstream `host:port`, e.g. `10.244.0.7:80`. */
   readonly backendHost: string
-  /** As the client calls this server. */
+  /** Host of this server in the client's request. */
   readonly requestHost: string
 }
 
-/** A link on a page, or the place that an answer sends to, so that it leads back through the proxy. */
+/** Rewrites a link or Location header so that it leads back through the proxy. */
 export function rewriteUrl(url: string, { prefix, backendHost, requestHost }: Origins): string {
   const parts = parse(url)
   if (parts === undefined || !parts.path.startsWith('/')) return url
@@ -25,7 +25,7 @@ interface UrlParts {
   readonly rest: string
 }
 
-/** Undefined for addresses of other kinds: `mailto:`, `data:`. */
+/** Undefined for URLs such as `mailto:` and `data:`. */
 function parse(url: string): UrlParts | undefined {
   const [origin = '', host = ''] = /^(?:[a-z][a-z0-9+.-]*:)?\/\/([^/?#]*)/i.exec(url) ?? []
   if (origin === '' && /^[a-z][a-z0-9+.-]*:/i.test(url)) return undefined

@@ -6,13 +6,13 @@ export interface SpliceOptions {
   readonly clock: Clock
   readonly client: UpgradedConnection
   readonly backend: Duplex
-  /** What the backend has said already. */
+  /** Bytes already received from the backend. */
   readonly backendHead: Uint8Array
 }
 
 /**
- * Makes one connection of two: each side gets what the other says, no faster than it reads. Resolves when both are
- * closed. When one has closed the other gets the rest of what it said, and is closed.
+ * Joins two connections in both directions with backpressure. When one side closes, the other receives the
+ * remaining data and is closed. Resolves when both are closed.
  */
 export async function splice({ clock, client, backend, backendHead }: SpliceOptions): Promise<void> {
   const { connection, head, signal } = client
@@ -30,8 +30,8 @@ export async function splice({ clock, client, backend, backendHead }: SpliceOpti
   const gone = await Promise.race([closed(connection), closed(backend)])
   const left = gone === connection ? backend : connection
   const timer = clock.setTimer(lingerMs, cut)
-  // Who did not end in order has nobody to hear the rest. What the side that is left still says is for nobody, and has
-  // to be read all the same: otherwise its end is never seen.
+  // After an unclean end the other side is destroyed. Otherwise its input is still read and dropped, because
+  // its end would never be seen without reading.
   if (gone.readableEnded) left.resume().end()
   else left.destroy()
   await closed(left)
@@ -39,7 +39,7 @@ export async function splice({ clock, client, backend, backendHead }: SpliceOpti
   signal.removeEventListener('abort', cut)
 }
 
-/** For how long the side that is left may read what it has not read yet. */
+/** Time for the remaining side to read pending data. */
 const lingerMs = 10_000
 
 function closed(side: Duplex): Promise<Duplex> {

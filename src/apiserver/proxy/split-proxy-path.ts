@@ -1,14 +1,14 @@
 import { fitPath } from './fit-url.ts'
 
-/** A path on the API server that leads somewhere else, as it was sent. */
+/** A proxy path, as sent by the client. */
 export interface ProxyPath {
-  /** Up to the word `proxy`, without a slash at its end. */
+  /** Up to `proxy`, without a trailing slash. */
   readonly prefix: string
-  /** What is asked for there: empty, or beginning with a slash. It never leads above its root. */
+  /** The upstream path: empty, or beginning with a slash. It cannot contain `..` segments. */
   readonly rest: string
 }
 
-/** `segments` is how many of the path's segments belong to the API server. */
+/** `segments` is the number of path segments that belong to the API server. */
 export function splitProxyPath(path: string, segments: number): ProxyPath {
   let end = 0
   for (let found = 0; found < segments && end < path.length; found++) {
@@ -21,7 +21,7 @@ export function splitProxyPath(path: string, segments: number): ProxyPath {
 const dot = /^(?:\.|%2e)$/i
 const twoDots = /^(?:\.|%2e){2}$/i
 
-/** Takes the steps that `.` and `..` mean, so that nobody further on takes them. */
+/** Resolves `.` and `..`, so that the upstream server does not. */
 function withoutDots(path: string): string {
   if (!/(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) return path
   const segments = path.split('/')

@@ -1,4 +1,4 @@
-/** How a client wants to be connected to a pod, from the query, as admission sees it. */
+/** Options of exec, attach and port-forward from the query, in the form that admission sees. */
 import { badRequest } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { isTrue } from '../request-info.ts'
@@ -9,7 +9,7 @@ export interface CommandOptions extends KubernetesObject {
   readonly stderr?: boolean
   readonly tty?: boolean
   readonly container?: string
-  /** None for the process that runs already. */
+  /** Absent for attach. */
   readonly command?: readonly string[]
 }
 
@@ -46,7 +46,7 @@ export function readPortForwardOptions(query: URLSearchParams): PortForwardOptio
   return { kind: 'PodPortForwardOptions', apiVersion: 'v1', ...(ports.length > 0 && { ports }) }
 }
 
-/** The same in the words of the kubelet. */
+/** The query for the kubelet's streaming endpoint. */
 export function kubeletStreamQuery(options: CommandOptions): string {
   const { stdin, stdout, stderr, tty, command = [] } = options
   const query = new URLSearchParams()

@@ -1,12 +1,12 @@
-/** Which port of what a proxy is asked for: `name`, `name:port` or `scheme:name:port`. */
+/** The target in a proxy path: `name`, `name:port` or `scheme:name:port`. */
 export interface TargetName {
   readonly scheme: '' | 'http' | 'https'
   readonly name: string
-  /** A number or the name of a port; empty when the first one will do. */
+  /** Port number or name; empty for the default. */
   readonly port: string
 }
 
-/** Undefined when it is none of these. */
+/** Undefined if the syntax is invalid. */
 export function parseTargetName(text: string): TargetName | undefined {
   const parts = text.split(':')
   const [scheme = '', name = '', port = ''] = parts.length === 3 ? parts : ['', ...parts]

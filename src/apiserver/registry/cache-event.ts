@@ -1,6 +1,9 @@
 import type { StoredObject } from './stored-object.ts'
 
-/** A change as watchers see it, before selectors. One value for all of them, so what it is encoded to is made once. */
+/**
+ * A change of an object, shared by all watchers, so that each encoding is computed once. Selectors are not
+ * applied yet.
+ */
 export class CacheEvent {
   readonly revision: number
   readonly key: string
@@ -8,7 +11,7 @@ export class CacheEvent {
   readonly current: StoredObject | undefined
   /** Undefined for a creation. */
   readonly previous: StoredObject | undefined
-  /** The change for those who do not see what is hidden; undefined when they see no change at all. */
+  /** The event for watchers that do not see uninitialized objects; undefined if nothing changes for them. */
   readonly visible: CacheEvent | undefined
   #gone: StoredObject | undefined
   #frames: Map<string, Uint8Array> | undefined
@@ -34,18 +37,18 @@ export class CacheEvent {
     return current || previous ? new CacheEvent(this.revision, this.key, current, previous) : undefined
   }
 
-  /** Of the object that came, or of the one that went. */
+  /** Size of the new object, or of the deleted one. */
   get sizeBytes(): number {
     return (this.current ?? this.previous)?.sizeBytes ?? 0
   }
 
-  /** The object as it was last seen, under the revision at which it went, or went out of sight. */
+  /** The previous object at the revision of this event, for DELETED events. */
   get gone(): StoredObject | undefined {
     this.#gone ??= this.previous?.at(this.revision)
     return this.#gone
   }
 
-  /** The bytes of one form of the event, made at the first use. */
+  /** The cached encoding, computed on first use. */
   frame(name: string, make: () => Uint8Array): Uint8Array {
     const known = this.#frames?.get(name)
     if (known) return known
@@ -55,7 +58,10 @@ export class CacheEvent {
     return made
   }
 
-  /** Lets go of all that can be made again, but for what came: as long as nothing follows it, it is what is there. */
+  /**
+   * Drops cached encodings and decoded forms to save memory, except those of `current`, which may still be
+   * the live object.
+   */
   slim(): void {
     this.#frames = undefined
     this.#gone = undefined

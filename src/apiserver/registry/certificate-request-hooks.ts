@@ -1,7 +1,9 @@
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
 import type { ResourceHooks } from './hooks.ts'
 
-/** A request for a certificate says who made it: whoever approves and signs it decides by that. */
+/**
+ * Sets the user fields of a CertificateSigningRequest from the request; approvers and signers rely on them.
+ */
 export const certificateRequestHooks: ResourceHooks = {
   withAuthor(object, { username, uid, groups, extra }) {
     const { spec, ...rest } = object as CertificateSigningRequest

@@ -1,4 +1,4 @@
-/** New objects: named, born, filled in, admitted, checked, and stored if nobody was first. */
+/** Object creation: naming, defaulting, admission, validation, and a create in the store. */
 import { convertObject } from '#/api/conversion.ts'
 import { alreadyExists, badRequest, generateNameConflict } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -29,7 +29,7 @@ import {
   type WriteRequest,
 } from './write.ts'
 
-/** Stores a new object, given in the version of the request. */
+/** Creates an object, given in the version of the request. */
 export async function createObject(
   registry: Registry,
   request: WriteRequest,
@@ -46,10 +46,10 @@ export async function createObject(
   }
 }
 
-/** Names tried for an object that leaves its name to the server. */
+/** Maximum number of generated names tried. */
 const generateAttemptsMax = 8
 
-/** Undefined when an object of this name exists. */
+/** Undefined if the name is already in use. */
 async function tryCreate(
   registry: Registry,
   request: WriteRequest,
@@ -59,10 +59,10 @@ async function tryCreate(
   const { resource } = request
   const rules = rulesOf(resource)
   const named = withoutSystemMetadata(withNames(request, sent))
-  // A name that the server chooses is no part of the request.
+  // A generated name is not part of the admission request.
   const naming = { ...request, name: named.metadata?.name ?? '' }
   const defaulted = convertObject(withDefaults(rules, named), resource.storage)
-  // What admission adds to the object is nobody's.
+  // Fields set by admission are not owned by the request's field manager.
   const owned = ownership === 'given' ? defaulted : withOwnership(registry, request, undefined, defaulted)
   const admitted = await mutated(registry, admissionOf(naming, 'CREATE', owned, undefined))
   const born = withBirth(withChosenName(registry, withNames(request, admitted)), registry.platform)
@@ -83,7 +83,7 @@ async function tryCreate(
   for (const warning of rules.warnings?.(counted, undefined) ?? []) request.warn(warning)
   await registry.admission.validate(admissionOf(naming, 'CREATE', counted, undefined))
   const key = keyOf(resource, counted.metadata?.namespace ?? '', counted.metadata?.name ?? '')
-  // The store decides in the end; what is known to exist need not reserve anything first.
+  // Fast path without a reservation; the create in the store is what guarantees uniqueness.
   if (registry.cache.get(key)) return undefined
   return withReservation(registry, request, counted, undefined, async object => {
     if (request.dryRun) return new StoredObject(key, 0, encodeForStore(object), object)
@@ -106,7 +106,7 @@ async function insert(
   return result.written ? new StoredObject(key, result.revision, bytes, object) : undefined
 }
 
-/** The names that the path says. */
+/** Sets name and namespace from the path. */
 function withNames({ resource, namespace, name }: WriteRequest, object: KubernetesObject): KubernetesObject {
   const metadata = object.metadata ?? {}
   if (resource.scope === 'Namespaced') {
@@ -132,7 +132,7 @@ function withNames({ resource, namespace, name }: WriteRequest, object: Kubernet
   }
 }
 
-/** An object that leaves its name to the server gets one when all else is decided. */
+/** Generates the name last, so that a retry draws a new one. */
 function withChosenName({ platform }: Registry, object: KubernetesObject): KubernetesObject {
   const { name, generateName: prefix } = object.metadata ?? {}
   if (name || !prefix) return object

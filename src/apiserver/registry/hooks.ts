@@ -1,6 +1,6 @@
 /**
- * What some resources need around a write that a pure rule of the kind cannot do: who asks, an address taken
- * from a pool, another object that must agree. Taken before the write, given back when it fails.
+ * Side effects of writes that pure kind rules cannot have: the requesting user, addresses allocated from a
+ * pool, validation against other code. Reservations are made before the write and rolled back if it fails.
  */
 import type { FieldError } from '#/api/field-error.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -8,16 +8,16 @@ import type { UserInfo } from '../request.ts'
 import type { Registry } from './registry.ts'
 
 export interface ResourceHooks {
-  /** A new object, prepared by its rules, with what it tells of the user who creates it. */
+  /** Sets fields of a new object from the requesting user. */
   readonly withAuthor?: (object: KubernetesObject, user: UserInfo) => KubernetesObject
-  /** What is wrong with an object that its rules cannot tell; `before` is undefined for a creation. */
+  /** Additional validation; `before` is undefined for a creation. */
   readonly validate?: (
     object: KubernetesObject,
     before: KubernetesObject | undefined,
   ) => readonly FieldError[]
   /**
-   * Called with the valid object just before it is stored; `before` is undefined for a creation. Throws
-   * ApiError to refuse.
+   * Called with the validated object just before it is stored; `before` is undefined for a creation. Throws
+   * ApiError to reject.
    */
   readonly reserve?: (
     registry: Registry,
@@ -25,20 +25,20 @@ export interface ResourceHooks {
     before: KubernetesObject | undefined,
     dryRun: boolean,
   ) => Promise<Reservation>
-  /** Called once the object is gone from the store. */
+  /** Called after the object was deleted from the store. */
   readonly afterDelete?: (registry: Registry, object: KubernetesObject) => Promise<void>
 }
 
 export interface Reservation {
-  /** The object with what was taken for it. */
+  /** The object with the reserved values. */
   readonly object: KubernetesObject
-  /** The object is stored: what it no longer needs is given back. */
+  /** Called after the object was stored: releases what it no longer uses. */
   commit(): Promise<void>
-  /** The object was not stored: what was taken for it is given back. */
+  /** Called if the object was not stored: releases the reservation. */
   rollback(): Promise<void>
 }
 
-/** Nothing was taken. */
+/** An empty reservation. */
 export function noReservation(object: KubernetesObject): Reservation {
   return { object, commit: async () => undefined, rollback: async () => undefined }
 }

@@ -1,6 +1,7 @@
 /**
- * Objects that somebody must complete before others see them. Who still has to act on one stands in its metadata. Old:
- * Kubernetes had it from 1.7 to 1.13, and here it is there while the admission plugin Initializers is on.
+ * Initializers: objects stay hidden until the initializers listed in their metadata have processed them.
+ * Kubernetes had them from 1.7 to 1.13; here they exist only while the Initializers admission plugin is
+ * enabled.
  * https://v1-13.docs.kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#initializers
  */
 import type { Status } from '#/api/errors.ts'
@@ -9,9 +10,9 @@ import type { Resource } from '#/api/resource.ts'
 import type { StoredObject } from './stored-object.ts'
 
 export interface Initializers {
-  /** The first of them acts next. */
+  /** In order; the first one is next. */
   readonly pending?: readonly Initializer[]
-  /** Why one of them gave the object up. */
+  /** Failure reported by an initializer. */
   readonly result?: Partial<Status>
 }
 
@@ -21,7 +22,7 @@ interface Initializer {
 
 type InitializedMeta = ObjectMeta & { readonly initializers?: Initializers }
 
-/** Undefined for an object that is complete. */
+/** Undefined for an initialized object. */
 export function initializersOf({ metadata = {} }: KubernetesObject): Initializers | undefined {
   return (metadata as InitializedMeta).initializers ?? undefined
 }
@@ -42,7 +43,7 @@ export function isUninitialized(stored: StoredObject): boolean {
   try {
     return initializersOf(stored.object) !== undefined
   } catch {
-    // What cannot be read hides nothing: whoever asks for it is told.
+    // An unreadable object is not hidden, so that reading it reports the error.
     return false
   }
 }
@@ -50,8 +51,8 @@ export function isUninitialized(stored: StoredObject): boolean {
 const completable = new WeakMap<Resource, Resource>()
 
 /**
- * Nobody has seen a pod that is not initialized, so nothing of it is fixed: it is prepared and checked as if it were
- * new. Other kinds change by their own rules.
+ * Updates of an uninitialized pod use the rules for creation, because none of its fields are in use yet.
+ * Other kinds keep their update rules.
  */
 export function asCompleted(resource: Resource): Resource {
   if (resource.group !== '' || resource.plural !== 'pods') return resource

@@ -1,13 +1,13 @@
 /**
- * The items of recent large lists, joined. Many clients ask for all pods, or all nodes, and mostly nothing has changed
- * between two of them: the bytes are joined once for each change.
+ * Cache of the joined items of recent large lists. Many clients list all pods or all nodes, usually without
+ * changes in between, so the bytes are joined once per change.
  */
 import type { WholeList } from '../list-body.ts'
 
 export interface JoinedKey {
-  /** Undefined for a list that is a part, or is not of the present: it is not kept. */
+  /** Undefined for partial or historical lists, which are not cached. */
   readonly whole: WholeList | undefined
-  /** The form in which the items are. */
+  /** Name of the encoding of the items. */
   readonly form: string
 }
 
@@ -16,7 +16,7 @@ export class JoinedLists {
   readonly #lists = new Map<string, JoinedList>()
   #sizeBytes = 0
 
-  /** The joined items; `join` is called when they are not known, or not as they are now. */
+  /** Returns the cached items, or calls `join` if they are missing or outdated. */
   items({ whole, form }: JoinedKey, join: () => readonly Uint8Array[]): readonly Uint8Array[] {
     if (whole === undefined) return join()
     const key = `${whole.prefix} ${form}`
@@ -56,7 +56,7 @@ interface JoinedList {
   readonly sizeBytes: number
 }
 
-/** Smaller lists are joined faster than they are looked up; larger ones would push out all others. */
+/** Size bounds of cached lists: smaller ones are fast to join, larger ones would evict all others. */
 const listBytesMin = 64 * 1024
 const listBytesMax = 32 * 1024 * 1024
 

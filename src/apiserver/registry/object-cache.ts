@@ -1,7 +1,6 @@
 /**
- * Every object of the cluster in memory, as fresh as the store: one watch of the store feeds it, and
- * everything that reads or watches is served from here. A read that must see the latest waits until the cache
- * has come as far as the store.
+ * The watch cache: every object of the cluster in memory, fed by one watch of the store. All reads and
+ * watches are served from it. A consistent read waits until the cache has reached the store's revision.
  */
 import { Deque } from '#/base/deque.ts'
 import { forEachPrefix, prefixEnd } from '#/base/key-path.ts'
@@ -13,7 +12,7 @@ import { JoinedLists } from './joined-lists.ts'
 import { StoredObject } from './stored-object.ts'
 import { Subscribers, type FieldValue, type Subscriber } from './subscribers.ts'
 
-/** What reads and watches are served from. */
+/** The interface for reads and watches. */
 export type ObjectView = Pick<
   ObjectCache,
   | 'countAfter'
@@ -33,7 +32,7 @@ export type ObjectView = Pick<
 export interface ObjectCacheOptions {
   readonly store: Store
   readonly platform: Platform
-  /** Everything cached is below it. */
+  /** Store prefix of everything cached. */
   readonly prefix: string
 }
 
@@ -41,60 +40,66 @@ export class ObjectCache {
   readonly #options: ObjectCacheOptions
   readonly #objects = new SortedMap<StoredObject>()
   readonly #subscribers = new Map<string, Subscribers>()
-  /** The latest events, oldest first, without gaps: every event after `#recentSince`. */
+  /** The event window, oldest first, without gaps: every event after `#recentSince`. */
   readonly #recent = new Deque<CacheEvent>()
   #recentSince = 0
-  /** Of the objects that `#recent` holds. */
+  /** Total size of the objects in `#recent`. */
   #recentBytes = 0
-  /** The latest of them, which are kept as watchers see them, and how long; of the others there are only bytes. */
+  /**
+   * The latest batches of `#recent` that still hold decoded objects and encodings, with their expiry; older
+   * events keep only the stored bytes.
+   */
   readonly #wholeBatches = new Deque<{ readonly count: number; readonly untilMs: number }>()
   #wholeEvents = 0
   #revision = 0
-  /** When what is below each prefix, up to a slash, has last changed since the cache was loaded. */
+  /** Revision of the last change under each prefix since the cache was loaded. */
   readonly #lastChanges = new Map<string, number>()
   #loadedRevision = 0
   #watch: Watch | undefined
   #waiting: { readonly revision: number; readonly resolve: () => void }[] = []
-  /** Objects that this process has just written, by the bytes it gave the store: they need no parsing. */
+  /** Objects written by this process, by the bytes passed to the store, so that they need not be parsed. */
   readonly #written = new WeakMap<Uint8Array, StoredObject['object']>()
   #latest: Promise<number> | undefined
-  /** Undefined when nothing is ever hidden. */
+  /** Undefined if no objects are ever hidden. */
   #hiding: Hiding | undefined
 
   constructor(options: ObjectCacheOptions) {
     this.#options = options
   }
 
-  /** Lists of what is here, joined. */
+  /** Cache of encoded lists. */
   readonly joinedLists = new JoinedLists()
 
-  /** Everything up to this revision of the store has been taken in. */
+  /** The cache reflects the store up to this revision. */
   get revision(): number {
     return this.#revision
   }
 
-  /** Objects are hidden while this, which must not throw, says so. Called before the cache is filled. */
+  /**
+   * Hides objects for which `isHidden` returns true; it must not throw. Must be called before the cache is
+   * loaded.
+   */
   hide(isHidden: (stored: StoredObject) => boolean): void {
     this.#hiding = { isHidden, objects: new SortedMap(), seeing: new WeakSet(), view: this.#unhiddenView() }
   }
 
-  /** Everything, what is hidden too; undefined when nothing ever is. */
+  /** A view that includes hidden objects; undefined if none are ever hidden. */
   get unhidden(): ObjectView | undefined {
     return this.#hiding?.view
   }
 
-  /** Whether an object that comes from elsewhere, of another time, would be seen here. */
+  /** True if an object from another source, e.g. an older revision, would be visible here. */
   shows(stored: StoredObject): boolean {
     return this.#hiding === undefined || !this.#hiding.isHidden(stored)
   }
 
-  /** Fills the cache, then keeps it fresh until aborted. `onReady` is called when it can be read. */
+  /** Loads the cache, then follows the store until aborted. `onReady` is called when the cache is loaded. */
   async run(signal: AbortSignal, onReady: () => void): Promise<void> {
     const { store, platform, prefix } = this.#options
     try {
       await this.#load()
     } catch (error) {
-      // An etcd that is electing its leader has nothing to say yet.
+      // The store may be temporarily unavailable, e.g. while etcd elects a leader.
       if (!(error instanceof StoreError) || error.reason === 'closed') throw error
       platform.log.warn('cannot read the store, trying again', { error })
       await this.#reload(signal)
@@ -116,7 +121,7 @@ export class ObjectCache {
     return this.#hiding?.objects.get(key) === undefined ? this.#objects.get(key) : undefined
   }
 
-  /** Objects below a prefix, in the order of their keys, from the first key after `after`. */
+  /** Objects under a prefix in key order, starting after the key `after`. */
   list(prefix: string, after?: string): Generator<StoredObject, void, undefined> {
     const hidden = this.#hiding?.objects
     const all = this.#listAll(prefix, after)
@@ -131,15 +136,15 @@ export class ObjectCache {
     }
   }
 
-  /** How many objects below a prefix follow a key. */
+  /** Number of objects under a prefix with keys greater than `after`. */
   countAfter(prefix: string, after: string): number {
     const hidden = this.#hiding?.objects
     return countBetween(this.#objects, prefix, after) - (hidden ? countBetween(hidden, prefix, after) : 0)
   }
 
-  /** The revision of the store; everything that was written before the call is at or below it. */
+  /** The store's current revision, which includes every write completed before the call. */
   latestRevision(): Promise<number> {
-    // Calls that come while the store is about to be asked share its answer.
+    // Calls in the same tick share one request to the store.
     this.#latest ??= Promise.resolve().then(() => {
       this.#latest = undefined
       return this.#options.store.revision()
@@ -147,12 +152,15 @@ export class ObjectCache {
     return this.#latest
   }
 
-  /** Resolves when the cache has everything that was written before the call. */
+  /** Resolves when the cache contains every write completed before the call. */
   async catchUp(signal?: AbortSignal): Promise<void> {
     await this.waitFor(await this.latestRevision(), signal)
   }
 
-  /** The revision of the last change below a prefix that ends with a slash; the oldest known one at the least. */
+  /**
+   * Revision of the last change under a prefix that ends with a slash; the revision of the initial load if
+   * there was none.
+   */
   lastChange(prefix: string): number {
     return this.#lastChanges.get(prefix) ?? this.#loadedRevision
   }
@@ -171,14 +179,14 @@ export class ObjectCache {
     await promise.finally(() => signal?.removeEventListener('abort', abort))
   }
 
-  /** Tells the cache which object some bytes are, before they are given to the store. */
+  /** Registers the object for bytes about to be passed to the store. */
   noteWrite(stored: Uint8Array, object: StoredObject['object']): void {
     this.#written.set(stored, object)
   }
 
   /**
-   * The subscriber hears of everything below the prefix, which ends with `/` or is one key, after `revision`; of
-   * objects that have another value in the field, and had it before, only perhaps.
+   * Subscribes to all events under the prefix, which ends with `/` or is a single key. With `among`, events
+   * of objects that neither have nor had that field value may be omitted.
    */
   subscribe(prefix: string, subscriber: Subscriber, among?: FieldValue): void {
     const subscribers = this.#subscribers.get(prefix) ?? new Subscribers()
@@ -192,10 +200,7 @@ export class ObjectCache {
     if (subscribers?.isEmpty) this.#subscribers.delete(prefix)
   }
 
-  /**
-   * What happened below a prefix after a revision; undefined when that is longer ago than the cache
-   * remembers.
-   */
+  /** Events under a prefix after a revision; undefined if they are older than the event window. */
   eventsAfter(prefix: string, revision: number): readonly CacheEvent[] | undefined {
     const events = this.#eventsAfter(prefix, revision)
     if (this.#hiding === undefined) return events
@@ -231,8 +236,8 @@ export class ObjectCache {
   }
 
   /**
-   * After a gap: what is different now becomes events, and watchers that would miss what was between are
-   * reset.
+   * Relists after a gap in the watch: updates the objects and resets all subscribers, because they may have
+   * missed events.
    */
   async #reload(signal: AbortSignal): Promise<void> {
     const { store, prefix, platform } = this.#options
@@ -277,13 +282,16 @@ export class ObjectCache {
       })
     }
     this.#forgetOldest()
-    // The revision first: a subscriber that reads the cache when it hears of a change sees the change.
+    // Advances the revision first, so that a subscriber that reads the cache sees the change.
     this.#advance(revision)
     for (const [subscriber, events] of bySubscriber) subscriber.onEvents(events)
     this.#slimOld(storeEvents.length)
   }
 
-  /** Watchers have had their time to read: who comes later makes what he needs from the bytes. */
+  /**
+   * Drops decoded forms of older events, which watchers have usually consumed; later readers decode the bytes
+   * again.
+   */
   #slimOld(newEvents: number): void {
     const nowMs = this.#options.platform.clock.monotonicMs()
     this.#wholeBatches.push({ count: newEvents, untilMs: nowMs + wholeMs })
@@ -359,7 +367,7 @@ export class ObjectCache {
     return new StoredObject(entry.key, entry.revision, entry.value, this.#written.get(entry.value))
   }
 
-  /** Notes the change for every prefix of the key, and calls back with the subscribers of each. */
+  /** Records the change under every prefix of the key, and visits the subscribers of each. */
   #forSubscribers(event: CacheEvent, visit: (subscriber: Subscriber) => void): void {
     const { key, revision } = event
     forEachPrefix(key, prefix => {
@@ -380,9 +388,9 @@ export class ObjectCache {
 
 interface Hiding {
   readonly isHidden: (stored: StoredObject) => boolean
-  /** Those of the objects that are hidden at this moment. */
+  /** The currently hidden objects. */
   readonly objects: SortedMap<StoredObject>
-  /** Subscribers that see them nevertheless. */
+  /** Subscribers that also receive events of hidden objects. */
   readonly seeing: WeakSet<Subscriber>
   readonly view: ObjectView
 }
@@ -398,16 +406,19 @@ function countBetween(objects: SortedMap<StoredObject>, prefix: string, after: s
   return objects.rank(prefixEnd(prefix)) - objects.rank(`${after}\0`)
 }
 
-/** Keys read at once when the cache is filled. */
+/** Page size for loading the cache. */
 const pageKeys = 1_000
 
-/** Events kept for watches that resume; longer ago than these the store is asked. */
+/** Size of the event window; watches from older revisions read the store. */
 const recentEventsMax = 20_000
 
-/** How long events are kept as watchers see them. */
+/** Time for which events keep decoded objects and encodings. */
 const wholeMs = 1_000
 
-/** Each byte costs several: the object, its JSON and what watchers were sent may be kept with it. */
+/**
+ * Bound on the stored bytes of the event window; the memory in use is several times larger, because decoded
+ * objects and encodings may be kept too.
+ */
 const recentBytesMax = 32 * 1024 * 1024
 
 const reloadDelayMs = 500

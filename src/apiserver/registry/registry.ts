@@ -1,4 +1,4 @@
-/** What every handler works with: the kinds served, the objects, and the rules that hold for them. */
+/** Dependencies of all handlers: the scheme, the store and cache, admission and hooks. */
 import type { Scheme } from '#/api/scheme.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
@@ -13,8 +13,8 @@ export interface Registry {
   readonly store: Store
   readonly cache: ObjectCache
   readonly admission: Admission
-  /** By plural and group, `services`, `deployments.apps`. */
+  /** By qualified resource name: `services`, `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, ResourceHooks>
-  /** Ports of nodes that services may have; Kubernetes' own choice when absent. */
+  /** Node port range of services; Kubernetes' default when absent. */
   readonly nodePorts?: PortRange
 }

@@ -1,14 +1,14 @@
 /**
- * Where objects are in the store: the layout of Kubernetes, so that tools that read its etcd read ours. The
- * key has no version: all versions of a kind are one object.
+ * Store keys in Kubernetes' etcd layout, so that tools that read etcd work. A key has no API version: all
+ * versions of a kind are the same object.
  */
 import { isBuiltinGroup } from '#/api/builtin.ts'
 import type { Resource } from '#/api/resource.ts'
 
-/** Everything the API server stores is below it. */
+/** Prefix of everything that the API server stores. */
 export const storeRoot = '/registry/'
 
-/** Resources whose folder is not simply their plural. */
+/** Resources with a prefix other than their plural. */
 const folders: Readonly<Record<string, string>> = {
   'endpoints': 'services/endpoints',
   'ingresses.networking.k8s.io': 'ingress',
@@ -18,10 +18,10 @@ const folders: Readonly<Record<string, string>> = {
   'events.events.k8s.io': 'events',
 }
 
-/** Groups whose resources are below a folder with the group's name, as custom ones are. */
+/** Built-in groups stored under a prefix with the group name, like custom resources. */
 const groupsApart: ReadonlySet<string> = new Set(['apiextensions.k8s.io', 'apiregistration.k8s.io'])
 
-/** The prefix of all objects of a resource, in all namespaces or in one. Ends with a slash. */
+/** Prefix of all objects of a resource, in all namespaces or in one; ends with a slash. */
 export function prefixOf(resource: Resource, namespace: string): string {
   const inside = resource.scope === 'Namespaced' && namespace !== '' ? `${namespace}/` : ''
   return `${resourcePrefix(resource)}${inside}`

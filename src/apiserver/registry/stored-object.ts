@@ -1,7 +1,7 @@
 /**
- * One version of one object: the value everybody shares, and its bytes, made once. The store keeps the JSON
- * without a resource version, since that is only known when the write is done; what is served has it spliced
- * in, not encoded again.
+ * One version of an object: the shared immutable value and its encodings, each computed once. The stored JSON
+ * has no resourceVersion, which is known only after the write; it is spliced into the bytes when they are
+ * served.
  */
 import { assert } from '#/base/assert.ts'
 import { keptJoin, keptText } from '#/base/kept-bytes.ts'
@@ -11,15 +11,14 @@ import type { JsonValue } from '#/api/json-value.ts'
 import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
 
 export class StoredObject {
-  /** The key in the store. */
   readonly key: string
-  /** 0 of an object that is not in the store, which has no resource version either. */
+  /** 0 for an object that is not in the store and has no resourceVersion. */
   readonly revision: number
-  /** The JSON in the store. */
+  /** The stored JSON. */
   readonly #stored: Uint8Array
   #object: KubernetesObject | undefined
   #json: Uint8Array | undefined
-  /** Other forms of this version (protobuf, rows of tables, other API versions) by name, each made once. */
+  /** Other encodings (protobuf, table rows, other API versions), by name. */
   #forms: Map<string, unknown> | undefined
 
   constructor(key: string, revision: number, stored: Uint8Array, object?: KubernetesObject) {
@@ -29,47 +28,47 @@ export class StoredObject {
     this.#object = object && withResourceVersion(object, revision)
   }
 
-  /** As it is stored. */
+  /** Size of the stored JSON. */
   get sizeBytes(): number {
     return this.#stored.length
   }
 
-  /** In the version it is stored in, with its resource version. Immutable. */
+  /** In the storage version, with resourceVersion. Immutable. */
   get object(): KubernetesObject {
     this.#object ??= withResourceVersion(parseJson(this.#readable) as KubernetesObject, this.revision)
     return this.#object
   }
 
-  /** The object as JSON, in the version it is stored in. */
+  /** JSON in the storage version, with resourceVersion. */
   get json(): Uint8Array {
     this.#json ??= spliceResourceVersion(this.#readable, this.revision)
     return this.#json
   }
 
-  /** Whether the JSON has this in it, wherever it is: cheaper to ask than to read the object. */
+  /** True if the JSON contains the bytes anywhere; cheaper than parsing. */
   contains(text: Uint8Array): boolean {
     return Buffer.from(this.#stored.buffer, this.#stored.byteOffset, this.#stored.length).includes(text)
   }
 
-  /** What was encrypted with a key that is gone is not JSON. Only who asks for the object is told. */
+  /** A value that could not be decrypted is not JSON; only reading that object fails. */
   get #readable(): Uint8Array {
     if (this.#stored[0] === openingBrace) return this.#stored
     throw apiError('StorageReadError', `${this.key} cannot be read: its value in the store is not JSON`)
   }
 
-  /** The same content under another revision: what a deletion tells of the object that is gone. */
+  /** The same content with another revision, for DELETED events. */
   at(revision: number): StoredObject {
     return new StoredObject(this.key, revision, this.#stored, this.#object)
   }
 
-  /** Lets go of all but the bytes in the store, from which the rest is made again when somebody asks. */
+  /** Drops everything but the stored bytes, from which the rest is recomputed on demand. */
   slim(): void {
     this.#object = undefined
     this.#json = undefined
     this.#forms = undefined
   }
 
-  /** Another form of the object, made at the first use and kept as long as the object is. */
+  /** A derived form of the object, computed on first use and cached. */
   form<T>(name: string, make: (object: KubernetesObject) => T): T {
     this.#forms ??= new Map()
     const known = this.#forms.get(name)
@@ -81,8 +80,8 @@ export class StoredObject {
 }
 
 /**
- * The bytes to store. Kind, version and metadata come first, so that the place of the resource version is
- * found without parsing.
+ * Encodes an object for the store. kind, apiVersion and metadata come first, so that resourceVersion can be
+ * inserted without parsing.
  */
 export function encodeForStore(object: KubernetesObject): Uint8Array {
   const { kind, apiVersion, metadata, ...rest } = object
@@ -103,7 +102,7 @@ function withoutResourceVersion<T extends KubernetesObject>(object: T): T {
 
 const metadataStart = Buffer.from('"metadata":{')
 
-/** Where stored metadata begins at the latest: after the longest kind and apiVersion. */
+/** Search limit for the start of metadata: enough for the longest kind and apiVersion. */
 const headBytesMax = 1_024
 
 function spliceResourceVersion(stored: Uint8Array, revision: number): Uint8Array {

@@ -3,21 +3,21 @@ import type { CacheEvent } from './cache-event.ts'
 import type { StoredObject } from './stored-object.ts'
 
 export interface Subscriber {
-  /** Events below the subscriber's prefix, in order. Must not throw. */
+  /** Called with the events under the subscriber's prefix, in order. Must not throw. */
   onEvents(events: readonly CacheEvent[]): void
-  /** The cache had to start again from a list: what happened in between is not known. */
+  /** The cache was relisted; events in between are lost. */
   onReset(): void
 }
 
-/** Objects of which one field has this value. The same function stands for the same field. */
+/** Selects objects by the value of a field. Fields are compared by function identity. */
 export interface FieldValue {
   readonly field: (object: KubernetesObject) => string
   readonly value: string
 }
 
 /**
- * Who wants to hear of what is below one prefix. Those who only care for one value of a field, as each kubelet does for
- * the pods of its node, are found by the value: with a thousand nodes an event costs what it does with one.
+ * Subscribers of one prefix. Subscribers to a single field value, such as a kubelet watching the pods of its
+ * node, are indexed by that value, so the cost of an event does not grow with the number of nodes.
  */
 export class Subscribers {
   readonly #everything = new Set<Subscriber>()
@@ -55,7 +55,10 @@ export class Subscribers {
     return [this.#everything, ...chosen].flatMap(each => [...each])
   }
 
-  /** Those to whom the event may matter: the object had or has the value that they care for. */
+  /**
+   * Visits the subscribers that the event may concern: those of all values, and those of the old and the new
+   * value.
+   */
   forEach({ current, previous }: CacheEvent, visit: (subscriber: Subscriber) => void): void {
     this.#everything.forEach(visit)
     for (const [field, byValue] of this.#byField) {
@@ -67,7 +70,7 @@ export class Subscribers {
   }
 }
 
-/** What cannot be read has no value: whoever asks for the object itself is told why. */
+/** Undefined if the object cannot be decoded; reading it reports the error. */
 function valueOf(stored: StoredObject | undefined, field: FieldValue['field']): string | undefined {
   try {
     return stored && field(stored.object)

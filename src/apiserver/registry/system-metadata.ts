@@ -1,4 +1,4 @@
-/** The metadata that belongs to the server: what clients send for it is replaced by what is so. */
+/** Metadata that the server sets; values sent by clients are replaced. */
 import { conflict, type ErrorSubject } from '#/api/errors.ts'
 import { deepFreeze, equalJson } from '#/api/json-value.ts'
 import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
@@ -8,7 +8,7 @@ import { formatTime } from '#/api/time.ts'
 import { zeroStruct } from '#/api/zero-value.ts'
 import type { Platform } from '#/platform/platform.ts'
 
-/** An object that is to be created, without what only the server can say of it. */
+/** Removes the server-set metadata from an object to be created. */
 export function withoutSystemMetadata(object: KubernetesObject): KubernetesObject {
   const {
     uid: _uid,
@@ -23,7 +23,7 @@ export function withoutSystemMetadata(object: KubernetesObject): KubernetesObjec
   return { ...object, metadata }
 }
 
-/** A new object has an identity and a time of birth, and is not being deleted. */
+/** Sets uid and creationTimestamp of a new object. */
 export function withBirth(object: KubernetesObject, platform: Platform): KubernetesObject {
   const { metadata: { managedFields, ...metadata } = {}, ...rest } = withoutSystemMetadata(object)
   const born: ObjectMeta = {
@@ -36,7 +36,7 @@ export function withBirth(object: KubernetesObject, platform: Platform): Kuberne
   return { kind, apiVersion, metadata: born, ...fields }
 }
 
-/** A new object without what only updates of its status may set. */
+/** Removes the status of a new object, which only the status subresource may set. */
 export function withoutStatus(object: KubernetesObject, resource: Resource): KubernetesObject {
   if (resource.rules?.createdWithStatus) return object
   if (!resource.subresources.has('status') || !('status' in object)) return object
@@ -48,7 +48,7 @@ function dropStatus(object: KubernetesObject): KubernetesObject {
   return rest
 }
 
-/** A new object of a kind that always has a status has one, if only of zeros. Custom kinds have what they are given. */
+/** Adds an empty status to a new object of a built-in kind with a required status. */
 export function withZeroStatus(object: KubernetesObject, { schema }: Resource): KubernetesObject {
   const field = schema.fields.get('status')
   if (schema.name === '' || 'status' in object) return object
@@ -57,7 +57,7 @@ export function withZeroStatus(object: KubernetesObject, { schema }: Resource): 
   return complete
 }
 
-/** Shared by all objects of a kind: they are immutable. */
+/** Frozen and shared by all objects of a kind. */
 const zeroStatuses = new WeakMap<StructSchema, object>()
 
 function zeroStatus(schema: StructSchema): object {
@@ -68,7 +68,7 @@ function zeroStatus(schema: StructSchema): object {
   return zero
 }
 
-/** An update keeps identity, birth and deletion as they are. */
+/** Keeps uid, creationTimestamp and deletion metadata on update. */
 export function withIdentityOf(
   object: KubernetesObject,
   before: KubernetesObject,
@@ -104,7 +104,7 @@ export function withIdentityOf(
   return { ...object, metadata }
 }
 
-/** An update of everything but the status, or of the status alone. */
+/** Restricts an update to everything except the status, or to the status alone. */
 export function withPartsOf(
   object: KubernetesObject,
   before: KubernetesObject,
@@ -116,7 +116,7 @@ export function withPartsOf(
   return { ...dropStatus(before), metadata: object.metadata ?? {}, ...pick(object as Stateful, ['status']) }
 }
 
-/** Counts a change of anything but metadata and status. */
+/** Increments the generation if anything but metadata and status changed. */
 export function withGeneration(
   object: KubernetesObject,
   before: KubernetesObject | undefined,

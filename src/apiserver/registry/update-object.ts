@@ -1,7 +1,6 @@
 /**
- * Changes of objects that exist, and their end. A write that loses a race is tried again on what won, unless
- * the client said
- * which version it meant.
+ * Updates and removal of existing objects. A write that conflicts is retried on the current version, unless
+ * the client specified a resourceVersion.
  */
 import { discardTimeChange, type JsonObject } from '#/api/apply.ts'
 import { convertObject } from '#/api/conversion.ts'
@@ -37,24 +36,25 @@ import {
 
 export interface Update {
   /**
-   * What becomes of the stored object, both in the version of the request. Called again when a race was lost.
+   * Computes the new object from the stored one, both in the version of the request. Called again after a
+   * conflict.
    */
   readonly change: (before: KubernetesObject) => KubernetesObject | Promise<KubernetesObject>
-  /** Makes the object when there is none; then `change` is not called. */
+  /** Creates the object if it does not exist; `change` is then not called. */
   readonly create?: () => Promise<KubernetesObject>
   readonly ownership?: Ownership
-  /** What the path may change, when that is neither the status nor everything else. */
+  /** The strategy of a subresource other than status. */
   readonly part?: KindPart
-  /** What admission sees in the place of the object where the path speaks of another kind. */
+  /** Presents the object to admission as another kind, such as Scale. */
   readonly shown?: Shown
-  /** What changes is not what somebody wants of the object: its generation stays. */
+  /** True if the change does not affect the desired state, so the generation stays. */
   readonly keepsGeneration?: boolean
 }
 
-/** An object as another kind that has some of its fields: a deployment as a Scale. All in the stored version. */
+/** Maps an object to another kind and back, e.g. a Deployment and its Scale. All in the storage version. */
 export interface Shown {
   readonly of: (object: KubernetesObject) => KubernetesObject
-  /** The object with what admission changed in what it saw. */
+  /** Merges the admitted representation into the object. */
   readonly into: (object: KubernetesObject, shown: KubernetesObject) => KubernetesObject
 }
 
@@ -89,7 +89,7 @@ export async function updateObject(
   }
 }
 
-/** Races that one request may lose before its client hears of it. */
+/** Maximum number of conflicts before the client gets a Conflict error. */
 const updateAttemptsMax = 50
 
 type Outcome = { readonly stored: StoredObject } | { readonly current: StoredObject | undefined }
@@ -114,7 +114,7 @@ async function tryUpdate(
   const defaulted = convertObject(withDefaults(rules, identified), resource.storage)
   const now = formatTime(registry.platform.clock.now())
   const prepared = prepareParts(resource, subresource, update.part, { defaulted, before, now })
-  // What admission adds to the object is nobody's.
+  // Fields set by admission are not owned by the request's field manager.
   const owned = update.ownership === 'given' ? prepared : withOwnership(registry, request, before, prepared)
   const admitted = await admit(registry, request, update, { owned, before })
   const settled =
@@ -135,7 +135,7 @@ async function tryUpdate(
 
 const itself: Shown['of'] = object => object
 
-/** The object as admission changes it. */
+/** Runs mutating admission. */
 async function admit(
   registry: Registry,
   request: WriteRequest,
@@ -154,7 +154,7 @@ interface Admitted {
   readonly now: string
 }
 
-/** Admission may change no more than the path may. */
+/** Restricts changes by admission to what the path may change. */
 function settle(
   resource: Resource,
   subresource: string,
@@ -177,7 +177,7 @@ interface Prepared {
   readonly now: string
 }
 
-/** What the path may change, as it was sent; the rest as it was. */
+/** Merges the part that the path may change into the stored object. */
 function prepareParts(
   resource: Resource,
   subresource: string,
@@ -216,7 +216,7 @@ async function replace(
   })
 }
 
-/** An object that is being deleted goes when nothing holds it any more. */
+/** True if an object being deleted has no finalizers, grace period or other holds left. */
 function isFinished(object: KubernetesObject, resource: Resource): boolean {
   const { metadata = {} } = object
   return (
@@ -240,7 +240,7 @@ async function removeFinished(
   return { stored: new StoredObject(current.key, result.revision, encodeForStore(object), object) }
 }
 
-/** What an initializer has given up goes, whatever would hold it otherwise. */
+/** Removes an object if its initialization failed, regardless of finalizers. */
 async function removeFailed(registry: Registry, request: WriteRequest, stored: StoredObject): Promise<void> {
   if (request.dryRun || initializersOf(stored.object)?.result === undefined) return
   let current: StoredObject | undefined = stored
@@ -253,7 +253,7 @@ async function removeFailed(registry: Registry, request: WriteRequest, stored: S
 
 export type Removal = { readonly revision: number } | { readonly current: StoredObject | undefined }
 
-/** Takes an object out of the store, unless it has changed meanwhile. */
+/** Deletes the object from the store if it has not changed. */
 export async function removeObject(
   registry: Registry,
   request: Pick<WriteRequest, 'resource'>,
@@ -271,8 +271,8 @@ export async function removeObject(
 }
 
 /**
- * A client that says which version it changes must not change another. The cache may be behind: only the
- * store knows whether the client is. Gives back the version to work on.
+ * Checks the resourceVersion sent by the client, against the store if the cache may be stale. Returns the
+ * version to update.
  */
 async function checkVersion(
   registry: Registry,

@@ -2,7 +2,7 @@ import type { Resource } from '#/api/resource.ts'
 import type { UserInfo } from '../request.ts'
 import type { WriteRequest } from './write.ts'
 
-/** The server itself, for what it writes in the course of somebody's request. */
+/** The identity of the API server for its own writes. */
 const system: UserInfo = { username: 'system:apiserver', groups: ['system:masters'] }
 
 export function writeBySystem(resource: Resource, name: string, namespace = ''): WriteRequest {

@@ -1,7 +1,4 @@
-/**
- * What all writes have in common, whatever brought them: the request, the rules of the kind, admission,
- * ownership of fields.
- */
+/** Common parts of all writes: the request, kind rules, admission and managed fields. */
 import { type Convert, faultOfManagedFields, type JsonObject, trackUpdate } from '#/api/apply.ts'
 import { convertObject } from '#/api/conversion.ts'
 import { apiError, type ErrorSubject } from '#/api/errors.ts'
@@ -21,7 +18,7 @@ import type { Registry } from './registry.ts'
 import { resetFieldsOf } from './reset-fields.ts'
 import { StoredObject } from './stored-object.ts'
 
-/** A write by one user to one resource, in the version of the request. */
+/** A write of a user to a resource, in the version of the request. */
 export interface WriteRequest {
   readonly resource: Resource
   readonly namespace: string
@@ -30,22 +27,22 @@ export interface WriteRequest {
   readonly user: UserInfo
   readonly dryRun: boolean
   readonly fieldManager: string
-  /** As admission sees them. */
+  /** The options for admission. */
   readonly options: Readonly<Record<string, unknown>>
   warn(text: string): void
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client no longer waits for the response. */
   readonly signal?: AbortSignal
-  /** Adds to what the audit log says of the request. */
+  /** Adds an audit annotation. */
   annotate: AdmissionRequest['annotate']
 }
 
-/** Who owns the fields is found out from what changed, or the object says it already, as one that was applied does. */
+/**
+ * `tracked` computes managed fields from the change; `given` keeps those of the object, as for server-side
+ * apply.
+ */
 export type Ownership = 'tracked' | 'given'
 
-/**
- * The newest version of an object. The cache usually has it; before saying that there is none the store is
- * asked.
- */
+/** The current object from the cache; on a miss, from the store. */
 export async function latest(
   registry: Pick<Registry, 'cache' | 'store'>,
   key: string,
@@ -56,9 +53,7 @@ export async function latest(
   return entry && new StoredObject(entry.key, entry.revision, entry.value)
 }
 
-/**
- * The object with its managed fields: whoever wrote it owns what it changed, in the version of the request.
- */
+/** Updates the managed fields: the field manager owns what it changed, in the version of the request. */
 export function withOwnership(
   registry: Registry,
   request: WriteRequest,
@@ -80,7 +75,7 @@ export function withOwnership(
   return convertObject(tracked, resource.storage)
 }
 
-/** How managed fields of other versions are understood; a version that is served no longer is forgotten. */
+/** Converts objects to the versions in managed fields; undefined for versions no longer served. */
 export function conversionIn(registry: Registry, { kind }: Resource): Convert {
   return (object, apiVersion) => {
     const groupVersion = parseGroupVersion(apiVersion)
@@ -115,7 +110,7 @@ export async function withReservation<T>(
   return result
 }
 
-/** Failures of the store in the words of the API. */
+/** Converts store errors to API errors. */
 export async function attempt<T>(
   request: Pick<WriteRequest, 'resource'>,
   operation: string,
@@ -143,7 +138,7 @@ export async function attempt<T>(
   }
 }
 
-/** What is posted to a subresource, or with what it is connected to, as admission leaves it. It is not stored. */
+/** Runs admission on an object posted to a subresource or for CONNECT; it is not stored. */
 export async function admitPosted(
   { admission }: Pick<Registry, 'admission'>,
   request: WriteRequest,
@@ -156,10 +151,7 @@ export async function admitPosted(
   return admitted
 }
 
-/**
- * What admission makes of an object. Who owns its fields is for nobody but the server to say: what cannot be right is
- * put back.
- */
+/** Runs mutating admission. Invalid changes of managedFields by a plugin are reverted with a warning. */
 export async function mutated(
   { admission }: Pick<Registry, 'admission'>,
   request: AdmissionRequest,
@@ -176,7 +168,7 @@ export async function mutated(
   return { ...admitted, metadata: { ...admitted.metadata, managedFields: object.metadata?.managedFields } }
 }
 
-/** What is wrong with the owners of fields that admission left behind. */
+/** Returns what is invalid in managedFields after admission. */
 function checkOwners(before: KubernetesObject, { metadata }: KubernetesObject): string | undefined {
   const owners = metadata?.managedFields
   if (owners === before.metadata?.managedFields) return undefined
@@ -216,7 +208,7 @@ export function withDefaults(rules: KindRules, object: KubernetesObject): Kubern
   return rules.withDefaults?.(object) ?? object
 }
 
-/** Rules are written for their own type of object; what is stored under a resource is of that type. */
+/** Erases the object type of the rules: objects stored under a resource have that type. */
 export function rulesOf(resource: Resource): KindRules {
   return (resource.rules ?? {}) as unknown as KindRules
 }

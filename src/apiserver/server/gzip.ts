@@ -1,16 +1,14 @@
-/**
- * Compression of large answers, in the threads that Node keeps for it: the event loop only passes pieces on.
- */
+/** Gzip compression of large responses in Node's thread pool; the event loop only forwards chunks. */
 import { pipeline, Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 
-/** Kubernetes' rule: less is sent as it is. */
+/** Kubernetes' threshold; smaller responses are not compressed. */
 export const gzipBytesMin = 128 * 1024
 
-/** Fast rather than small, as Kubernetes has it: most clients are near. */
+/** Optimized for speed, as in Kubernetes. */
 const level = 1
 
-/** What the threads give back at once. */
+/** Size of compressed chunks. */
 const chunkSize = 128 * 1024
 
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
@@ -18,7 +16,7 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
 }
 
 export function gzipPieces(pieces: readonly Uint8Array[]): AsyncIterable<Uint8Array> {
-  // Whoever reads learns of a failure; the callback is there because the last reader may be gone.
+  // The reader receives errors; the callback only prevents an unhandled error if the reader is gone.
   const source = Readable.from(pieces, { objectMode: false })
   return pipeline(source, createGzip({ level, chunkSize }), () => undefined)
 }

@@ -1,6 +1,6 @@
 /**
- * An answer on its way to a client: compressed if it likes, no faster than it reads, and whole or visibly
- * not.
+ * Sends a response to an HTTP client: compressed if accepted, with backpressure, and visibly aborted if
+ * incomplete.
  */
 import { internalError, isApiError, tooManyRequests } from '#/api/errors.ts'
 import type { HttpExchange } from '#/platform/http.ts'
@@ -31,7 +31,7 @@ export class HttpReply {
     this.#random = random
   }
 
-  /** Undefined when it has been handed over already, as most are. */
+  /** Returns undefined if the response was sent synchronously, as most are. */
   send(response: SentResponse): Promise<void> | undefined {
     if (response.body === undefined) {
       this.#begin(response, noContent.has(response.status) ? {} : { 'content-length': '0' })
@@ -43,7 +43,7 @@ export class HttpReply {
       : this.#sendStream(response, response.body)
   }
 
-  /** The last resort: says that something failed, and to nobody what. */
+  /** Last resort: sends an error without details, or aborts the response if it has begun. */
   fail(error: unknown): void {
     if (this.#hasBegun) return this.#exchange.abort()
     const { status, code } = isApiError(error) ? error : unexpected
@@ -87,7 +87,7 @@ export class HttpReply {
   async #sendLarge(response: SentResponse, { body, pieces, sizeBytes }: LargeValue): Promise<void> {
     const budget = this.#budget
     const hasRoom = budget.tryEnter(this.#exchange, sizeBytes)
-    // What waits does not hold its bytes: they are made again when it is its turn.
+    // A waiting response does not hold its bytes; they are produced again when it is sent.
     const current = hasRoom ? pieces : await this.#whenRoom(body, sizeBytes)
     if (current === undefined) return
     try {
@@ -110,7 +110,7 @@ export class HttpReply {
     return entered === 'closed' ? undefined : body.bytes()
   }
 
-  /** The pieces are in memory anyway: the transport takes them as fast as the client does. */
+  /** The chunks are already in memory, so they are written in groups and only backpressure is awaited. */
   async #writeAll(pieces: readonly Uint8Array[]): Promise<void> {
     const exchange = this.#exchange
     for (let start = 0; start < pieces.length && !exchange.closed; start += piecesAtOnce) {
@@ -121,7 +121,7 @@ export class HttpReply {
     exchange.end()
   }
 
-  /** Pieces that are made one by one are made no faster than the client reads. */
+  /** Produces chunks no faster than the client reads them. */
   async #writeEach(pieces: AsyncIterable<Uint8Array>): Promise<void> {
     const exchange = this.#exchange
     for await (const piece of pieces) {
@@ -147,7 +147,7 @@ export class HttpReply {
   }
 }
 
-/** An answer in HTTP; one after which something else is spoken is sent by `sendUpgrade`. */
+/** A plain HTTP response; upgrades are sent by `sendUpgrade`. */
 export interface SentResponse extends Omit<ApiResponse, 'body'> {
   readonly body?: ValueBody | StreamBody | undefined
 }
@@ -160,19 +160,19 @@ interface LargeValue {
 
 const unexpected = internalError('the server failed to answer; its log has the details')
 
-/** Statuses whose answers have no body, not even an empty one. */
+/** Status codes without a body. */
 const noContent: ReadonlySet<number> = new Set([204, 304])
 
-/** Pieces of a large answer given to the transport before it is asked how far it has come. */
+/** Number of chunks written before checking for backpressure. */
 const piecesAtOnce = 8
 
-/** An answer up to this size is handed over at once, whoever reads it. */
+/** Responses up to this size are written at once, without backpressure. */
 const smallBytesMax = 64 * 1024
 
-/** As Kubernetes has it; a longer identifier is cut. */
+/** Kubernetes' limit; longer ids are truncated. */
 const auditIdCharactersMax = 64
 
-/** Node checks it for HTTP/1.1 only. */
+/** Checked here because Node validates headers only for HTTP/1.1. */
 const notInHeader = /[^\t\x20-\x7e\x80-\xff]/
 
 function refuseUnfit(value: string | readonly string[]): void {

@@ -1,7 +1,4 @@
-/**
- * A request from the network, as the pipeline sees it. What many requests do not need is made when it is
- * asked for.
- */
+/** An HTTP request as the pipeline sees it. Rarely used fields are created lazily. */
 import { badRequest, requestEntityTooLarge } from '#/api/errors.ts'
 import { HttpBodyError, type HttpExchange } from '#/platform/http.ts'
 import type { ApiRequest, Peer, RequestBody } from '../request.ts'
@@ -59,10 +56,10 @@ export class HttpRequest implements ApiRequest {
   }
 }
 
-/** Why whatever was done for a request is given up. */
+/** Abort reason when the client has disconnected. */
 export const gone = new Error('the client is gone')
 
-/** A client that takes us for a proxy names the server in front of the path. */
+/** Removes the origin of an absolute-form request target, which clients send to proxies. */
 function withoutOrigin(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '')
 }

@@ -6,7 +6,7 @@ import { SendingBudget } from './sending-budget.ts'
 
 const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
 
-/** What the budget needs of an exchange. */
+/** The parts of an HttpExchange that the budget uses. */
 class Answer {
   closed = false
   readonly #callbacks: (() => void)[] = []

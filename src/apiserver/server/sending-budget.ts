@@ -1,7 +1,7 @@
 /**
- * Bounds what large answers that are being sent hold in memory together. Clients that do not read could
- * otherwise make the server hold any number of lists for them. At the bound further answers wait; who has not
- * read anything for a while is cut off as soon as others wait.
+ * Bounds the memory of large responses being sent. Otherwise slow clients could make the server hold any
+ * number of lists. Past the bound further responses wait, and responses without progress are aborted while
+ * others wait.
  */
 import type { HttpExchange } from '#/platform/http.ts'
 import type { Clock, Timer } from '#/platform/platform.ts'
@@ -9,9 +9,9 @@ import type { Clock, Timer } from '#/platform/platform.ts'
 export interface SendingBudgetOptions {
   readonly clock: Clock
   readonly bytesMax: number
-  /** Answers that wait; one more is refused. */
+  /** Maximum number of waiting responses; past it they are rejected. */
   readonly waitingMax?: number
-  /** How long an answer may make no progress while others wait. */
+  /** Maximum time without progress while other responses wait. */
   readonly patienceMs?: number
 }
 
@@ -33,7 +33,7 @@ export class SendingBudget {
     this.#patienceMs = patienceMs
   }
 
-  /** An answer that is larger than everything together may be sent alone. */
+  /** A response larger than the whole budget may be sent alone. */
   tryEnter(exchange: HttpExchange, sizeBytes: number): boolean {
     const hasRoom = this.#sending.size === 0 || this.#heldBytes + sizeBytes <= this.#bytesMax
     if (!hasRoom || this.#waiting.size > 0) return false
@@ -41,7 +41,10 @@ export class SendingBudget {
     return true
   }
 
-  /** Resolves when it is the answer's turn, when its client is gone, or at once when too many wait. */
+  /**
+   * Resolves when the response may be sent, the client has disconnected, or at once if too many responses
+   * wait.
+   */
   async enter(exchange: HttpExchange, sizeBytes: number): Promise<'entered' | 'closed' | 'full'> {
     if (this.#waiting.size >= this.#waitingMax) return 'full'
     const { promise, resolve } = Promise.withResolvers<'entered' | 'closed'>()
@@ -80,7 +83,7 @@ export class SendingBudget {
     this.#heldBytes += sizeBytes
   }
 
-  /** Ends answers that nobody reads while others wait for their place, and looks again later. */
+  /** Aborts responses without progress while others wait, and schedules the next check. */
   #cutOff(): void {
     this.#timer?.cancel()
     this.#timer = undefined

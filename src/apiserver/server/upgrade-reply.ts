@@ -1,4 +1,4 @@
-/** The answer after which a connection is no longer one of HTTP: its head, then whatever the other protocol says. */
+/** Sends the 101 response and hands the connection over to the upgraded protocol. */
 import type { UpgradeBody } from '#/api/transport.ts'
 import type { HttpExchange } from '#/platform/http.ts'
 import type { ApiResponse } from '../request.ts'
@@ -7,7 +7,7 @@ export interface UpgradeReply {
   readonly exchange: HttpExchange
   readonly response: ApiResponse
   readonly body: UpgradeBody
-  /** Ends what the connection is used for. */
+  /** Ends the upgraded connection. */
   readonly signal: AbortSignal
 }
 
@@ -30,7 +30,7 @@ function headOf({ status, headers = {} }: ApiResponse): string {
   return `HTTP/1.1 ${status} Switching Protocols\r\n${lines.join('')}\r\n`
 }
 
-/** A line break would begin another header, or end them. */
+/** Prevents header injection through line breaks. */
 function fit(value: string): string {
   return value.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, ' ')
 }

@@ -1,10 +1,10 @@
-/** What is written down of requests and where, from the flags. */
+/** Audit settings from flags. */
 import { UsageError } from '#/base/flags.ts'
 import { parseAuditPolicy, type AuditLogSettings, type AuditSettings } from '../audit.ts'
 import type { ApiServerFlags } from '../flags.ts'
 import { readRemoteOf, readWith, type Reading } from './reading.ts'
 
-/** Undefined when nothing is written down. Throws UsageError. */
+/** Undefined if auditing is disabled. Throws UsageError. */
 export async function readAudit(flags: ApiServerFlags, reading: Reading): Promise<AuditSettings | undefined> {
   const path = flags['audit-policy-file']
   const policy = await readWith(reading, { flag: 'audit-policy-file', path }, parseAuditPolicy)
@@ -40,7 +40,7 @@ function logOf(flags: ApiServerFlags): AuditLogSettings | undefined {
 
 const dayMs = 24 * 3_600_000
 
-/** What has no bound is written as 0. */
+/** In flags, 0 means unlimited. */
 function orInfinity(value: number): number {
   return value === 0 ? Infinity : value
 }

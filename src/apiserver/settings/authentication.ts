@@ -1,4 +1,4 @@
-/** Which credentials are taken, from the flags. What they do not say is for whoever makes the cluster. */
+/** Authentication settings from flags. The cluster setup provides what they do not set. */
 import { createPublicKey } from 'node:crypto'
 import { UsageError } from '#/base/flags.ts'
 import {
@@ -16,18 +16,18 @@ import { BasicCredentials, StaticTokens } from '../authn/static-credentials.ts'
 import type { ApiServerFlags } from '../flags.ts'
 import { readRemoteOf, readWith, type Reading } from './reading.ts'
 
-/** The parts that may be given in part are completed by whoever makes the cluster. */
+/** Partial settings, completed by the cluster setup. */
 export interface GivenAuthentication extends Omit<
   AuthenticationSettings,
   'certificates' | 'frontProxy' | 'serviceAccounts' | 'connectHttp'
 > {
-  /** PEM, of authorities whose certificates name users. */
+  /** PEM of the client CAs. */
   readonly clientAuthorities?: string
   readonly frontProxy: Partial<FrontProxyOptions>
   readonly serviceAccounts: Partial<ServiceAccountSettings>
 }
 
-/** Throws UsageError. `ownIssuer` is who gives out tokens of service accounts when no flag says it. */
+/** Throws UsageError. `ownIssuer` is the service account issuer if no flag sets it. */
 export async function readAuthentication(
   flags: ApiServerFlags,
   reading: Reading,
@@ -65,7 +65,7 @@ export async function readAuthentication(
   }
 }
 
-/** Lets somebody look for what is wrong, and gives the text back as it is. */
+/** Validates the text and returns it unchanged. */
 function checkedBy(check: (text: string) => unknown): (text: string) => string {
   return text => {
     check(text)
@@ -150,7 +150,7 @@ async function readWebhook(
 async function readFrontProxy(flags: ApiServerFlags, reading: Reading): Promise<Partial<FrontProxyOptions>> {
   const authorities = await readAuthorities(flags, reading, 'requestheader-client-ca-file')
   return {
-    // Names that are allowed belong to the authorities: those of others may have any.
+    // Allowed names belong to a CA: with another CA, the defaults do not apply.
     ...(authorities && { authorities, allowedNames: [] }),
     ...withoutUndefined({
       allowedNames: flags['requestheader-allowed-names'],
@@ -198,7 +198,7 @@ async function readServiceAccounts(
   }
 }
 
-/** A file may hold several keys. */
+/** A file may contain several keys. */
 async function readKeys(reading: Reading, path: string): Promise<readonly string[]> {
   const flag = 'service-account-key-file'
   const parse = (text: string): readonly string[] => {

@@ -1,4 +1,4 @@
-/** Who is asked whether somebody may do something, from the flags or from the file that takes their place. */
+/** Authorization settings from flags or from --authorization-config. */
 import { UsageError } from '#/base/flags.ts'
 import { defaultAuthorizers, type AuthorizerSettings } from '../authz.ts'
 import { parseAbacPolicies, type AbacPolicy } from '../authz/abac-authorizer.ts'
@@ -33,7 +33,7 @@ export async function readAuthorization(
   return authorizers
 }
 
-/** Undefined when nothing is said. */
+/** Undefined if nothing is configured. */
 async function readConfigured(
   flags: ApiServerFlags,
   reading: Reading,

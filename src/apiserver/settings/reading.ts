@@ -1,4 +1,4 @@
-/** Files that flags name. What is wrong with one is told with the flag and the path: that is what can be changed. */
+/** Reads files named by flags. Errors contain the flag and the path. */
 import { UsageError } from '#/base/flags.ts'
 import type { HttpClientTls } from '#/platform/http-client.ts'
 import type { Files } from '#/platform/platform.ts'
@@ -6,11 +6,11 @@ import type { apiServerFlags } from '../flags.ts'
 
 export interface Reading {
   readonly files: Files
-  /** The server that a kubeconfig file names. Rejects with Error that says what is wrong with the file. */
+  /** Reads the server of a kubeconfig file. Rejects with an Error that describes the problem. */
   readonly readRemote: (path: string) => Promise<Remote>
 }
 
-/** Somebody who is asked over HTTP. */
+/** Address and credentials of an external HTTP server. */
 export interface Remote {
   readonly url: string
   readonly tls?: HttpClientTls
@@ -19,7 +19,7 @@ export interface Remote {
 
 type FlagName = keyof typeof apiServerFlags
 
-/** Empty when the flag was not given. Throws UsageError. */
+/** Empty if the flag is not set. Throws UsageError. */
 async function readText(
   { files }: Pick<Reading, 'files'>,
   flag: FlagName,
@@ -29,7 +29,7 @@ async function readText(
   return naming(flag, path, async () => Buffer.from(await files.read(path)).toString())
 }
 
-/** Undefined when the flag was not given. Throws UsageError. */
+/** Undefined if the flag is not set. Throws UsageError. */
 export async function readWith<T>(
   reading: Pick<Reading, 'files'>,
   { flag, path }: { readonly flag: FlagName; readonly path: string | undefined },
@@ -40,7 +40,7 @@ export async function readWith<T>(
   return naming(flag, path, async () => parse(text))
 }
 
-/** Undefined when the flag was not given. Throws UsageError. */
+/** Undefined if the flag is not set. Throws UsageError. */
 export async function readRemoteOf(
   { readRemote }: Reading,
   flag: FlagName,

@@ -1,4 +1,4 @@
-/** Puts a pod on a node: what a scheduler does. Once, and not while the pod is being deleted. */
+/** The binding subresource: assigns a pod to a node, only once, and not while the pod is being deleted. */
 import { structDefinition } from '#/api/definitions.ts'
 import { badRequest, conflict } from '#/api/errors.ts'
 import { invalidObject, notSupported, required, type FieldError } from '#/api/field-error.ts'
@@ -35,7 +35,7 @@ async function create(call: Call): Promise<ApiResponse> {
   const resource = registry.scheme.byResource({ group: '', version: 'v1', resource: pods.plural })!
   const target = { ...writeRequest(call, options), resource, name, subresource: 'binding' }
   const now = formatTime(registry.platform.clock.now())
-  // What is admitted is the binding; the pod that it changes is not looked at again.
+  // Admission runs on the Binding; the pod update bypasses it.
   await updateObject({ ...registry, admission: everythingAdmitted }, target, {
     change: before => before,
     part: { merge: before => bind(before as Pod, admitted, now), validate: () => [] },
@@ -61,7 +61,7 @@ function bind(pod: Pod, { target, metadata = {} }: Binding, now: string): Kubern
     throw conflict(subject, `pod ${subject.name} is already assigned to node "${pod.spec.nodeName}"`)
   if (pod.spec?.schedulingGates?.length)
     throw conflict(subject, `pod ${subject.name} has non-empty .spec.schedulingGates`)
-  // The pod has a node now, and room that was made for it elsewhere is free.
+  // Clears nominatedNodeName, because the pod has a node now.
   const { nominatedNodeName: _nominated, ...status } = pod.status ?? {}
   return {
     ...pod,

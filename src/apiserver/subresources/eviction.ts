@@ -1,7 +1,8 @@
 /**
- * Asks for a pod to go, if its disruption budget allows it. The budget is charged before the pod is deleted, so that
- * two evictions at once never take it twice. A pod that may go for nothing goes as it was then: one that has become
- * ready meanwhile is looked at again. See https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
+ * The eviction subresource: deletes a pod if its PodDisruptionBudget allows it. The budget is charged before
+ * the deletion, so concurrent evictions cannot exceed it. A pod that needs no budget is deleted with a
+ * resourceVersion precondition and evaluated again if it has changed, e.g. become ready. See
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
  */
 import { isTrue, withCondition } from '#/api/conditions.ts'
 import { structDefinition } from '#/api/definitions.ts'
@@ -43,13 +44,13 @@ async function create(call: Call): Promise<ApiResponse> {
   if ((await latest(registry, key)) === undefined) throw notFound(subjectOf(call))
   const { deleteOptions = {} } = (await admitPosted(registry, writeRequest(call, options), sent)) as Eviction
   const deletion = deleteOptionsOf(deleteOptions, options.dryRun)
-  // What is admitted is the eviction; what it comes to is not looked at again.
+  // Admission runs on the Eviction; the writes that follow bypass it.
   const admitted: Call = { ...call, registry: { ...registry, admission: everythingAdmitted } }
   while (!(await evict(admitted, deletion)));
   return { status: 201, body: valueBody(success, call.view.negotiated) }
 }
 
-/** False when the pod has changed since it was found to need no budget. */
+/** Returns false if the pod has changed since it was found to need no budget. */
 async function evict(call: Call, deletion: DeleteOptions): Promise<boolean> {
   const key = keyOfCall(call)
   const stored = await latest(call.registry, key)
@@ -73,7 +74,7 @@ async function evict(call: Call, deletion: DeleteOptions): Promise<boolean> {
 
 const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
 
-/** A pod that does not run yet, or no more, disrupts nothing. */
+/** Pods that do not run yet or have finished are not protected by budgets. */
 function mayAlwaysGo({ status, metadata }: Pod): boolean {
   const phase = status?.phase
   return (
@@ -84,7 +85,10 @@ function mayAlwaysGo({ status, metadata }: Pod): boolean {
   )
 }
 
-/** The pod says why it goes before it does: jobs forgive such failures. Gives back how to delete what it is then. */
+/**
+ * Sets the DisruptionTarget condition, which job failure policies evaluate. Returns the deletion with an
+ * updated precondition.
+ */
 async function announce(call: Call, deletion: DeleteOptions): Promise<DeleteOptions> {
   const { registry } = call
   const { preconditions } = deletion
@@ -122,7 +126,7 @@ const ownWrite = {
   sent: {},
 } as const
 
-/** False when no budget holds the pod as it is. */
+/** Returns false if no budget applies to the pod. */
 async function chargeBudget(call: Call, pod: Pod, dryRun: boolean): Promise<boolean> {
   const budgets = budgetsOf(call, pod)
   const [budget] = budgets
@@ -148,7 +152,7 @@ async function chargeBudget(call: Call, pod: Pod, dryRun: boolean): Promise<bool
       },
     )
   } catch (error) {
-    // The budget went while it was looked at: nothing holds the pod any more.
+    // The budget was deleted concurrently, so nothing protects the pod.
     if (!isApiError(error, 'NotFound')) throw error
   }
   return true
@@ -198,7 +202,7 @@ function budgetsOf({ registry, info }: Call, pod: Pod): readonly PodDisruptionBu
     .filter(budget => compileLabelSelector(budget.spec?.selector).matches(pod.metadata?.labels))
 }
 
-/** A pod that is not ready counts for nothing while enough others are, or always if the budget says so. */
+/** A pod that is not ready may be evicted while enough others are healthy, or always with AlwaysAllow. */
 function mayEvictUnhealthy({ spec, status }: PodDisruptionBudget): boolean {
   if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true
   return (status?.currentHealthy ?? 0) >= (status?.desiredHealthy ?? 0) && (status?.desiredHealthy ?? 0) > 0

@@ -1,4 +1,4 @@
-/** What a container has said, from the kubelet of its node, which has it in files. */
+/** The log subresource: container logs from the kubelet. */
 import { apiError, badRequest, internalError, isApiError, type ApiError } from '#/api/errors.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { HttpClientResponse } from '#/platform/http-client.ts'
@@ -23,7 +23,7 @@ async function get(call: Call, kubelets: Kubelets): Promise<ApiResponse> {
   const pod = await findObject(call, pods, info)
   const container = chooseContainer(pod, options.container)
   const nodeName = pod.spec?.nodeName ?? ''
-  // Nobody runs it, so it has said nothing.
+  // Not scheduled yet, so there are no logs.
   if (nodeName === '') return { status: 204 }
   const { client, host, port } = await (options.insecureSkipTlsVerifyBackend
     ? kubelets.ofUnverified(nodeName)
@@ -40,7 +40,7 @@ async function get(call: Call, kubelets: Kubelets): Promise<ApiResponse> {
   return reading.answer(response)
 }
 
-/** Of what a kubelet says in place of a log. */
+/** Maximum size of an error response of the kubelet. */
 const refusalBytesMax = 50_000
 
 async function refusalOf(response: HttpClientResponse, name: string): Promise<ApiError> {

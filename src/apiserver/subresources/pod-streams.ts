@@ -1,6 +1,6 @@
 /**
- * Commands in containers, their main process, and ports of pods. Which protocol is spoken (WebSocket, SPDY/3.1) is
- * between the client and the kubelet: this server decides whether they may speak, and joins their connections.
+ * The exec, attach and portforward subresources. The protocol (WebSocket, SPDY/3.1) is between client and
+ * kubelet: this server authorizes the request and joins the connections.
  */
 import { badRequest } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -29,7 +29,7 @@ export interface PodStreamsOptions {
   readonly authorizer: Authorizer
 }
 
-/** By name: `pods/exec` and the others. */
+/** By qualified name, e.g. `pods/exec`. */
 export function podStreams(options: PodStreamsOptions): ReadonlyMap<string, VerbHandlers> {
   const command = (kind: CommandKind): VerbHandlers => {
     const connect = (call: Call): Promise<ApiResponse> => connectCommand(call, kind, options)

@@ -148,7 +148,7 @@ async function bindTo(request: TestServer['request'], node: string): Promise<voi
   })
 }
 
-/** Of the pod, which has to be there; gives back how to say how many may go. */
+/** Creates a budget for the pod; returns a function that sets disruptionsAllowed. */
 async function addBudget(request: TestServer['request']): Promise<(allowed: number) => Promise<unknown>> {
   await request('POST', budgets, {
     kind: 'PodDisruptionBudget',

@@ -1,6 +1,6 @@
 /**
- * Requests of any kind to ports of pods, services and nodes. What comes back is shown to lead back here: redirections,
- * and the links of pages.
+ * The proxy subresources of pods, services and nodes. Redirects and links in HTML pages are rewritten to lead
+ * back through the proxy.
  */
 import { badRequest } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -26,7 +26,7 @@ export interface ProxyOptions extends ProxyClients {
   readonly authorizer: Authorizer
 }
 
-/** By name: `pods/proxy` and the others. */
+/** By qualified name, e.g. `pods/proxy`. */
 export function proxies(options: ProxyOptions): ReadonlyMap<string, VerbHandlers> {
   const proxy = (kind: string, locate: Locate): VerbHandlers => {
     const connect = (call: Call): Promise<ApiResponse> => pass(call, { kind, locate, options })
@@ -52,7 +52,7 @@ interface Proxy {
   readonly options: ProxyOptions
 }
 
-/** With what a proxy is asked: the path behind it. */
+/** PodProxyOptions, ServiceProxyOptions or NodeProxyOptions. */
 interface PathOptions extends KubernetesObject {
   readonly path?: string
 }
@@ -60,11 +60,11 @@ interface PathOptions extends KubernetesObject {
 async function pass(call: Call, { kind, locate, options }: Proxy): Promise<ApiResponse> {
   const { info, context, registry } = call
   const { request } = context
-  // `api/v1/nodes/NAME/proxy`, and two more in a namespace.
+  // `api/v1/nodes/NAME/proxy`, plus two segments for a namespace.
   const { prefix, rest } = splitProxyPath(request.path, info.namespace === '' ? 5 : 7)
   const sent: PathOptions = { kind, apiVersion: 'v1', path: decoded(rest) }
   const admitted = (await admitConnection(call, sent)) as PathOptions
-  // The kubelet sees this server and not who asks.
+  // The kubelet sees only this server's identity, so the permission is checked here.
   const runsSomething = info.resource === 'nodes' && running.test(sent.path ?? '')
   if (runsSomething) await ensureMayCreate(call, options.authorizer)
   const search = request.search ?? request.query.toString()
@@ -82,10 +82,10 @@ async function pass(call: Call, { kind, locate, options }: Proxy): Promise<ApiRe
   })
 }
 
-/** Where kubelets run commands and connect ports. */
+/** Kubelet endpoints for exec, attach, run and port-forward. */
 const running = /^\/+(?:attach|exec|portForward|run)(?:\/|$)/i
 
-/** Who decides on paths sees what they mean, however they are written. */
+/** Decodes the path, so that admission sees the same path however it is encoded. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path)

@@ -2,7 +2,7 @@ import { ageColumn, ageOf, nameColumn, nameOf } from '#/api/columns.ts'
 import type { Scale } from '#/api/generated/autoscaling/v1.ts'
 import type { Column, KindColumns } from '#/api/table-columns.ts'
 
-/** What `kubectl get --subresource=scale` shows. */
+/** Table columns of `kubectl get --subresource=scale`. */
 export const scaleColumns: KindColumns<Scale> = {
   columns: [
     nameColumn,

@@ -1,4 +1,4 @@
-/** How many replicas a workload has, in the one form all workloads share: `autoscaling/v1` Scale. */
+/** The scale subresource: the `autoscaling/v1` Scale of a workload. */
 import { managedFieldsFromScale, managedFieldsOfScale } from '#/api/apply.ts'
 import { structDefinition } from '#/api/definitions.ts'
 import { badRequest, notFound } from '#/api/errors.ts'
@@ -83,7 +83,7 @@ function readConfiguration(call: Call, bytes: Uint8Array, options: WriteOptions)
   })
 }
 
-/** Who applies a number of replicas owns it in the scaled object, wherever that keeps it. */
+/** Server-side apply: ownership of `spec.replicas` in the Scale is mapped to the scaled object. */
 async function apply(call: Call, options: WriteOptions): Promise<ApiResponse> {
   const schema = structDefinition('autoscaling.v1.Scale')
   const applied = readConfiguration(call, await bodyBytes(call), options)
@@ -127,7 +127,7 @@ function withOwnersOf(object: KubernetesObject, { metadata }: KubernetesObject):
   return { ...object, metadata: { ...object.metadata, managedFields: metadata?.managedFields } }
 }
 
-/** Only the number of replicas crosses over, and the version the client meant. */
+/** Copies only the replicas and the resourceVersion precondition from the Scale. */
 function withReplicas(before: Scalable, { spec, metadata }: Scale): KubernetesObject {
   const replicas = spec?.replicas ?? 0
   const { resourceVersion: _, ...rest } = before.metadata ?? {}
@@ -146,7 +146,7 @@ function replicasOf(before: Scalable, sent: Scalable): KubernetesObject {
   return changed
 }
 
-/** Admission sees and changes the Scale. */
+/** Admission sees and changes the Scale instead of the workload. */
 function shownAsScale(call: Call): Shown {
   return {
     of: object => scaleOf(call, object),

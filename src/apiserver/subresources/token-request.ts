@@ -1,6 +1,6 @@
 /**
- * Tokens for service accounts: `kubectl create token`, and what kubelets mount into pods. A token may be
- * bound to a pod, a secret or a node, and is worth nothing once that is gone.
+ * The token subresource of service accounts, used by `kubectl create token` and by kubelets. A token can be
+ * bound to a pod, secret or node, and becomes invalid with it.
  */
 import { kindRulesOf } from '#/api/builtin.ts'
 import { structDefinition } from '#/api/definitions.ts'
@@ -32,10 +32,10 @@ type TokenRequestRules = Required<Pick<KindRules<TokenRequest>, 'withDefaults' |
 
 const rules = kindRulesOf(kind.group, kind.kind) as unknown as TokenRequestRules
 
-/** What the token volume of a pod asks for: about an hour, in a way that nobody else would. */
+/** The expiration requested by injected token volumes; the unusual value identifies them. */
 const podExpirationSeconds = 3_607
 
-/** For how long such a token is good although a newer one was mounted long ago. */
+/** Lifetime of such tokens, for clients that do not reload the token. */
 const extendedSeconds = 365 * 24 * 3_600
 
 export function tokenRequest(issuer: ServiceAccountIssuer): VerbHandlers {
@@ -101,7 +101,7 @@ function checkUid({ metadata = {} }: TokenRequest, { metadata: { name, uid } = {
   throw conflict({ group: kind.group, kind: kind.kind, ...(name && { name }) }, text)
 }
 
-/** What the client leaves to the server. */
+/** Fills in defaults and metadata. */
 function complete(sent: TokenRequest, account: ServiceAccount, nowMs: number): TokenRequest {
   const { name, namespace, uid } = account.metadata ?? {}
   const { status: _, ...request } = rules.withDefaults(sent) as TokenRequest
@@ -111,7 +111,10 @@ function complete(sent: TokenRequest, account: ServiceAccount, nowMs: number): T
   }
 }
 
-/** A token without audiences is for the server itself. Admission still sees that none were asked for. */
+/**
+ * Defaults the audiences to those of this server. Applied after admission, which sees that none were
+ * requested.
+ */
 function withAudiences(request: TokenRequest, issuer: ServiceAccountIssuer): TokenRequest {
   return request.spec?.audiences?.length
     ? request
@@ -183,7 +186,7 @@ async function nodeOfPod(call: Call, { spec }: Pod): Promise<Bound> {
   const name = spec?.nodeName
   if (!name) return {}
   const node = await read(call, 'Node', name)
-  // The pod says where it is although nobody knows that node.
+  // The pod names a node that does not exist.
   return { node: node ? claimOf(node) : { name, uid: '' } }
 }
 

@@ -22,7 +22,7 @@ const eve: UserInfo = { username: 'eve', groups: ['system:authenticated'] }
 const apiVersion = 'authorization.k8s.io/v1'
 const base = `/apis/${apiVersion}`
 
-/** Asks the handlers through the router, as anybody: who may ask is not their business. */
+/** Calls the handlers through the router without authorization, which is not part of the test. */
 function asking({ registry, authorizer }: TestCluster): Ask {
   const router = new Router({ registry, subresources: new Map(), virtual: accessReviews(authorizer) })
   const stage: Parameters<typeof pipeline>[1][number] = (context, next) => {

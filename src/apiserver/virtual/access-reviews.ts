@@ -1,4 +1,7 @@
-/** Questions to the authorizer, asked as objects that are answered and not stored: may somebody, may I, do this? */
+/**
+ * SubjectAccessReview, SelfSubjectAccessReview, LocalSubjectAccessReview, SelfSubjectRulesReview and
+ * SelfSubjectReview: evaluated by the authorizer and not stored.
+ */
 import { badRequest } from '#/api/errors.ts'
 import { invalidObject } from '#/api/field-error.ts'
 import type {
@@ -52,7 +55,10 @@ export function accessReviews(authorizer: Authorizer): ReadonlyMap<string, { rea
   ])
 }
 
-/** What the one who asks may do in a namespace, as far as the authorizers can list it. */
+/**
+ * SelfSubjectRulesReview: the permissions of the requesting user in a namespace, as far as authorizers can
+ * enumerate them.
+ */
 function selfRules(authorizer: Authorizer): Handler {
   return async call => {
     const { spec, ...review } = (await read(call)) as Partial<SelfSubjectRulesReview>
@@ -70,7 +76,7 @@ function selfRules(authorizer: Authorizer): Handler {
   }
 }
 
-/** Who the server thinks is asking. */
+/** SelfSubjectReview: the authenticated user. */
 const selfReview: Handler = async call => {
   const review = await read(call)
   const { username, uid, groups, extra } = call.context.user
@@ -121,7 +127,7 @@ function describeProblem(
   return `spec.resourceAttributes.${name} ${requirements.length > 0 ? 'partially ' : ''}ignored due to parse error`
 }
 
-/** A review that does not say where it belongs belongs where it was sent. */
+/** The namespace defaults to that of the request. */
 function withNamespace(review: LocalSubjectAccessReview, namespace: string): LocalSubjectAccessReview {
   const { metadata } = review
   if (metadata?.namespace && metadata.namespace !== namespace) {
@@ -130,7 +136,7 @@ function withNamespace(review: LocalSubjectAccessReview, namespace: string): Loc
   return { ...review, metadata: { ...metadata, namespace } }
 }
 
-/** A review that is not valid may have no spec; it is refused before anybody is asked. */
+/** An invalid review may have no spec; it is rejected before authorization is evaluated. */
 function userOf({ spec }: { readonly spec?: SubjectAccessReviewSpec }): UserInfo {
   const { user = '', uid, groups = [], extra } = spec ?? {}
   return { username: user, groups, ...(uid && { uid }), ...(extra && { extra }) }

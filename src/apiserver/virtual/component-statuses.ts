@@ -1,4 +1,4 @@
-/** How the parts of the control plane are, in the old form: asked when somebody looks, stored nowhere. */
+/** The deprecated ComponentStatus resource, computed on request and not stored. */
 import { notFound } from '#/api/errors.ts'
 import type { ComponentStatus } from '#/api/generated/core/v1.ts'
 import { subjectOf, type Call } from '../handlers/call.ts'
@@ -10,7 +10,7 @@ import { tableBody } from '../table.ts'
 
 export const componentStatuses = { get, list }
 
-/** The components that this process can see. */
+/** The components that this process can check. */
 const components: Readonly<Record<string, (registry: Registry) => Promise<unknown>>> = {
   'etcd-0': registry => registry.store.revision(),
 }

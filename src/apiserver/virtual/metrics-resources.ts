@@ -1,4 +1,7 @@
-/** What nodes and pods use, as kinds: https://kubernetes.io/docs/reference/external-api/metrics.v1beta1/ */
+/**
+ * The NodeMetrics and PodMetrics resources:
+ * https://kubernetes.io/docs/reference/external-api/metrics.v1beta1/
+ */
 import { nameColumn, nameOf } from '#/api/columns.ts'
 import { structDefinition } from '#/api/definitions.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'

@@ -1,7 +1,7 @@
 /**
- * What nodes and pods use now: what `kubectl top` shows and autoscalers decide by. It is read from the kubelets when
- * somebody asks, and stored nowhere; there is no separate metrics server. Simulated nodes have no kubelet to ask: their
- * pods say themselves what they use.
+ * The resource metrics API (metrics.k8s.io) for `kubectl top` and autoscalers. Usage is read from the
+ * kubelets on request and not stored; there is no separate metrics-server. For simulated nodes it is taken
+ * from pod annotations.
  */
 import { notFound } from '#/api/errors.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
@@ -31,7 +31,7 @@ import {
   type Usage,
 } from './metrics-resources.ts'
 
-/** By name. Without a way to kubelets there are simulated nodes only. */
+/** Handlers by qualified resource name. Without `summaries` only simulated nodes have metrics. */
 export function resourceMetrics(summaries: KubeletSummaries | undefined): ReadonlyMap<string, VerbHandlers> {
   return new Map([
     ['nodes.metrics.k8s.io', handlersFor(call => nodesOf(call, summaries))],
@@ -79,7 +79,7 @@ async function podsOf(call: Call, kubelets: Kubelets): Promise<readonly PodMetri
   const asked = names.flatMap(name => (objects.get(keyOf(nodes, '', name))?.object as Node | undefined) ?? [])
   const summaries = await summariesOf(asked, kubelets, () => found)
   return found.flatMap(({ metadata, spec }): PodMetrics[] => {
-    // A node is only believed what it says of its own pods.
+    // Only the pod's own node is trusted to report its usage.
     const uses = summaries.get(spec?.nodeName ?? '')?.pods.get(metadata?.uid ?? '')
     if (uses === undefined) return []
     const containers = [...uses].map(([name, use]) => ({ name, usage: usageOf(use) }))
@@ -90,7 +90,9 @@ async function podsOf(call: Call, kubelets: Kubelets): Promise<readonly PodMetri
 
 type Kubelets = KubeletSummaries | undefined
 
-/** By the names of nodes; those that do not answer are missing. Pods that run are looked for where they are needed. */
+/**
+ * By node name; nodes without a response are missing. `running` is called only if there are simulated nodes.
+ */
 async function summariesOf(
   asked: readonly Node[],
   kubelets: Kubelets,
@@ -109,7 +111,7 @@ async function summariesOf(
   ])
 }
 
-/** The objects themselves of what is asked for: their names and labels are those of what they use. */
+/** The nodes or pods for which metrics are requested; their names and labels are those of the metrics. */
 function selected(call: Call, key: string, prefix: string): readonly KubernetesObject[] {
   const { objects, info } = call
   if (info.verb === 'get') {
@@ -124,7 +126,7 @@ function hasKubelet({ status }: Node): boolean {
   return (status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0) > 0
 }
 
-/** Nobody is at its addresses. */
+/** True for simulated nodes, which have no kubelet endpoint. */
 function isSimulated(node: Node): boolean {
   const { containerRuntimeVersion = '' } = node.status?.nodeInfo ?? {}
   return !hasKubelet(node) && containerRuntimeVersion.startsWith('simulated://')
@@ -143,7 +145,7 @@ interface Span {
   readonly window: string
 }
 
-/** Over which time it was used is the kubelet's business: as long as it usually is. */
+/** The kubelet does not report the window, so its usual value is given. */
 function spanOf({ registry }: Call, { time }: ResourceUse): Span {
   return { timestamp: time ?? formatTime(registry.platform.clock.now()), window: '10s' }
 }

@@ -1,7 +1,4 @@
-/**
- * Whose token it is, asked as an object that is answered and not stored. Extension servers and proxies ask
- * this.
- */
+/** TokenReview: authenticates a token for extension servers and proxies; not stored. */
 import { badRequest } from '#/api/errors.ts'
 import type { TokenReview, TokenReviewStatus } from '#/api/generated/authentication/v1.ts'
 import type { Authentication } from '../authn.ts'

@@ -1,6 +1,7 @@
 /**
- * Credentials that a program gives: it is told what is wanted in an environment variable and prints an
- * `ExecCredential`. The answer serves until it expires or the server refuses it. The program has no terminal.
+ * Credential plugins: runs a program that gets its input in an environment variable and prints an
+ * `ExecCredential`. The result is cached until it expires or the server rejects it. Interactive plugins are
+ * not supported.
  */
 import { DecodeError } from '#/api/decode-error.ts'
 import { parseJson, stringifyJson } from '#/api/json.ts'
@@ -11,12 +12,12 @@ import { LinkedAbort } from '../abort.ts'
 import type { ExecSettings } from '../connection.ts'
 import { authorization, type Credentials, type Identity } from '../credentials.ts'
 
-/** How long a plugin may take: it may wait for somebody to log in elsewhere. */
+/** Timeout for a plugin, which may wait for a login elsewhere. */
 const pluginMsMax = 10 * 60_000
 
 const outputBytesMax = 1_048_576
 
-/** How much of what a plugin complains about is passed on. */
+/** Maximum number of characters of the plugin's stderr in an error message. */
 const complaintCharactersMax = 1_000
 
 export function execCredentials(platform: Platform, settings: ExecSettings): Credentials {
@@ -25,7 +26,7 @@ export function execCredentials(platform: Platform, settings: ExecSettings): Cre
   return {
     current: async () => {
       if (cached !== undefined && platform.clock.now() < cached.expiresMs) return cached.identity
-      // Requests that come together ask once; none of them may end the asking for the others.
+      // Concurrent requests share one run of the plugin, and an aborted request does not cancel it.
       asking ??= ask(platform, settings).finally(() => {
         asking = undefined
       })

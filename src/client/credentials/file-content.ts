@@ -1,10 +1,10 @@
 import type { Platform } from '#/platform/platform.ts'
 import type { ContentSource } from '../credentials.ts'
 
-/** A file is looked at again after so long: the kubelet replaces a token long before it expires. */
+/** A file is reread after this time: the kubelet replaces a token long before it expires. */
 const freshMs = 60_000
 
-/** The content of a source, read again from time to time when it is a file. */
+/** The content of a source; files are reread periodically. */
 export class FileContent {
   readonly #platform: Platform
   readonly #source: ContentSource
@@ -16,9 +16,7 @@ export class FileContent {
     this.#source = source
   }
 
-  /**
-   * Throws when the file was never read and cannot be; once read, the last content serves while it cannot.
-   */
+  /** Throws when the file has never been read successfully; later failures return the last content. */
   async read(): Promise<Uint8Array | string> {
     const source = this.#source
     if ('data' in source) return source.data
@@ -34,7 +32,7 @@ export class FileContent {
     return this.#content
   }
 
-  /** The next reading looks at the file. Says whether there is one. */
+  /** Forces the next `read` to read the file. Returns true if the source is a file. */
   forget(): boolean {
     this.#readMs = -Infinity
     return 'file' in this.#source

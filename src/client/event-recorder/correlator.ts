@@ -1,13 +1,13 @@
 /**
- * Keeps events from flooding the cluster: the same event again becomes a higher count, many that differ only
- * in their message become one, and an object about which too much is said is not heard for a while. All of it
- * is remembered in bounded caches; what is forgotten is just counted anew.
+ * Limits the number of events: repeated events increase a count, events that differ only in their message are
+ * aggregated, and a rate limit per object drops the rest. The state is in bounded LRU caches; an evicted
+ * entry restarts its count.
  */
 import { LruMap } from '#/base/lru-map.ts'
 import { TokenBucket } from '#/base/token-bucket.ts'
 import type { Event } from '#/api/generated/core/v1.ts'
 
-/** What to do with an event: make it, count it up in the one that exists, or nothing. */
+/** Create the event, update the count of the existing one, or drop it. */
 export type Correlated =
   | { readonly action: 'create'; readonly event: Event }
   | { readonly action: 'update'; readonly event: Event }
@@ -15,7 +15,7 @@ export type Correlated =
 
 const cacheEntriesMax = 4_096
 
-/** So many messages of one kind within the interval make the following ones one event. */
+/** After this many different messages within the interval, further ones are aggregated into one event. */
 const similarMax = 10
 const similarIntervalMs = 600_000
 
@@ -52,7 +52,7 @@ export class EventCorrelator {
     similar.lastMs = nowMs
     this.#similar.set(key, similar)
     const message = event.message ?? ''
-    // The set stays below its bound: once it is full, another message is told from those in it and not kept.
+    // The set stays below its bound: once it is full, a new message is aggregated and not stored.
     if (similar.messages.has(message) || similar.messages.size < similarMax - 1) {
       similar.messages.add(message)
       return { combined: event, key: sameKey(event) }

@@ -2,20 +2,20 @@ import { parseJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { TransportError } from '../transport.ts'
 
-/** The largest event a server may send. Objects are smaller than two megabytes, whatever their form. */
+/** Maximum size of a watch event. Objects are below two megabytes in any encoding. */
 const frameBytesMax = 32 * 1_048_576
 
 const newline = 0x0a
 
 /**
- * The values of a stream in which each has a line, as many at a time as have come. Bytes that are no JSON,
- * and an end in the middle of a line, are thrown as TransportError `garbage`, after what came before.
+ * Yields the values of a stream of JSON lines, as many at a time as have arrived. Invalid JSON, and an end of
+ * the stream within a line, throw TransportError `garbage` after all valid values have been yielded.
  */
 export async function* readJsonFrames(
   source: AsyncIterable<Uint8Array>,
   bytesMax = frameBytesMax,
 ): AsyncGenerator<readonly JsonValue[], void, undefined> {
-  /** The beginning of a line, in pieces: joining them each time would cost the square of their number. */
+  /** An incomplete line, in pieces: concatenating them on each read would take quadratic time. */
   let begun: Uint8Array[] = []
   let begunBytes = 0
   for await (const piece of source) {
@@ -44,7 +44,7 @@ function* readLines(lines: Buffer): Generator<readonly JsonValue[], void, undefi
     const newlineAt = lines.indexOf(newline, start)
     const end = newlineAt === -1 ? lines.length : newlineAt
     try {
-      // Empty lines keep a connection alive.
+      // Empty lines are keep-alives.
       if (end > start) values.push(parseJson(lines.subarray(start, end)))
     } catch (error) {
       failure = error

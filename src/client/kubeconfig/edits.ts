@@ -2,7 +2,7 @@ import { equalJson } from '#/api/json-value.ts'
 import type { ClusterEntry, ContextEntry, KubeconfigFile, UserEntry } from './file-format.ts'
 import type { LoadedFile } from './merge.ts'
 
-/** A change of the configuration as a whole; an entry without a value is removed. */
+/** An edit of the merged configuration; an entry without a value is removed. */
 export type KubeconfigEdit =
   | { readonly section: 'clusters'; readonly name: string; readonly value: ClusterEntry | undefined }
   | { readonly section: 'contexts'; readonly name: string; readonly value: ContextEntry | undefined }
@@ -10,8 +10,8 @@ export type KubeconfigEdit =
   | { readonly section: 'current-context'; readonly value: string }
 
 /**
- * The files that must be written for an edit, with what they then say. What exists is changed where it
- * stands; what is new goes into the file for new things. Everything else in the files stays as it is.
+ * Plans the file writes for an edit. Existing entries are changed in the file that has them; new entries go
+ * into the default file. Everything else in the files is preserved.
  */
 export function planKubeconfigWrites(
   files: readonly LoadedFile[],

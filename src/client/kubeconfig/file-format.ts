@@ -1,4 +1,4 @@
-/** A kubeconfig file as it is written: names with dashes, lists of named entries. */
+/** The format of a kubeconfig file: field names with dashes, lists of named entries. */
 import { decode } from '#/api/decode.ts'
 import { DecodeError } from '#/api/decode-error.ts'
 import type { Field, ListSchema, Schema, StructSchema } from '#/api/schema.ts'
@@ -18,7 +18,7 @@ export interface ClusterEntry {
   readonly 'tls-server-name'?: string
   readonly 'insecure-skip-tls-verify'?: boolean
   readonly 'certificate-authority'?: string
-  /** Base64, as all data here. */
+  /** Base64, as all `-data` fields. */
   readonly 'certificate-authority-data'?: string
   readonly 'proxy-url'?: string
   readonly 'disable-compression'?: boolean
@@ -58,10 +58,10 @@ export interface ExecEntry {
   readonly interactiveMode?: string
 }
 
-/** Larger files are refused. */
+/** Maximum size of a kubeconfig file. */
 const fileBytesMax = 10_000_000
 
-/** Fields that we do not know stay where they are. Throws Error when the content is no kubeconfig. */
+/** Keeps unknown fields. Throws Error when the content is not a kubeconfig. */
 export function readKubeconfigFile(content: Uint8Array, path: string): KubeconfigFile {
   try {
     const { value } = decode(parseYaml(content, { maxBytes: fileBytesMax }), fileSchema)

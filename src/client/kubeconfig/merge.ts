@@ -1,15 +1,15 @@
 import type { ClusterEntry, ContextEntry, KubeconfigFile, UserEntry } from './file-format.ts'
 
-/** Several files as one. */
+/** The merged content of several files. */
 export interface Kubeconfig {
-  /** Empty when no file chooses one. */
+  /** Empty when no file sets one. */
   readonly currentContext: string
   readonly clusters: ReadonlyMap<string, Located<ClusterEntry>>
   readonly contexts: ReadonlyMap<string, Located<ContextEntry>>
   readonly users: ReadonlyMap<string, Located<UserEntry>>
 }
 
-/** An entry and where it stands: paths in it are relative to the folder of the file. */
+/** An entry and its file: relative paths are resolved against the file's folder. */
 export interface Located<T> {
   readonly value: T
   readonly file: string
@@ -20,9 +20,7 @@ export interface LoadedFile {
   readonly content: KubeconfigFile
 }
 
-/**
- * The first file that has an entry has it alone: nothing of one with the same name in a later file counts.
- */
+/** The first file that has an entry wins; entries with the same name in later files are ignored entirely. */
 export function mergeKubeconfigs(files: readonly LoadedFile[]): Kubeconfig {
   const clusters = new Map<string, Located<ClusterEntry>>()
   const contexts = new Map<string, Located<ContextEntry>>()
@@ -49,7 +47,7 @@ export function mergeKubeconfigs(files: readonly LoadedFile[]): Kubeconfig {
   return { currentContext, clusters, contexts, users }
 }
 
-/** Within one file the last entry of a name counts, as in a map that was written twice. */
+/** Within one file the last entry with a name wins. */
 function addFirst<T extends object>(
   merged: Map<string, Located<T>>,
   file: string,

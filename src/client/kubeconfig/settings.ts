@@ -4,18 +4,18 @@ import type { ConnectionSettings, ExecSettings, UserSettings } from '../connecti
 import type { ClusterEntry, ContextEntry, ExecEntry, UserEntry } from './file-format.ts'
 import type { Kubeconfig, Located } from './merge.ts'
 
-/** What a command line may say instead of the file. Paths are absolute. */
+/** Command line overrides of the kubeconfig. Paths are absolute. */
 export interface KubeconfigOverrides {
   readonly context?: string
   readonly namespace?: string
-  /** Names of entries. */
+  /** Name of the cluster entry to use; `userName` is that of the user entry. */
   readonly clusterName?: string
   readonly userName?: string
   readonly cluster?: ClusterEntry
   readonly user?: UserEntry
 }
 
-/** Undefined when nothing says which server. Throws Error when what is said does not fit together. */
+/** Undefined when no server is configured. Throws Error when the settings contradict each other. */
 export function settingsOf(
   kubeconfig: Kubeconfig,
   overrides: KubeconfigOverrides = {},
@@ -73,10 +73,7 @@ const pathFields: ReadonlySet<string> = new Set([
   'tokenFile',
 ])
 
-/**
- * Relative to the folder of the file in which they stand; so is the program of a plugin that is given by a
- * path.
- */
+/** Resolves paths, including that of an exec plugin, against the folder of the file that contains them. */
 function withAbsolutePaths<T extends object>({ value, file }: Located<T>): T {
   const absolute = (path: string): string => resolve(dirname(file), path)
   const entries = Object.entries(value as Record<string, unknown>).map(([name, each]) => {
@@ -87,7 +84,7 @@ function withAbsolutePaths<T extends object>({ value, file }: Located<T>): T {
   return Object.fromEntries(entries) as T
 }
 
-/** Data and file say the same thing: an override of either hides both. */
+/** Fields that exclude each other: an override of one hides the others. */
 const alternatives: readonly (readonly string[])[] = [
   ['certificate-authority', 'certificate-authority-data', 'insecure-skip-tls-verify'],
   ['client-certificate', 'client-certificate-data'],
@@ -167,7 +164,7 @@ function execSettings(
   }
 }
 
-/** What a plugin is told of the cluster; the extension of this name is meant for it. */
+/** Cluster information for an exec plugin, with the value of the reserved extension as `config`. */
 function clusterInfo({ extensions = [], ...cluster }: ClusterEntry): Readonly<Record<string, unknown>> {
   const config = extensions.find(({ name }) => name === 'client.authentication.k8s.io/exec')?.extension
   return { ...cluster, ...(config !== undefined && { config }) }

@@ -3,7 +3,7 @@ import { formatMicroTime } from '#/api/time.ts'
 
 export interface ObservedLease {
   readonly lease: Lease
-  /** When this version was first seen, by a clock that never goes back. */
+  /** Monotonic time at which this version was first observed. */
   readonly seenMs: number
 }
 
@@ -16,17 +16,14 @@ export interface Claim {
   readonly nowMs: number
 }
 
-/**
- * Whether the lease may be taken: it is nobody's, our own, or was not renewed for as long as its holder
- * promised to.
- */
+/** True if the lease has no holder, is held by `identity`, or was not renewed for its lease duration. */
 export function isFree({ lease, seenMs }: ObservedLease, identity: string, nowMs: number): boolean {
   const { holderIdentity = '', leaseDurationSeconds = 0 } = lease.spec ?? {}
   if (holderIdentity === '' || holderIdentity === identity) return true
   return nowMs >= seenMs + leaseDurationSeconds * 1_000
 }
 
-/** The lease as it is when we hold it, new or renewed. */
+/** The lease after acquisition or renewal. */
 export function claimed(
   current: Lease | undefined,
   { namespace, name, identity, leaseMs, nowMs }: Claim,
@@ -48,7 +45,7 @@ export function claimed(
   }
 }
 
-/** The lease as it is when nobody holds it and nobody need wait. */
+/** The lease after release: without a holder, expiring at once. */
 export function freed(lease: Lease, nowMs: number): Lease {
   const now = formatMicroTime(nowMs)
   return {

@@ -4,26 +4,26 @@ import { TransportError } from '../transport.ts'
 export interface Failure {
   readonly error: unknown
   readonly attempt: Attempt
-  /** Failures one after the other, this one included, without anything coming in between. */
+  /** Consecutive failures, including this one, without any data in between. */
   readonly failures: number
 }
 
-/** What was tried: a watch that begins with everything, a list, or a watch that goes on from a version. */
+/** A watch that begins with initial events, a list, or a watch from a resourceVersion. */
 export type Attempt = 'streaming-list' | 'list' | 'watch'
 
 export interface Recovery {
-  /** Go on from where the watch was, or begin again with everything there is. */
+  /** Resume the watch from the last resourceVersion, or relist. */
   readonly begin: 'resume' | 'list'
-  /** The server does not know how to begin a watch with everything. */
+  /** The server does not support streaming lists. */
   readonly giveUpStreaming: boolean
-  /** The server asked for so much patience. */
+  /** The Retry-After of the server. */
   readonly waitMsMin: number
 }
 
-/** After so many the same garbage will come again: a list goes around it. */
+/** After this many failures the same invalid data is expected again; a relist skips it. */
 const garbageMax = 6
 
-/** What to do after something went wrong. Resuming is always tried first: it is cheap and loses nothing. */
+/** Plans the recovery after a failure. Resuming is preferred: it is cheap and loses no events. */
 export function planRecovery({ error, attempt, failures }: Failure): Recovery {
   const waitMsMin = error instanceof ApiError ? (error.status.details?.retryAfterSeconds ?? 0) * 1_000 : 0
   if (attempt === 'streaming-list') {
@@ -34,15 +34,15 @@ export function planRecovery({ error, attempt, failures }: Failure): Recovery {
   return { begin, giveUpStreaming: false, waitMsMin }
 }
 
-/** Servers before 1.32 refuse to send what exists, or never say that they have sent all of it. */
+/** Servers before 1.32 reject streaming lists, or never send the bookmark that ends the initial events. */
 function isUnknownToServer(error: unknown): boolean {
   if (error instanceof ApiError) return error.code === 400 || error.code === 422
   return error instanceof TransportError && error.reason === 'stalled'
 }
 
 /**
- * The server does not have the version any more, or not yet, or takes it for none. What is no error of the
- * API nor of the way to it was thrown by the sink, and what the sink then knows is not certain.
+ * True if the resourceVersion is compacted, too large or invalid for the server. Errors that are neither
+ * ApiError nor TransportError were thrown by the sink, so its state is uncertain.
  */
 function isLost(error: unknown): boolean {
   if (!(error instanceof ApiError)) return !(error instanceof TransportError)

@@ -1,14 +1,15 @@
 /**
- * Versions are whole numbers that grow with time within one resource, and so can be compared (KEP-5504): less
- * than zero when the left one is older. Undefined when one of them is not such a number, as a server of
- * another make may have them.
+ * Compares resourceVersions, which are integers that grow within one resource (KEP-5504): negative when the
+ * left one is older. Undefined when one of them is not an integer, as with other server implementations.
  */
 export function compareVersions(left: string, right: string): number | undefined {
   if (!isNumber(left) || !isNumber(right)) return undefined
   return left.length - right.length || (left < right ? -1 : left > right ? 1 : 0)
 }
 
-/** Whether a version came after another. Where that cannot be known, a different one did. */
+/**
+ * True if a version is later than another. Versions that cannot be compared count as later when they differ.
+ */
 export function isNewer(version: string, than: string): boolean {
   const order = compareVersions(version, than)
   return order === undefined ? version !== than : order > 0

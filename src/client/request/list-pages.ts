@@ -2,17 +2,14 @@ import { isApiError } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { ListOptions, ObjectList } from '../client.ts'
 
-/**
- * Objects of a page: enough to make the number of requests not matter, few enough that a page does not
- * either.
- */
+/** Page size: large enough to make the number of requests negligible, small enough for cheap pages. */
 const pageObjects = 500
 
 type Page = Pick<ListOptions, 'limit' | 'continue' | 'resourceVersion' | 'resourceVersionMatch'>
 
 /**
- * Every page of a list as one. The pages show the state of the first one's moment; when the server has
- * forgotten that state before the last page, everything is asked for again in one piece.
+ * Lists all pages as one list. All pages have the resourceVersion of the first; when the continue token
+ * expires, the list is repeated without a limit.
  */
 export async function listPages<T extends KubernetesObject>(
   list: (page: Page) => Promise<ObjectList<T>>,

@@ -53,7 +53,7 @@ export function applyQuery({ force, ...options }: ApplyOptions): URLSearchParams
   return query
 }
 
-/** How to delete goes into the body, where all of it has a place. */
+/** Delete options are sent in the body, which has fields for all of them. */
 export function deleteBody(options: DeleteOptions): object {
   const { dryRun, gracePeriodSeconds, propagationPolicy, preconditions } = options
   return {

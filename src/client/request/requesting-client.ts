@@ -29,9 +29,7 @@ import { Sender } from './sender.ts'
 import { readList, readObject, withKind } from './typed-values.ts'
 import { watchEvents } from './watch-events.ts'
 
-/**
- * Turns verbs into requests and answers into objects. How a request is sent, and sent again, is the sender's.
- */
+/** Encodes verbs as requests and decodes responses. The sender handles transport and retries. */
 export class RequestingClient implements Client {
   readonly #sender: Sender
   readonly #clock: ClientOptions['platform']['clock']
@@ -155,7 +153,7 @@ export class RequestingClient implements Client {
   ): Promise<T> {
     const { subresource } = options
     const path = objectPath(resource, { ...addressOf(resource, object), subresource })
-    // JSON is YAML.
+    // JSON is valid YAML.
     const body = { mediaType: 'application/apply-patch+yaml', value: withKind(resource, object) }
     return readObject(
       resource,

@@ -1,17 +1,17 @@
 import { assert } from '#/base/assert.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 
-/** What of a resource is meant. */
+/** A collection, an object or a subresource of a resource. */
 export interface ResourceTarget {
-  /** Absent or empty for all namespaces, and for what is outside of them. */
+  /** Absent or empty for all namespaces and for cluster-scoped resources. */
   readonly namespace?: string | undefined
-  /** Absent for the whole collection. */
+  /** Absent for the collection. */
   readonly name?: string | undefined
   readonly subresource?: string | undefined
 }
 
 /**
- * The path of a resource, an object or a part of one:
+ * The path of a collection, an object or a subresource:
  * `/apis/apps/v1/namespaces/default/deployments/web/scale`.
  */
 export function resourcePath(
@@ -32,7 +32,7 @@ export function resourcePath(
   return parts.join('/')
 }
 
-/** The path of one object, which must be in a namespace where the kind has them. */
+/** The path of one object; namespaced resources require a namespace. */
 export function objectPath(resource: Resource, target: ResourceTarget & { readonly name: string }): string {
   assertNamespace(resource, target.namespace)
   return resourcePath(resource, target)
@@ -45,7 +45,7 @@ export function assertNamespace(resource: Resource, namespace: string | undefine
   )
 }
 
-/** A name that is `.` or `..` would lead to another path. */
+/** Also encodes names that are `.` or `..`, which would resolve to another path. */
 function encodeSegment(name: string): string {
   return encodeURIComponent(name).replace(/^\.{1,2}$/, dots => '%2E'.repeat(dots.length))
 }

@@ -1,7 +1,7 @@
 import { ApiError, type Status } from '#/api/errors.ts'
 import type { TransportResponse } from '../transport.ts'
 
-/** What the server says went wrong. Something on the way that is no API server may have answered instead. */
+/** Decodes the Status of an error response. The response may come from a proxy that is not an API server. */
 export async function responseError(response: TransportResponse): Promise<ApiError> {
   const value = await response.value().catch(() => undefined)
   const status = isFailure(value) ? value : madeUp(response.status)
@@ -10,7 +10,7 @@ export async function responseError(response: TransportResponse): Promise<ApiErr
   )
 }
 
-/** The error that a watch gives in the place of an object. */
+/** The error of an ERROR watch event. */
 export function statusError(value: unknown): ApiError {
   return new ApiError(isFailure(value) ? value : madeUp(500))
 }
@@ -63,7 +63,7 @@ function withRetryAfter(status: Status, header: string | undefined): Status {
   return { ...status, details: { ...status.details, retryAfterSeconds: seconds } }
 }
 
-/** Seconds; API servers give no dates. */
+/** In seconds; API servers do not send dates. */
 export function parseRetryAfter(header: string | undefined): number | undefined {
   return header !== undefined && /^[0-9]{1,6}$/.test(header) ? Number(header) : undefined
 }

@@ -1,21 +1,21 @@
 import { parseRetryAfter } from './response-error.ts'
 
-/** How often one request is sent again. */
+/** Maximum number of retries of one request. */
 const retriesMax = 10
 
-/** A server that asks for more patience than this is left to whoever made the request. */
+/** A longer Retry-After is not awaited: the error is returned to the caller. */
 const waitMsMax = 30_000
 
 export interface RetryableAnswer {
   readonly status: number
   readonly retryAfter: string | undefined
-  /** How often the request has been sent before. */
+  /** Number of times the request has already been retried. */
   readonly retries: number
 }
 
 /**
- * How long to wait before sending a request again; undefined when the answer stands. A server that is busy,
- * or not ready, and says when to come back has not done anything yet, so every verb may be repeated.
+ * Delay before the request is retried; undefined when the response is final. A server that is overloaded or
+ * not ready and sends Retry-After has not processed the request, so every verb may be retried.
  */
 export function planRetry({ status, retryAfter, retries }: RetryableAnswer): number | undefined {
   if (status !== 429 && status !== 503) return undefined

@@ -11,10 +11,10 @@ import { responseError } from './response-error.ts'
 import { planRetry } from './retry.ts'
 import { parseWarnings } from './warnings.ts'
 
-/** How long the server may take until it begins to answer: a little more than it gives itself. */
+/** Default timeout for the response headers: slightly above the server's own request timeout. */
 const timeoutMsUsual = 70_000
 
-/** Sends requests until one is answered for good, and throws what the API refuses. */
+/** Sends a request, with retries, and throws error responses. */
 export class Sender {
   readonly #transport: Transport
   readonly #clock: Clock
@@ -44,7 +44,7 @@ export class Sender {
     }
   }
 
-  /** The deadline is for the head of the answer: how long the rest may take depends on how much it is. */
+  /** The timeout covers the response headers only: the time for the body depends on its size. */
   async #once(request: RawRequest): Promise<TransportResponse> {
     const { method, path, query, headers, body, timeoutMs = timeoutMsUsual } = request
     const abort = new LinkedAbort(request.signal)
@@ -71,7 +71,9 @@ export class Sender {
   }
 }
 
-/** The caller's signal matters until the body is read; then it must not hold on to the request any more. */
+/**
+ * Keeps the request linked to the caller's signal until the body has been read, then removes the listener.
+ */
 function untilRead(response: TransportResponse, abort: LinkedAbort): TransportResponse {
   const release = (): void => abort[Symbol.dispose]()
   async function* released<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {

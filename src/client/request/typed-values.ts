@@ -3,19 +3,19 @@ import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import type { ObjectList } from '../client.ts'
 import { TransportError } from '../transport.ts'
 
-/**
- * Here an answer becomes an object of the kind that was asked for: the server has checked it against its
- * schema.
- */
+/** Types the response as the requested kind: the server has validated it against its schema. */
 export function readObject<T extends KubernetesObject>(resource: Resource<T>, value: unknown): T {
   if (isObject(value)) return value as T
   throw new TransportError('garbage', `the answer is no ${resource.kind}`)
 }
 
-/** Items of a list do not repeat what kind they are; objects that are handed around must say it. */
+/**
+ * Items of a list have no apiVersion and kind; they are added, since objects are passed around without their
+ * list.
+ */
 export function readList<T extends KubernetesObject>(resource: Resource<T>, value: unknown): ObjectList<T> {
   const { items, metadata } = (isObject(value) ? value : {}) as Partial<ObjectList<T>>
-  // An empty list of Go is null.
+  // Go encodes an empty list as null.
   if (!isObject(metadata) || (items !== null && !Array.isArray(items))) {
     throw new TransportError('garbage', `the answer is no list of ${resource.plural}`)
   }

@@ -1,12 +1,10 @@
-/** Warnings that are looked at; a server sends few. */
+/** Maximum number of warnings parsed of one response. */
 const warningsMax = 100
 
-/** A warning of RFC 7234: a code, the agent and the text in quotes. */
+/** A warning of RFC 7234: code, agent and quoted text. */
 const warning = /\s*(\d{3}) (?:[^\s"]+|"(?:\\.|[^"\\])*") "((?:\\.|[^"\\])*)"(?: "[^"]*")?\s*(?:,|$)/y
 
-/**
- * The texts of a `Warning` header; 299 is the code that API servers use. What is malformed ends the reading.
- */
+/** The texts of a `Warning` header with code 299, which API servers use. Parsing stops at malformed input. */
 export function parseWarnings(header: string | undefined): readonly string[] {
   if (header === undefined) return []
   const texts: string[] = []

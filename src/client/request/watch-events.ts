@@ -13,7 +13,7 @@ export interface WatchRequest {
   readonly signal: AbortSignal | undefined
 }
 
-/** Sends the request when the iteration begins, and gives the watch up when it ends, however it ends. */
+/** Sends the request when the iteration begins, and closes the watch when the iteration ends in any way. */
 export async function* watchEvents<T extends KubernetesObject>(
   request: WatchRequest,
 ): AsyncGenerator<readonly WatchEvent<T>[], void, undefined> {
@@ -27,7 +27,7 @@ export async function* watchEvents<T extends KubernetesObject>(
     for await (const values of response.events()) {
       watchdog.heard()
       if (values.length > 0) yield* readBatch<T>(values)
-      // The time that the reader took is not the server's.
+      // Excludes the time that the consumer took.
       watchdog.heard()
     }
   } finally {
@@ -35,7 +35,7 @@ export async function* watchEvents<T extends KubernetesObject>(
   }
 }
 
-/** What came before something wrong is good, and given before the error is thrown. */
+/** Yields the valid events before the error is thrown. */
 function* readBatch<T extends KubernetesObject>(
   values: readonly unknown[],
 ): Generator<readonly WatchEvent<T>[], void, undefined> {
@@ -49,10 +49,7 @@ function* readBatch<T extends KubernetesObject>(
 
 const types: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'])
 
-/**
- * Whether a value can be the event it says it is. An object without a version is of no use to anybody who
- * watches.
- */
+/** True if the value is a valid watch event. Events without a resourceVersion are useless for a watch. */
 function isEvent(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { type, object } = value as Partial<WatchEvent<KubernetesObject>>

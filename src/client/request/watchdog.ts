@@ -1,8 +1,7 @@
 import type { Clock, Timer } from '#/platform/platform.ts'
 
 /**
- * Calls once when nothing was heard for too long. Hearing something costs next to nothing: the timer stays as
- * it is.
+ * Calls back once when `heard` was not called for too long. `heard` is cheap: it does not restart the timer.
  */
 export class Watchdog implements Disposable {
   readonly #clock: Clock

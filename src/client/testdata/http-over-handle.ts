@@ -1,6 +1,6 @@
 /**
- * A server without a network: requests and answers are bytes, in pieces of any size, that may be cut or
- * spoiled.
+ * An HTTP server without a network: requests and responses are bytes in chunks of any size, which may be
+ * truncated or corrupted.
  */
 import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
 import {
@@ -16,7 +16,7 @@ import { TransportError } from '../transport.ts'
 
 export interface ByteFaults {
   readonly random: Random
-  /** How likely each piece is the last one, or is spoiled. */
+  /** Probability of each chunk to be the last one, or to be corrupted. */
   chance: number
 }
 

@@ -1,7 +1,7 @@
 /**
- * The API for tests of clients, in a few lines: it serves whatever path it is asked for, keeps every version
- * of every object, and does what clients rely on: versions, conflicts, pages, watches that begin anywhere,
- * bookmarks, 410.
+ * A minimal API server for client tests: it serves any path, keeps every version of every object, and
+ * implements what clients rely on: resourceVersions, conflicts, paging, watches from any version, bookmarks,
+ * 410.
  */
 import {
   alreadyExists,
@@ -24,7 +24,7 @@ import { chunkOf, valueResponse } from '#/simulation/responses.ts'
 export interface ServerEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly revision: number
-  /** The path of the collection of all namespaces. */
+  /** The path of the collection across all namespaces. */
   readonly collection: string
   readonly object: KubernetesObject
 }
@@ -32,7 +32,7 @@ export interface ServerEvent {
 export interface SmallServerOptions {
   readonly clock: Clock
   readonly bookmarkMs?: number
-  /** Whether it can begin a watch with everything there is. */
+  /** Supports streaming lists (`sendInitialEvents`). */
   readonly streamsLists?: boolean
 }
 
@@ -44,7 +44,7 @@ interface Target {
 }
 
 export class SmallServer {
-  /** What happened, oldest first; the revision of an event is its position plus one. */
+  /** All events, oldest first; the revision of an event is its index plus one. */
   readonly history: ServerEvent[] = []
   readonly requests: string[] = []
   compactedRevision = 0
@@ -98,7 +98,7 @@ export class SmallServer {
     return before && this.#append('DELETED', collection, before)
   }
 
-  /** Forgets what happened up to now: who has not seen it yet must list. */
+  /** Compacts the history: watches from earlier revisions must relist. */
   compact(): void {
     this.compactedRevision = this.revision
   }
@@ -222,7 +222,7 @@ export class SmallServer {
     }
   }
 
-  /** Waits for something to happen; false when nothing did. */
+  /** Waits for an event; false on timeout. */
   #news(withinMs: number, signal: AbortSignal): Promise<boolean> {
     return new Promise(resolve => {
       const settle = (isNews: boolean): void => {
@@ -257,7 +257,7 @@ async function bodyOf({ body }: ApiRequest): Promise<KubernetesObject> {
   return (body.value ?? JSON.parse(Buffer.from(await body.bytes(10_000_000)).toString())) as KubernetesObject
 }
 
-/** The root of a version, a namespace, a resource, a name, a subresource. */
+/** API root, namespace, resource, name and subresource. */
 const path = /^(\/api\/\w+|\/apis\/[^/]+\/\w+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/\w+)?$/
 
 function targetOf(text: string): Target {

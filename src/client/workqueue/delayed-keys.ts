@@ -7,9 +7,7 @@ interface DelayedKey {
   readonly sequence: number
 }
 
-/**
- * Keys that are to come back later, each at most once, at the earliest time asked for. One timer serves all.
- */
+/** Keys to be added later, each at most once, at the earliest requested time. All share one timer. */
 export class DelayedKeys {
   readonly #clock: Clock
   readonly #onDue: (key: string) => void
@@ -56,7 +54,7 @@ export class DelayedKeys {
   }
 
   #fire(): void {
-    // The clock may be a hair behind the timer, by the way fractions are rounded.
+    // The clock may be slightly behind the timer because of rounding.
     const nowMs = Math.max(this.#clock.monotonicMs(), this.#timer?.dueMs ?? 0)
     this.#timer = undefined
     for (let next = this.#heap.peek(); next !== undefined && next.dueMs <= nowMs; next = this.#heap.peek()) {

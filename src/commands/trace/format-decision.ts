@@ -1,6 +1,6 @@
 import type { PodDecision } from '#/scheduler/scheduler.ts'
 
-/** For people: the best nodes with their scores, then those that would not do with the reasons. */
+/** Human readable: the best nodes with their scores, then the rejected nodes with the reasons. */
 export function formatDecision({
   pod,
   time,
@@ -30,7 +30,7 @@ export function formatDecision({
     ...refused.map(({ node: name, plugin, reasons }) => [name, plugin, reasons.join(', ')]),
   ]
   const tables = [
-    // Where one node alone would do, nobody gives scores.
+    // Scoring is skipped when only one node is feasible.
     ...(plugins.length > 0 ? ['', ...columns(scores)] : []),
     ...(refused.length > 0 ? ['', ...columns(refusals)] : []),
   ]

@@ -1,10 +1,10 @@
-/** As they are written in the text, escapes included. */
+/** Labels in text form, with escapes. */
 export function splitLabels(name: string): readonly string[] {
   if (name === '') return []
   return name.includes('\\') ? (name.match(/(?:\\.|[^.\\])+/g) ?? []) : name.split('.')
 }
 
-/** The bytes of a label. */
+/** Decodes a label to bytes. */
 export function parseLabel(label: string): Uint8Array {
   if (!label.includes('\\')) return Buffer.from(label, 'latin1')
   const plain = label.replaceAll(/\\(\d{3}|.)/g, (_all, escaped: string) => {
@@ -13,7 +13,7 @@ export function parseLabel(label: string): Uint8Array {
   return Buffer.from(plain, 'latin1')
 }
 
-/** As text, escaped where it must be. */
+/** Encodes a label as text, with escapes where needed. */
 export function formatLabel(label: Uint8Array): string {
   let text = ''
   for (const byte of label) {

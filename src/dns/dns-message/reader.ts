@@ -3,7 +3,7 @@ import type { RecordField } from './record-layouts.ts'
 
 const nameBytesMax = 255
 
-/** Reads a message from its beginning to its end. What is not there is undefined, and stays so. */
+/** Reads a message sequentially. Reading past the end returns undefined, and so do all later reads. */
 export class MessageReader {
   readonly #bytes: Uint8Array
   #offset = 0
@@ -23,10 +23,7 @@ export class MessageReader {
     return high === undefined || low === undefined ? undefined : high * 65_536 + low
   }
 
-  /**
-   * A name may end with a reference to an earlier place in the message. Each must lead further back than the last, so
-   * that nobody is sent in circles.
-   */
+  /** Follows compression pointers. Each must point further back than the last, which prevents loops. */
   name(): string | undefined {
     const labels: string[] = []
     let length = 0
@@ -55,7 +52,10 @@ export class MessageReader {
     return labels.join('.')
   }
 
-  /** The data of a record: fields as far as they are known, and the rest. They must end where the data ends. */
+  /**
+   * Reads the data of a record: the fields of its layout, then the remaining bytes. The fields must not
+   * exceed the data.
+   */
   parts(length: number, fields: readonly RecordField[]): readonly (string | Uint8Array)[] | undefined {
     const end = this.#offset + length
     if (end > this.#bytes.length) return this.#fail()

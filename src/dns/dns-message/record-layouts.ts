@@ -1,7 +1,6 @@
 /**
- * Where names are in the data of a record: `name`, a string with its length before it, or so many bytes. What follows
- * is bytes to the end. Only these types may have names that refer to other places of their message (RFC 3597, section
- * 4).
+ * The layout of a record's data up to its last name: a `name`, a length-prefixed `string`, or a number of
+ * bytes. The rest is bytes. Only names of these types may be compressed (RFC 3597, section 4).
  */
 export type RecordField = 'name' | 'string' | number
 
@@ -33,7 +32,7 @@ export function layoutOf(type: number): readonly RecordField[] {
   return layouts.get(type) ?? []
 }
 
-/** Types that are as old as compression itself: everybody can read names of these that refer to other places. */
+/** The types of RFC 1035: every implementation can decompress names in their data. */
 export function mayCompress(type: number): boolean {
   return type <= 15 && layouts.has(type)
 }

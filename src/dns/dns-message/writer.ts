@@ -1,14 +1,14 @@
 import { parseLabel, splitLabels } from './labels.ts'
 
-/** References reach no further than this. */
+/** Maximum offset of a compression pointer. */
 const referenceMax = 0x3fff
 
-/** Writes a message. It may grow beyond the limit: who writes looks, and goes back to where it was within. */
+/** Writes a message. It may exceed the limit: the caller checks `isWithin` and goes back to a mark. */
 export class MessageWriter {
   limit: number
   #buffer = Buffer.alloc(512)
   #offset = 0
-  /** Where names, and ends of names, have been written. */
+  /** Offsets of the names and name suffixes already written. */
   readonly #names = new Map<string, number>()
 
   constructor(limit: number) {
@@ -23,7 +23,7 @@ export class MessageWriter {
     return this.#offset
   }
 
-  /** Everything since the mark is as if it had not been written. */
+  /** Discards everything written since the mark. */
   back(mark: number): void {
     this.#offset = mark
     for (const [name, offset] of this.#names) if (offset >= mark) this.#names.delete(name)
@@ -44,7 +44,7 @@ export class MessageWriter {
     this.#offset = this.#buffer.writeUInt32BE(value, this.#offset)
   }
 
-  /** Of a name that was written already, or whose end was, only a reference is written. */
+  /** Replaces a suffix that was already written by a compression pointer. */
   name(name: string, isCompressed: boolean): void {
     const labels = splitLabels(name)
     for (let index = 0; index < labels.length; index++) {
@@ -62,7 +62,7 @@ export class MessageWriter {
     this.#buffer[this.#offset++] = 0
   }
 
-  /** With its length before it. */
+  /** Writes the length, then the parts. */
   parts(parts: readonly (string | Uint8Array)[], isCompressed: boolean): void {
     const start = this.#offset
     this.skip(2)
@@ -78,7 +78,7 @@ export class MessageWriter {
     this.#buffer.writeUInt16BE(this.#offset - start - 2, start)
   }
 
-  /** At the beginning, which was skipped. */
+  /** Writes the header into the bytes skipped at the start. */
   header(values: readonly number[]): void {
     for (const [index, value] of values.entries()) this.#buffer.writeUInt16BE(value, index * 2)
   }

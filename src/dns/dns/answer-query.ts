@@ -14,7 +14,7 @@ import { udpBytesMax, type Forwarder } from './forwarder.ts'
 
 export interface AnswerOptions {
   readonly world: NamedWorld
-  /** Whether all of the cluster is known: until then nothing is said about it. */
+  /** False until the informers have synced; until then the cluster's names are answered with SERVFAIL. */
   readonly isKnown: boolean
   readonly forwarder: Pick<Forwarder, 'ask'>
   readonly random: Random
@@ -22,10 +22,10 @@ export interface AnswerOptions {
   readonly signal: AbortSignal
 }
 
-/** How many names a name may stand for, one after the other. */
+/** Maximum length of a CNAME chain. */
 const aliasesMax = 8
 
-/** Undefined for what is no query. */
+/** Undefined if the message is a response. */
 export async function answerQuery(
   query: DnsMessage,
   options: AnswerOptions,
@@ -120,7 +120,7 @@ async function forward(
   }
 }
 
-/** Most clients take the first address: each gets its turn. */
+/** Most clients use the first address: a random order spreads the load. */
 function rotated(records: readonly ResourceRecord[], random: Random): readonly ResourceRecord[] {
   if (records.length < 2) return records
   const start = random.integer('dns order', records.length)

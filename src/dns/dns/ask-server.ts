@@ -11,13 +11,16 @@ export interface AskOptions {
   readonly platform: Platform
   readonly server: Server
   readonly transport: Transport
-  /** Its number is replaced by one that nobody can guess, as is the port that it comes from. */
+  /**
+   * The id is replaced by a random one, and the source port is ephemeral, so that responses are hard to
+   * spoof.
+   */
   readonly query: DnsMessage
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
-/** Undefined when no answer came in time, or one that makes no sense. */
+/** Undefined on timeout, on a connection error, or when the response is invalid. */
 export async function askServer(options: AskOptions): Promise<DnsMessage | undefined> {
   const { platform, transport, timeoutMs, signal } = options
   const id = platform.random.integer('dns query', 65_536)
@@ -28,7 +31,7 @@ export async function askServer(options: AskOptions): Promise<DnsMessage | undef
     const ask = transport === 'udp' ? askByDatagram : askByStream
     return await ask({ ...options, query, signal: deadline.signal })
   } catch {
-    // Whatever it was, another server may know; the last failure is the client's to hear of.
+    // The caller tries the next server.
     return undefined
   } finally {
     timer.cancel()
@@ -46,7 +49,7 @@ async function askByDatagram({
   await using socket = await platform.network.bindDatagram({ host, port: 0 }, (bytes, from) => {
     const isServer = 'port' in from && from.port === server.port && isSameHost(from.host, server.host)
     const answer = isServer ? parseDnsMessage(bytes) : undefined
-    // What somebody else makes up is passed over: the true answer may still come.
+    // Spoofed or unrelated responses are ignored: the real one may still arrive.
     if (answer && isAnswerTo(query, answer)) resolve(answer)
   })
   const abort = (): void => reject(signal.reason as Error)
@@ -87,7 +90,7 @@ function isAnswerTo(query: DnsMessage, answer: DnsMessage): boolean {
   return isSameName && asked.type === answered.type && asked.class === answered.class
 }
 
-/** Where an answer comes from is told without the interface. */
+/** Source addresses of responses have no zone (`%eth0`). */
 function isSameHost(from: string, server: string): boolean {
   return from.replace(/%.*$/, '') === server.replace(/%.*$/, '')
 }

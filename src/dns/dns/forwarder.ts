@@ -13,7 +13,7 @@ import type { Server } from './upstream-servers.ts'
 
 export interface ForwarderOptions {
   readonly platform: Platform
-  /** Whom to ask, in this order. */
+  /** Upstream servers in order of preference. */
   readonly servers: () => Promise<readonly Server[]>
 }
 
@@ -24,29 +24,29 @@ export interface ForwardedQuestion {
   readonly checkingDisabled: boolean
 }
 
-/** Questions under way; further ones fail at once. */
+/** Maximum number of pending queries; further ones fail at once. */
 const pendingMax = 1_000
 
-/** Answers that are remembered, and for how long at most: what is behind a name may change. */
+/** Cache size; `cachedSecondsMax` limits the TTL, since records may change. */
 const cachedMax = 10_000
 const cachedSecondsMax = 30
 
-/** A client gives up after five seconds and asks again. */
+/** Timeout for one server; clients usually retry after five seconds. */
 const attemptTimeoutMs = 1_500
 const attemptsMax = 3
 
-/** What is sure to pass in one piece. */
+/** Avoids IP fragmentation. */
 export const udpBytesMax = 1_232
 
 /**
- * Asks others for names that are not the cluster's. The same question is asked once however many want to know; so one
- * that comes back to us, because somebody we ask asks us, waits for itself and ends with the time that it may take.
+ * Forwards queries for names outside of the cluster domain. Identical concurrent queries share one upstream
+ * query; therefore a forwarding loop through an upstream server ends with a timeout.
  */
 export class Forwarder {
   readonly #options: ForwarderOptions
   readonly #pending = new Map<string, Promise<DnsMessage | undefined>>()
   readonly #cache = new LruMap<string, CachedAnswer>(cachedMax)
-  /** The server that answered last, by its place. */
+  /** Index of the server that answered last. */
   #preferred = 0
   #isFull = false
 
@@ -54,7 +54,7 @@ export class Forwarder {
     this.#options = options
   }
 
-  /** Undefined when nobody knows. */
+  /** Undefined when no server answered. */
   ask(asked: ForwardedQuestion, signal: AbortSignal): Promise<DnsMessage | undefined> {
     const { clock, log } = this.#options.platform
     const { question, transport, dnssecOk, checkingDisabled } = asked
@@ -132,7 +132,7 @@ interface CachedAnswer {
   readonly storedMs: number
 }
 
-/** Another server may do better. */
+/** Response codes after which the next server is tried. */
 const failures: ReadonlySet<number> = new Set([
   responseCodes.formatError,
   responseCodes.serverFailure,
@@ -140,7 +140,10 @@ const failures: ReadonlySet<number> = new Set([
   responseCodes.refused,
 ])
 
-/** As long as the shortest of its records; that there is nothing, as long as the zone says (RFC 2308). */
+/**
+ * Cache duration in seconds: the smallest TTL of the answers; for negative answers that of the SOA record
+ * (RFC 2308).
+ */
 function lifeOf({ answers, authorities, responseCode }: DnsMessage): number {
   if (answers.length > 0 && responseCode === responseCodes.noError) {
     return Math.min(...answers.map(({ ttlSeconds }) => ttlSeconds))

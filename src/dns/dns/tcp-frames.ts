@@ -1,4 +1,4 @@
-/** Messages on a stream have their length before them. */
+/** Prefixes a message with its length. */
 export function framed(message: Uint8Array): Uint8Array {
   const frame = Buffer.alloc(message.length + 2)
   frame.writeUInt16BE(message.length)
@@ -6,19 +6,19 @@ export function framed(message: Uint8Array): Uint8Array {
   return frame
 }
 
-/** Cuts a stream into its messages. No more than one message and what came with its end is ever kept. */
+/** Splits a stream into messages. Buffers at most one message and the bytes received with its end. */
 export class FrameReader {
   #pieces: Uint8Array[] = []
   #length = 0
-  /** How long the next message is with its length; undefined while too little is there to know. */
+  /** Size of the next message including its length prefix; undefined until the prefix is complete. */
   #wanted: number | undefined
 
-  /** The messages that are whole now. */
+  /** Returns the messages that are complete. */
   push(bytes: Uint8Array): readonly Uint8Array[] {
     this.#pieces.push(bytes)
     this.#length += bytes.length
     const frames: Uint8Array[] = []
-    // Pieces are put together once, when the message is whole, however small they are.
+    // Chunks are concatenated only when the message is complete, so small chunks do not take quadratic time.
     while (this.#length >= (this.#wanted ?? 2)) {
       const all = Buffer.concat(this.#pieces)
       const end = all.readUInt16BE() + 2

@@ -2,19 +2,19 @@ import type { Duplex } from 'node:stream'
 import type { Clock } from '#/platform/platform.ts'
 import { framed, FrameReader } from './tcp-frames.ts'
 
-/** Connections at a time; further ones are closed. */
+/** Maximum number of connections; further ones are closed. */
 const connectionsMax = 500
 
-/** A connection on which nothing is asked for so long is closed. */
+/** Idle timeout of a connection. */
 const idleMs = 10_000
 
-/** Questions of one connection that are worked on at once; then it is not read any further. */
+/** Maximum number of concurrent queries of one connection; reading pauses beyond that. */
 const pendingMax = 16
 
-/** Answers of one connection that its client has not read. */
+/** Maximum size of the unread responses of one connection. */
 const unreadBytesMax = 512 * 1024
 
-/** Answers the questions that come on connections. The answer to one need not wait for that to another. */
+/** Serves DNS over TCP. Responses of one connection may be sent out of order. */
 export class TcpServer {
   readonly #clock: Clock
   readonly #answer: (message: Uint8Array) => Promise<Uint8Array | undefined>
@@ -42,7 +42,7 @@ export class TcpServer {
       pending--
       if (connection.destroyed) return
       if (answer !== undefined) connection.write(framed(answer))
-      // Who asks and does not read is not answered any further.
+      // Closes connections of clients that do not read their responses.
       if (connection.writableLength > unreadBytesMax) return void connection.destroy()
       if (hasEnded && pending === 0) return void connection.end()
       if (pending < pendingMax) connection.resume()

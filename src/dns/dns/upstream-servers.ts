@@ -5,13 +5,13 @@ export interface Server {
   readonly port: number
 }
 
-/** More than these are not asked. */
+/** Maximum number of servers used. */
 const serversMax = 5
 
-/** How long the file is taken to be as it was: machines that move change it now and then. */
+/** Interval between checks of the file, which may change, e.g. when the machine changes networks. */
 const freshMs = 5_000
 
-/** The servers that the machine itself uses, as its `resolv.conf` has them now. */
+/** The machine's name servers, from the current `resolv.conf`. */
 export class UpstreamServers {
   readonly #platform: Pick<Platform, 'clock'> & { readonly files: Files; readonly log: Log }
   readonly #path: string
@@ -20,7 +20,7 @@ export class UpstreamServers {
   #modifiedMs: number | undefined
   #checkedMs = -Infinity
 
-  /** Our own addresses are never among them: to ask ourselves would have no end. */
+  /** `own` addresses are excluded to prevent forwarding loops. */
   constructor(platform: Pick<Platform, 'clock' | 'files' | 'log'>, path: string, own: readonly Server[]) {
     this.#platform = platform
     this.#path = path

@@ -2,7 +2,7 @@ import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { formatIp, parseIpLeniently } from '#/api/ip.ts'
 
 export interface NamedEndpoint {
-  /** What it is called below its service. */
+  /** The endpoint's label below the service name. */
   readonly host: string
   readonly address: string
   readonly ports: readonly NamedPort[]
@@ -15,7 +15,10 @@ export interface NamedPort {
   readonly port: number
 }
 
-/** Those that are ready, or are to be told of although they are not, which their slice says in the same way. */
+/**
+ * Endpoints that are ready. Services with `publishNotReadyAddresses` have all endpoints marked as ready in
+ * their slices.
+ */
 export function endpointsOf(slices: readonly EndpointSlice[]): readonly NamedEndpoint[] {
   const byAddress = new Map<string, NamedEndpoint>()
   for (const { endpoints = [], ports = [] } of slices) {

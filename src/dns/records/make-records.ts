@@ -1,7 +1,7 @@
 import { parseIp } from '#/api/ip.ts'
 import { internetClass, recordTypes, type ResourceRecord } from '../dns-message.ts'
 
-/** A or AAAA, as the address is. */
+/** An A or AAAA record, depending on the address. */
 export function addressRecord(name: string, address: string, ttlSeconds: number): ResourceRecord {
   const ip = parseIp(address)
   const digits = ip?.family === 6 ? 32 : 8
@@ -43,7 +43,7 @@ export function textRecord(name: string, text: string, ttlSeconds: number): Reso
   return { name, type: recordTypes.TXT, class: internetClass, ttlSeconds, data: [Buffer.concat(data)] }
 }
 
-/** The zone changes all the time and nobody copies it: the numbers for those who do are anything that is allowed. */
+/** Zone transfers are not supported, so the serial number and timers are arbitrary valid values. */
 export function soaRecord(domain: string, ttlSeconds: number): ResourceRecord {
   const numbers = Buffer.alloc(20)
   for (const [index, value] of [1, 7_200, 1_800, 86_400, ttlSeconds].entries()) {

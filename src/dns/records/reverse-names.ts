@@ -5,7 +5,10 @@ import type { NamedWorld, Resolution } from '../records.ts'
 import { endpointsOf } from './endpoints.ts'
 import { nameRecord } from './make-records.ts'
 
-/** The address that `5.0.244.10.in-addr.arpa` stands for, or one of IPv6; undefined for any other name. */
+/**
+ * The address of a reverse name such as `5.0.244.10.in-addr.arpa` or its IPv6 equivalent; undefined for other
+ * names.
+ */
 export function parseReverseName(name: string): string | undefined {
   const ipv4 = /^((?:\d{1,3}\.){4})in-addr\.arpa$/.exec(name)?.[1]
   const ipv6 = /^((?:[0-9a-f]\.){32})ip6\.arpa$/.exec(name)?.[1]
@@ -16,7 +19,7 @@ export function parseReverseName(name: string): string | undefined {
   return ip && formatIp(ip)
 }
 
-/** Services first; an endpoint is called by each of the services that it belongs to. */
+/** Services take precedence; an endpoint has one name for each of its services. */
 export function resolveAddress({ name, type }: Question, address: string, world: NamedWorld): Resolution {
   const { domain, ttlSeconds } = world
   const services = world.servicesAt(address).map(({ metadata }) => {

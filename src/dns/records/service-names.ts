@@ -5,7 +5,10 @@ import type { NamedWorld, Resolution } from '../records.ts'
 import { endpointsOf, type NamedEndpoint, type NamedPort } from './endpoints.ts'
 import { addressRecord, nameRecord, serviceRecord } from './make-records.ts'
 
-/** `labels` are those before `svc`: `name.namespace`, with a host, or with a port and a protocol, before them. */
+/**
+ * `labels` are those before `svc`: `name.namespace`, optionally preceded by a host, or by a port and a
+ * protocol.
+ */
 export function resolveService(question: Question, labels: readonly string[], world: NamedWorld): Resolution {
   const [namespace, name, ...before] = labels.toReversed()
   if (namespace === undefined) return nothing
@@ -26,7 +29,7 @@ export function resolveService(question: Question, labels: readonly string[], wo
   return answer(question, asked.length > 0 ? asked : undefined, world)
 }
 
-/** Something with addresses, and the ports at which it offers the service. */
+/** A name with addresses, and the ports of the service there. */
 interface Target {
   readonly name: string
   readonly addresses: readonly string[]
@@ -36,7 +39,7 @@ interface Target {
 const missing: Resolution = { is: 'missing' }
 const nothing: Resolution = { is: 'found', answers: [] }
 
-/** A headless service is as if it were not there while none of its endpoints is. */
+/** A headless service without ready endpoints does not exist in DNS. */
 function isKnown({ spec }: Service, targets: readonly Target[]): boolean {
   return spec?.clusterIP !== 'None' || targets.length > 0
 }
@@ -67,7 +70,7 @@ function targetOf({ host, address, ports }: NamedEndpoint, fullName: string): Ta
 
 interface PortName {
   readonly targets: readonly Target[]
-  /** With the line before it: `_tcp`, `_http`. */
+  /** With the leading underscore: `_tcp`, `_http`. */
   readonly protocol: string
   readonly port: string | undefined
 }
@@ -84,7 +87,7 @@ function resolvePort(
     return ports.length > 0 ? { ...target, ports } : []
   })
   if (offering.length === 0) return missing
-  // A protocol alone is only a step on the way to a port.
+  // `_tcp.name` is an empty non-terminal: it exists but has no records.
   return port === undefined ? nothing : answer(question, offering, world)
 }
 
@@ -114,7 +117,7 @@ function answer(
 
 function resolveAlias(question: Question, { spec }: Service, { ttlSeconds }: NamedWorld): Resolution {
   const target = (spec?.externalName ?? '').replace(/\.$/, '')
-  // What the API takes need not be a name of DNS.
+  // The API accepts external names that are not valid in DNS.
   if (target === '' || !isDnsName(target)) return nothing
   const record = nameRecord(question.name, { type: recordTypes.CNAME, target, ttlSeconds })
   return question.type === recordTypes.CNAME

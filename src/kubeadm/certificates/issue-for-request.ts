@@ -1,4 +1,4 @@
-/** Makes the certificate that somebody asked for with a request. */
+/** Issues a certificate for a certificate signing request. */
 import 'reflect-metadata'
 import { createPrivateKey } from 'node:crypto'
 import {
@@ -68,7 +68,10 @@ function usageExtensions(usages: readonly string[]): Extension[] {
   ]
 }
 
-/** Of what a request wants beside its subject only the names count: what else is in it, nobody has looked at. */
+/**
+ * Subject alternative names are the only extension copied from the request: the others have not been
+ * validated.
+ */
 function alternativeNames({ extensions }: Pkcs10CertificateRequest, isCritical: boolean): Extension[] {
   const names = [...extensions]
     .filter(extension => extension instanceof SubjectAlternativeNameExtension)

@@ -1,4 +1,4 @@
-/** Makes keys and certificates. Loaded only when there is something to make: the library is slow to load. */
+/** Creates keys and certificates. Imported only when needed: the library is slow to load. */
 import 'reflect-metadata'
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import {
@@ -22,7 +22,7 @@ import type { CertificateProfile } from './profile.ts'
 
 const dayMs = 24 * 3_600_000
 
-/** Clocks differ: what is made now is valid on a machine that is a little behind. */
+/** Tolerates clock skew: certificates are valid on machines with a clock slightly behind. */
 const backdatedMs = 5 * 60_000
 
 const authorityDays = 3_650
@@ -115,7 +115,7 @@ function alternativeNames({ names }: CertificateProfile): Extension[] {
   ]
 }
 
-/** Positive, and of a length that every implementation takes. */
+/** Positive, and short enough for every implementation. */
 export function serialNumber({ platform }: CertificateOptions): string {
   const bytes = Buffer.from(platform.random.bytes('certificate-serial', 16))
   bytes[0] = (bytes[0]! & 0x3f) | 0x40
@@ -126,7 +126,7 @@ export function pemOf(certificate: X509Certificate): string {
   return `${certificate.toString('pem').trim()}\n`
 }
 
-/** As Node and Web Cryptography name the curves. */
+/** Curve names of Node and of the Web Cryptography API. */
 const curves: ReadonlyMap<string, string> = new Map([
   ['prime256v1', 'P-256'],
   ['secp384r1', 'P-384'],

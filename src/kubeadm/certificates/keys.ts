@@ -1,13 +1,13 @@
-/** Keys, which are fast to make and need no library. */
+/** Key generation, which needs no library. */
 
-/** What our own keys are. An authority that was brought along may have another kind. */
+/** Algorithm of generated keys. A provided certificate authority may use another one. */
 export const keyAlgorithm = { name: 'ECDSA', namedCurve: 'P-256' }
 
 export function generateKeys(crypto: Crypto) {
   return crypto.subtle.generateKey(keyAlgorithm, true, ['sign', 'verify'])
 }
 
-/** PEM. */
+/** As PEM. */
 export async function exportPrivateKey(crypto: Crypto, key: CryptoKey): Promise<string> {
   const base64 = Buffer.from(await crypto.subtle.exportKey('pkcs8', key)).toString('base64')
   const lines = base64.replaceAll(/.{1,64}/g, '$&\n')

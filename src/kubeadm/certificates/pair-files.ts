@@ -1,21 +1,24 @@
-/** Certificates and their keys in files: read, made when they are missing or no longer serve, and written. */
+/**
+ * Certificates and keys in files: reads them, and creates and writes them when they are missing or no longer
+ * valid.
+ */
 import { join } from 'node:path'
 import type { Platform } from '#/platform/platform.ts'
 import type { CertificateProfile } from './profile.ts'
 import { readIfThere } from './read-if-there.ts'
 import { whyNotAuthority, whyRenew } from './why-renew.ts'
 
-/** PEM. */
+/** PEM encoded. */
 export interface KeyAndCertificate {
   readonly cert: string
   readonly key: string
 }
 
 export interface Authority {
-  /** What its files are called: `ca`, `front-proxy-ca`, `etcd/ca`. */
+  /** Base name of its files: `ca`, `front-proxy-ca`, `etcd/ca`. */
   readonly name: string
   readonly cert: string
-  /** Absent when somebody else signs for the cluster, and keeps the key. */
+  /** Absent for an external CA. */
   readonly key: string | undefined
 }
 
@@ -30,7 +33,7 @@ export interface CertificateRequest {
   readonly existing: KeyAndCertificate | undefined
 }
 
-/** The existing one when it serves, otherwise a new one with a new key. */
+/** Returns the existing pair if still valid, otherwise a new certificate with a new key. */
 export async function ensureCertificate(
   options: CertificateOptions,
   request: CertificateRequest,
@@ -49,7 +52,7 @@ export async function ensureCertificate(
 
 export interface CertificateFile {
   readonly folder: string
-  /** Without its ending. */
+  /** Without extension. */
   readonly name: string
   readonly profile: CertificateProfile
   readonly authority: Authority
@@ -69,12 +72,12 @@ export async function ensureCertificateFile(
 
 export interface AuthorityFile {
   readonly folder: string
-  /** Without its ending. */
+  /** Without extension. */
   readonly name: string
   readonly commonName: string
 }
 
-/** Rejects when what is there has expired, or is no authority. It is never replaced. */
+/** Rejects when the existing file has expired or is not a CA certificate. It is never replaced. */
 export async function ensureAuthorityFile(
   options: CertificateOptions,
   file: AuthorityFile,
@@ -112,8 +115,8 @@ async function readPair({ files }: Platform, paths: PairPaths): Promise<KeyAndCe
 }
 
 /**
- * The key comes first: a crash in between leaves a key that no certificate goes with, and both are made
- * again.
+ * Writes the key first: after a crash in between, the key does not match the certificate, and both are
+ * created again.
  */
 async function writePair(
   { files }: Platform,

@@ -1,8 +1,8 @@
-/** What a certificate is to say. */
+/** The contents of a certificate. */
 export interface CertificateProfile {
   readonly commonName: string
   readonly organizations: readonly string[]
   readonly usage: 'server' | 'client' | 'server and client'
-  /** Host names and addresses; only a server has them. */
+  /** Subject alternative names: host names and addresses, for servers only. */
   readonly names: readonly string[]
 }

@@ -1,17 +1,17 @@
-/** The keys that sign and verify tokens of service accounts, in files. */
+/** The key pair that signs and verifies service account tokens, in files. */
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { join } from 'node:path'
 import { exportPrivateKey, generateKeys } from './keys.ts'
 import type { CertificateOptions } from './pair-files.ts'
 import { readIfThere } from './read-if-there.ts'
 
-/** PEM. */
+/** PEM encoded. */
 export interface ServiceAccountKeys {
   readonly privateKey: string
   readonly publicKey: string
 }
 
-/** Never replaces a key: every token in use is signed with it. Rejects when it cannot be used. */
+/** Never replaces a key, since all tokens in use are signed with it. Rejects when the key is unusable. */
 export async function ensureServiceAccountKeys(
   options: CertificateOptions,
   folder: string,

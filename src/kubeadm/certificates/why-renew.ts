@@ -1,18 +1,18 @@
-/** Whether certificates that are there still serve, and if not, why. */
+/** Checks if existing certificates are still valid, and returns the reason if not. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { parseIp } from '#/api/ip.ts'
 import type { CertificateProfile } from './profile.ts'
 
 export interface RenewalQuestion {
-  /** PEM, of the certificate and its key. */
+  /** PEM encoded. */
   readonly existing: { readonly cert: string; readonly key: string } | undefined
   readonly profile: CertificateProfile
-  /** PEM. */
+  /** PEM encoded. */
   readonly authority: string
   readonly nowMs: number
 }
 
-/** Undefined when nothing is wrong. */
+/** Undefined when the certificate need not be renewed. */
 export function whyRenew({ existing, profile, authority, nowMs }: RenewalQuestion): string | undefined {
   if (existing === undefined) return 'there is none'
   const parsed = parse(existing.cert)
@@ -26,7 +26,7 @@ export function whyRenew({ existing, profile, authority, nowMs }: RenewalQuestio
   return missing === undefined ? undefined : `it is not for ${missing}`
 }
 
-/** Why these cannot be the authority of a cluster; undefined when they can. */
+/** The reason why the pair cannot be the cluster's CA; undefined when it can. */
 export function whyNotAuthority({
   cert,
   key,
@@ -45,7 +45,7 @@ export function whyNotAuthority({
   return `it has expired on ${parsed.validTo}; ${way}`
 }
 
-/** A certificate is made anew when it has less than this left. */
+/** Certificates are renewed when less than this time is left. */
 const renewBeforeMs = 30 * 24 * 3_600_000
 
 function parse(pem: string): X509Certificate | undefined {

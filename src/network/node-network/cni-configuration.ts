@@ -5,8 +5,8 @@ export interface CniConfigurationOptions {
 }
 
 /**
- * What leaves the cluster gets the node's address by our own rules and not by the plugin's, which would hide the
- * addresses of pods from each other too. The loopback interface is the container runtime's own affair.
+ * `ipMasq` is off: the plugin would also masquerade traffic between pods, so nftables rules masquerade what
+ * leaves the cluster. The container runtime configures the loopback interface.
  */
 export function cniConfiguration({ name, podCidrs, addressFolder }: CniConfigurationOptions): string {
   const families = [...new Set(podCidrs.map(cidr => (cidr.includes(':') ? '::/0' : '0.0.0.0/0')))]

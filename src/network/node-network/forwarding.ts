@@ -1,9 +1,9 @@
 import type { ClusterNetwork } from '../cluster-network.ts'
 
 /**
- * What to tell iptables so that packets of pods and nodes are forwarded, as parameters of one call each. `rules` are
- * the lines of `iptables -S`. Docker keeps a chain for others, which it asks before its own; where there is none and
- * the policy is to drop, the chain itself gets the rules.
+ * Plans the iptables calls that allow forwarding of the cluster's packets; each is the parameters of one
+ * call. `rules` are the lines of `iptables -S`. Uses Docker's `DOCKER-USER` chain if it exists; otherwise the
+ * FORWARD chain if its policy is DROP.
  */
 export function planForwarding(
   rules: readonly string[],
@@ -31,7 +31,7 @@ export function planForwarding(
     .map(rule => ['-I', chain, '1', ...rule])
 }
 
-/** Whatever was added for this cluster goes again, wherever it is. */
+/** Plans the removal of all rules of this cluster, in any chain. */
 export function planNoForwarding(
   rules: readonly string[],
   network: ClusterNetwork,
@@ -48,7 +48,10 @@ function chainFor(rules: readonly string[]): string | undefined {
   return rules.includes('-P FORWARD DROP') ? 'FORWARD' : undefined
 }
 
-/** Some versions of iptables quote each comment, others those with spaces only. Ours have none. */
+/**
+ * Some versions of iptables quote every comment, others only those with spaces. The comments used here have
+ * none.
+ */
 function withoutQuotes(rule: string): string {
   return rule.replaceAll('"', '')
 }

@@ -1,8 +1,8 @@
 import type { ClusterNetwork } from '../cluster-network.ts'
 
 /**
- * Pods and nodes are known by their own addresses inside the cluster, and by the machine's outside. The table is made
- * anew in one transaction whatever was in it.
+ * Masquerades traffic of pods and nodes that leaves the cluster; within the cluster source addresses are
+ * preserved. Replaces the table in one transaction.
  */
 export function masqueradeTable(network: ClusterNetwork): string {
   const { nodeCidr, podCidrs, bridge } = network
@@ -23,7 +23,7 @@ export function masqueradeTable(network: ClusterNetwork): string {
   }
 }
 
-/** A table that is added first can be deleted whether it was there or not. */
+/** Adding the table first makes the deletion succeed whether or not it exists. */
 export function noMasqueradeTable({ tables: { network } }: ClusterNetwork): string {
   const commands = ['ip', 'ip6'].flatMap(family => {
     return [`add table ${family} ${network}`, `delete table ${family} ${network}`]

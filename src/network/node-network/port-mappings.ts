@@ -1,6 +1,6 @@
 /**
- * Ports of the machine that lead to pods of a network: pods that were killed leave theirs. `rules` are the lines of
- * `iptables -t nat -S`; what comes back are lines for `iptables-restore`, which does all of them or none.
+ * Plans the removal of host port rules of a network, which killed pods leave behind. `rules` are the lines of
+ * `iptables -t nat -S`; returns lines for `iptables-restore`, which applies them atomically.
  */
 export function planPortMappingRemoval(rules: readonly string[], network: string): readonly string[] {
   const mark = String.raw` --comment "dnat name: \"${network}\" id: `
@@ -14,9 +14,10 @@ export function planPortMappingRemoval(rules: readonly string[], network: string
 }
 
 /**
- * The plugin for these ports leaves its own chains behind when the last port is gone. They are everybody's who uses
- * it, so they go only when nobody has a port any more; the plugin makes them anew when it needs them. The chain with
- * the ports is not emptied: where a port comes at this very moment all is left as it is.
+ * Plans the removal of the portmap plugin's own chains, which it leaves behind. They are shared by all its
+ * users, so they are removed only when there are no port mappings; the plugin recreates them when needed. The
+ * chain with the mappings is not flushed, so that a concurrently added mapping makes the whole transaction
+ * fail.
  */
 export function planPortMappingCleanup(rules: readonly string[]): readonly string[] {
   const chains = rules.filter(rule => rule.startsWith('-N CNI-HOSTPORT-')).map(rule => rule.slice(3))

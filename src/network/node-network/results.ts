@@ -1,6 +1,6 @@
 /**
- * Which of the remembered results belong to pods of a network. A file is called by the network, the sandbox and the
- * interface; the loopback interface of each sandbox is a network of its own that all clusters share.
+ * Selects the cached CNI results of pods of a network. File names contain network, sandbox and interface; the
+ * loopback interface of each sandbox is a separate network with the same name in all clusters.
  */
 export function planResultCleanup(names: readonly string[], network: string): readonly string[] {
   const sandboxes = new Set(names.flatMap(name => (name.startsWith(`${network}-`) ? [sandboxOf(name)] : [])))

@@ -1,6 +1,6 @@
 import { objectId } from './objects.ts'
 
-/** A client and the set of the endpoint that it belongs to. */
+/** A client, and the affinity set of its endpoint. */
 export interface KeptClient {
   readonly set: string
   readonly client: string
@@ -8,10 +8,10 @@ export interface KeptClient {
   readonly expiresSeconds: number
 }
 
-/** Clients that are carried over into a new table; more are given to endpoints anew. */
+/** Maximum number of clients carried over into a new table; the others lose their affinity. */
 const clientsMax = 10_000
 
-/** The clients of affinity sets in what `nft -j list sets` says. What cannot be read is left out. */
+/** Clients in the affinity sets of the output of `nft -j list sets`. Unreadable entries are skipped. */
 export function parseSets(text: string, table: string): readonly KeptClient[] {
   const { nftables = [] } = JSON.parse(text) as {
     readonly nftables?: readonly { readonly set?: ListedSet }[]
@@ -28,7 +28,7 @@ export function parseSets(text: string, table: string): readonly KeptClient[] {
   })
 }
 
-/** Of those, the ones whose endpoints there still are. */
+/** The clients with endpoints that still exist. */
 export function keptAffinity(
   clients: readonly KeptClient[],
   objects: ReadonlyMap<string, string>,

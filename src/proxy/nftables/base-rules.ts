@@ -2,14 +2,14 @@ import type { IpFamily } from '#/api/ip.ts'
 import type { ProxyNetwork } from '../nftables.ts'
 import { tableFamily } from './table-family.ts'
 
-/** Says of a packet that it is to leave with an address of this node. */
+/** Marks packets to be masqueraded. */
 const mark = '0x4000'
 export const masqueradeMark = `mark set mark or ${mark}`
 
 /**
- * What the table has whatever services there are: hooks, maps that lead to services, and what becomes of packets that
- * no service takes. Destinations are changed before routing; who may not come is dropped before that; packets to
- * services without endpoints are refused after it, since older kernels can refuse only there.
+ * The part of the table that does not depend on services: hooks, maps to service chains, and the handling of
+ * packets that match no service. DNAT is before routing; source ranges are checked before DNAT; packets to
+ * services without endpoints are rejected after routing, since older kernels support `reject` only there.
  */
 export function baseRules(family: IpFamily, network: ProxyNetwork): readonly string[] {
   const { name, address, isOwn } = tableFamily(family)
@@ -45,7 +45,7 @@ export function baseRules(family: IpFamily, network: ProxyNetwork): readonly str
         `mark and ${mark} != 0 mark set mark xor ${mark} masquerade fully-random`,
         `ct status dnat ${name} saddr . ${to} @hairpin-connections masquerade fully-random`,
       ],
-      // Kernels limit how often they say by ICMP that nobody is there, but not resets.
+      // Kernels rate limit ICMP unreachable messages, but not TCP resets.
       'reject-all': ['meta l4proto tcp reject with tcp reset', 'reject'],
       'firewall-check': [`${to} vmap @firewall-ips`],
       'service-endpoints-check': [`${to} vmap @no-endpoint-services`],
@@ -55,7 +55,8 @@ export function baseRules(family: IpFamily, network: ProxyNetwork): readonly str
         ...(services.length > 0 ? [`${name} daddr { ${services.join(', ')} } drop`] : []),
       ],
       'services': [
-        // Who is no pod may have got here by a route to any node: the answer must come back by this one.
+        // Clients outside of the pod network may have been routed through any node: the response must return
+        // through this one.
         ...(pods.length > 0
           ? [`${name} daddr @cluster-ips ${name} saddr != { ${pods.join(', ')} } ${masqueradeMark}`]
           : []),
@@ -72,7 +73,7 @@ export function baseRules(family: IpFamily, network: ProxyNetwork): readonly str
   }
 }
 
-/** The priorities are those of destination and source address translation, and of filters. */
+/** The priorities are the standard ones of DNAT, SNAT and filter; the early filters run before DNAT. */
 const hooks: Readonly<Record<string, string>> = {
   'filter-prerouting-early': 'filter hook prerouting priority -110',
   'filter-output-early': 'filter hook output priority -110',

@@ -7,7 +7,7 @@ import { objectId } from './objects.ts'
 import type { Fragment } from './ruleset.ts'
 import { tableFamily } from './table-family.ts'
 
-/** What one port of a service needs in the table of its family. */
+/** The nftables objects for one port of a service, in the table of its family. */
 export function fragmentOf(plan: PortPlan, network: ProxyNetwork): Fragment {
   const objects = new Map<string, string>()
   const { clusterIp, protocol, port } = plan
@@ -33,7 +33,7 @@ function isExternal({ externalIps, balancerIps, nodePort }: PortPlan): boolean {
   return externalIps.length > 0 || balancerIps.length > 0 || nodePort !== undefined
 }
 
-/** `cluster/default/web/tcp/http`: people read it in listings. */
+/** `cluster/default/web/tcp/http`: readable in listings. */
 function chainOf(what: 'cluster' | 'local' | 'external' | 'firewall', { id }: PortPlan): string {
   return `${what}/${nameOf(id)}`
 }
@@ -42,7 +42,7 @@ function backendName(what: 'endpoint' | 'affinity', { id }: PortPlan, { address,
   return `${what}/${nameOf(id)}/${address.replaceAll(':', '.')}/${port}`
 }
 
-/** What nftables takes for a name. The API lets nothing else through. */
+/** Replaces characters that are invalid in nftables names. API validation admits none of them. */
 function nameOf(id: string): string {
   return id.replaceAll(/[^A-Za-z0-9/._-]/g, '_')
 }
@@ -57,8 +57,8 @@ function addInternal(objects: Objects, plan: PortPlan, at: string): void {
 }
 
 /**
- * Where nothing may serve strangers, those who come from this node are still served: the chain takes them, and what it
- * leaves is refused.
+ * With `drop`, external clients are dropped, but pods and the node itself are still served through the
+ * external chain.
  */
 function addExternal(objects: Objects, plan: PortPlan, at: (address: string) => string): void {
   const { externalIps, balancerIps, nodePort, protocol, external } = plan
@@ -75,8 +75,8 @@ function addExternal(objects: Objects, plan: PortPlan, at: (address: string) => 
 }
 
 /**
- * An endpoint may be on another node, whose answer must come back by this one: the client's address is replaced. With
- * endpoints of this node only, strangers keep theirs.
+ * With the policy Cluster the endpoint may be on another node, so traffic is masqueraded to return through
+ * this node. With the policy Local, external clients keep their source address.
  */
 function externalRules(plan: PortPlan, network: ProxyNetwork): string {
   const { external } = plan
@@ -100,7 +100,7 @@ function addFirewall(objects: Objects, plan: PortPlan, network: ProxyNetwork): v
     const ip = parseIp(address)
     return ip !== undefined && ranges.some(range => cidrContains(range, ip))
   }
-  // A node whose interface has the balancer's address speaks to it from that address.
+  // A node that has the load balancer's address on an interface uses it as the source address.
   const own = network.nodeAddresses.filter(isOwn).some(isAllowed) ? balancerIps : []
   const sources = [...sourceRanges, ...own.filter(address => !isAllowed(address))]
   const chain = chainOf('firewall', plan)
@@ -122,9 +122,9 @@ function addPolicy(objects: Objects, plan: PortPlan, { name, backends }: Policy)
 }
 
 /**
- * Endpoints up to which each has a rule of its own. A map inside a rule makes that rule the same length however many
- * there are, but the kernel looks at all maps of a table before it takes another: with one for each of ten thousand
- * services that takes it half a minute.
+ * Maximum number of endpoints with one rule each. A map within a rule keeps the rule's length constant, but
+ * the kernel validates all maps of a table for each new one: with one map for each of ten thousand services
+ * that takes half a minute.
  */
 const rulesMax = 16
 
@@ -139,7 +139,7 @@ function spread({ family, protocol }: PortPlan, backends: readonly Backend[]): s
     .join('\n')
 }
 
-/** A client that an endpoint remembers goes there; any other is given to one by chance. */
+/** Session affinity: clients in an affinity set go to its endpoint; others are distributed randomly. */
 function remembered(plan: PortPlan, backends: readonly Backend[]): string {
   const { name } = tableFamily(plan.family)
   const verdicts = backends.map(backend => `goto ${backendName('endpoint', plan, backend)}`)
@@ -154,7 +154,7 @@ function remembered(plan: PortPlan, backends: readonly Backend[]): string {
   return [...known, ...chances].join('\n')
 }
 
-/** Rules of which each takes its share of what those before it have left, and the last one the rest. */
+/** Each rule takes its equal share of the packets left by the previous ones; the last takes the rest. */
 function inTurn(verdicts: readonly string[]): readonly string[] {
   return verdicts.map((verdict, index) => {
     const left = verdicts.length - index
@@ -166,7 +166,8 @@ function addBackend(objects: Objects, plan: PortPlan, backend: Backend): void {
   const { protocol, affinitySeconds } = plan
   const { name } = tableFamily(plan.family)
   const { address, port, isLocal } = backend
-  // A pod that reaches itself through a service would answer itself directly, and wait for an answer from the service.
+  // Hairpin: a pod that reaches itself through a service would respond to itself directly, bypassing the
+  // reverse translation.
   const hairpin = `${address} . ${address} . ${protocol} . ${port}`
   if (isLocal) objects.set(objectId('element', 'hairpin-connections', hairpin), '')
   if (affinitySeconds === undefined) return

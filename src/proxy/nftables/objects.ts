@@ -1,11 +1,14 @@
-/** The things in a table. A chain holds its rules, a line each; an element what its key leads to; a set its clients. */
+/**
+ * The objects of a table. The content of a chain is its rules, one per line; that of an element is its
+ * verdict.
+ */
 export type ObjectType = 'chain' | 'set' | 'element'
 
 export interface ObjectName {
   readonly type: ObjectType
-  /** Of the chain, the set, or the map that the element is in. */
+  /** Name of the chain, the set, or the element's map. */
   readonly name: string
-  /** Of an element: `10.96.0.1 . tcp . 443`. */
+  /** Key of an element: `10.96.0.1 . tcp . 443`. */
   readonly key: string
 }
 

@@ -1,15 +1,15 @@
 /**
- * Named things in a table and what they hold, wanted by those who own them. What several want is there while one of
- * them does; where they want it differently, which only services with the same external address and port can, the
- * first by name has it.
+ * The desired objects of a table, by owning service. A shared object exists while at least one owner wants
+ * it; when owners want different content, which is possible only for services with the same external address
+ * and port, the first owner by name wins.
  */
 export class Ruleset {
   readonly #fragments = new Map<string, Fragment>()
   readonly #wanted = new Map<string, Map<string, string>>()
-  /** What the things held when changes were last taken. */
+  /** Content of changed objects at the time of the last `takeChanges`. */
   readonly #before = new Map<string, string | undefined>()
 
-  /** What an owner wants from now on; nothing when it is empty. */
+  /** Sets the objects of an owner; an empty fragment removes it. */
   replace(owner: string, fragment: Fragment): void {
     const before = this.#fragments.get(owner)
     if (fragment.size > 0) this.#fragments.set(owner, fragment)
@@ -19,14 +19,14 @@ export class Ruleset {
     for (const [id, content] of fragment) if (before?.get(id) !== content) this.#want(id, owner, content)
   }
 
-  /** What is different since this was last asked, in no particular order. */
+  /** Changes since the last call, in no particular order. */
   takeChanges(): readonly Change[] {
     const changes = [...this.#before].map(([id, before]) => ({ id, before, after: this.#contentOf(id) }))
     this.#before.clear()
     return changes.filter(({ before, after }) => before !== after)
   }
 
-  /** All that is wanted. */
+  /** All desired objects. */
   objects(): ReadonlyMap<string, string> {
     return new Map([...this.#wanted.keys()].map(id => [id, this.#contentOf(id) ?? '']))
   }
@@ -47,13 +47,13 @@ export class Ruleset {
   }
 }
 
-/** Things by their ids (`objects.ts`), with what they hold. */
+/** Content of objects by id (`objects.ts`). */
 export type Fragment = ReadonlyMap<string, string>
 
 export interface Change {
   readonly id: string
-  /** Undefined when it was not there. */
+  /** Undefined when the object did not exist. */
   readonly before: string | undefined
-  /** Undefined when it is not there any more. */
+  /** Undefined when the object no longer exists. */
   readonly after: string | undefined
 }

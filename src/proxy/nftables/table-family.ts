@@ -1,6 +1,6 @@
 import type { IpFamily } from '#/api/ip.ts'
 
-/** How nftables calls things of a family. */
+/** nftables keywords of an address family. */
 export interface TableFamily {
   readonly name: 'ip' | 'ip6'
   readonly address: 'ipv4_addr' | 'ipv6_addr'

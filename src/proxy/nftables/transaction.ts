@@ -10,11 +10,11 @@ export interface WholeTable {
   readonly family: IpFamily
   readonly network: ProxyNetwork
   readonly objects: ReadonlyMap<string, string>
-  /** What clients' endpoints remembered before. */
+  /** Affinity entries of the previous table. */
   readonly affinity: readonly KeptClient[]
 }
 
-/** Replaces the table, whatever was in it. */
+/** Replaces the table regardless of its content. */
 export function wholeText({ family, network, objects, affinity }: WholeTable): string {
   const table = `${tableFamily(family).name} ${network.table}`
   const changes = [...objects].map(([id, after]) => ({ id, before: undefined, after }))
@@ -31,8 +31,7 @@ export function wholeText({ family, network, objects, affinity }: WholeTable): s
 }
 
 /**
- * The commands for these changes, in an order in which each finds what it refers to. Chains that are not used any more
- * are emptied and stay.
+ * Commands for the changes, ordered so that all references exist. Unused chains are flushed but not deleted.
  */
 export function changesText(
   changes: readonly Change[],
@@ -70,7 +69,7 @@ export function changesText(
   return commands.map(line => `${line}\n`).join('')
 }
 
-/** The chains among the things that changed that are there no more, and those that are there again. */
+/** Names of the changed chains: those no longer wanted, and those in use. */
 export function chainsOf(changes: readonly Change[]): {
   readonly gone: readonly string[]
   readonly used: readonly string[]
@@ -83,7 +82,7 @@ export function chainsOf(changes: readonly Change[]): {
   return { gone: names(({ after }) => after === undefined), used: names(({ after }) => after !== undefined) }
 }
 
-/** A table that is added first can be deleted whether it was there or not. */
+/** Adding the table first makes the deletion succeed whether or not it exists. */
 export function deleteTable(family: IpFamily, table: string): string {
   const name = `${tableFamily(family).name} ${table}`
   return `add table ${name}\ndelete table ${name}\n`
@@ -95,7 +94,9 @@ function isNew({ before }: Change): boolean {
   return before === undefined
 }
 
-/** One command for each map: thousands of commands take the kernel much longer than one with thousands of elements. */
+/**
+ * One command per map: thousands of commands take the kernel much longer than one with thousands of elements.
+ */
 function elementCommands(
   command: string,
   elements: readonly NamedChange[],

@@ -4,7 +4,7 @@ import { backendOf, type KnownEndpoint } from './read-endpoints.ts'
 export interface Categories {
   readonly cluster: readonly Backend[]
   readonly local: readonly Backend[]
-  /** Whether any endpoint serves at all, on whatever node. */
+  /** True if any endpoint on any node is usable. */
   readonly hasAny: boolean
 }
 
@@ -14,8 +14,8 @@ export interface Use extends ProxiedNode {
 }
 
 /**
- * Ready endpoints serve; where there is none, those that still serve while they terminate do. Each policy looks for
- * itself.
+ * Uses ready endpoints; if there are none, those that are terminating but still serving. Both traffic
+ * policies are evaluated independently.
  */
 export function categorizeEndpoints(endpoints: readonly KnownEndpoint[], use: Use): Categories {
   const ready = endpoints.filter(({ isReady }) => isReady)
@@ -31,7 +31,10 @@ export function categorizeEndpoints(endpoints: readonly KnownEndpoint[], use: Us
   }
 }
 
-/** Hints count only when every endpoint has some and one of them is for here; otherwise some would get no traffic. */
+/**
+ * Topology hints are used only when all ready endpoints have them and at least one matches; otherwise
+ * endpoints would get no traffic.
+ */
 function isPreferred(
   ready: readonly KnownEndpoint[],
   { name, zone }: Use,

@@ -2,7 +2,7 @@ import type { Endpoint, EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { formatIp, parseIpLeniently, type IpFamily } from '#/api/ip.ts'
 import type { Backend } from '../plan.ts'
 
-/** An endpoint for one port, as its slice tells of it. */
+/** One port of an endpoint, from its slice. */
 export interface KnownEndpoint extends Backend {
   readonly isReady: boolean
   readonly isServing: boolean
@@ -12,8 +12,8 @@ export interface KnownEndpoint extends Backend {
 }
 
 /**
- * The endpoints of a service by port, as `name/PROTOCOL`, in the order of their addresses. While an endpoint moves from
- * one slice to another it is in both: then it counts once, and as ready when one says so.
+ * The endpoints of a service by port (`name/PROTOCOL`), sorted by address. An endpoint that is moved between
+ * slices may be in both: it is used once, and is ready if either slice marks it as ready.
  */
 export function readEndpoints(
   slices: readonly EndpointSlice[],
@@ -43,7 +43,7 @@ export function backendOf({ address, port, isLocal }: Backend): Backend {
   return { address, port, isLocal }
 }
 
-/** How many endpoints on this node serve, by any port. A pod with addresses of both families is one of them. */
+/** Number of ready endpoints on this node, on any port. Dual-stack pods count once. */
 export function localReadyCount(slices: readonly EndpointSlice[], nodeName: string): number {
   const counts = Map.groupBy(slices, ({ addressType }) => addressType)
     .values()
@@ -59,7 +59,7 @@ function readEndpoint(
   endpoint: Endpoint,
   { family, nodeName, port }: { readonly family: IpFamily; readonly nodeName: string; readonly port: number },
 ): KnownEndpoint | undefined {
-  // The addresses of one endpoint are the same endpoint; consumers use the first.
+  // All addresses belong to the same endpoint; consumers use the first.
   const ip = parseIpLeniently(endpoint.addresses[0] ?? '')
   if (ip?.family !== family) return undefined
   const { conditions = {}, hints = {} } = endpoint
@@ -75,7 +75,7 @@ function readEndpoint(
   }
 }
 
-/** Conditions that nobody has set are taken for good ones. */
+/** A missing condition means ready. */
 function isReady({ conditions }: Endpoint): boolean {
   return conditions?.ready ?? true
 }

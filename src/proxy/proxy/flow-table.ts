@@ -4,10 +4,10 @@ import type { IpFamily } from '#/api/ip.ts'
 import type { PortPlan } from '../plan.ts'
 import { parseFlows, planStaleFlows, type Flow } from './stale-flows.ts'
 
-/** Pairs of a service's address and an endpoint that are cleaned up at once; the rest waits for the next change. */
+/** Maximum number of entries deleted in one sync; the rest are deleted after the next change. */
 const pairsMax = 1_000
 
-/** The kernel's table of connections, of which flows of UDP that lead nowhere are removed. */
+/** Deletes stale UDP entries from conntrack. */
 export class FlowTable {
   readonly #linux: Pick<Linux, 'run'>
   readonly #log: Log
@@ -17,7 +17,7 @@ export class FlowTable {
     this.#log = log
   }
 
-  /** What fails is logged: the flows end by themselves once their clients fall silent. */
+  /** Errors are only logged: stale entries expire when their clients stop sending. */
   async clean(families: readonly IpFamily[], ports: readonly PortPlan[], signal: AbortSignal): Promise<void> {
     try {
       for (const family of families) {
@@ -42,7 +42,7 @@ export class FlowTable {
         signal,
       })
     } catch (error) {
-      // One that ended meanwhile cannot be deleted.
+      // The entry may have expired meanwhile.
       this.#log.debug('a flow of UDP was not deleted', { error })
     }
   }

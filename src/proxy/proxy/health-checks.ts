@@ -2,37 +2,37 @@ import type { Duplex } from 'node:stream'
 import { parseKey } from '#/api/metadata.ts'
 import type { Clock, Listener, Platform } from '#/platform/platform.ts'
 
-/** What a load balancer may take until it has asked, and how much it may say. */
+/** Limits for the request of a load balancer. */
 const requestTimeoutMs = 5_000
 const requestBytesMax = 8 * 1024
 
-/** Connections to one port at a time; further ones are closed. */
+/** Maximum number of connections to one port; further ones are closed. */
 const connectionsMax = 100
 
-/** What is told of a service on a port of the node. */
+/** The health check node port of a service, and its local endpoints. */
 export interface ServiceHealth {
   readonly port: number
   readonly localEndpoints: number
 }
 
 /**
- * Tells load balancers whether this node has endpoints of a service, on the port that the service has for it: 200 with
- * some, 503 without.
+ * Serves the health check node ports of services with `externalTrafficPolicy: Local`: 200 if this node has
+ * endpoints of the service, 503 otherwise.
  */
 export class HealthChecks implements AsyncDisposable {
   readonly #platform: Platform
   readonly #addresses: readonly string[]
   readonly #checks = new Map<string, OpenCheck>()
-  /** Wanted, by service. */
+  /** By service key. */
   #wanted: ReadonlyMap<string, ServiceHealth> = new Map()
 
-  /** Listens at each of the addresses. */
+  /** Listens on each of the addresses. */
   constructor(platform: Platform, addresses: readonly string[]) {
     this.#platform = platform
     this.#addresses = addresses
   }
 
-  /** Answers for these services, by their keys, and for no others. Ports that cannot be had are tried again later. */
+  /** Serves exactly these services, by key. Ports that cannot be bound are retried on the next sync. */
   async sync(wanted: ReadonlyMap<string, ServiceHealth>): Promise<void> {
     this.#wanted = wanted
     for (const [key, { port, listeners }] of this.#checks) {
@@ -78,7 +78,7 @@ interface OpenCheck {
   connections: number
 }
 
-/** One answer to each connection, whatever was asked. */
+/** One response per connection, regardless of the request. */
 function answer(connection: Duplex, clock: Clock, response: () => string): void {
   const timer = clock.setTimer(requestTimeoutMs, () => void connection.destroy())
   let received = ''

@@ -49,10 +49,10 @@ test('flows are stale that go to where nobody serves', () => {
     [['10.244.0.2@a ending'], '10.96.0.5:53>10.244.0.2:8080', '10.96.0.5:53>10.244.0.2:8080'],
     [[], '10.96.0.5:53>10.244.0.2:8080 10.96.0.5:53>10.244.0.2:8080', '10.96.0.5:53>10.244.0.2:8080'],
     [[], '10.96.0.5:54>10.244.0.2:8080 10.96.0.6:53>10.244.0.2:8080', ''],
-    // A flow that was there before the address was a service's.
+    // A flow from before the address belonged to a service.
     [['10.244.0.1@a'], '192.0.2.9:53>192.0.2.9:53', '192.0.2.9:53>192.0.2.9:53'],
     [['10.244.0.1@a'], '198.51.100.1:30053>10.244.0.2:8080', '198.51.100.1:30053>10.244.0.2:8080'],
-    // Somebody else's flow to a port of this number.
+    // An unrelated flow to the same port number.
     [['10.244.0.1@a'], '203.0.113.1:30053>203.0.113.1:30053', ''],
   ]
   for (const [endpoints, flows, stale] of cases) {

@@ -1,6 +1,6 @@
 import type { PortPlan } from '../plan.ts'
 
-/** An entry of the kernel's table of connections: where a client sent its packets, and who answers it. */
+/** A conntrack entry: the original destination, and the source of the replies. */
 export interface Flow {
   readonly to: Socket
   readonly answeredBy: Socket
@@ -11,7 +11,7 @@ export interface Socket {
   readonly port: number
 }
 
-/** Flows of UDP in what `conntrack -L -p udp` says. */
+/** Parses the output of `conntrack -L -p udp`. */
 export function parseFlows(text: string): readonly Flow[] {
   return text.split('\n').flatMap(line => {
     const [to, back] = [...line.matchAll(/\bdst=(\S+) sport=\d+ dport=(\d+)/g)]
@@ -25,8 +25,8 @@ export function parseFlows(text: string): readonly Flow[] {
 }
 
 /**
- * The flows that go on to where nobody serves any more. The kernel keeps a flow on its way for as long as packets come,
- * and a client of UDP that never stops would never learn of another endpoint. Each pair comes once.
+ * The flows to endpoints that no longer serve. conntrack keeps the translation of a flow while packets
+ * arrive, so a UDP client that never pauses would never reach another endpoint. Each pair is returned once.
  */
 export function planStaleFlows(flows: readonly Flow[], ports: Iterable<PortPlan>): readonly Flow[] {
   const byAddress = new Map<string, ReadonlySet<string>>()
@@ -40,7 +40,7 @@ export function planStaleFlows(flows: readonly Flow[], ports: Iterable<PortPlan>
     if (nodePort !== undefined) byNodePort.set(nodePort, serving)
   }
   const stale = flows.filter(({ to, answeredBy }) => {
-    // A node port is known by its number alone: only flows that are sent on can be ours.
+    // Node ports are matched by number only, so only translated flows can belong to a service.
     const isSentOn = answeredBy.address !== to.address
     const serving = byAddress.get(textOf(to)) ?? (isSentOn ? byNodePort.get(to.port) : undefined)
     return serving !== undefined && !serving.has(textOf(answeredBy))
@@ -48,7 +48,7 @@ export function planStaleFlows(flows: readonly Flow[], ports: Iterable<PortPlan>
   return [...new Map(stale.map(flow => [`${textOf(flow.to)} ${textOf(flow.answeredBy)}`, flow])).values()]
 }
 
-/** Whether flows that exist may be concerned when one plan of a port follows the other. */
+/** True if a change of a port's plan may make existing flows stale. */
 export function concernsFlows(before: PortPlan | undefined, after: PortPlan | undefined): boolean {
   if ((before ?? after)?.protocol !== 'udp') return false
   return flowsOf(before) !== flowsOf(after)

@@ -1,10 +1,10 @@
-/** Services and their slices in a short notation. */
+/** Services and endpoint slices in a compact notation. */
 import type { Service, ServiceSpec } from '#/api/generated/core/v1.ts'
 import type { Endpoint, EndpointSlice } from '#/api/generated/discovery/v1.ts'
 
 /**
- * `10.244.0.5@a` is a ready endpoint on node a. Behind it: `terminating` still serves, `ending` does not, `unready`,
- * `node=a,b` and `zone=x,y` are hints.
+ * `10.244.0.5@a` is a ready endpoint on node a. Suffixes: `terminating` still serves, `ending` does not,
+ * `unready`; `node=a,b` and `zone=x,y` are hints.
  */
 function endpoint(text: string): Endpoint {
   const [at = '', ...words] = text.split(' ')

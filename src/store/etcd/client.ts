@@ -16,15 +16,15 @@ import {
 export interface ClientOptions {
   readonly platform: Platform
   readonly channel: GrpcChannel
-  /** How long one member may take to answer before another is asked. */
+  /** Timeout for one member before another is tried. */
   readonly attemptTimeoutMs: number
-  /** How long a request is repeated before it is given up. */
+  /** Total time for retries of a request. */
   readonly requestTimeoutMs: number
 }
 
 /**
- * Calls to etcd. What only reads, or may happen twice, is repeated with other members until it is answered; a
- * transaction is tried once, and the error says whether it can have happened.
+ * Requests to etcd. Reads and idempotent requests are retried on other members; a transaction is tried once,
+ * and its error tells if it can have been executed.
  */
 export class EtcdClient {
   readonly #clock: Clock
@@ -36,9 +36,9 @@ export class EtcdClient {
   readonly #closing = new AbortController()
   #runningRevision: Promise<number> | undefined
   #nextRevision: Promise<number> | undefined
-  /** The newest revision that any answer named. */
+  /** The newest revision seen in any response. */
   #knownRevision = 0
-  /** The last compaction that came to notice. */
+  /** The newest compacted revision seen. */
   #knownCompacted = 0
 
   constructor(options: ClientOptions) {
@@ -54,7 +54,7 @@ export class EtcdClient {
     return this.#clock
   }
 
-  /** Aborted, with the StoreError that everything rejects with from then on, when the store is closed. */
+  /** Aborted when the store is closed, with the StoreError that all requests reject with. */
   get closing(): AbortSignal {
     return this.#closing.signal
   }
@@ -75,13 +75,13 @@ export class EtcdClient {
     if (revision > this.#knownCompacted) this.#knownCompacted = revision
   }
 
-  /** Linearizable: it sees everything that was acknowledged before. */
+  /** Linearizable: sees every write acknowledged before. */
   async range(request: Parameters<typeof RangeRequest.encode>[0]): Promise<Answer<typeof RangeResponse>> {
     const bytes = await this.#repeat('/etcdserverpb.KV/Range', RangeRequest.encode(request))
     return this.#noted(RangeResponse.decode(bytes))
   }
 
-  /** Calls that come while a read is under way share the next one: it begins after each of them. */
+  /** Calls during a running read share the next one, which starts after all of them. */
   revision(): Promise<number> {
     if (this.#nextRevision) return this.#nextRevision
     if (this.#runningRevision === undefined) return this.#readRevision()
@@ -109,14 +109,14 @@ export class EtcdClient {
     return this.#noted(LeaseGrantResponse.decode(bytes)).id
   }
 
-  /** One watch on one stream. Iterating it throws GrpcError, or the reason of the signal. */
+  /** Opens one watch on its own stream. Iterating it throws GrpcError, or the reason of the signal. */
   watch(request: WatchCreation, signal: AbortSignal): GrpcStream {
     const stream = this.#channel.stream('/etcdserverpb.Watch/Watch', { signal, metadata: requireLeader })
     void stream.send(WatchRequest.encode({ createRequest: { ...request, fragment: true } }))
     return stream
   }
 
-  /** Waits a little longer each time, in order not to hurry a cluster that is electing its leader. */
+  /** Waits with exponential backoff, so that a cluster that is electing a leader is not overloaded. */
   async pause(failures: number, signal = this.closing): Promise<void> {
     const longest = Math.min(pauseMs.first * 2 ** failures, pauseMs.most)
     await this.#clock.sleep((longest * (1 + this.#random.fraction('etcd pause'))) / 2, signal)
@@ -179,15 +179,12 @@ export interface WatchCreation {
   readonly startRevision: number
 }
 
-/**
- * A member without a leader refuses such calls at once, and ends such streams, in place of leaving them to
- * wait.
- */
+/** A member without a leader then rejects requests and ends streams at once, instead of blocking. */
 const requireLeader = { hasleader: 'true' }
 
 const pauseMs = { first: 20, most: 500 }
 
-/** Whether the same request may succeed later or elsewhere. */
+/** True if the same request may succeed later or on another member. */
 export function isTransient(error: unknown): error is GrpcError {
   if (!(error instanceof GrpcError) || refusals.has(error.code)) return false
   return storeErrorOf(error).reason === 'unavailable'
@@ -204,7 +201,7 @@ const refusals = new Set<GrpcError['code']>([
   'unauthenticated',
 ])
 
-/** Whether a transaction that failed so has certainly not happened and never will. */
+/** True if a failed transaction was certainly not executed and never will be. */
 export function cannotHaveHappened(error: GrpcError): boolean {
   const isRefused = /no leader|too many requests|proposal dropped/.test(error.details)
   return isRefused || !error.sent || refusals.has(error.code)
@@ -214,7 +211,7 @@ export function isLeaseMissing(error: unknown): boolean {
   return error instanceof GrpcError && error.code === 'not-found' && error.details.includes('lease')
 }
 
-/** etcd tells some failures apart by their text only. */
+/** Some etcd errors differ only in their text. */
 export function storeErrorOf(cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
   const { code, details } = cause instanceof GrpcError ? cause : { code: 'unknown', details: String(cause) }

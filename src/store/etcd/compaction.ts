@@ -4,8 +4,8 @@ import { firstKey } from './keys.ts'
 import { WatchResponse } from './messages.ts'
 
 /**
- * etcd does not say how far it is compacted, unless a watch asks for what is. So it is found out first
- * whether the very beginning is still there.
+ * etcd reports its compacted revision only to a watch that starts before it. Therefore this first checks if
+ * revision 1 is still readable.
  */
 export async function readCompactedRevision(client: EtcdClient): Promise<number> {
   try {

@@ -5,7 +5,7 @@ import { emptyRevision, follow } from './follow.ts'
 import type { KeySpace } from './keys.ts'
 import type { Change } from './revision-assembler.ts'
 
-/** The recent past that watches read. */
+/** The recent changes shared by all watches. */
 export interface RecentChanges {
   readonly head: number
   holds(revision: number): boolean | undefined
@@ -23,11 +23,11 @@ interface EtcdWatchOptions extends WatchOptions {
 export class EtcdWatch implements Watch {
   readonly #options: EtcdWatchOptions
   readonly #matches: (key: string) => boolean
-  /** Every event up to this revision has been delivered. */
+  /** All events up to this revision have been delivered. */
   #position: number
-  /** How far the watch has to come before it may answer the request for progress. */
+  /** The revision to reach before the progress request is answered. */
   #progressDue: number | undefined
-  /** Set while the watch waits for something to deliver. */
+  /** Set while the watch waits for events. */
   #wake: ((batch: WatchBatch | undefined) => void) | undefined
   #isIterated = false
 
@@ -38,13 +38,13 @@ export class EtcdWatch implements Watch {
     this.#position = Math.max(options.afterRevision, emptyRevision)
   }
 
-  /** Whoever asks has seen the revisions that the client has seen, and waits for no less. */
+  /** Progress is reported once the watch has reached the newest revision that the client has seen. */
   requestProgress(): void {
     this.#progressDue = this.#options.client.knownRevision
     this.look()
   }
 
-  /** There may be something to deliver. */
+  /** Called when there may be events to deliver. */
   look(): void {
     if (this.#wake === undefined) return
     const isBehind = this.#options.hub.holds(this.#position) === false
@@ -82,7 +82,7 @@ export class EtcdWatch implements Watch {
     return isProgress || events.length > 0 ? { revision: this.#position, events } : undefined
   }
 
-  /** The next batch; undefined when there is another reason to go on. */
+  /** Resolves to the next batch; undefined when the watch has fallen behind or was aborted. */
   async #wait(signal: AbortSignal): Promise<WatchBatch | undefined> {
     const { hub } = this.#options
     const { promise, resolve } = Promise.withResolvers<WatchBatch | undefined>()
@@ -120,7 +120,7 @@ export class EtcdWatch implements Watch {
   }
 }
 
-/** Events in one batch, when several revisions could go into it. */
+/** Maximum number of events in one batch of several revisions. */
 const eventsMax = 1_000
 
 function compacted(revision: number): StoreError {

@@ -6,13 +6,13 @@ import { WatchResponse } from './messages.ts'
 import { RevisionAssembler, type Change } from './revision-assembler.ts'
 
 /**
- * Everything that happens in etcd after a revision: each revision once, whole and in order, for as long as it
- * is read. Broken connections and members that hang are left for others, unseen. Throws StoreError
- * `compacted` when something is no longer to be had, and the reason of the signal when that is aborted.
+ * Yields all changes in etcd after a revision: each revision once, complete and in order. Broken connections
+ * and members that hang are handled internally by switching members. Throws StoreError `compacted` when
+ * changes are no longer available, and the signal's reason when it is aborted.
  *
- * It is one watch over all keys, because only that tells how far it has come: each revision has an event. A
- * watch of fewer keys would have to ask for its progress, and etcd before 3.4.25 and 3.5.8 answers with
- * revisions of which events are still to come.
+ * It is a single watch over all keys, because only that shows its progress: each revision has an event. A
+ * watch of fewer keys would need progress requests, and etcd before 3.4.25 and 3.5.8 answers them with
+ * revisions that still have undelivered events.
  */
 export async function* follow(
   client: EtcdClient,
@@ -43,7 +43,7 @@ export async function* follow(
   }
 }
 
-/** The revision of an etcd in which nothing was ever written: the only one without an event. */
+/** The revision of an empty etcd: the only one without an event. */
 export const emptyRevision = 1
 
 export interface FollowOptions {
@@ -52,12 +52,12 @@ export interface FollowOptions {
 }
 
 /**
- * A member that lets this time pass twice, without delivering what others know about, is left. It may need
- * longer to read a long past, so it is given more and more.
+ * A member that lets this time pass twice without delivering known revisions is abandoned. The time grows
+ * with each failure, since a member may need longer to read a long history.
  */
 const patience = { firstMs: 1_000, mostMs: 30_000 }
 
-/** How often a revision may be missing before it is taken for lost. */
+/** Maximum number of consecutive attempts with a missing revision before it counts as lost. */
 const missingMax = 2
 
 class MissingRevision extends Error {}
@@ -96,8 +96,8 @@ async function* connection(
 }
 
 /**
- * etcd lets a watch begin at the very revision it is compacted at, though deletions of that revision are gone
- * by then. That the revision before can be read shows that nothing was.
+ * etcd accepts a watch that starts exactly at the compacted revision, although deletions of that revision are
+ * already gone. If the previous revision is readable, nothing is missing.
  */
 async function assertNotCompacted(client: EtcdClient, revision: number): Promise<void> {
   await client.range({ key: firstKey, countOnly: true, revision })
@@ -108,14 +108,14 @@ function compacted(revision: number, cause?: Error): StoreError {
 }
 
 /**
- * Gives up a stream that says nothing while there is something to say. A connection that is open may still
- * lead to a member that hangs, and the keepalive of gRPC takes long to find out.
+ * Abandons a stream that is silent although newer revisions are known. An open connection may lead to a
+ * member that hangs, which gRPC keepalive detects late.
  */
 class Watchdog {
   readonly #client: EtcdClient
   readonly #stream: GrpcStream
   readonly #patienceMs: number
-  /** What was known to exist at the last look. */
+  /** The newest revision known at the last check. */
   #expected = 0
 
   constructor(client: EtcdClient, stream: GrpcStream, patienceMs: number) {
@@ -124,7 +124,7 @@ class Watchdog {
     this.#patienceMs = patienceMs
   }
 
-  /** The messages of the stream. Only the time in which it is waited for one counts. */
+  /** The messages of the stream. Only the time spent waiting for a message counts. */
   async *guard(position: () => number): AsyncGenerator<Uint8Array, void, undefined> {
     const messages = this.#stream[Symbol.asyncIterator]()
     try {

@@ -3,11 +3,11 @@ import { assert } from '#/base/assert.ts'
 import type { Entry, StoreEvent } from '../store.ts'
 import { deleteEvent, type Event, type KeyValue } from './messages.ts'
 
-/** In a range it stands for the first key, and as the end of one for no end. Nobody writes it. */
+/** The start of a range over all keys; as the end of a range it means no end. No such key is written. */
 export const firstKey = Uint8Array.of(0)
 
 /**
- * Turns keys and entries of the store into those of etcd and back. A prefix in front of every key lets stores
+ * Converts keys and entries between the store and etcd, with an optional prefix so that several stores can
  * share an etcd.
  */
 export class KeySpace {
@@ -21,7 +21,7 @@ export class KeySpace {
     return Buffer.from(this.#prefix + key)
   }
 
-  /** What a range over everything below a prefix ends before. */
+  /** The exclusive end of the range of a prefix. */
   endOf(prefix: string): Uint8Array {
     assert(prefix.endsWith('/'), `prefix ${prefix} ends with a slash`)
     return Buffer.from(`${this.#prefix}${prefixEnd(prefix)}`)
@@ -32,7 +32,7 @@ export class KeySpace {
     return { key: this.#name(kv.key) ?? '', value: owned(kv.value), revision: modRevision, createRevision }
   }
 
-  /** Undefined for a key that is not the store's. */
+  /** Undefined for a key outside of the store's prefix. */
   event({ type, kv }: Event): StoreEvent | undefined {
     const key = kv && this.#name(kv.key)
     if (kv === undefined || key === undefined) return undefined
@@ -48,8 +48,8 @@ export class KeySpace {
 }
 
 /**
- * A value is a part of the answer it came in. Kept for long, a small one must not keep a large answer in
- * memory.
+ * A value is a view of its response. Small values are copied, so that a cached one does not keep a large
+ * response in memory.
  */
 function owned(value: Uint8Array): Uint8Array {
   return value.byteLength * 2 < value.buffer.byteLength ? value.slice() : value

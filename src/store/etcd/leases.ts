@@ -4,18 +4,18 @@ type LeaseId = number | bigint
 
 interface Lease {
   readonly id: Promise<LeaseId>
-  /** Up to this moment a key that is attached lives long enough. */
+  /** Until this time, keys attached to the lease live long enough. */
   readonly usableUntilMs: number
   attached: number
 }
 
 /**
- * Leases for keys that expire. Granting one for each key would cost a write of its own and a timer in etcd,
- * so keys with the same time to live share one for a while; they live at most that much longer.
+ * Leases for keys with a TTL. A lease per key would cost a write and a timer in etcd, so keys with the same
+ * TTL share one for some time; they live longer by at most that time.
  */
 export class Leases {
   readonly #client: EtcdClient
-  /** By time to live. */
+  /** By TTL in milliseconds. */
   readonly #leases = new Map<number, Lease>()
 
   constructor(client: EtcdClient) {
@@ -38,7 +38,7 @@ export class Leases {
     return lease.id
   }
 
-  /** After etcd said that it does not know the lease. */
+  /** Called when etcd reports that the lease does not exist. */
   forget(ttlMs: number): void {
     this.#leases.delete(ttlMs)
   }
@@ -51,15 +51,15 @@ export class Leases {
 }
 
 /**
- * Leases are shared for this part of the time to live, unless that is hardly any time, and never for longer
- * than the rest.
+ * Fraction of the TTL during which a lease is shared; less than `shortestSharingMs` means not shared, and
+ * `longestSharingMs` is the maximum.
  */
 const sharedPart = 0.05
 const shortestSharingMs = 1_000
 const longestSharingMs = 60_000
 
-/** Keys on one lease; they all expire in one transaction. */
+/** Maximum number of keys on one lease; all expire in one transaction. */
 const attachedMax = 1_000
 
-/** Times to live that leases are kept for; past that the oldest are no longer shared. */
+/** Maximum number of TTLs with a shared lease; beyond that the oldest leases are no longer shared. */
 const leasesMax = 100

@@ -1,6 +1,6 @@
 import { message, type MessageOf } from '#/base/protobuf.ts'
 
-/** The part of etcd's v3 API that is used here. Names and numbers are etcd's. */
+/** The part of etcd's v3 API that is used here, with etcd's names and field numbers. */
 const ResponseHeader = message({ revision: [3, 'int53'] })
 
 const KeyValue = message({
@@ -41,7 +41,7 @@ const RequestOp = message(
 
 const ResponseOp = message({ responseRange: [1, RangeResponse] })
 
-/** The target of a comparison: the revision of the last change, which is 0 for a key that does not exist. */
+/** Compares the mod revision, which is 0 for a key that does not exist. */
 export const compareModRevision = 2
 
 const Compare = message({ target: [2, 'int32'], key: [3, 'bytes'], modRevision: [6, 'int53', 'optional'] })
@@ -75,7 +75,7 @@ const WatchCreateRequest = message({
 
 export const WatchRequest = message({ createRequest: [1, WatchCreateRequest] })
 
-/** The type of an event that is not a put. */
+/** The event type DELETE. */
 export const deleteEvent = 1
 
 const Event = message({ type: [1, 'int32'], kv: [2, KeyValue] })

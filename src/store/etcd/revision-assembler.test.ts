@@ -5,7 +5,7 @@ import type { StoreEvent } from '../store.ts'
 import { KeySpace } from './keys.ts'
 import { RevisionAssembler } from './revision-assembler.ts'
 
-/** In `3a 3b | 4c`, two events of revision 3 come in a fragment that is followed by one of revision 4. */
+/** In `3a 3b | 4c`, a fragment has two events of revision 3 and is followed by one of revision 4. */
 function check(given: string, expected: string): void {
   const assembler = new RevisionAssembler(new KeySpace('/k/'), 2)
   const fragments = given.split('|').map(part =>

@@ -2,21 +2,21 @@ import type { StoreEvent } from '../store.ts'
 import type { KeySpace } from './keys.ts'
 import type { Event } from './messages.ts'
 
-/** All that one revision changed in the store; nothing when it changed only what is not the store's. */
+/** All events of one revision; empty when it changed only keys outside of the store. */
 export interface Change {
   readonly revision: number
   readonly events: readonly StoreEvent[]
 }
 
 /**
- * Puts the events of a watch over all of etcd together into whole revisions. Such a watch sees every
- * revision, so that one that is missing is noticed, whatever the reason.
+ * Groups the events of a watch over all of etcd by revision. Such a watch sees every revision, so a missing
+ * one is detected.
  */
 export class RevisionAssembler {
   readonly #keys: KeySpace
-  /** Every revision up to this one has been handed out. */
+  /** All revisions up to this one have been returned. */
   #position: number
-  /** The events so far of the revision after `#position`, while it may have more. */
+  /** The events so far of the revision after `#position`, while more may follow. */
   #partial: StoreEvent[] | undefined
 
   constructor(keys: KeySpace, position: number) {
@@ -25,13 +25,14 @@ export class RevisionAssembler {
   }
 
   /**
-   * `isFragment` when the last revision may go on in the next events. Undefined when a revision is missing.
+   * With `isFragment`, the last revision may continue in the next events. Undefined when a revision is
+   * missing.
    */
   take(events: readonly Event[], isFragment: boolean): Change[] | undefined {
     const changes: Change[] = []
     for (const event of events) {
       const revision = event.kv?.modRevision ?? 0
-      // A watch begins anew where the last one may have got to.
+      // A restarted watch may repeat events.
       if (revision <= this.#position) continue
       if (this.#partial && revision > this.#position + 1) this.#finish(changes)
       if (revision > this.#position + 1) return undefined

@@ -9,25 +9,25 @@ import type { Change } from './revision-assembler.ts'
 export interface WatchHubOptions {
   readonly client: EtcdClient
   readonly keys: KeySpace
-  /** The size of the recent changes that are kept in memory. */
+  /** Maximum size of the recent changes kept in memory. */
   readonly recentBytesMax: number
 }
 
 /**
- * Follows etcd once for all watches of the store and keeps the recent past in memory. A watch is no more than
- * a place in it: a slow reader costs nothing, and one that is left behind follows etcd by itself until it has
+ * Runs one etcd watch for all watches of the store and keeps recent changes in memory. A watch is only a
+ * position in them: slow readers cost nothing, and one that falls behind uses its own etcd watch until it has
  * caught up.
  */
 export class WatchHub {
   readonly #client: EtcdClient
   readonly #keys: KeySpace
   readonly #recentBytesMax: number
-  /** The changes after `#start`, one for each revision. */
+  /** The changes after `#start`, one per revision. */
   readonly #recent = new Deque<Change>()
   #recentBytes = 0
-  /** Undefined until etcd has been heard of. */
+  /** Undefined until the first response of etcd. */
   #start: number | undefined
-  /** Watches that have nothing to read. */
+  /** Watches that have read everything. */
   readonly #waiting = new Set<EtcdWatch>()
   #running: Promise<void> | undefined
 
@@ -42,29 +42,30 @@ export class WatchHub {
     return new EtcdWatch({ ...options, hub: this, client: this.#client, keys: this.#keys })
   }
 
-  /** Settles once the client is closed. */
+  /** Settles after the client was closed. */
   async close(): Promise<void> {
     await this.#running
   }
 
   /**
-   * Whether everything after a revision is at hand or still to come; undefined when that is not known yet.
+   * True if all changes after a revision are in memory or still to come; undefined when that is not yet
+   * known.
    */
   holds(revision: number): boolean | undefined {
     return this.#start === undefined ? undefined : revision >= this.#start
   }
 
-  /** Every change up to this revision has been heard of. */
+  /** All changes up to this revision have been received. */
   get head(): number {
     return (this.#start ?? 0) + this.#recent.length
   }
 
-  /** The change of a revision that is not after the head, and after one that is held. */
+  /** The change of a revision after one that `holds`, and not after `head`. */
   at(revision: number): Change {
     return this.#recent.at(revision - (this.#start ?? 0) - 1)!
   }
 
-  /** The watch is told about what comes until it is removed. */
+  /** Notifies the watch of new changes until it is removed. */
   add(watch: EtcdWatch): void {
     this.#waiting.add(watch)
   }
@@ -84,7 +85,7 @@ export class WatchHub {
           for await (const some of changes) this.#append(some)
         } catch (error) {
           closing.throwIfAborted()
-          // Watches that miss something now find out by themselves; the others have nothing to fear from it.
+          // Watches that are now behind detect that and catch up; the others are not affected.
           log.warn('etcd is followed anew', { revision: this.head, cause: String(error) })
           position = await this.#present()
         }
@@ -124,7 +125,7 @@ export class WatchHub {
   }
 }
 
-/** What a change takes in memory beside its keys and values, roughly. */
+/** Approximate memory of a change in addition to its keys and values. */
 const overheadBytes = 200
 
 function sizeBytes(change: Change): number {

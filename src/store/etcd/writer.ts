@@ -9,7 +9,7 @@ export interface Write {
   readonly key: string
   /** Undefined for a deletion. */
   readonly value: Uint8Array | undefined
-  /** 0 for a key that must not exist. */
+  /** 0 means that the key must not exist. */
   readonly expectedRevision: number
   readonly ttlMs?: number
 }
@@ -21,9 +21,9 @@ export interface WriterOptions {
 }
 
 /**
- * Writes under a condition, and finds out what became of a write whose answer got lost. A write over a
- * certain revision can succeed only once, so it is simply repeated. A creation is not: delayed in a member
- * that hangs, it could happen a second time after the key was deleted. Whether it happened can only be seen.
+ * Executes conditional writes, and determines the outcome of a write if its response was lost. An update of a
+ * given revision can succeed only once, so it is retried. A creation is not retried: delayed by a member that
+ * hangs, it could be executed again after the key was deleted. Its outcome is determined by reading the key.
  */
 export class Writer {
   readonly #client: EtcdClient
@@ -41,7 +41,7 @@ export class Writer {
   async write(write: Write): Promise<WriteResult> {
     const { clock, closing, requestTimeoutMs } = this.#client
     const deadline = clock.monotonicMs() + requestTimeoutMs
-    /** Why a write may have happened that was not acknowledged. */
+    /** The error of an attempt that may have been executed without acknowledgment. */
     let doubt: GrpcError | undefined
     for (let failures = 0; ; failures++) {
       try {
@@ -75,13 +75,13 @@ export class Writer {
   }
 
   /**
-   * What was written over the expected revision, by an attempt before this one or by somebody else? If the
-   * same bytes were written by somebody else, nobody can tell, nor needs to.
+   * Determines if the write over the expected revision came from an earlier attempt. A write of the same
+   * bytes by another client is indistinguishable, and equivalent.
    */
   async #settle(write: Write, current: Entry | undefined, doubt: GrpcError): Promise<WriteResult> {
     const { key, value, expectedRevision } = write
     if (current === undefined || current.createRevision > expectedRevision) throw unknownOutcome(key, doubt)
-    // The key lived on, so it was not deleted, and the revision to delete is history.
+    // The key still exists, so it was not deleted; the revision to delete has been overwritten.
     if (value === undefined) return { written: false, current }
     let successor = current
     for (let steps = 0; steps < successorsMax; steps++) {
@@ -112,10 +112,10 @@ export class Writer {
   }
 }
 
-/** How many writes of others over ours are gone back through. */
+/** Maximum number of later writes to search back through. */
 const successorsMax = 8
 
-/** How often a creation is looked for that may be on its way. */
+/** Maximum number of reads for a creation that may still be executed. */
 const looksMax = 5
 
 function unknownOutcome(key: string, cause: GrpcError): StoreError {

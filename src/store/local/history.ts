@@ -1,6 +1,6 @@
 /**
- * Every version of every key since the last compaction, in memory: which keys exist, which existed at an
- * earlier revision, and in what order things happened. It holds no values of its own and does no I/O.
+ * All versions of all keys since the last compaction, in memory: the existing keys, their state at earlier
+ * revisions, and the order of changes. It does no I/O, and values may be only in the journal.
  */
 import { assert } from '#/base/assert.ts'
 import { Deque } from '#/base/deque.ts'
@@ -11,7 +11,7 @@ import { isDeletion, type Version } from './version.ts'
 
 export interface Page {
   readonly versions: readonly Version[]
-  /** How many more keys follow. */
+  /** Number of keys after this page. */
   readonly remaining: number
 }
 
@@ -24,23 +24,23 @@ export interface PageOptions {
 
 export interface Events {
   readonly versions: readonly Version[]
-  /** Everything up to this revision has been looked at. */
+  /** Events up to this revision have been considered. */
   readonly reached: number
 }
 
 export class History {
-  /** The newest version of each key that exists. */
+  /** The newest version of each existing key. */
   readonly #live = new SortedMap<Version>()
-  /** The newest version, a deletion, of each key that is gone but not yet forgotten. */
+  /** The deletion version of each deleted key until it is trimmed. */
   readonly #deleted = new SortedMap<Version>()
-  /** Every version after `#trimmed`, in the order of revisions and without gaps. */
+  /** All versions after `#trimmed`, ordered by revision without gaps. */
   readonly #log = new Deque<Version>()
   #revision: number
   #compacted: number
-  /** How far forgetting has come; it follows `#compacted` in small steps. */
+  /** All compacted versions up to this revision have been freed; follows `#compacted` in small steps. */
   #trimmed: number
 
-  /** `compacted` is where an earlier life of the store had compacted to. */
+  /** `compacted` is the compacted revision of the loaded store. */
   constructor(compacted = 0) {
     this.#compacted = compacted
     this.#trimmed = Math.max(compacted, firstRevision)
@@ -59,12 +59,12 @@ export class History {
     return this.#live.size
   }
 
-  /** The current version of a key that exists. */
+  /** Undefined when the key does not exist. */
   newest(key: string): Version | undefined {
     return this.#live.get(key)
   }
 
-  /** A key's version as of a revision, when it existed then. */
+  /** The version of a key as of a revision; undefined when it did not exist then. */
   at(key: string, revision: number): Version | undefined {
     this.#assertReadable(revision)
     const newest = this.#live.get(key) ?? this.#deleted.get(key)
@@ -94,7 +94,7 @@ export class History {
     return { versions, remaining: more && last ? this.#countBetween(last.key, end, revision) : 0 }
   }
 
-  /** Takes in the next write. */
+  /** Adds the next write. */
   append(version: Version): void {
     assert(version.revision === this.#revision + 1, `revision ${version.revision} follows ${this.#revision}`)
     this.#place(version)
@@ -103,8 +103,8 @@ export class History {
   }
 
   /**
-   * Takes in what an earlier life of the store left, in the order of revisions. Returns the revisions that
-   * were due to be forgotten when that life ended.
+   * Loads the versions of an existing store, ordered by revision. Returns the revisions of compacted versions
+   * that are still to be removed.
    */
   load(versions: Iterable<Version>): number[] {
     const garbage: number[] = []
@@ -125,7 +125,7 @@ export class History {
     return garbage
   }
 
-  /** The versions of some keys after a revision, at most `limit` of them. */
+  /** Returns at most `limit` versions of matching keys after a revision. */
   eventsAfter(revision: number, matches: (key: string) => boolean, limit: number): Events {
     if (revision < this.#compacted) throw compactedError(revision, this.#compacted)
     const versions: Version[] = []
@@ -137,16 +137,13 @@ export class History {
     return { versions, reached: Math.max(revision, this.#trimmed + index) }
   }
 
-  /** From now on states before this revision cannot be read. `trim` frees them. */
+  /** Makes states before this revision unreadable. `trim` frees them. */
   compact(revision: number): void {
     if (revision > this.#revision) throw futureError(revision, this.#revision)
     this.#compacted = Math.max(this.#compacted, revision)
   }
 
-  /**
-   * Frees a few of the compacted versions and returns their revisions; none when there is nothing left to
-   * free.
-   */
+  /** Frees some compacted versions and returns their revisions; undefined when there are none left. */
   trim(eventsMax: number): number[] | undefined {
     const count = Math.min(this.#compacted - this.#trimmed, eventsMax)
     if (count <= 0) return undefined
@@ -192,7 +189,7 @@ export class History {
     }
   }
 
-  /** Live and deleted keys together, in order. */
+  /** Live and deleted keys, in key order. */
   *#merged(start: string, end: string): Generator<Version, void, undefined> {
     const live = this.#live.valuesFrom(start)
     const deleted = this.#deleted.valuesFrom(start)
@@ -212,8 +209,8 @@ export class History {
   }
 
   /**
-   * Keys after one and before another that existed at a revision: those that exist now, corrected by what
-   * happened since.
+   * The number of keys in a range that existed at a revision: the current number, corrected by later
+   * creations and deletions.
    */
   #countBetween(after: string, end: string, revision: number): number {
     let count = this.#live.rank(end) - this.#live.rank(`${after}\0`)
@@ -231,7 +228,7 @@ export class History {
   }
 }
 
-/** An empty store is at revision 1, as etcd is, so that a list of nothing has a revision to watch from. */
+/** An empty store is at revision 1, as etcd is, so that an empty list has a revision to watch from. */
 const firstRevision = 1
 
 function versionAt(newest: Version, revision: number): Version | undefined {

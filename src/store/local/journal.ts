@@ -1,23 +1,23 @@
 import type { Version } from './version.ts'
 
-/** Where a local store keeps its versions beyond the life of the process. One call at a time. */
+/** Persistent storage for the versions of a local store. One call at a time. */
 export interface Journal {
   /**
-   * Resolves when the versions would survive a crash: all of them. Rejects with JournalFullError when none of them
-   * is there; with any other error nobody knows which.
+   * Resolves when all versions are durable. Rejects with JournalFullError when none was written; with any
+   * other error the outcome is unknown.
    */
   append(versions: readonly Version[]): Promise<void>
-  /** The value of a put that has been appended and not forgotten. */
+  /** The value of a put that has been appended and not removed. */
   readValue(revision: number): Uint8Array
   /**
-   * Notes how far the store is compacted, and forgets the versions with these revisions. JournalFullError when
-   * nothing of that has happened.
+   * Records the compacted revision and removes the versions with these revisions. Rejects with
+   * JournalFullError when nothing was changed.
    */
   forget(compacted: number, revisions: readonly number[]): Promise<void>
   close(): Promise<void>
 }
 
-/** There is no room on the disk. What was to be done was not done, and may be tried again. */
+/** The disk is full. The operation had no effect and may be retried. */
 export class JournalFullError extends Error {
   constructor(message: string) {
     super(message)

@@ -1,7 +1,7 @@
 /**
- * The store of one process: a history in memory, and a journal behind it that makes it last. Writes that come
- * while the journal is busy go into its next append together (group commit); a write shows, to readers and
- * watchers alike, only once the journal has it.
+ * The store of one process: a history in memory and a journal for durability. Writes that arrive while the
+ * journal is busy are appended together (group commit); a write becomes visible to readers and watchers only
+ * after the journal has it.
  */
 import { Deque } from '#/base/deque.ts'
 import { Heap } from '#/base/heap.ts'
@@ -28,11 +28,11 @@ import { WatchHub } from './watch-hub.ts'
 export interface LocalStoreOptions {
   readonly platform: Platform
   readonly history: History
-  /** Without one everything ends with the process. */
+  /** Without one nothing is persisted. */
   readonly journal?: Journal
-  /** Revisions that an earlier life of the store should have forgotten. */
+  /** Revisions of compacted versions that are still in the journal. */
   readonly garbage?: readonly number[]
-  /** Bytes of recent values kept in memory beside the journal. */
+  /** Size of the cache of recent values; only with a journal. */
   readonly cacheBytesMax?: number
 }
 
@@ -42,28 +42,28 @@ export class LocalStore implements Store {
   readonly #journal: Journal | undefined
   readonly #hub: WatchHub
   readonly #readValue: ReadValue
-  /** The newest version of each key that is written but not yet committed. */
+  /** The newest version of each key with uncommitted writes. */
   readonly #pending = new Map<string, Version>()
   #batch: PendingWrite[] = []
   /** The revision of the last write accepted, committed or not. */
   #lastRevision: number
-  /** Settles when everything accepted so far is committed. Never rejects. */
+  /** Settles when all accepted writes are committed. Never rejects. */
   #committing: Promise<void> | undefined
   #trimming: Promise<void> | undefined
   #garbage: readonly number[]
-  /** The journal takes one call at a time: compaction waits for its turn between two commits. */
+  /** Serializes calls to the journal: compaction runs between two commits. */
   #journalFree: Promise<void> = Promise.resolve()
   #failure: StoreError | undefined
   readonly #expiries = new Heap<Version>(
     (left, right) => left.expiresMs - right.expiresMs || left.revision - right.revision,
   )
   #expiryTimer: Timer | undefined
-  /** What `#expiryTimer` waits for. */
+  /** The version that `#expiryTimer` waits for. */
   #expiringNext: Version | undefined
-  /** Keys whose time has run out that could not be removed. */
+  /** Expired keys that could not be deleted. */
   readonly #overdue: Version[] = []
   #overdueTimer: Timer | undefined
-  /** Committed versions whose values are still in memory, oldest first, and the size of those values. */
+  /** Committed versions with values in memory, oldest first; `#cachedBytes` is the size of those values. */
   readonly #cached = new Deque<Version>()
   #cachedBytes = 0
   readonly #cacheBytesMax: number
@@ -79,7 +79,7 @@ export class LocalStore implements Store {
     this.#hub = new WatchHub(options.history, this.#readValue)
   }
 
-  /** Takes up the expiry of keys that have one. */
+  /** Schedules the expiry of loaded versions. */
   protected adoptExpiries(versions: Iterable<Version>): void {
     for (const version of versions) this.#expiries.push(version)
     this.#armExpiry()
@@ -149,7 +149,7 @@ export class LocalStore implements Store {
     await this.#journal?.close()
   }
 
-  /** Forgets what is compacted in the background, a little at a time. What could not be done is left to the next. */
+  /** Frees compacted versions in the background, in small steps. After an error, the next call continues. */
   protected startTrimming(): void {
     this.#trimming ??= this.#trim().finally(() => {
       this.#trimming = undefined
@@ -157,7 +157,7 @@ export class LocalStore implements Store {
     this.#trimming.catch(() => undefined)
   }
 
-  /** Runs something on the journal between two commits. */
+  /** Runs an operation on the journal between two commits. */
   protected async withJournal<T>(work: () => Promise<T>): Promise<T> {
     const before = this.#journalFree
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -185,7 +185,7 @@ export class LocalStore implements Store {
     return Promise.resolve({ written: false, current: current && toEntry(current, this.#readValue) })
   }
 
-  /** What stands in the way is not committed itself: nobody may hear of it before it is. */
+  /** The conflicting version is uncommitted and must not be returned yet. */
   async #retryAfterCommit(write: Write): Promise<WriteResult> {
     await this.#committing
     return this.#write(write)
@@ -240,7 +240,10 @@ export class LocalStore implements Store {
     if (this.#journal) this.#cache(versions)
   }
 
-  /** Nothing was written and nobody has seen it, so it never was; nor was what came since, which may build on it. */
+  /**
+   * Nothing was written or became visible. Writes queued since then are rejected too, since they may depend
+   * on it.
+   */
   #refuse(writes: readonly PendingWrite[], cause: JournalFullError): void {
     const refused = [...writes, ...this.#batch]
     this.#batch = []
@@ -251,8 +254,8 @@ export class LocalStore implements Store {
   }
 
   /**
-   * The disk does not take writes any more. What was not acknowledged may or may not be there: only a restart
-   * tells.
+   * The journal has failed permanently. Unacknowledged writes may or may not be on disk, which only a restart
+   * shows.
    */
   #fail(writes: readonly PendingWrite[], cause: unknown): void {
     this.#failure = new StoreError('closed', 'the store failed to write its journal', { cause })
@@ -316,14 +319,14 @@ export class LocalStore implements Store {
       due = this.#expiries.peek()
     ) {
       this.#expiries.pop()
-      // A key that was written again since has a later entry of its own, or stays.
+      // The key was overwritten; its new version has its own expiry, if any.
       if (this.#history.newest(due.key) !== due) continue
       this.delete(due.key, { expectedRevision: due.revision }).catch(() => this.#expireLater(due))
     }
     this.#armExpiry()
   }
 
-  /** There was no room to write it down. */
+  /** The disk is full: the deletion is retried later. */
   #expireLater(due: Version): void {
     if (this.#failure) return
     this.#overdue.push(due)
@@ -338,21 +341,21 @@ export class LocalStore implements Store {
   }
 }
 
-/** Writes in one append: keeps the pause that a reader of the disk may see short. */
+/** Maximum number of writes in one append; bounds the latency of disk operations. */
 const batchWritesMax = 1_000
 
-/** Events forgotten in one step of compaction; writes get their turn between two steps. */
+/** Maximum number of events freed in one step of compaction; writes are committed between steps. */
 const trimEventsMax = 250
 
-/** The API server takes bodies of up to 3 MiB; what is stored is never much larger. */
+/** The API server accepts bodies of up to 3 MiB; stored objects are not much larger. */
 const valueBytesMax = 4 * 1024 * 1024
 
 const keyBytesMax = 4_096
 
-/** There may be room again. */
+/** Retry interval while the disk is full. */
 const expiryRetryMs = 2_000
 
-/** The longest time a timer can be set for. */
+/** Maximum delay of a timer. */
 const expiryDelayMsMax = 2 ** 31 - 1
 
 function fullError(cause: JournalFullError): StoreError {
@@ -362,7 +365,7 @@ function fullError(cause: JournalFullError): StoreError {
 interface Write {
   readonly key: string
   readonly value: Uint8Array | undefined
-  /** 0 for a key that must not exist. */
+  /** 0 means that the key must not exist. */
   readonly expectedRevision: number
   readonly ttlMs: number | undefined
 }

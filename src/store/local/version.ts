@@ -1,16 +1,16 @@
 import type { Entry, StoreEvent } from '../store.ts'
 
-/** What one write made of one key: the unit of history, of the journal and of watching. */
+/** The result of one write to one key: the unit of history, journal and watch events. */
 export interface Version {
   readonly key: string
   readonly revision: number
   /** 0 marks a deletion. */
   readonly createRevision: number
-  /** Undefined for a deletion, and for a value that is no longer in memory: the journal still has it. */
+  /** Undefined for a deletion, and for a value that is only in the journal. */
   value: Uint8Array | undefined
-  /** Wall time at which the key removes itself; 0 for never. */
+  /** Wall time at which the key expires; 0 for never. */
   readonly expiresMs: number
-  /** The versions before this one, oldest first. Only the newest version of a key has them. */
+  /** Older versions, oldest first. Set only on the newest version of a key. */
   older: Version[] | undefined
 }
 
@@ -18,7 +18,7 @@ export function isDeletion(version: Version): boolean {
   return version.createRevision === 0
 }
 
-/** Finds a version's value when it is not in memory. */
+/** Reads a value that is not in memory. */
 export type ReadValue = (version: Version) => Uint8Array
 
 export function toEntry(version: Version, readValue: ReadValue): Entry {

@@ -1,6 +1,6 @@
 /**
- * Hands every committed write to the watchers it concerns. Watchers are found by the path of the key, so the
- * cost of a write does not depend on watchers of other prefixes.
+ * Delivers committed writes to watchers. Watchers are indexed by prefix, so the cost of a write does not
+ * depend on watchers of other prefixes.
  */
 import { forEachPrefix } from '#/base/key-path.ts'
 import { StoreError, type StoreEvent, type Watch, type WatchBatch, type WatchOptions } from '../store.ts'
@@ -22,7 +22,7 @@ export class WatchHub {
     return new Watcher(this, options)
   }
 
-  /** The versions are in the history already. */
+  /** The versions must already be in the history. */
   publish(versions: readonly Version[]): void {
     const woken = new Set<Watcher>()
     for (const version of versions) {
@@ -37,7 +37,7 @@ export class WatchHub {
         }
       }
       forEachPrefix(version.key, visit)
-      // A key that ends with a slash is its own last prefix.
+      // For a key that ends with a slash, the last prefix is the key.
       if (!version.key.endsWith('/')) visit(version.key)
     }
     for (const watcher of woken) watcher.wake()
@@ -74,8 +74,7 @@ export class WatchHub {
 }
 
 /**
- * Events a slow watcher may leave unread; past that they are dropped here and read from the history when it
- * asks.
+ * Maximum number of undelivered events per watcher; beyond that they are dropped and reread from the history.
  */
 const backlogMax = 1_000
 
@@ -83,11 +82,11 @@ class Watcher implements Watch {
   readonly prefix: string
   readonly #hub: WatchHub
   readonly #signal: AbortSignal | undefined
-  /** Everything up to this revision has been delivered. */
+  /** All events up to this revision have been delivered. */
   #cursor: number
-  /** What was published since `#cursor`, while `#behind` is false. */
+  /** Events published since `#cursor`, while `#behind` is false. */
   #backlog: StoreEvent[] = []
-  /** The history, and not the backlog, has what comes next. */
+  /** True if the next events must be read from the history instead of the backlog. */
   #behind = true
   #progressRequested = false
   #wake: (() => void) | undefined

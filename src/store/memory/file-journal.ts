@@ -1,6 +1,6 @@
 /**
- * Versions in a file, one frame for each append: length, checksum, content. A frame that a crash tore fails
- * its checksum; it and what follows were never acknowledged and are cut off when the file is opened.
+ * Versions in a file, one frame per append: length, checksum, content. A torn frame fails its checksum; it
+ * and everything after it were never acknowledged and are truncated on open.
  */
 import { crc32 } from 'node:zlib'
 import type { AppendFile, Files } from '#/platform/platform.ts'
@@ -38,7 +38,7 @@ export class FileJournal implements Journal {
     throw new Error(`revision ${revision} is kept in memory`)
   }
 
-  /** The versions stay in the file. They are forgotten again when it is opened. */
+  /** The versions stay in the file and are removed again when it is loaded. */
   async forget(compacted: number): Promise<void> {
     await this.#write({ compacted, versions: [] })
   }
@@ -65,7 +65,7 @@ interface FrameRecord {
   readonly versions: readonly VersionRecord[]
 }
 
-/** Key, revision, revision of creation, expiry, value in base64. */
+/** Key, revision, createRevision, expiry, value in base64. */
 type VersionRecord = readonly [string, number, number, number, string | null]
 
 function readFrames(content: Uint8Array): { records: FrameRecord[]; goodBytes: number } {
@@ -75,7 +75,7 @@ function readFrames(content: Uint8Array): { records: FrameRecord[]; goodBytes: n
   while (goodBytes + frameHeaderBytes <= bytes.length) {
     const length = bytes.readUInt32LE(goodBytes)
     const end = goodBytes + frameHeaderBytes + length
-    // No frame is empty: a length of zero is a block that the disk allotted and never filled.
+    // No frame is empty: a zero length is a disk block that was allocated but not written.
     if (length === 0 || end > bytes.length) break
     const frame = bytes.subarray(goodBytes + frameHeaderBytes, end)
     if (crc32(frame) !== bytes.readUInt32LE(goodBytes + 4)) break

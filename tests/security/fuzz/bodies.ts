@@ -1,12 +1,12 @@
-/** Bodies in every form that the server reads: objects that were right before something happened to them. */
+/** Bodies in every format that the server reads: valid objects with mutations. */
 import { stringify } from 'yaml'
 import { strange, type Draw } from './draw.ts'
 
 export interface Target {
-  /** Where objects of the kind are. */
+  /** Path of the collection. */
   readonly folder: string
   readonly name: string
-  /** One that is stored, as the server gives it out. */
+  /** A stored object, as returned by the server. */
   readonly json: string
   readonly protobuf: Uint8Array
 }
@@ -37,7 +37,7 @@ const otherTypes = [
   '*/*',
 ]
 
-/** Nothing of it is stored. */
+/** All requests are dry runs. */
 export function drawBody(draw: Draw, targets: readonly Target[]): DrawnBody {
   const { folder, name, ...target } = draw.one(targets)
   const kind = draw.integer(10)
@@ -169,19 +169,19 @@ const scalars: readonly unknown[] = [
   ...strange,
 ]
 
-/** Changes some values somewhere inside. */
+/** Changes some values at random places. */
 function mutateValue(draw: Draw, value: unknown): unknown {
   let changed = value
   for (let times = 1 + draw.integer(4); times > 0; times--) changed = changeOnce(draw, changed, 0)
   return changed
 }
 
-/** By depth. */
+/** Probability of replacement by depth, as one in N. */
 const replacedOneIn = [200, 30, 8]
 
 function changeOnce(draw: Draw, value: unknown, depth: number): unknown {
   const isEmpty = typeof value !== 'object' || value === null || Object.keys(value).length === 0
-  // What is wrong far outside is seen at once: most of it is to be wrong far inside.
+  // Most mutations should be deep inside: errors near the root are rejected early.
   if (isEmpty || draw.oneIn(replacedOneIn[depth] ?? 5))
     return draw.oneIn(20) ? nest(draw, value) : replacement(draw, value)
   if (Array.isArray(value)) {
@@ -227,7 +227,7 @@ const texts = [
   ...strange,
 ]
 
-/** Mostly of the same type: that is where validation and admission begin. */
+/** Mostly of the same type, so that validation and admission are reached. */
 function replacement(draw: Draw, value: unknown): unknown {
   if (draw.oneIn(4)) return draw.one(scalars)
   if (typeof value === 'string') return draw.oneIn(3) ? draw.mutate(value) : draw.one(texts)

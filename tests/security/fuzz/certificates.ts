@@ -1,6 +1,6 @@
 /**
- * Certificates of all kinds: a few that name somebody, and many that should not. As peers for the pipeline, and as keys
- * with certificates for real connections.
+ * Client certificates: a few that are valid, and many that must be rejected. As peers for the handler chain,
+ * and as key pairs for real connections.
  */
 import 'reflect-metadata'
 import { X509Certificate as Parsed } from 'node:crypto'
@@ -24,20 +24,20 @@ import { Draw, strange } from './draw.ts'
 export type Rights = 'anonymous' | 'nobody' | 'administrator'
 
 export interface TestCertificates {
-  /** PEM. */
+  /** PEM encoded. */
   readonly authority: string
   readonly frontProxyAuthority: string
   readonly peers: readonly { readonly who: Rights; readonly certificate: PeerCertificate }[]
-  /** What a client shows on a connection. */
+  /** Client certificates for real connections. */
   readonly pairs: readonly TestPair[]
-  /** PEM, of the server itself. */
+  /** PEM encoded serving certificate. */
   readonly server: { readonly cert: string; readonly key: string }
 }
 
 export interface TestPair {
   readonly what: string
   readonly who: Rights
-  /** PEM, with what leads to the authority. */
+  /** PEM encoded, including intermediate certificates. */
   readonly cert: string
   readonly key: string
 }
@@ -62,7 +62,7 @@ export async function makeCertificates(platform: Platform): Promise<TestCertific
   const workshop = new Workshop(platform)
   const own = await workshop.authority([{ CN: ['kubernetes'] }])
   const front = await workshop.authority([{ CN: ['front-proxy-ca'] }])
-  // An authority of the same name, and of nobody's trust.
+  // An untrusted authority with the same name.
   const foreign = await workshop.authority([{ CN: ['kubernetes'] }])
   const issue = (what: string, who: Rights, issuer: Issuer, subject: JsonName, options?: IssueOptions) =>
     workshop.issue({ what, who, issuer, subject, ...options })
@@ -90,7 +90,7 @@ export async function makeCertificates(platform: Platform): Promise<TestCertific
   await issue('masters below another authority', 'anonymous', below, masters)
   for (const [index, name] of strange.entries()) {
     const text = name.toWellFormed().slice(0, 60)
-    // The library takes what begins with this sign for bytes.
+    // The library parses values that begin with `#` as bytes.
     if (text === '' || text.startsWith('#') || text === 'system:masters') continue
     await issue(`the name ${index}`, 'nobody', own, [{ CN: [text] }])
     await issue(`the group ${index}`, 'nobody', own, [{ CN: ['niels'] }, { O: [`${text} `] }])
@@ -115,7 +115,7 @@ interface IssueOptions {
   readonly toDays?: number
   readonly usage?: ExtendedKeyUsage
   readonly isAuthority?: boolean
-  /** What is wrong with it is seen when it is used, by the transport. */
+  /** The error is detected only by the transport, during the handshake. */
   readonly isLate?: boolean
 }
 
@@ -152,7 +152,7 @@ class Workshop {
 
   constructor({ clock }: Platform) {
     this.#nowMs = clock.now()
-    // One for all who are no authorities: who they are is not told by their key.
+    // One key for all leaf certificates: identity does not depend on the key.
     this.#keys = this.#generate()
   }
 
@@ -182,11 +182,11 @@ class Workshop {
 
   async take({ what, who, chain, keys, isLate = false }: Taken): Promise<void> {
     this.pairs.push({ what, who, key: await this.#export(keys), cert: chain.map(pemOf).join('') })
-    // The pipeline is asked only about what the transport lets through.
+    // The handler chain only gets certificates that the transport accepts.
     if (!isLate) this.peers.push({ who, certificate: peerOf(chain.map(each => Buffer.from(each.rawData))) })
   }
 
-  /** Those of administrators with a few bytes changed, as no transport would let them through. */
+  /** Adds administrator certificates with modified bytes, which no transport would accept. */
   damage(): void {
     const good = this.peers.find(({ who }) => who === 'administrator')!
     for (let seed = 0; seed < 200; seed++) {
@@ -235,7 +235,7 @@ class Workshop {
   }
 }
 
-/** As the transport reads it. */
+/** As parsed by the transport. */
 function peerOf(chain: readonly Buffer[]): PeerCertificate {
   const { subject } = new Parsed(chain[0]!).toLegacyObject()
   const names: Readonly<Record<string, string | string[] | undefined>> = { ...subject }

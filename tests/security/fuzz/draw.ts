@@ -1,4 +1,4 @@
-/** Draws for one input: the same for the same seed. */
+/** Random values for one input, deterministic for a seed. */
 import { SeededRandom } from '#/base/seeded-random.ts'
 
 export class Draw {
@@ -8,12 +8,12 @@ export class Draw {
     this.#random = new SeededRandom(`fuzz/${seed}`)
   }
 
-  /** From 0 up to, not including, `below`. */
+  /** From 0 up to, but not including, `below`. */
   integer(below: number): number {
     return this.#random.integer(below)
   }
 
-  /** True once in so many draws. */
+  /** True with probability 1 / `count`. */
   oneIn(count: number): boolean {
     return this.integer(count) === 0
   }
@@ -22,7 +22,7 @@ export class Draw {
     return values[this.integer(values.length)]!
   }
 
-  /** Up to so many of them, with repetitions. */
+  /** At most `countMax` values, with repetitions. */
   some<T>(values: readonly T[], countMax: number): readonly T[] {
     return Array.from({ length: this.integer(countMax + 1) }, () => this.one(values))
   }
@@ -31,12 +31,12 @@ export class Draw {
     return Buffer.from(this.#random.bytes(length))
   }
 
-  /** Characters of which some are no letters, and some no characters. */
+  /** Random characters, including non-letters and invalid code points. */
   text(lengthMax: number): string {
     return this.bytes(this.integer(lengthMax + 1)).toString('latin1')
   }
 
-  /** The text with a few changes in it: what is left out, doubled, moved or put in between. */
+  /** The text with some deletions, repetitions, moves and insertions. */
   mutate(text: string): string {
     let changed = text
     for (let times = 1 + this.integer(3); times > 0; times--) {
@@ -66,7 +66,7 @@ export class Draw {
     return changed
   }
 
-  /** Never the same bytes, unless there are none. */
+  /** Returns different bytes, unless the input is empty. */
   mutateBytes(bytes: Uint8Array): Buffer {
     const { length } = bytes
     if (this.oneIn(4)) return Buffer.from(bytes.subarray(0, this.integer(length || 1)))
@@ -77,7 +77,7 @@ export class Draw {
   }
 }
 
-/** What programs trip over. */
+/** Values that often cause bugs. */
 export const strange: readonly string[] = [
   '',
   '.',

@@ -1,4 +1,4 @@
-/** Headers that are looked at somewhere, with values that nobody sends. */
+/** Headers that the server reads, with unusual values. */
 import { strange, type Draw } from './draw.ts'
 
 const names = [
@@ -106,6 +106,6 @@ export function drawHeaders(draw: Draw): Record<string, string> {
         : draw.one(values)
     headers.push([draw.one(names), value])
   }
-  // A key that is `__proto__` is one like others.
+  // `Object.fromEntries` makes `__proto__` an ordinary key.
   return Object.fromEntries(headers)
 }

@@ -1,9 +1,9 @@
-/** What is there to be found: each object has the mark, so that an answer that has it has something of an object. */
+/** The stored objects. Each contains the mark, so that a response with the mark discloses an object. */
 import { configMap, pod, secret } from '../people.ts'
 
 export const mark = 'Marked-4711'
 
-/** A secret that only administrators may see. */
+/** A secret that only administrators may read. */
 export const marked = '/api/v1/namespaces/default/secrets/marked'
 
 function withMark(object: object): object {
@@ -14,7 +14,7 @@ function withMark(object: object): object {
 const named = { metadata: { name: 'marked' } }
 const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'a', image: 'a' }] } }
 
-/** By folder. */
+/** By collection path. */
 export const objects: readonly (readonly [string, object])[] = (
   [
     ['/api/v1/namespaces/default/secrets', secret('marked')],

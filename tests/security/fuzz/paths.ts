@@ -1,4 +1,4 @@
-/** Methods, paths and queries: some that are right, most of them almost right. */
+/** Methods, paths and queries: some valid, most almost valid. */
 import { strange, type Draw } from './draw.ts'
 
 const words = [

@@ -1,17 +1,17 @@
-/** What an answer may be that lets somebody see or do something, by who asked. */
+/** The successful responses that each kind of requester may get. */
 import type { ApiRequest } from '#/api/transport.ts'
 import { mark } from './objects.ts'
 
 const everybody: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz', '/version', '/version/'])
 
-/** Documents that say what there is, and nothing of it. */
+/** Discovery and OpenAPI documents, which contain no objects. */
 const discovery = /^\/(?:apis?|openapi)(?:\/|$)/
 const discoveryKinds =
   /"kind":\s*"(?:APIVersions|APIGroupList|APIGroup|APIResourceList|APIGroupDiscoveryList)"/
 const reviews =
   /^\/apis\/(?:authentication|authorization)\.k8s\.io\/v1(?:alpha1|beta1)?\/+selfsubject(?:access|rules)?reviews\/*$/
 
-/** Undefined when it is as it should be. */
+/** The reason why the response must not have been given; undefined when it is allowed. */
 export function whyUnauthorized(
   who: 'anonymous' | 'nobody' | 'administrator',
   { method, path }: ApiRequest,
@@ -19,7 +19,7 @@ export function whyUnauthorized(
 ): string | undefined {
   if (who === 'administrator') return undefined
   if (text.includes(mark)) return 'the answer has something of an object'
-  // Roles know methods in lower case: how they were written is lost before.
+  // RBAC verbs are lower case; the original case of the method does not matter.
   const isReading = /^(?:get|head)$/i.test(method)
   if (isReading && everybody.has(path)) return undefined
   if (who === 'anonymous') return 'it is for somebody who is known'

@@ -1,4 +1,7 @@
-/** Sends the inputs of some seeds through the pipeline, and posts how many were answered well. Started as a thread. */
+/**
+ * Sends the inputs of some seeds through the handler chain, and posts the number of correct responses. Runs
+ * as a worker thread.
+ */
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -48,7 +51,7 @@ class Fuzz {
     const stopping = new AbortController()
     const request = { ...apiRequest(method, url, parts), signal: stopping.signal }
     const response = await this.#handle!(request)
-    // Watches last until nobody listens.
+    // A watch ends only when it is aborted.
     if (response.body?.type === 'stream') stopping.abort(over)
     const { status } = response
     if (status >= 500) return theirs.test(bodyOf(response)) ? undefined : `${status} ${bodyOf(response)}`
@@ -66,7 +69,7 @@ class Fuzz {
         const who = draw.one(['anonymous', 'nobody', 'administrator'] as const)
         const peer = who === 'anonymous' ? {} : { user: people[who] }
         const url = `${drawPath(draw)}${drawQuery(draw)}`
-        // What an administrator does must leave the next input as it was.
+        // Writes of an administrator must not affect the next input.
         const dry =
           who === 'administrator' ? `${url.includes('?') ? '&' : '?'}dryRun=All&timeoutSeconds=1` : ''
         const headers = { 'content-type': 'application/json', ...drawHeaders(draw) }
@@ -133,7 +136,7 @@ class Fuzz {
 
 const over = new Error('the answer is known')
 
-/** Without what the server adds: it would be refused for that alone. */
+/** Without the fields set by the server, which would be rejected. */
 function asWritten(text: string): string {
   const object = JSON.parse(text) as { readonly metadata: Readonly<Record<string, unknown>> }
   const {
@@ -161,8 +164,8 @@ const smallBodies = [
 ]
 
 /**
- * What Kubernetes answers so too: 504 for a resource version that is to come, and 500 for what is applied and does not
- * have the structure of its kind.
+ * Server errors that Kubernetes returns, too: 504 for a resourceVersion that is too large, and 500 for an
+ * apply patch that does not match the schema.
  */
 const theirs = /Too large resource version|"message":\s*"failed to create typed patch object /
 
@@ -180,7 +183,7 @@ function describe(seed: number, { who, method, url, parts }: Input): string {
   return `seed ${seed}: ${who} ${method} ${url.slice(0, 500)} ${headers} ${body.slice(0, 2_000)}`
 }
 
-/** What is wrong in one place is wrong for many seeds. */
+/** Stops early: one bug affects many seeds. */
 const failuresMax = 10
 
 const { from, to } = workerData as { readonly from: number; readonly to: number }

@@ -1,4 +1,4 @@
-/** An API server with everything that stands between a request and an object, and some objects. */
+/** An API server with the complete handler chain, and some objects. */
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { readAdmission } from '#/apiserver/admission.ts'
@@ -22,7 +22,7 @@ export interface FuzzedServer {
   readonly stop: () => Promise<void>
 }
 
-/** What the server takes for an error of its own is told, whatever it answers. */
+/** `onError` is called for each logged internal error, whatever the response. */
 export async function startFuzzedServer(onError: (text: string) => void): Promise<FuzzedServer> {
   const platform = { ...nodePlatform({ log: { level: 'error', format: 'text' } }), log: logOf(onError) }
   const store = await MemoryStore.open({ platform })

@@ -1,4 +1,4 @@
-/** Tokens that are like one that is good, and are not. */
+/** Invalid tokens that resemble a valid one. */
 import { createHmac, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
 import { signingKey } from '../keys.ts'
 import { strange, type Draw } from './draw.ts'
@@ -16,10 +16,10 @@ const secrets = [
 
 type Parts = Readonly<Record<string, unknown>>
 
-/** A token that is not the good one. Nobody must be let in by it. */
+/** Returns a token that must not authenticate. */
 export function drawToken(draw: Draw, good: string): string {
   const token = forge(draw, good)
-  // What follows a space is not looked at.
+  // The server ignores everything after a space.
   return token.split(' ')[0] === good ? `${good}x` : token
 }
 
@@ -92,7 +92,7 @@ function forge(draw: Draw, good: string): string {
   }
 }
 
-/** What somebody would like to be. */
+/** Claims of an attacker. */
 function greedy(draw: Draw, claims: Parts): Parts {
   const wishes: readonly Parts[] = [
     { sub: 'system:serviceaccount:kube-system:generic-garbage-collector' },
@@ -155,7 +155,7 @@ function signed(key: KeyObject, header: Parts, claims: Parts): string {
   return `${text}.${signature.toString('base64url')}`
 }
 
-/** The same numbers in the other of the two forms that signatures have. */
+/** The same signature in DER encoding. */
 function derOf(signature: string): Buffer {
   const bytes = Buffer.from(signature, 'base64url')
   return Buffer.concat([

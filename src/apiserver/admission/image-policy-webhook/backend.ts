@@ -11,7 +11,7 @@ export interface BackendOptions {
   readonly kubeConfigFile: string
 }
 
-/** The server that decides on images, which a kubeconfig file names. */
+/** Client of the image policy webhook backend named by a kubeconfig file. */
 export class ImagePolicyBackend {
   readonly #options: BackendOptions
   #opened: Promise<Opened> | undefined
@@ -20,12 +20,12 @@ export class ImagePolicyBackend {
     this.#options = options
   }
 
-  /** Rejects with Error when the file cannot be used. */
+  /** Rejects if the kubeconfig file is unusable. */
   async open(): Promise<void> {
     await this.#open()
   }
 
-  /** What it answered. Rejects when it did not. */
+  /** Posts an ImageReview and returns the response body. Rejects unless the status is 2xx. */
   async review(review: JsonValue): Promise<JsonValue> {
     const { server, remote } = await this.#open()
     const { pathname, search } = new URL(remote.url)
@@ -72,5 +72,5 @@ interface Opened {
 
 const timeoutMs = 30_000
 
-/** A yes or a no, a reason and some annotations. */
+/** Maximum response size; an ImageReview status is small. */
 const answerBytesMax = 1024 * 1024

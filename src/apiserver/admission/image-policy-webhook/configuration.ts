@@ -12,11 +12,11 @@ import { ConfigurationError } from '../plugin-context.ts'
 
 export interface ImagePolicy {
   readonly kubeConfigFile: string
-  /** How long answers are kept; zero for not at all. */
+  /** Cache TTL of allowing verdicts; zero disables caching. */
   readonly allowMs: number
   readonly denyMs: number
   readonly retryBackoffMs: number
-  /** Whether images may run when the backend cannot be asked. */
+  /** True if images are admitted when the backend is unavailable. */
   readonly defaultAllow: boolean
 }
 
@@ -78,7 +78,7 @@ interface DurationRule {
   readonly defaultMs: number
 }
 
-/** Zero is the default, -1 is none. */
+/** Zero selects the default, -1 selects zero. */
 function duration(value: number, { unitMs, minMs, maxMs, defaultMs }: DurationRule): number {
   if (value === 0) return defaultMs
   if (value === -1) return 0

@@ -6,7 +6,7 @@ export interface Verdict {
   readonly auditAnnotations: ReadonlyMap<string, string>
 }
 
-/** What a backend answered. Throws an error when it is not an answer. */
+/** Parses an ImageReview response. Throws if it is malformed. */
 export function readVerdict(review: JsonValue): Verdict {
   const status = memberOf(review, 'status')
   const allowed = memberOf(status, 'allowed') ?? false
@@ -26,7 +26,7 @@ export function readVerdict(review: JsonValue): Verdict {
   return { allowed, reason, auditAnnotations: new Map(texts.slice(0, annotationsMax)) }
 }
 
-/** Annotations that one answer may add to the audit log. */
+/** Maximum number of audit annotations taken from one response. */
 const annotationsMax = 100
 
 function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {

@@ -1,4 +1,4 @@
-/** The kind that says who initializes what, as Kubernetes served it until 1.13. */
+/** The InitializerConfiguration resource as served by Kubernetes 1.13. */
 import { structDefinition } from '#/api/definitions.ts'
 import { invalid, required, type FieldError } from '#/api/field-error.ts'
 import type { KindRules } from '#/api/kind-rules.ts'
@@ -16,7 +16,7 @@ interface ConfiguredInitializer {
   readonly rules?: readonly Rule[]
 }
 
-/** One of each list; a star alone stands for all. */
+/** Matches when each list contains the value; `*` as the first item matches everything. */
 export interface Rule {
   readonly apiGroups?: readonly string[]
   readonly apiVersions?: readonly string[]

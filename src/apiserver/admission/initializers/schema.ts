@@ -1,4 +1,4 @@
-/** Kinds whose metadata has `initializers`, a field that Kubernetes no longer knows. */
+/** Adds the removed `metadata.initializers` field to the schemas of resources. */
 import { structDefinition } from '#/api/definitions.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Field, StructSchema } from '#/api/schema.ts'
@@ -17,7 +17,7 @@ const initializers: StructSchema = {
     [
       'pending',
       {
-        // Their order matters: who owns one owns them all.
+        // Atomic because the order matters: a field manager owns the whole list.
         schema: { type: 'list', items: initializer, listType: 'atomic', keys: [] },
         required: true,
         patch: { merge: true, replace: false, retainKeys: false, mergeKey: 'name' },
@@ -35,7 +35,7 @@ const objectMeta = extended(known, fields =>
 
 const made = new WeakMap<Resource, Resource>()
 
-/** The same kind with the field. */
+/** The same resource with `metadata.initializers` in its schema. */
 export function withInitializersField(resource: Resource): Resource {
   const before = made.get(resource)
   if (before) return before
@@ -47,12 +47,12 @@ export function withInitializersField(resource: Resource): Resource {
   })
   const result: Resource = { ...resource, schema }
   made.set(resource, result)
-  // Extending it once more changes nothing.
+  // Makes the function idempotent.
   made.set(result, result)
   return result
 }
 
-/** Reads the fields when they are first asked for, as the definitions of the API do. */
+/** Computes the fields lazily, like the generated API definitions. */
 function extended(
   schema: StructSchema,
   extend: (fields: ReadonlyMap<string, Field>) => ReadonlyMap<string, Field>,

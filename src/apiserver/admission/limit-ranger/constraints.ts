@@ -1,4 +1,4 @@
-/** What is wrong with what an object asks for, in the words of Kubernetes. */
+/** Checks the resources of pods and claims against the constraints of a LimitRange. */
 import type {
   LimitRange,
   LimitRangeItem,
@@ -45,7 +45,7 @@ export function checkClaim({ spec }: LimitRange, claim: PersistentVolumeClaim): 
   )
 }
 
-/** An amount and how it is shown. */
+/** A quantity and its text for messages. */
 interface Amount {
   readonly quantity: Quantity
   readonly text: string
@@ -149,7 +149,7 @@ function checkRatio(
   }
   if (limit === undefined || isZeroQuantity(limit.quantity))
     return `${head}, but no limit is specified or limit is 0`
-  // The limit is compared with so many times the request: nothing is rounded.
+  // Compares limit with ratio × request instead of dividing, so nothing is rounded.
   const isWithin = limit.quantity.nanos * nanosInOne <= request.quantity.nanos * quantity.nanos
   const ratio = quantityToNumber(limit.quantity) / quantityToNumber(request.quantity)
   return isWithin ? undefined : `${head}, but provided ratio is ${ratio.toFixed(6)}`

@@ -1,10 +1,10 @@
-/** What containers ask for when they do not say. */
+/** Default requests and limits of containers from a LimitRange. */
 import type { Container, LimitRange, Pod, ResourceRequirements } from '#/api/generated/core/v1.ts'
 import { specOf, withSpec } from '../pod-spec.ts'
 
 type Amounts = Readonly<Record<string, string>>
 
-/** The very same pod when every container says it all. */
+/** Returns the same pod object when no default applies. */
 export function withDefaultResources(pod: Pod, { spec }: LimitRange): Pod {
   const items = (spec?.limits ?? []).filter(item => item.type === 'Container')
   const requests: Amounts = Object.fromEntries(

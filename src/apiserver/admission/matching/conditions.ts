@@ -1,4 +1,4 @@
-/** Conditions in CEL that narrow down which writes a webhook or a policy hears of. */
+/** Evaluates the matchConditions (CEL) of webhooks and policies. */
 import { LruMap } from '#/base/lru-map.ts'
 import type { MatchCondition } from '#/api/generated/admissionregistration/v1.ts'
 import type { Compiled } from '#/cel/compile-expression.ts'
@@ -8,16 +8,16 @@ import type { Authorizer } from '../../authz/authorizer.ts'
 import type { UserInfo } from '../../request.ts'
 import { authorizerValue, compileCondition, variablesOf, type ExpressionInput } from './expressions.ts'
 
-/** What all conditions of one owner may cost together, as in Kubernetes. */
+/** Cost budget of all matchConditions of one webhook or policy, as in Kubernetes. */
 const costMax = 2_500_000
 
 export interface ConditionsVerdict {
-  /** False when one of them does not hold. */
+  /** False if a condition evaluated to false. */
   readonly matches: boolean
   readonly errors: readonly string[]
 }
 
-/** One condition that does not hold is enough, whatever is wrong with others. */
+/** A single false condition excludes the request, regardless of errors in other conditions. */
 export async function evaluateConditions(
   conditions: readonly Compiled[],
   inputs: Readonly<Record<string, Value>>,
@@ -37,7 +37,7 @@ export async function evaluateConditions(
   }
 }
 
-/** Those of webhooks. */
+/** Evaluates the matchConditions of webhooks, caching compiled expressions. */
 export class ConditionEvaluator {
   readonly #authorizer: Authorizer
   readonly #compiled = new LruMap<string, Compiled>(compiledMax)
@@ -66,10 +66,9 @@ export class ConditionEvaluator {
   }
 }
 
-/** Expressions kept compiled; the one that was not used for longest is compiled again when it is. */
+/** Maximum number of cached compiled expressions; the least recently used one is evicted. */
 const compiledMax = 1_000
 
-/** Several errors as one text. */
 export function joinErrors(errors: readonly string[]): string {
   const different = [...new Set(errors)]
   return different.length === 1 ? different[0]! : `[${different.join(', ')}]`

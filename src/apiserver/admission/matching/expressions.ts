@@ -1,6 +1,6 @@
 /**
- * Expressions in CEL about a request in admission: what they see, and those that say yes or no. See
- * "matchConditions" in https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+ * CEL variables of an admission request, and compilation of boolean conditions. See "matchConditions" in
+ * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
 import { admissionEnvironment, namespaceType, requestType } from '#/cel/admission-environment.ts'
 import {
@@ -32,7 +32,7 @@ export interface ExpressionInput {
   readonly namespaceObject?: object | null
 }
 
-/** Without an authorizer nobody can be asked who may do what. */
+/** Without `authorizer`, the CEL variables `authorizer` and `authorizer.requestResource` are absent. */
 export function variablesOf(
   { object, oldObject, request, params = null, namespaceObject = null }: ExpressionInput,
   authorizer?: AuthorizerValue,
@@ -50,7 +50,7 @@ export function variablesOf(
   }
 }
 
-/** Asks as the user of the request unless an expression names a service account. */
+/** Authorization checks run as the user of the request unless the expression names a service account. */
 export function authorizerValue(authorizer: Authorizer, user: UserInfo): AuthorizerValue {
   return new AuthorizerValue(
     new AuthorizationAnswers(question => authorizer.authorize(attributesOf(question, user))),

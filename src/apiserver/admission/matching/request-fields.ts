@@ -9,7 +9,9 @@ export interface RequestFields {
   readonly [name: string]: JsonValue
 }
 
-/** What webhooks and expressions are told of a request, its objects apart. */
+/**
+ * The fields of an AdmissionReview request, and of the CEL variable `request`, without object and oldObject.
+ */
 export function requestFields(
   request: AdmissionRequest,
   { resource, subresource, kind }: Spoken,
@@ -50,7 +52,7 @@ function userFields({ username, uid, groups, extra }: UserInfo): RequestFields {
   }
 }
 
-/** Who connects sends no options but what is connected with. */
+/** CONNECT requests have no options; what they carry is the object itself. */
 function optionsOf({ operation, options }: AdmissionRequest): JsonValue {
   return operation === 'CONNECT' ? null : (options as JsonValue)
 }

@@ -1,4 +1,4 @@
-/** Which writes a policy, or a binding of one, is about. */
+/** Matches writes against the matchConstraints of a policy or the matchResources of a binding. */
 import type { MatchResources, NamedRuleWithOperations } from '#/api/generated/admissionregistration/v1.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { compileLabelSelector, type Selector } from '#/api/selector.ts'
@@ -13,7 +13,10 @@ export class ResourceMatcher {
   readonly #scheme: Scheme
   readonly #objects: Selector
   readonly #namespaces: Selector
-  /** Rules that are about certain names must be looked at for each write. */
+  /**
+   * True if a rule has resourceNames; the match then depends on the object's name and is not cached per
+   * target.
+   */
   readonly #hasNames: boolean
   readonly #spoken = new TargetMemo<Spoken | undefined>(target => this.#find({ ...target, name: '' }))
 
@@ -26,13 +29,16 @@ export class ResourceMatcher {
     this.#hasNames = [...resourceRules, ...excludeResourceRules].some(rule => rule.resourceNames?.length)
   }
 
-  /** The version in which a policy wants to hear of the write; undefined when it is about other kinds or objects. */
+  /**
+   * The resource and version in which the policy receives the write; undefined if the rules or the
+   * objectSelector do not match.
+   */
   spoken(request: AdmissionRequest): Spoken | undefined {
     const spoken = this.#hasNames ? this.#find(request) : this.#spoken.get(request)
     return spoken && selectsObject(this.#objects, request) ? spoken : undefined
   }
 
-  /** Whether the namespace of the write is selected. Throws ApiError 404 when it is gone. */
+  /** Evaluates the namespaceSelector. Throws ApiError 404 if the namespace does not exist. */
   selectsNamespace(
     objects: Pick<Registry, 'cache' | 'store'>,
     request: AdmissionRequest,

@@ -8,7 +8,10 @@ import { matchRules } from './resource-rules.ts'
 
 const scheme = new Scheme(defaultResources())
 
-/** A write, `CREATE apps/v1 deployments/scale`, and rules, `CREATE,UPDATE apps v1 deployments Namespaced`. */
+/**
+ * `write` is e.g. `CREATE apps/v1 deployments/scale`; a rule is e.g. `CREATE,UPDATE apps v1 deployments
+ * Namespaced`.
+ */
 function check(write: string, rules: readonly string[], expected: string, matchPolicy = 'Exact'): void {
   const [operation = '', apiVersion = '', path = ''] = write.split(' ')
   const [plural = '', subresource = ''] = path.split('/')

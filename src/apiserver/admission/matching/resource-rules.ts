@@ -1,11 +1,11 @@
-/** Which kinds of writes the rules of a webhook or of a policy are about. */
+/** Matches writes against the rules of a webhook or policy. */
 import type { RuleWithOperations } from '#/api/generated/admissionregistration/v1.ts'
 import type { GroupVersionKind, Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { prefixOf } from '../../registry/store-keys.ts'
 import type { AdmissionTarget } from '../admission.ts'
 
-/** A resource in one of its versions, and the kind that is spoken there. */
+/** A versioned resource, and the kind of the request for it. */
 export interface Spoken {
   readonly resource: Resource
   readonly subresource: string
@@ -14,12 +14,14 @@ export interface Spoken {
 
 export interface MatchOptions {
   readonly rules: readonly RuleWithOperations[]
-  /** With Equivalent a rule about one version of a resource is about all of them. */
+  /** With Equivalent, a rule for one version of a resource matches all versions of it. */
   readonly matchPolicy: string | undefined
   readonly scheme: Scheme
 }
 
-/** In which version the rules want to hear of such a write; undefined when they are not about it. */
+/**
+ * The resource and version in which the webhook or policy receives the write; undefined if no rule matches.
+ */
 export function matchRules(
   target: AdmissionTarget,
   { rules, matchPolicy, scheme }: MatchOptions,
@@ -34,7 +36,7 @@ export function matchRules(
   return undefined
 }
 
-/** The kind that requests for a resource, or for one of its subresources, speak of. */
+/** Resolves the kind of a resource or subresource; `pods/eviction` has the kind Eviction, for example. */
 export function spokenIn(resource: Resource, subresource: string): Spoken {
   const { group, version, kind } = resource.subresources.get(subresource) ?? resource
   return { resource, subresource, kind: { group, version, kind } }
@@ -55,7 +57,10 @@ function includes(items: readonly string[], wanted: string): boolean {
   return items.includes('*') || items.includes(wanted)
 }
 
-/** `pods`, `pods/status`, `pods/*`, `*`, which has no subresources, and those of all: `*` and a slash before either. */
+/**
+ * Rule resources are `pods`, `pods/status`, `pods/*` or `*` (which excludes subresources); before a slash,
+ * `*` stands for every resource.
+ */
 function isAbout(rule: string, plural: string, subresource: string): boolean {
   const slash = rule.indexOf('/')
   const wantedPlural = slash === -1 ? rule : rule.slice(0, slash)
@@ -66,7 +71,7 @@ function isAbout(rule: string, plural: string, subresource: string): boolean {
   )
 }
 
-/** The other versions, and other groups, under which the same objects are served. */
+/** Other group-versions that serve the same stored objects. */
 function equivalentsOf(scheme: Scheme, { resource, subresource }: AdmissionTarget): readonly Resource[] {
   const prefix = prefixOf(resource, '')
   return scheme

@@ -1,4 +1,4 @@
-/** Whether a write is selected by the labels of its namespace and by its own. */
+/** Evaluates the namespaceSelector and objectSelector of webhooks and policies. */
 import { notFound } from '#/api/errors.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import type { Labels } from '#/api/labels.ts'
@@ -8,13 +8,13 @@ import type { Registry } from '../../registry/registry.ts'
 import type { AdmissionRequest } from '../admission.ts'
 import { find, findLatest } from '../lookup.ts'
 
-/** The namespace of a namespace is itself. */
+/** For a Namespace object, its own name. */
 export function namespaceOf({ resource, namespace, name, object }: AdmissionRequest): string {
   if (resource.group !== '' || resource.plural !== 'namespaces') return namespace
   return name || object?.metadata?.name || ''
 }
 
-/** What is in no namespace is always selected. Throws ApiError 404 when the namespace is gone. */
+/** Cluster-scoped objects are always selected. Throws ApiError 404 if the namespace does not exist. */
 export async function selectsNamespace(
   objects: Pick<Registry, 'cache' | 'store'>,
   selector: Selector,
@@ -33,7 +33,7 @@ async function namespaceLabels(
   isNamespace: boolean,
 ): Promise<Labels | undefined> {
   const { operation, subresource, object } = request
-  // What the namespace will be counts, not what it was.
+  // A Namespace being written is matched by its new labels.
   const isWritten = (operation === 'CREATE' || operation === 'UPDATE') && subresource === ''
   if (isNamespace && isWritten) return object?.metadata?.labels
   const name = namespaceOf(request)
@@ -42,7 +42,10 @@ async function namespaceLabels(
   return found.metadata?.labels
 }
 
-/** One of the two is enough: an object must not escape by dropping its label. */
+/**
+ * Matches if the new or the old object is selected, so that removing a label does not evade the webhook or
+ * policy.
+ */
 export function selectsObject(selector: Selector, { object, before }: AdmissionRequest): boolean {
   if (selector.isEmpty) return true
   const isSelected = (each: KubernetesObject | undefined): boolean =>

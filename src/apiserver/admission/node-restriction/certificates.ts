@@ -1,4 +1,4 @@
-/** A kubelet asks for certificates in its own name, and for the pods it runs. */
+/** Checks the certificates a kubelet requests: for itself, and for pods bound to its node. */
 import { notFound } from '#/api/errors.ts'
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
 import type { PodCertificateRequest } from '#/api/generated/certificates/v1beta1.ts'

@@ -1,4 +1,7 @@
-/** What a kubelet may do to nodes: make and change its own, but not what decides which pods come to it. */
+/**
+ * Checks a kubelet's writes to Nodes: it may create and update its own, except the fields that influence
+ * which pods are scheduled to it.
+ */
 import type { Node } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import type { Labels } from '#/api/labels.ts'
@@ -40,8 +43,8 @@ function checkChange(request: AdmissionRequest, nodeName: string): void {
   if (!equalJson(node.spec?.taints ?? [], before.spec?.taints ?? [])) {
     throw refused(request, `node "${nodeName}" is not allowed to modify taints`)
   }
-  // A node that names an owner which does not exist is deleted by the garbage collector, and may then come back with
-  // other labels and taints.
+  // With an owner reference to a missing object, the garbage collector would delete the Node, and the kubelet
+  // could recreate it with other labels and taints.
   if (!equalJson(node.metadata?.ownerReferences ?? [], before.metadata?.ownerReferences ?? [])) {
     throw refused(request, `node "${nodeName}" is not allowed to modify ownerReferences`)
   }
@@ -56,7 +59,7 @@ function changedKeys(labels: Labels, before: Labels): readonly string[] {
   return [...keys].filter(key => labels[key] !== before[key]).sort()
 }
 
-/** Labels of Kubernetes that say where and what a machine is, which only the machine knows. */
+/** Kubernetes labels that describe the machine, which a kubelet may set. */
 const kubeletLabels: ReadonlySet<string> = new Set([
   'kubernetes.io/hostname',
   'kubernetes.io/os',
@@ -72,8 +75,8 @@ const kubeletLabels: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Labels by which administrators keep pods away from nodes that they do not trust, and Kubernetes' own but for those a
- * kubelet has to do with.
+ * True for labels under node-restriction.kubernetes.io, and for other kubernetes.io and k8s.io labels except
+ * those that kubelets may set.
  */
 function isForbidden(label: string): boolean {
   const domain = label.includes('/') ? label.slice(0, label.indexOf('/')) : ''

@@ -1,4 +1,4 @@
-/** Objects of which a kubelet has one of its own. */
+/** Checks objects that belong to a single node: Lease, CSINode and ResourceSlice. */
 import type { ResourceSlice } from '#/api/generated/resource/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { refused, type AdmissionRequest } from '../admission.ts'
@@ -18,12 +18,15 @@ export function checkCsiNode(request: AdmissionRequest, nodeName: string): void 
   throw refused(request, 'can only access CSINode with the same name as the requesting node')
 }
 
-/** A new object is judged by the name it will have. */
+/** A CREATE request is checked by the name in the object. */
 function nameOf({ operation, object, name }: AdmissionRequest): string | undefined {
   return operation === 'CREATE' ? object?.metadata?.name : name
 }
 
-/** The node of a slice cannot change, so updates need no look; and only slices of its own can a node read. */
+/**
+ * Updates need no check: a slice's nodeName is immutable, and the authorizer restricts nodes to their own
+ * slices.
+ */
 export function checkResourceSlice(request: AdmissionRequest, nodeName: string): void {
   const { operation, object, before } = request
   if (operation === 'CREATE' && sliceNode(object) !== nodeName) {

@@ -1,4 +1,7 @@
-/** What a kubelet may do to pods: show what it runs by itself, say how its pods are, and remove them. */
+/**
+ * Checks a kubelet's writes to pods: it may create mirror pods, update the status of its pods, and delete or
+ * evict them.
+ */
 import { notFound } from '#/api/errors.ts'
 import type { Eviction } from '#/api/generated/policy/v1.ts'
 import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
@@ -42,7 +45,10 @@ function checkMirror(request: AdmissionRequest, nodeName: string): void {
   throw refused(request, `node "${nodeName}" can only create pods with spec.nodeName set to itself`)
 }
 
-/** The owner is the node itself, the one that is there now: a pod of a node that was replaced is collected with it. */
+/**
+ * The controller owner reference must have the UID of the current Node, so that mirror pods of a replaced
+ * Node are garbage collected.
+ */
 function checkOwner(request: AdmissionRequest, nodeName: string, context: PluginContext): void {
   const owners = request.object?.metadata?.ownerReferences ?? []
   const [owner] = owners

@@ -1,4 +1,7 @@
-/** A kubelet gets tokens for the pods it runs, for the audiences that they or their volumes ask for. */
+/**
+ * Checks a kubelet's token requests: only for pods on its node, and for audiences that their volumes or CSI
+ * drivers request.
+ */
 import { notFound } from '#/api/errors.ts'
 import type { TokenRequest } from '#/api/generated/authentication/v1.ts'
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
@@ -73,7 +76,7 @@ function asksFor(context: PluginContext, pod: Pod, volume: Volume, audience: str
   return tokenRequests.some(wanted => wanted.audience === audience)
 }
 
-/** The driver that serves a volume, through its claim if need be. */
+/** The CSI driver of a volume, inline or through its claim's PersistentVolume. */
 function driverOf(
   context: PluginContext,
   { metadata }: Pod,

@@ -1,4 +1,6 @@
-/** A kubelet tells how far it has come with growing a volume, and no more. */
+/**
+ * Checks a kubelet's writes to PersistentVolumeClaims: only the status fields of volume expansion may change.
+ */
 import type { PersistentVolumeClaim, PersistentVolumeClaimStatus } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { refused, type AdmissionRequest } from '../admission.ts'

@@ -1,4 +1,4 @@
-/** The kind of presets, as Kubernetes served it until 1.19. */
+/** The PodPreset resource as served by Kubernetes 1.19. */
 import { structDefinition } from '#/api/definitions.ts'
 import { required, type FieldError } from '#/api/field-error.ts'
 import type { EnvFromSource, EnvVar, Volume, VolumeMount } from '#/api/generated/core/v1.ts'

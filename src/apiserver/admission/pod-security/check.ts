@@ -1,42 +1,42 @@
 /**
- * A control of the Pod Security Standards: what it forbids, since which version, and how that is said.
+ * A control of the Pod Security Standards: its check for each version and the texts of its violations.
  * https://kubernetes.io/docs/concepts/security/pod-security-standards/
  */
 import type { Container, PodSpec } from '#/api/generated/core/v1.ts'
 import type { ObjectMeta } from '#/api/metadata.ts'
 import { allContainers } from '../pod-spec.ts'
 
-/** What decides about a pod, or about the template of one. */
+/** The parts of a pod or pod template that are checked. */
 export interface CheckedPod {
   readonly metadata: ObjectMeta
   readonly spec: PodSpec
 }
 
 export interface Violation {
-  /** In few words, for a list of pods: `hostPort`. */
+  /** Short form for lists of pods, e.g. `hostPort`. */
   readonly reason: string
-  /** With what of the pod is wrong. */
+  /** Full text that names the offending fields and containers. */
   readonly detail: string
 }
 
 export type CheckPod = (pod: CheckedPod) => Violation | undefined
 
 export interface Check {
-  /** Checks run in the order of their names, those of the baseline first. */
+  /** Sort key: baseline checks run first, then by id. */
   readonly id: string
   readonly level: 'baseline' | 'restricted'
-  /** Oldest first; each holds until the next. */
+  /** Ascending by version; each entry applies until the next one. */
   readonly versions: readonly VersionedCheck[]
 }
 
 interface VersionedCheck {
   readonly since: number
   readonly check: CheckPod
-  /** The check of the baseline that this stricter one makes needless. */
+  /** Id of the baseline check that this restricted check replaces. */
   readonly overrides?: string
 }
 
-/** The names of containers for which something is so. */
+/** Names of the containers for which `isSo` returns true. */
 export function containersThat(
   { spec }: CheckedPod,
   isSo: (container: Container) => boolean,
@@ -51,7 +51,7 @@ export function theContainers(names: readonly string[]): string {
   return `${plural(names.length, 'container')} ${quoted(names)}`
 }
 
-/** `pod and containers "a", "b"`: who set something wrong. Empty when nobody did. */
+/** Subject of a violation, e.g. `pod and containers "a", "b"`; empty if nothing violates. */
 export function setters(isPod: boolean, containers: readonly string[]): string {
   return [...(isPod ? ['pod'] : []), ...(containers.length > 0 ? [theContainers(containers)] : [])].join(
     ' and ',
@@ -66,17 +66,17 @@ export function quoted(texts: readonly string[]): string {
   return texts.map(text => `"${text}"`).join(', ')
 }
 
-/** Each once, in order. */
+/** Deduplicated and sorted. */
 export function distinct(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)].sort()
 }
 
-/** Windows has none of what some controls are about; validation refuses pods that say otherwise. */
+/** Skips controls that do not exist on Windows; validation rejects Windows pods that set those fields. */
 export function unlessWindows(check: CheckPod): CheckPod {
   return pod => (pod.spec.os?.name === 'windows' ? undefined : check(pod))
 }
 
-/** Root in a user namespace of its own is nobody outside. */
+/** Skips the check for pods in a user namespace: their root user is unprivileged on the host. */
 export function unlessUserNamespace(check: CheckPod): CheckPod {
   return pod => (pod.spec.hostUsers === false ? undefined : check(pod))
 }

@@ -1,4 +1,4 @@
-/** What holds in namespaces that say nothing, and whom nothing is checked for. */
+/** PodSecurityConfiguration: default levels for namespaces without labels, and exemptions. */
 import { duplicate, invalid, type FieldError } from '#/api/field-error.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'

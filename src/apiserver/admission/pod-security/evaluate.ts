@@ -1,4 +1,4 @@
-/** A pod against a level of a version: everything that violates it. */
+/** Evaluates a pod against a level and version, and returns all violations. */
 import type { Check, CheckPod, CheckedPod, Violation } from './check.ts'
 import { hostChecks } from './checks/host.ts'
 import { kernelChecks } from './checks/kernel.ts'
@@ -31,7 +31,7 @@ const allChecks: readonly Check[] = [
   ...volumeChecks,
 ].sort((a, b) => (a.level === b.level ? (a.id < b.id ? -1 : 1) : a.level === 'baseline' ? -1 : 1))
 
-/** Nothing changed after it. */
+/** Versions after this one are equal to it. */
 const newestVersion = Math.max(...allChecks.flatMap(check => check.versions.map(each => each.since)))
 
 const known = new Map<string, readonly CheckPod[]>()
@@ -43,7 +43,7 @@ function checksFor(level: 'baseline' | 'restricted', version: Version): readonly
   return checks
 }
 
-/** The baseline, and for the stricter level what it adds, without what it makes needless. */
+/** Baseline checks, plus for restricted its own checks, without the baseline checks they override. */
 function select(level: 'baseline' | 'restricted', version: Version): readonly CheckPod[] {
   const current = allChecks
     .filter(check => check.level === 'baseline' || level === 'restricted')

@@ -1,4 +1,4 @@
-/** Which pods of a namespace a stricter level would not let in: told to whoever sets it, and left running. */
+/** Warns about existing pods that violate a namespace's new enforce level. The pods keep running. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { controllerOf } from '#/api/metadata.ts'
@@ -9,7 +9,9 @@ import type { Exemptions } from './configuration.ts'
 import { evaluate, formatReasons } from './evaluate.ts'
 import { formatLevelVersion, type LevelVersion } from './policy.ts'
 
-/** Pods looked at, and for how long at most; past that the answer says how many were. */
+/**
+ * Bounds on the pods checked and on the time; past either, the warning contains the number of checked pods.
+ */
 const podsMax = 3_000
 const timeMsMax = 1_000
 
@@ -53,7 +55,7 @@ export class NamespacePods {
     return found
   }
 
-  /** Pods of one controller are alike: one of each comes first, so that the time is well spent. */
+  /** Pods of the same controller are similar, so one pod of each controller is checked first. */
   #differentFirst(all: readonly Pod[]): readonly Pod[] {
     const seen = new Set<string>()
     const first: Pod[] = []
@@ -72,7 +74,7 @@ export class NamespacePods {
   }
 }
 
-/** The first by name stands for all. */
+/** Names the first pod in sort order and counts the others. */
 function namesText(names: readonly string[]): string {
   const [first = ''] = names.toSorted()
   const others = names.length - 1

@@ -1,7 +1,7 @@
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
 import { specOf } from '../pod-spec.ts'
 
-/** Whether an update makes something else run. Whatever else can change of a pod makes it no less secure. */
+/** True if an update changes what runs in the pod. Other mutable fields cannot make it less secure. */
 export function isNewPod(pod: Pod, before: Pod): boolean {
   const { containers, initContainers = [], ephemeralContainers = [] } = specOf(pod)
   const {

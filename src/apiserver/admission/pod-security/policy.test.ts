@@ -5,7 +5,7 @@ import { formatLevelVersion, latestVersion, modes, policyOf, type Policy } from 
 const open = { level: 'privileged', version: latestVersion } as const
 const defaults: Policy = { enforce: open, audit: open, warn: open }
 
-/** What labels come to: enforce, audit and warn, and how many of the labels cannot be read. */
+/** Checks the enforce, audit and warn levels that the labels result in, and the number of invalid labels. */
 function check(labels: string, expected: string, wrong = 0, given: Policy = defaults): void {
   const pairs = labels
     .split(' ')

@@ -1,8 +1,8 @@
-/** Which level of the Pod Security Standards holds where, of which version. */
+/** The Pod Security levels and versions of a namespace, from its labels and the defaults. */
 import { invalid, type FieldError } from '#/api/field-error.ts'
 import type { Labels } from '#/api/labels.ts'
 
-/** From the least strict to the strictest. */
+/** From least to most strict. */
 const levels = ['privileged', 'baseline', 'restricted'] as const
 
 export type Level = (typeof levels)[number]
@@ -12,7 +12,7 @@ export interface LevelVersion {
   readonly version: Version
 }
 
-/** The minor version, `v1.30`; Infinity is the latest there is. */
+/** Minor version, 30 for `v1.30`; Infinity is `latest`. */
 export type Version = number
 
 export const latestVersion: Version = Infinity
@@ -49,7 +49,7 @@ export function formatLevelVersion({ level, version }: LevelVersion): string {
   return `${level}:${version === latestVersion ? 'latest' : `v1.${version}`}`
 }
 
-/** Positive when the first is stricter. */
+/** Positive if `a` is stricter than `b`. */
 export function compareLevels(a: Level, b: Level): number {
   return levels.indexOf(a) - levels.indexOf(b)
 }
@@ -58,7 +58,7 @@ export function isSame(a: LevelVersion, b: LevelVersion): boolean {
   return a.level === b.level && a.version === b.version
 }
 
-/** Nothing is checked at the lowest level, whatever its version. */
+/** The privileged level checks nothing, so its version is ignored. */
 export function isEquivalent(a: Policy, b: Policy): boolean {
   return modes.every(
     mode => isSame(a[mode], b[mode]) || (a[mode].level === 'privileged' && b[mode].level === 'privileged'),
@@ -75,8 +75,8 @@ export interface ReadPolicy {
 }
 
 /**
- * The policy of a namespace with these labels. A label that cannot be read enforces the strictest there is, so that a
- * slip does not open the namespace, and audits and warns of nothing.
+ * The policy from a namespace's labels. An invalid enforce label results in `restricted`, so that a typo does
+ * not open the namespace; an invalid audit or warn label in `privileged`.
  */
 export function policyOf(labels: Labels | undefined, defaults: Policy): ReadPolicy {
   if (labels === undefined) return { policy: defaults, errors: [] }
@@ -106,7 +106,7 @@ interface LabelReading<T> {
   readonly errors: FieldError[]
 }
 
-/** Undefined when there is no such label; its value is undefined when it cannot be read. */
+/** Undefined if the label is absent; `value` is undefined if it is invalid. */
 function readLabel<T>(
   labels: Labels,
   name: string,
@@ -120,7 +120,10 @@ function readLabel<T>(
   return { value }
 }
 
-/** What will be refused as a pod is warned of in a workload, unless the namespace says of what to warn. */
+/**
+ * Without a warn label, workloads are warned about violations of the enforce level if it is stricter than the
+ * default.
+ */
 function warnFor(labels: Labels, { enforce, warn }: Policy): LevelVersion {
   const isEnforced = parseLevel(labels[`${labelPrefix}enforce`] ?? '') !== undefined
   if (

@@ -1,4 +1,4 @@
-/** The templates of pods in workloads. */
+/** Pod templates of workload resources. */
 import type { PodTemplate, PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import type { CronJob } from '#/api/generated/batch/v1.ts'
 import type { Deployment } from '#/api/generated/apps/v1.ts'

@@ -1,6 +1,7 @@
 /**
- * Parameters are read by the server and shown in messages. So whoever writes a policy must be allowed to read all
- * objects of the kind of its parameters, and whoever binds one those that the binding names.
+ * Params are read by the API server and can appear in messages. So writing a policy requires `get` permission
+ * on all objects of its paramKind, and writing a binding requires permission to read what its paramRef
+ * selects.
  */
 import { forbiddenField, invalidObject } from '#/api/field-error.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
@@ -27,7 +28,7 @@ export function isPolicyResource(
   return group === policies.group && (plural === policies.plural || plural === bindings.plural)
 }
 
-/** Takes writes of policies and bindings only. Throws ApiError 422. */
+/** `request` must be a write of a policy or binding. Throws ApiError 422. */
 export async function authorizeParams(
   context: PluginContext,
   { policies }: PolicyResources,
@@ -40,7 +41,7 @@ export async function authorizeParams(
   else await authorizeBinding(context, policies, request)
 }
 
-/** What is written is of its kind. */
+/** Narrows the objects of the request to their kind. */
 interface Written<T> {
   readonly object: T | undefined
   readonly before: T | undefined
@@ -86,7 +87,7 @@ async function authorizeBinding(
   )
 }
 
-/** What of the resource is known; of what is not, all must be allowed. */
+/** Unresolvable parts become `*`, so permission on everything is required. */
 function resourceOf(
   { scheme }: PluginContext,
   paramKind: { readonly apiVersion?: string; readonly kind?: string } | undefined,

@@ -1,4 +1,4 @@
-/** The objects that a binding gives to its policy as parameters. */
+/** Resolves the params objects of a policy binding. */
 import { convertObject } from '#/api/conversion.ts'
 import type { ParamKind, ParamRef } from '#/api/generated/admissionregistration/v1.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
@@ -10,7 +10,10 @@ import type { Registry } from '../../registry/registry.ts'
 import { findAll, findLatest } from '../lookup.ts'
 import { PolicyError } from './policy-error.ts'
 
-/** The resource of the kind; undefined when the policy has no parameters. Throws PolicyError when it is not served. */
+/**
+ * The resource of the paramKind; undefined if the policy has none. Throws PolicyError if the kind is not
+ * served.
+ */
 export function findParamResource(scheme: Scheme, paramKind: ParamKind | undefined): Resource | undefined {
   if (paramKind === undefined) return undefined
   const { apiVersion = '', kind = '' } = paramKind
@@ -25,13 +28,13 @@ export function findParamResource(scheme: Scheme, paramKind: ParamKind | undefin
 export interface ParamsWanted {
   readonly resource: Resource | undefined
   readonly paramRef: ParamRef | undefined
-  /** Of the request. */
+  /** Namespace of the request. */
   readonly namespace: string
 }
 
 /**
- * One evaluation for each; `null` is one without parameters, and without any there is nothing to evaluate. Throws
- * PolicyError.
+ * The policy is evaluated once per item; a `null` item means without params, and an empty list means no
+ * evaluation. Throws PolicyError.
  */
 export async function collectParams(
   objects: Pick<Registry, 'cache' | 'store'>,

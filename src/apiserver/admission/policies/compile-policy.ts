@@ -1,6 +1,6 @@
 /**
- * The expressions of policies, ready to run. What cannot be compiled is kept as what is wrong with it: validation
- * tells who writes the policy, and a policy that was stored all the same fails when it is evaluated.
+ * Compiles the CEL expressions of policies. Compilation errors are kept in the result: validation reports
+ * them when the policy is written, and an already stored policy fails at evaluation.
  */
 import { admissionEnvironment } from '#/cel/admission-environment.ts'
 import { type Compiled, compileExpression } from '#/cel/compile-expression.ts'
@@ -10,7 +10,7 @@ import { constructedObjectType, objectConstructorLibrary } from '#/cel/object-co
 import { PolicyVariables } from '#/cel/policy-variables.ts'
 import { boolType, dynType, listOf, nullType, objectOf, stringType } from '#/cel/type.ts'
 
-/** Required fields may be missing in what is about to be refused. */
+/** Required fields may be missing before validation. */
 interface WrittenSpec {
   readonly paramKind?: object
   readonly matchConditions?: readonly { readonly expression?: string }[]
@@ -42,7 +42,7 @@ interface WrittenMutation {
 interface CompiledPolicy {
   readonly conditions: readonly Compiled[]
   readonly variables: PolicyVariables
-  /** In the order in which they are defined. */
+  /** In definition order. */
   readonly definitions: readonly Compiled[]
 }
 
@@ -70,10 +70,10 @@ export interface CompiledMutation {
 export function compileValidatingPolicy(spec: WrittenValidatingSpec): CompiledValidatingPolicy {
   const { validations = [], auditAnnotations = [], variables: defined = [] } = spec
   const { variables, params, ...shared } = compileShared(spec)
-  // Without definitions the word means nothing.
+  // `variables` is declared only if the policy defines any.
   const names = { ...params, ...(defined.length > 0 && { variables: variables.type }) }
   const environment = admissionEnvironment({ ...names, authorizer: true })
-  // A message must not depend on asking somebody else.
+  // messageExpression has no access to `authorizer`.
   const messages = admissionEnvironment(names)
   return {
     ...shared,
@@ -129,7 +129,7 @@ function compileShared({ paramKind, matchConditions = [], variables: defined = [
     authorizer: true,
     variables: variables.type,
   })
-  // Whether a policy is about a request must not depend on what it thinks of it.
+  // matchConditions have no access to `variables`.
   const conditions = admissionEnvironment({ ...params, authorizer: true })
   return {
     params,

@@ -2,7 +2,7 @@ import type { JsonValue } from '#/api/json-value.ts'
 import { readConfiguration, text, topStruct } from '../plugin-configuration.ts'
 import { ConfigurationError } from '../plugin-context.ts'
 
-/** What administrators write for the plugin of one kind of policies. Throws ConfigurationError. */
+/** Validates the configuration of a policy plugin. Throws ConfigurationError. */
 export function checkPolicyConfiguration(plugin: string, configuration: JsonValue | undefined): void {
   if (configuration === undefined) return
   const kind = `${plugin}Configuration`

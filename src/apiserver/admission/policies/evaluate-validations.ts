@@ -1,37 +1,39 @@
-/** What a validating policy makes of one request: a decision for each validation, and what the audit log is told. */
+/**
+ * Evaluates a validating policy for one request: a decision for each validation, and the audit annotations.
+ */
 import type { Clock } from '#/platform/platform.ts'
 import { ExpressionRun, OutOfBudget, type Outcome } from '#/cel/expression-run.ts'
 import type { PolicyVariables } from '#/cel/policy-variables.ts'
 import type { Value } from '#/cel/value.ts'
 import type { CompiledValidatingPolicy, CompiledValidation } from './compile-policy.ts'
 
-/** What all expressions of a policy may cost for one binding, as in Kubernetes. */
+/** Cost budget of all expressions of a policy for one binding, as in Kubernetes. */
 export const policyCostMax = 10_000_000
 
-/** Bytes of a message that an expression makes; a longer one is not used. */
+/** Maximum size of a messageExpression result; a longer one is ignored. */
 const messageBytesMax = 5 * 1024
 
-/** Bytes of a value in the audit log; what is longer is cut off. */
+/** Maximum size of an audit annotation value; a longer one is truncated. */
 const annotationBytesMax = 10 * 1024
 
 export interface Denial {
-  /** The place of the validation. */
+  /** Index in `spec.validations`. */
   readonly index: number
   readonly message: string
-  /** Absent when the validation could not be evaluated, rather than that it does not hold. */
+  /** Absent if the validation failed with an error instead of evaluating to false. */
   readonly reason?: string
   readonly seconds: number
 }
 
 export interface Validated {
   readonly denials: readonly Denial[]
-  /** What could not be evaluated, which refuses the request whatever the binding wants. */
+  /** Errors of audit annotations; they reject the request regardless of the binding's validationActions. */
   readonly annotationErrors: readonly { readonly message: string; readonly seconds: number }[]
   readonly annotations: readonly (readonly [key: string, value: string])[]
 }
 
 export interface Evaluation {
-  /** What expressions see, with and without who may do what. */
+  /** CEL variables, with and without `authorizer`. */
   readonly inputs: Readonly<Record<string, Value>>
   readonly inputsWithoutAuthorizer: Readonly<Record<string, Value>>
   readonly clock: Clock
@@ -50,7 +52,7 @@ export async function evaluateValidations(
   }
 }
 
-/** Nothing of the policy could be evaluated. */
+/** The result when no expression of the policy could be evaluated. */
 export function failed(message: string): Validated {
   return { denials: [{ index: 0, message, seconds: 0 }], annotationErrors: [], annotations: [] }
 }
@@ -82,7 +84,7 @@ async function timed<T extends object>(
   return { ...result, seconds: (clock.monotonicMs() - startedMs) / 1_000 }
 }
 
-/** What validations that do not hold say. */
+/** Failure messages of validations. */
 class Messages {
   readonly #run: ExpressionRun
   #exceeded: OutOfBudget | undefined
@@ -95,7 +97,7 @@ class Messages {
     this.#run = new ExpressionRun(options)
   }
 
-  /** Without a reason when the budget is used up. */
+  /** `reason` is absent when the cost budget is exceeded. */
   async for(validation: CompiledValidation): Promise<Pick<Denial, 'message' | 'reason'>> {
     const { condition, message = '', reason = 'Invalid' } = validation
     const evaluated = await this.#evaluate(validation)
@@ -104,7 +106,7 @@ class Messages {
     return { message: chosen, reason }
   }
 
-  /** Empty when the expression gives nothing that could be shown. */
+  /** Empty if the expression fails, or its result is multi-line, too long or not a string. */
   async #evaluate({ messageExpression }: CompiledValidation): Promise<string> {
     if (messageExpression === undefined || this.#exceeded) return ''
     try {
@@ -138,7 +140,7 @@ async function annotate(
   return { annotations, annotationErrors }
 }
 
-/** Whole characters only. */
+/** Truncates at a character boundary. */
 function truncated(text: string): string {
   if (Buffer.byteLength(text) <= annotationBytesMax) return text
   const bytes = Buffer.from(text).subarray(0, annotationBytesMax)

@@ -1,6 +1,6 @@
 /**
- * Which policies a write concerns, and with what parameters: what policies of both kinds have in common. Policies that
- * validate and those that mutate differ in what becomes of it.
+ * Resolves the policies, bindings and params that apply to a request; shared by validating and mutating
+ * policies.
  */
 import { ApiError, notFound } from '#/api/errors.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
@@ -21,7 +21,7 @@ import { collectParams, findParamResource } from './collect-params.ts'
 import { PolicyError } from './policy-error.ts'
 import type { ActiveBinding, Binding, BoundPolicy, Policy } from './policy-source.ts'
 
-/** A binding of a policy that is about a write, with one of its parameters. */
+/** One evaluation of a policy: a matching binding with one of its params objects. */
 export interface Invocation<P, B, C> {
   readonly bound: BoundPolicy<P, B, C>
   readonly binding: ActiveBinding<B>
@@ -29,10 +29,10 @@ export interface Invocation<P, B, C> {
   readonly params: KubernetesObject | null
 }
 
-/** A policy or a binding that cannot be used for a write. */
+/** A policy or binding that cannot be evaluated for the request. */
 export interface Misconfiguration<P, B, C> {
   readonly bound: BoundPolicy<P, B, C>
-  /** Undefined when it is the policy. */
+  /** Undefined if the policy itself is misconfigured. */
   readonly binding?: ActiveBinding<B>
   readonly message: string
 }
@@ -41,7 +41,7 @@ export type Finding<P, B, C> =
   | { readonly invocation: Invocation<P, B, C>; readonly failure?: undefined }
   | { readonly invocation?: undefined; readonly failure: Misconfiguration<P, B, C> }
 
-/** What a policy has to do with a write, binding by binding. */
+/** One result for each matching binding and params object of the policy. */
 export async function invocationsOf<P extends Policy, B extends Binding, C>(
   context: PluginContext,
   bound: BoundPolicy<P, B, C>,
@@ -67,7 +67,7 @@ export async function invocationsOf<P extends Policy, B extends Binding, C>(
   return findings
 }
 
-/** Undefined when the binding is not about the write. */
+/** Undefined if the binding does not match the request. */
 async function paramsOf<B extends Binding>(
   context: PluginContext,
   { binding, matcher }: ActiveBinding<B>,
@@ -95,7 +95,10 @@ async function attempt<T extends object>(
   }
 }
 
-/** The namespace that expressions see; null for what is in none. Throws ApiError 404 when it is gone. */
+/**
+ * The CEL variable `namespaceObject`; null for cluster-scoped requests. Throws ApiError 404 if the namespace
+ * does not exist.
+ */
 export async function namespaceObjectOf(
   context: PluginContext,
   { namespace: name }: AdmissionRequest,
@@ -106,7 +109,7 @@ export async function namespaceObjectOf(
   return found
 }
 
-/** What expressions see of a write, but for who may do what. */
+/** The CEL variables of a request, without `authorizer`. */
 export function inputOf(
   request: AdmissionRequest,
   { spoken, params }: Pick<Invocation<never, never, never>, 'spoken' | 'params'>,
@@ -128,7 +131,10 @@ export interface ConditionsAsked {
   readonly type: 'admit' | 'validate'
 }
 
-/** Whether the conditions of a policy hold. Throws PolicyError when that cannot be said and matters. */
+/**
+ * True if the matchConditions hold. On errors, returns false with failurePolicy Ignore and otherwise throws
+ * PolicyError.
+ */
 export async function fulfils(
   { platform, metrics }: PluginContext,
   { operation }: AdmissionRequest,
@@ -136,7 +142,7 @@ export async function fulfils(
 ): Promise<boolean> {
   if (compiled.conditions.length === 0) return true
   const startedMs = platform.clock.monotonicMs()
-  // Conditions do not look at the namespace, as in Kubernetes.
+  // `namespaceObject` is null in matchConditions, as in Kubernetes.
   const { matches, errors } = await evaluateConditions(compiled.conditions, {
     ...inputs,
     namespaceObject: null,

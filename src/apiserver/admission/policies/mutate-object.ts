@@ -1,4 +1,4 @@
-/** What one mutation of a policy makes of an object. */
+/** Applies one mutation of a policy to an object. */
 import { ApiError, apiError, internalError } from '#/api/errors.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { MergeError, mergeConfiguration } from '#/api/merge-configuration.ts'
@@ -21,20 +21,20 @@ import { PolicyError } from './policy-error.ts'
 export interface MutationInput {
   readonly object: KubernetesObject
   readonly spoken: Spoken
-  /** What the expression sees. */
+  /** CEL variables. */
   readonly inputs: Readonly<Record<string, Value>>
   readonly variables: PolicyVariables
 }
 
 /**
- * The very same object when nothing changes. Throws PolicyError when the policy cannot be evaluated, ApiError when what
- * it makes is no object of the kind.
+ * Returns the same object if nothing changes. Throws PolicyError if the policy cannot be evaluated, and
+ * ApiError if the result is not a valid object of the kind.
  */
 export async function mutateObject(
   { type, expression }: CompiledMutation,
   { object, spoken, inputs, variables }: MutationInput,
 ): Promise<KubernetesObject> {
-  // Validation told who wrote the policy; the words are the same.
+  // The same message that validation reports when the policy is written.
   if (expression instanceof InvalidExpression) throw new PolicyError(expression.message)
   const value = await evaluate(new ExpressionRun({ inputs, costMax: policyCostMax, variables }), expression)
   const before = versioned(object, spoken)
@@ -84,7 +84,7 @@ function unknownKind({ kind: { group, version, kind } }: Spoken): ApiError {
   )
 }
 
-/** Undefined when a test of the patch says that it is not meant for the object. */
+/** Undefined if a `test` operation of the JSON patch fails. */
 function patched(value: Value, object: KubernetesObject): JsonValue | undefined {
   try {
     return applyPatch('json', object as unknown as JsonValue, operationsOf(value))
@@ -96,7 +96,7 @@ function patched(value: Value, object: KubernetesObject): JsonValue | undefined 
   }
 }
 
-/** The type was checked when the expression was compiled. */
+/** The type has already been checked at compile time. */
 function operationsOf(value: Value): JsonValue {
   if (!(value instanceof ListValue)) throw new PolicyError('type mismatch: not a list of JSONPatch')
   return Array.from(value, operation => {

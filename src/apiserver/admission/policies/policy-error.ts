@@ -1,2 +1,2 @@
-/** A policy cannot be evaluated: whether that refuses the request is for its failure policy to say. */
+/** A policy could not be evaluated; its failurePolicy decides whether the request is rejected. */
 export class PolicyError extends Error {}

@@ -1,7 +1,4 @@
-/**
- * The policies that are in force: those with bindings, compiled once for each version of the object, in the order of
- * their names.
- */
+/** The policies that have bindings, sorted by name, compiled once per version of the object. */
 import type { MatchResources, ParamKind, ParamRef } from '#/api/generated/admissionregistration/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
@@ -10,7 +7,7 @@ import { Derived } from '../derived.ts'
 import { ResourceMatcher } from '../matching/resource-matcher.ts'
 import type { PluginContext } from '../plugin-context.ts'
 
-/** What policies of both kinds say. */
+/** Fields common to ValidatingAdmissionPolicy and MutatingAdmissionPolicy. */
 export interface Policy extends KubernetesObject {
   readonly spec?: {
     readonly failurePolicy?: string
@@ -38,7 +35,7 @@ export interface BoundPolicy<P, B, C> {
 export interface ActiveBinding<B> {
   readonly name: string
   readonly binding: B
-  /** Without one it is about all that the policy is about. */
+  /** Undefined if the binding has no matchResources and matches whatever the policy matches. */
   readonly matcher: ResourceMatcher | undefined
 }
 
@@ -53,7 +50,7 @@ export class PolicySource<P extends Policy, B extends Binding, C> {
   readonly #policies: Derived<P, readonly P[]>
   readonly #bindings: Derived<B, readonly B[]>
   readonly #compile: (policy: P) => C
-  /** By the version of the object, which is one value as long as it is the newest. */
+  /** Keyed by object identity: the cache returns the same object until the policy changes. */
   readonly #compiled = new WeakMap<P, C>()
   #made: Made<P, B, C> | undefined
 
@@ -65,11 +62,11 @@ export class PolicySource<P extends Policy, B extends Binding, C> {
     this.#policies = new Derived(cache, policies, all => all)
     this.#bindings = new Derived(cache, bindings, all => all)
     this.#compile = compile
-    // Which versions of a resource there are decides whom a rule is about.
+    // With matchPolicy Equivalent, the match depends on the served versions of a resource.
     scheme.onChange(() => (this.#made = undefined))
   }
 
-  /** Those with bindings. */
+  /** Policies that have at least one binding. */
   get bound(): readonly BoundPolicy<P, B, C>[] {
     const policies = this.#policies.value
     const bindings = this.#bindings.value
@@ -122,7 +119,10 @@ interface Made<P, B, C> {
   readonly bound: readonly BoundPolicy<P, B, C>[]
 }
 
-/** Nothing comes between an administrator and policies, and reviews are only questions. */
+/**
+ * Policy objects are exempt, so that a policy cannot block its own repair; review resources are exempt
+ * because they store nothing.
+ */
 export function isBeyondPolicies({ group, plural }: Resource): boolean {
   return group === '' ? false : resourcesBeyond.has(`${plural}.${group}`)
 }

@@ -1,23 +1,23 @@
-/** What became of the validations of a request, and what everybody is told about it. */
+/** Collects the results of validations and produces rejections, warnings, audit annotations and metrics. */
 import { apiError, type ApiError, type StatusReason } from '#/api/errors.ts'
 import { errorTypeOf, type EnforcementAction } from '../../metrics/admission-policies.ts'
 import { refused, type AdmissionRequest } from '../admission.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { Denial, Validated } from './evaluate-validations.ts'
 
-/** Failures that the audit log is told of; more would only fill it. */
+/** Maximum number of failures in the audit annotation. */
 const failuresMax = 50
 
 export interface Place {
   readonly policy: string
-  /** Undefined when the policy itself cannot be used. */
+  /** Undefined if the policy itself is misconfigured. */
   readonly binding?: string
 }
 
 export interface Enforcement {
   readonly place: Place & { readonly binding: string }
   readonly actions: readonly string[]
-  /** Whether what cannot be evaluated counts as if it held. */
+  /** True with failurePolicy Ignore: evaluation errors count as passed. */
   readonly ignoresErrors: boolean
 }
 
@@ -33,7 +33,7 @@ export class ValidationReport {
   readonly #request: AdmissionRequest
   readonly #metrics: PluginContext['metrics']
   readonly #failures: Failure[] = []
-  /** By policy and key, each value once. */
+  /** Distinct values, by policy and key. */
   readonly #annotations = new Map<string, Set<string>>()
   #refusal: ApiError | undefined
 
@@ -42,7 +42,7 @@ export class ValidationReport {
     this.#metrics = metrics
   }
 
-  /** Only the first refusal is told. */
+  /** Only the first rejection is reported. */
   refuse({ policy, binding }: Place, message: string, reason = 'Invalid'): void {
     if (this.#refusal) return
     const by = binding === undefined ? '' : ` with binding '${binding}'`
@@ -64,7 +64,7 @@ export class ValidationReport {
     }
   }
 
-  /** Tells the audit log. Throws ApiError when the request is refused. */
+  /** Writes the audit annotations. Throws ApiError if the request is rejected. */
   finish(): void {
     const request = this.#request
     for (const [key, values] of this.#annotations) request.annotate(key, [...values].join(', '))

@@ -1,5 +1,5 @@
 /**
- * Resources that can be used only where a quota allows it, as the configuration of the plugin lists them.
+ * ResourceQuotaConfiguration: resources that may be consumed only where a quota covers them.
  * https://kubernetes.io/docs/concepts/policy/resource-quotas/#limit-priority-class-consumption-by-default
  */
 import type { ScopedResourceSelectorRequirement } from '#/api/generated/core/v1.ts'
@@ -7,14 +7,14 @@ import type { JsonValue } from '#/api/json-value.ts'
 import { ConfigurationError } from '../plugin-context.ts'
 
 export interface LimitedResource {
-  /** `pods`, `jobs.batch`. */
+  /** E.g. `pods` or `jobs.batch`. */
   readonly resource: string
-  /** Parts of names of quota resources: what contains one of them is limited. */
+  /** Quota resource names that contain one of these substrings are limited. */
   readonly matchContains: readonly string[]
   readonly matchScopes: readonly ScopedResourceSelectorRequirement[]
 }
 
-/** Reads a `ResourceQuotaConfiguration`. Throws ConfigurationError. */
+/** Parses a `ResourceQuotaConfiguration`. Throws ConfigurationError. */
 export function parseQuotaConfiguration(value: JsonValue): readonly LimitedResource[] {
   const what = 'the configuration of ResourceQuota'
   const { apiVersion, kind, limitedResources = [], ...others } = objectOf(value, what)

@@ -1,4 +1,4 @@
-/** Whether quotas have room for a write, and what of them is used once it is done. */
+/** Decides whether quotas admit a write, and computes their usage after it. */
 import type { ScopedResourceSelectorRequirement } from '#/api/generated/core/v1.ts'
 import { compareQuantities, quantitySign, zeroQuantity } from '#/api/quantity.ts'
 import {
@@ -14,7 +14,7 @@ import {
 } from '#/api/quota.ts'
 import type { LimitedResource } from './configuration.ts'
 
-/** A quota with what is used of it so far. */
+/** A quota with its current usage. */
 export interface RunningQuota {
   readonly name: string
   readonly scopes: readonly ScopedResourceSelectorRequirement[]
@@ -24,14 +24,14 @@ export interface RunningQuota {
 
 export interface ChargeOptions {
   readonly evaluator: QuotaEvaluator
-  /** Those of the write's kind. */
+  /** Limited resources that match the resource of the write. */
   readonly limitedResources: readonly LimitedResource[]
-  /** Those of any kind. */
+  /** matchScopes of all limited resources. */
   readonly limitedScopes: readonly ScopedResourceSelectorRequirement[]
   readonly nowMs: number
 }
 
-/** What is used of each quota afterwards, in their order, or why there is no room. */
+/** The usage of each quota after the write, in the order of the quotas, or the reason for the rejection. */
 export type Charge = { readonly used: readonly Amounts[] } | { readonly refusal: string }
 
 export function planCharge(
@@ -51,7 +51,7 @@ export function planCharge(
   if (negative.length > 0)
     return { refusal: `quota usage is negative for resource(s): ${negative.sort().join(',')}` }
   const more = before ? growth(usage, evaluator.usage(before, nowMs)) : withoutZeros(usage)
-  // An object that comes into the scope of a quota counts there as a whole.
+  // If an update moves the object into the scope of a quota, its whole usage is charged there.
   const chargeOf = (quota: RunningQuota): Amounts =>
     before && !isConcerned(evaluator, quota, before) ? withoutZeros(usage) : more
   const unchanged = { used: quotas.map(quota => quota.used) }
@@ -105,7 +105,7 @@ interface Coverage {
   readonly usage: Amounts
 }
 
-/** What the configuration limits can be used only where a quota allows it. */
+/** Limited resources may be consumed only if a quota covers them. */
 function whyUncovered(
   { quotas, concerned, write, usage }: Coverage,
   options: ChargeOptions,

@@ -1,8 +1,7 @@
 /**
- * The quotas of a namespace and what is used of them. What a write will use is entered into the quota before
- * the object is stored, in a write that only succeeds when the quota is still as it was read: two writes
- * never take the same piece, be it through two API servers. An object that is not stored after all stays
- * entered until the quota controller adds up anew.
+ * The ResourceQuotas of a namespace and their usage. Usage is charged before the object is stored, in a write
+ * with a revision precondition, so concurrent writes never exceed a quota, even through several API servers.
+ * If the object is not stored in the end, the charge remains until the quota controller recalculates usage.
  */
 import { serviceUnavailable } from '#/api/errors.ts'
 import { resourceQuotas } from '#/api/generated/core/v1-resources.ts'
@@ -20,14 +19,14 @@ export interface Account extends RunningQuota {
   readonly stored: StoredObject
 }
 
-/** The account as it was when somebody else changed it; undefined when the quota is gone. */
+/** On a conflict, the current account; undefined if the quota was deleted. */
 export type Entered =
   | { readonly isDone: true }
   | { readonly isDone: false; readonly current: Account | undefined }
 
 export class QuotaAccounts {
   readonly #registry: Pick<Registry, 'cache' | 'store'>
-  /** Quotas as this server last wrote or saw them, which the cache may not have heard of yet. */
+  /** Quotas as last written or read by this server; may be newer than the cache. */
   readonly #newest = new LruMap<string, StoredObject>(newestMax)
 
   constructor(registry: Pick<Registry, 'cache' | 'store'>) {
@@ -46,7 +45,7 @@ export class QuotaAccounts {
     })
   }
 
-  /** Enters what is used now. Throws ApiError when the store does not answer. */
+  /** Stores the new usage. Throws ApiError if the store is unavailable. */
   async enter({ stored }: Account, used: Amounts): Promise<Entered> {
     const { cache, store } = this.#registry
     const { status, ...quota } = stored.object as ResourceQuota
@@ -71,14 +70,17 @@ export class QuotaAccounts {
   }
 }
 
-/** Past this the cache's version is used, and a write that this makes too old is tried again. */
+/**
+ * Maximum number of entries; past it the cached version is used, and an outdated write conflicts and is
+ * retried.
+ */
 const newestMax = 1_000
 
 function quotasIn(namespace: string): string {
   return prefixOf(resourceQuotas, namespace)
 }
 
-/** Read once for each version of the quota. */
+/** Computed once per version of the quota. */
 function accountOf(stored: StoredObject): Account {
   return stored.form('quota account', object => {
     const quota = object as ResourceQuota

@@ -1,6 +1,6 @@
 /**
- * An account may be limited to the secrets that it lists. Every way in which a pod can use a secret counts: variables
- * and whole sources of variables, of containers of all three kinds.
+ * Enforces `kubernetes.io/enforce-mountable-secrets`: pods may use only the secrets that their service
+ * account lists. Covers volumes, env, envFrom and image pull secrets, in all types of containers.
  */
 import type { Container, PodSpec, ServiceAccount } from '#/api/generated/core/v1.ts'
 
@@ -10,10 +10,10 @@ export function limitsSecrets({ metadata }: ServiceAccount): boolean {
   return trueTexts.has(metadata?.annotations?.[annotation] ?? '')
 }
 
-/** As Go reads booleans. */
+/** The values that Go's strconv.ParseBool accepts as true. */
 const trueTexts: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True'])
 
-/** What is wrong with a new pod, if anything. */
+/** Returns the error message for a new pod, if any. */
 export function checkSecrets(account: ServiceAccount, spec: PodSpec): string | undefined {
   const name = account.metadata?.name ?? ''
   const allowed = allowedSecrets(account)

@@ -1,10 +1,13 @@
-/** How the containers of a pod come to the token of its account. */
+/** The projected volume with the service account token. */
 import type { Container, Pod, Volume } from '#/api/generated/core/v1.ts'
 import { generateName } from '#/api/names.ts'
 import type { Random } from '#/platform/platform.ts'
 import { specOf, withSpec } from '../pod-spec.ts'
 
-/** Mounts it in every container that has nothing in its place. The very same pod when all of them have. */
+/**
+ * Mounts the token volume in every container that has no mount at that path. Returns the same pod if none
+ * needs it.
+ */
 export function withTokenVolume(pod: Pod, random: Random): Pod {
   const { volumes = [], initContainers = [], containers } = specOf(pod)
   if (![...initContainers, ...containers].some(needsMount)) return pod
@@ -32,7 +35,10 @@ function needsMount({ volumeMounts = [] }: Container): boolean {
   return !volumeMounts.some(mount => mount.mountPath === mountPath)
 }
 
-/** An odd number: tokens that this volume asks for are known by it, and live longer than they say. */
+/**
+ * Token requests with exactly this expiration are recognized as injected by this plugin and get an extended
+ * lifetime.
+ */
 const expirationSeconds = 3_607
 
 const readableMode = 0o644

@@ -1,6 +1,6 @@
-/** Requests for certificates, made with OpenSSL, by whom they are for. The key was thrown away. */
+/** Certificate requests created with OpenSSL, named after their subject. The private key was discarded. */
 
-/** As the API carries it. */
+/** Encodes a request as in `spec.request`. */
 function request(lines: readonly string[]): string {
   const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${lines.join('\n')}\n-----END CERTIFICATE REQUEST-----\n`
   return Buffer.from(pem).toString('base64')

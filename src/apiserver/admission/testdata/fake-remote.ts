@@ -1,10 +1,13 @@
-/** Servers of others without a network: a function answers what is posted. */
+/** External servers without a network: a function answers the posted bodies. */
 import { parseJson, stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { wholeBody } from '#/platform/http-client.ts'
 import type { RemoteAccess } from '../plugin-context.ts'
 
-/** Every kubeconfig file names a server of its path. Rejecting is a server that cannot be reached. */
+/**
+ * The path of a kubeconfig file becomes the path of its server's URL. A rejected `answer` simulates an
+ * unreachable server.
+ */
 export function fakeRemote(answer: (path: string, question: JsonValue) => Promise<JsonValue>): RemoteAccess {
   return {
     readRemote: async path => ({ url: `https://backend${path}` }),

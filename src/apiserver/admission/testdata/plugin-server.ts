@@ -1,4 +1,4 @@
-/** An API server with the plugins under test, and short words for what tests ask of it. */
+/** An API server with the plugins under test, and helpers for common requests. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { JsonValue } from '#/api/json-value.ts'
@@ -7,17 +7,17 @@ import { startTestServer, type Answer, type AnyObject, type TestServer } from '.
 import type { PluginContext, PluginFactory } from '../plugin-context.ts'
 
 export interface PluginServer extends TestServer {
-  /** Creates what must be there, and waits until plugins know of it. */
+  /** Creates an object that must be admitted, and waits until it is in the cache. */
   readonly given: (url: string, object: object) => Promise<Body>
-  /** Creates: `ok`, or the code and message of the refusal. */
+  /** Creates an object; returns `ok`, or the code and message of the rejection. */
   readonly create: (url: string, object: object) => Promise<string>
-  /** Creates what must be let in, and gives back what became of it. */
+  /** Creates an object that must be admitted, and returns it. */
   readonly admitted: (url: string, object: object) => Promise<Body>
-  /** Replaces parts of an object, or of a subresource. */
+  /** Sends a merge patch to an object or subresource. */
   readonly patch: (url: string, change: object) => Promise<string>
 }
 
-/** An object that came back. */
+/** A returned object. */
 export interface Body {
   readonly kind: string
   readonly metadata: Readonly<Record<string, AnyObject>>
@@ -31,7 +31,7 @@ function bodyOf({ body }: Answer): Body {
 export interface PluginServerOptions {
   readonly platform?: Platform
   readonly configuration?: JsonValue
-  /** What the plugins are made with beside what the server has. */
+  /** Overrides of the plugins' context. */
   readonly context?: Partial<PluginContext>
 }
 
@@ -49,7 +49,7 @@ export async function startWith(
   const given: PluginServer['given'] = async (url, object) => {
     const answer = await request('POST', url, object)
     assert.equal(answer.code, 201, answer.text)
-    // A read waits until everything written before it is known.
+    // A consistent read waits until the cache contains all previous writes.
     await request('GET', '/api/v1/namespaces')
     return bodyOf(answer)
   }
@@ -67,12 +67,12 @@ export async function startWith(
   }
 }
 
-/** `ok`, or the code and message of the refusal. */
+/** `ok`, or the code and message of the rejection. */
 export function outcome({ code, body }: Answer): string {
   return code < 300 ? 'ok' : `${code} ${body.message ?? ''}`
 }
 
-/** The texts of the warnings that came with an answer. */
+/** Texts of the Warning headers of a response. */
 export function warningsOf({ headers }: Answer): readonly string[] {
   const { warning = [] } = headers ?? {}
   return [warning].flat().map(text => text.replace(/^299 - "(.*)"$/u, '$1').replaceAll('\\"', '"'))
@@ -81,7 +81,7 @@ export function warningsOf({ headers }: Answer): readonly string[] {
 export const pods = '/api/v1/namespaces/default/pods'
 export const serviceAccounts = '/api/v1/namespaces/default/serviceaccounts'
 
-/** A pod with one container, and whatever else. */
+/** A pod with one container. */
 export function pod(name: string, spec: object = {}, metadata: object = {}): object {
   return {
     kind: 'Pod',

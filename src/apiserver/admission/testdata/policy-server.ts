@@ -1,4 +1,4 @@
-/** An API server with policies, and short words for them. */
+/** An API server with admission policies, and helpers for them. */
 import type { TestContext } from 'node:test'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -9,11 +9,11 @@ import { validatingAdmissionPolicy } from '../validating-admission-policy.ts'
 import { startWith, type PluginServer } from './plugin-server.ts'
 
 export interface PolicyServer extends PluginServer {
-  /** A policy of this name and its binding, in force when this resolves. */
+  /** Creates a policy and a binding of the same name; both are active when this resolves. */
   readonly enforce: (kind: Kind, name: string, spec: object, binding?: object) => Promise<void>
-  /** Takes back what was enforced. */
+  /** Deletes the policy and its binding. */
   readonly lift: (kind: Kind, name: string) => Promise<void>
-  /** What the audit log was told since the last time. */
+  /** Audit annotations since the last call. */
   readonly annotations: () => Readonly<Record<string, string>>
 }
 
@@ -55,13 +55,13 @@ export async function startPolicies(
   }
 }
 
-/** Requests that fail on purpose are not worth a line in the output of the tests. */
+/** Silences the log of requests that fail on purpose. */
 function quiet(): Platform {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   return { ...platform, log: { ...platform.log, error: () => undefined } }
 }
 
-/** A policy about new and changed config maps. */
+/** A policy that matches creation and update of config maps. */
 export function policy(kind: Kind, name: string, spec: object): object {
   return {
     kind: kind === 'mutating' ? 'MutatingAdmissionPolicy' : 'ValidatingAdmissionPolicy',

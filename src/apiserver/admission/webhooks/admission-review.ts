@@ -1,4 +1,4 @@
-/** The object with which a webhook is asked and answers, `admission.k8s.io/v1` or the older `v1beta1`. */
+/** AdmissionReview requests and responses, `admission.k8s.io/v1` and `v1beta1`. */
 import { decode } from '#/api/decode.ts'
 import { structDefinition } from '#/api/definitions.ts'
 import type { Status } from '#/api/errors.ts'
@@ -10,7 +10,7 @@ import type { RequestFields } from '../matching/request-fields.ts'
 
 export type ReviewVersion = 'v1' | 'v1beta1'
 
-/** The first version that both understand. */
+/** The first accepted version that this server supports. */
 export function reviewVersionOf(accepted: readonly string[]): ReviewVersion | undefined {
   return accepted.find(version => version === 'v1' || version === 'v1beta1')
 }
@@ -35,7 +35,7 @@ export function admissionReview({ version, uid, fields, object, oldObject }: Rev
 export interface ReviewResponse {
   readonly allowed: boolean
   readonly status?: Partial<Status>
-  /** JSON, not yet read. */
+  /** JSON, not yet parsed. */
   readonly patch?: Uint8Array
   readonly patchType?: string
   readonly auditAnnotations: Readonly<Record<string, string>>
@@ -45,11 +45,11 @@ export interface ReviewResponse {
 export interface ExpectedResponse {
   readonly version: ReviewVersion
   readonly uid: string
-  /** Whether it may say what to change. */
+  /** True if the response may contain a patch. */
   readonly isMutating: boolean
 }
 
-/** An answer with everything in its place. Throws DecodeError when a value has the wrong type. */
+/** Throws DecodeError if a value has the wrong type. */
 export function readReview(value: JsonValue): Review {
   return decode(value, reviewSchema).value
 }
@@ -66,12 +66,12 @@ export function checkResponse(review: Review, expected: ExpectedResponse): Revie
     auditAnnotations,
     warnings,
     ...(status && { status }),
-    // The old version says nothing of the type of a patch: there is but one.
+    // `v1beta1` allows patches without patchType; JSONPatch is the only type.
     ...(isPatch && { patch: Buffer.from(patch, 'base64'), patchType: patchType ?? 'JSONPatch' }),
   }
 }
 
-/** The webhook answered, but not as it must. */
+/** The webhook returned an invalid response. */
 export class ResponseError extends Error {}
 
 function checkCurrent(review: Review, response: Response, { uid, isMutating }: ExpectedResponse): void {

@@ -1,6 +1,9 @@
-/** What hinders a webhook from being asked, or its answer from being understood. What then happens is for it to say. */
+/**
+ * The webhook could not be called or its response could not be decoded; its failurePolicy decides what
+ * happens.
+ */
 export class WebhookCallError extends Error {
-  /** As the figures have it. */
+  /** HTTP status code for the webhook metrics. */
   readonly code: number
 
   constructor(message: string, code: number, options?: ErrorOptions) {

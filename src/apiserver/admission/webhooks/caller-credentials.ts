@@ -1,9 +1,12 @@
-/** Who this server is to a webhook: the user of a kubeconfig file that has the webhook's name, or the end of it. */
+/**
+ * Credentials for calls to a webhook: the kubeconfig user named after the webhook's host, or a wildcard
+ * match.
+ */
 import type { CallerCredentials, Callers } from '../plugin-context.ts'
 
 /**
- * `web.example.com:8443` is looked for as it is, then as `*.example.com:8443` and so on; without the port too if that
- * is the usual one. Then come the user for all, and that of the current context.
+ * Looks up `web.example.com:8443`, then `*.example.com:8443` and so on; for port 443 also without the port.
+ * Then the user `*`, then the user of the current context.
  */
 export function credentialsFor(
   { users, current }: Callers,

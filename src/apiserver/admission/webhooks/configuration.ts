@@ -15,7 +15,10 @@ interface Written {
   readonly staticManifestsDir?: string
 }
 
-/** The file that says who this server is to webhooks; undefined when none does. Throws ConfigurationError. */
+/**
+ * Path of the kubeconfig file with the credentials for webhooks; undefined if none is configured. Throws
+ * ConfigurationError.
+ */
 export function kubeConfigFileOf(plugin: string, configuration: JsonValue | undefined): string | undefined {
   if (configuration === undefined) return undefined
   const { kubeConfigFile = '', staticManifestsDir = '' } = readConfiguration(configuration, {

@@ -1,10 +1,10 @@
-/** Why nobody could be asked, in the words by which people know it from Kubernetes. */
+/** Describes failed webhook calls in the wording of client-go. */
 import { parseJson } from '#/api/json.ts'
 import { quote } from '#/api/quote.ts'
 import { HttpClientError } from '#/platform/http-client.ts'
 import { RemoteTimeoutError, type RemoteAnswer } from '../../remote-server.ts'
 
-/** A question that got no answer. */
+/** Describes a call that got no response. */
 export function describeFailure(error: unknown, address: string): string {
   if (error instanceof RemoteTimeoutError) return 'context deadline exceeded'
   if (isAbortion(error)) return 'context canceled'
@@ -29,7 +29,7 @@ interface Failure {
   readonly message: string
 }
 
-/** What was first: the reason that the machine gave. */
+/** The innermost cause: the system error. */
 function rootOf(error: Error): Failure {
   let root: Error = error
   for (let depth = 0; root.cause instanceof Error && depth < causesMax; depth++) root = root.cause
@@ -62,7 +62,7 @@ function untrusted(why: string): string {
   return `tls: failed to verify certificate: x509: ${why}`
 }
 
-/** An answer that says that something is wrong; it may have words for it. */
+/** Describes a response with an error status; a Status body provides the message. */
 export function describeRefusal({ status, headers, bytes }: RemoteAnswer): string {
   const said = statusMessage(bytes)
   if (said !== undefined) return said
@@ -77,7 +77,7 @@ export function describeRefusal({ status, headers, bytes }: RemoteAnswer): strin
   return `the server responded with the status code ${status} but did not return more information`
 }
 
-/** How much of a page of somebody else goes into an error. */
+/** Maximum size of a response body quoted in an error. */
 const textBytesMax = 2_048
 
 const refusals: Readonly<Record<number, string>> = {
@@ -102,7 +102,7 @@ function statusMessage(bytes: Uint8Array): string | undefined {
     const { kind, message } = value
     return kind === 'Status' && typeof message === 'string' && message !== '' ? message : undefined
   } catch {
-    // It is not JSON, but a page.
+    // Not JSON, e.g. an HTML page.
     return undefined
   }
 }

@@ -1,7 +1,4 @@
-/**
- * What webhooks of both kinds have in common: which of them a write concerns, how they are asked, and what becomes of
- * the write when one cannot be.
- */
+/** Common part of mutating and validating webhooks: matching, calling, and applying the failurePolicy. */
 import { forbidden, internalError, isApiError, timeout, type ApiError } from '#/api/errors.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { quote } from '#/api/quote.ts'
@@ -25,9 +22,9 @@ import { Webhooks, type Candidate, type WebhookConfiguration } from './webhook.t
 
 export interface DispatcherOptions {
   readonly context: PluginContext
-  /** Of the plugin, as its configuration calls it. */
+  /** Name of the plugin in the AdmissionConfiguration. */
   readonly name: string
-  /** The configurations of its webhooks. */
+  /** Resource of the webhook configurations. */
   readonly resource: Resource<WebhookConfiguration>
   readonly type: AdmissionType
   readonly configuration: JsonValue | undefined
@@ -51,7 +48,7 @@ export class WebhookDispatcher {
     this.#failures = new ThrottledLog(platform)
     this.#kubeConfigFile = kubeConfigFileOf(name, configuration)
     this.#webhooks = new Derived(cache, resource, objects => new Webhooks(objects, scheme))
-    // Which versions of a resource there are decides who hears of it.
+    // With matchPolicy Equivalent, the match depends on the served versions of a resource.
     scheme.onChange(() => this.#webhooks.onReset())
     this.#conditions = new ConditionEvaluator(context.authorizer)
     this.#client = new WebhookClient(context, () => this.#readCallers())
@@ -73,12 +70,15 @@ export class WebhookDispatcher {
     this.#client.close()
   }
 
-  /** Those whose rules are about such a write. */
+  /** Webhooks with rules that match the write. */
   candidates(target: AdmissionTarget): readonly Candidate[] {
     return this.#webhooks.value.candidates(target)
   }
 
-  /** Whether a webhook whose rules are about the write is to hear of it. Throws ApiError when that cannot be said. */
+  /**
+   * Evaluates objectSelector, namespaceSelector and matchConditions. Throws ApiError if they cannot be
+   * evaluated.
+   */
   async applies(candidate: Candidate, request: AdmissionRequest): Promise<boolean> {
     const { namespaceSelector, objectSelector, matchConditions = [] } = candidate.webhook
     if (!selectsObject(compileLabelSelector(objectSelector), request)) return false
@@ -115,8 +115,9 @@ export class WebhookDispatcher {
   }
 
   /**
-   * Asks a webhook and uses its patch. Undefined when it could not be asked and that does not matter, which the audit
-   * log then says under the key. Throws ApiError when the write is refused.
+   * Calls a webhook and passes its patch to `use`. Returns undefined if the call failed and failurePolicy is
+   * Ignore; the audit annotation `failedOpenKey` then names the webhook. Throws ApiError if the request is
+   * rejected.
    */
   async review<T>(
     candidate: Candidate,

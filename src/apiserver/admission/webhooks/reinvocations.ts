@@ -1,10 +1,10 @@
 import { equalJson } from '#/api/json-value.ts'
 import type { Admitted, Reinvocation } from '../admission.ts'
 
-/** Which webhooks are asked again about a write, since something changed after they were asked. */
+/** Tracks which webhooks or policies must be reinvoked because the object changed after they were called. */
 export class Reinvocations {
   readonly #reinvocation: Reinvocation
-  /** Asked since the last change, and willing to be asked again. */
+  /** Called since the last change, with reinvocationPolicy IfNeeded. */
   #asked = new Set<string>()
   readonly #again = new Set<string>()
   #lastObject: Admitted
@@ -17,12 +17,12 @@ export class Reinvocations {
     return this.#reinvocation.isSecond ? 1 : 0
   }
 
-  /** A pass over the webhooks begins. Others may have changed the object since the last one ended. */
+  /** Starts a pass. Other plugins may have changed the object since the previous pass. */
   begin(object: Admitted): void {
     if (this.#reinvocation.isSecond && !isSame(this.#lastObject, object)) this.#askAgain()
   }
 
-  /** In the second pass nobody is asked for the first time. */
+  /** The second pass calls only those that need reinvocation. */
   mayCall(id: string): boolean {
     return !this.#reinvocation.isSecond || this.#again.has(id)
   }
@@ -31,7 +31,7 @@ export class Reinvocations {
     this.#asked.add(id)
   }
 
-  /** A webhook changed the object. */
+  /** A webhook or policy changed the object. */
   changed(): void {
     this.#askAgain()
     this.#reinvocation.want()

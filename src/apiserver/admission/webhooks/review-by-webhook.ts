@@ -1,4 +1,4 @@
-/** Asks one webhook about one write, and reads what it says. */
+/** Sends one AdmissionReview to one webhook and evaluates its response. */
 import { DecodeError } from '#/api/decode-error.ts'
 import { ApiError, badRequest, type Status } from '#/api/errors.ts'
 import { parseJson } from '#/api/json.ts'
@@ -28,12 +28,13 @@ export interface Reviewer {
   readonly isMutating: boolean
 }
 
-/** The webhook refuses the write. */
+/** The webhook denied the request. */
 export class WebhookDenial extends ApiError {}
 
 /**
- * The operations of the patch that it wants, none of one that only looks. Throws ApiError when it refuses or must not
- * be asked, a WebhookDenial in the first case, and WebhookCallError when it cannot be asked or makes no sense.
+ * Returns the JSON patch operations; empty for a validating webhook. Throws WebhookDenial if the webhook
+ * denies the request, another ApiError if it does not support dry run, and WebhookCallError if the call fails
+ * or the response is invalid.
  */
 export async function reviewByWebhook(
   { client, random, isMutating }: Reviewer,
@@ -70,7 +71,7 @@ export async function reviewByWebhook(
 
 const timeoutSecondsDefault = 10
 
-/** What a dry run must not do, a webhook must not either. */
+/** Dry-run requests may call only webhooks without side effects. */
 function checkDryRun({ name, sideEffects }: Webhook, { dryRun }: AdmissionRequest): void {
   if (!dryRun || sideEffects === 'None' || sideEffects === 'NoneOnDryRun') return
   throw badRequest(`admission webhook ${quote(name)} does not support dry run`)
@@ -103,7 +104,7 @@ function denial({ name }: Webhook, status: Partial<Status> = {}): WebhookDenial 
   })
 }
 
-/** Codes with which something can be refused, and what is answered for those that HTTP does not have. */
+/** Valid status codes of a denial, and the replacement for codes above the range. */
 const codeMin = 400
 const codeMax = 599
 const codeOdd = 500

@@ -1,6 +1,7 @@
 /**
- * Where a service can be reached from here: at one of its endpoints, since this server is not always part of the
- * cluster's network. A service of which nobody says where its endpoints are is left to its own address or name.
+ * Resolves a Service to the address of one of its ready endpoints, because the API server is not always part
+ * of the cluster network. A Service without EndpointSlices resolves to its cluster IP, an ExternalName
+ * Service to its external name.
  */
 import type { Service, ServicePort } from '#/api/generated/core/v1.ts'
 import { services } from '#/api/generated/core/v1-resources.ts'
@@ -17,7 +18,7 @@ export interface ServiceName {
   readonly port: number
 }
 
-/** `host:port`. Throws Error that says why it is nowhere. */
+/** `host:port`. Throws if the service cannot be resolved. */
 export function addressOfService(
   objects: Pick<Registry, 'cache'>,
   random: Random,
@@ -44,7 +45,7 @@ function portOf(service: Service, port: number): ServicePort {
   throw new Error(`no service port ${port} found for service ${quote(service.metadata?.name ?? '')}`)
 }
 
-/** Those of the family that the service has first. */
+/** EndpointSlices of the service's first IP family come first. */
 function preferred({ spec }: Service, slices: readonly EndpointSlice[]): readonly EndpointSlice[] {
   const family = spec?.ipFamilies?.[0]
   return slices.toSorted((a, b) => Number(b.addressType === family) - Number(a.addressType === family))

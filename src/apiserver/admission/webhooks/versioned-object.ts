@@ -1,4 +1,4 @@
-/** Objects in the version in which a webhook wants to see them. */
+/** Converts objects to and from the version that a webhook or policy requests. */
 import { convertObject } from '#/api/conversion.ts'
 import { decode } from '#/api/decode.ts'
 import { DecodeError } from '#/api/decode-error.ts'
@@ -12,29 +12,32 @@ import type { StructSchema } from '#/api/schema.ts'
 import { rulesOf, withDefaults } from '../../registry/write.ts'
 import type { Spoken } from '../matching/resource-rules.ts'
 
-/** An object that is not of the resource's kind, such as a Scale, has one version only. */
+/** Objects of another kind than the resource's, such as Scale, are not converted. */
 export function versioned(object: KubernetesObject, { resource, kind }: Spoken): KubernetesObject {
   return object.kind === resource.kind ? convertObject(object, kind) : object
 }
 
 export interface PatchedObject {
-  /** In the version in which it came. */
+  /** In the storage version, or as patched if it is not of the resource's kind. */
   readonly object: KubernetesObject
-  /** Whether the patch changed anything; what was filled in afterwards does not count. */
+  /** True if the patch changed the object; defaulting afterwards does not count. */
   readonly isChanged: boolean
-  /** Fields that the kind does not have. They are dropped. */
+  /** Unknown fields, which were dropped. */
   readonly unknownFields: readonly string[]
 }
 
 /**
- * What a webhook's JSON patch makes of an object: read again as if a client had sent it, with what it leaves out filled
- * in. Throws ApiError 500 when nothing sensible comes of it.
+ * Applies a webhook's JSON patch. The result is decoded and defaulted like a client's object. Throws ApiError
+ * 500 if it is invalid.
  */
 export function patched(object: KubernetesObject, patch: JsonValue, spoken: Spoken): PatchedObject {
   return reread(object, performed(versioned(object, spoken), patch), spoken)
 }
 
-/** What somebody made of an object, in the version of the request; see `patched`. Throws ApiError 500. */
+/**
+ * Decodes, defaults and converts back an object that a webhook or policy has changed. Throws ApiError 500 if
+ * it is invalid.
+ */
 export function reread(object: KubernetesObject, made: JsonValue, spoken: Spoken): PatchedObject {
   const before = versioned(object, spoken)
   const { value: after, unknownFields } = decoded(made, spoken)
@@ -54,7 +57,7 @@ function performed(object: KubernetesObject, patch: JsonValue): JsonValue {
   }
 }
 
-/** Of what is spoken; undefined when nothing is known of its fields. */
+/** Undefined if the kind has no known schema. */
 export function schemaOf({ resource, kind }: Spoken): StructSchema | undefined {
   return resource.kind === kind.kind && resource.group === kind.group ? resource.schema : definitionOf(kind)
 }
@@ -88,7 +91,7 @@ function decodedAs(value: JsonValue, schema: StructSchema, customResource: boole
   }
 }
 
-/** Of a kind that is spoken at a subresource; undefined when nothing is known of its fields. */
+/** Schema of the kind of a subresource; undefined if unknown. */
 function definitionOf({ group, version, kind }: GroupVersionKind): StructSchema | undefined {
   const name = definitionNames().find(
     each => each.endsWith(`.${version}.${kind}`) && kindsOf(each).some(found => found.group === group),

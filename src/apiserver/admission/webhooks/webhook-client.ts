@@ -1,7 +1,4 @@
-/**
- * Asks webhooks: at a URL, or at a service of the cluster under the service's name. Connections are kept, one set for
- * each server and each way of trusting it.
- */
+/** Calls webhooks by URL or by Service. Connections are reused per server and TLS configuration. */
 import type { WebhookClientConfig } from '#/api/generated/admissionregistration/v1.ts'
 import { DecodeError } from '#/api/decode-error.ts'
 import { parseJson, stringifyJson } from '#/api/json.ts'
@@ -24,7 +21,7 @@ export interface WebhookQuestion {
 export class WebhookClient {
   readonly #context: PluginContext
   readonly #callers: () => Promise<Callers>
-  /** By origin and trust, in the order in which they were last used. */
+  /** By origin and TLS configuration, least recently used first. */
   readonly #servers = new Map<string, RemoteServer>()
 
   constructor(context: PluginContext, callers: () => Promise<Callers>) {
@@ -104,18 +101,18 @@ interface Credentials {
   readonly headers: Readonly<Record<string, string | readonly string[]>>
 }
 
-/** Servers to which connections are kept; past that those go that were not used for longest. */
+/** Maximum number of servers with open connections; past it the least recently used one is closed. */
 const serversMax = 200
 
-/** An answer has at most a patch in it, which may put in all that an object may have, as base64. */
+/** Maximum response size: a base64-encoded patch can contain a whole object. */
 const answerBytesMax = 8 * 1024 * 1024
 
 const never = new AbortController().signal
 
 interface Target {
-  /** With the port where the URL has one. */
+  /** Includes the port if the URL has one. */
   readonly host: string
-  /** In the server's certificate. */
+  /** Expected in the server's certificate. */
   readonly serverName: string
   readonly path: string
   readonly ca?: Uint8Array

@@ -8,16 +8,16 @@ import type { Scheme } from '#/api/scheme.ts'
 import type { AdmissionTarget } from '../admission.ts'
 import { matchRules, type Spoken } from '../matching/resource-rules.ts'
 
-/** A webhook of either kind; the validating kind says nothing of being called again. */
+/** A mutating or validating webhook; validating webhooks have no reinvocationPolicy. */
 export interface Webhook extends MutatingWebhook {
-  /** The same for the same webhook as long as its configuration has it. */
+  /** Identifies the webhook across passes. */
   readonly id: string
   readonly configuration: string
-  /** Its place among all webhooks. */
+  /** Index among all webhooks of this type. */
   readonly index: number
 }
 
-/** A webhook whose rules are about a write, and the version in which it wants to hear of it. */
+/** A webhook with matching rules, and the resource version in which it receives the object. */
 export interface Candidate {
   readonly webhook: Webhook
   readonly spoken: Spoken
@@ -26,8 +26,8 @@ export interface Candidate {
 export type WebhookConfiguration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration
 
 /**
- * All webhooks of one kind in the order in which they are called: by the names of their configurations, and in each as
- * written. Which of them a kind of write concerns is found out once.
+ * All webhooks of one type in call order: by configuration name, then in the order of the configuration. Rule
+ * matches are cached per resource, operation and subresource.
  */
 export class Webhooks {
   readonly #all: readonly Webhook[]
@@ -63,7 +63,7 @@ export class Webhooks {
 
 const none: readonly Candidate[] = []
 
-/** Names may be repeated in configurations of old. */
+/** Names may repeat in old configurations, so the id contains a counter. */
 function webhooksOf({ metadata, webhooks = [] }: WebhookConfiguration): Omit<Webhook, 'index'>[] {
   const configuration = metadata?.name ?? ''
   const seen = new Map<string, number>()
@@ -74,7 +74,10 @@ function webhooksOf({ metadata, webhooks = [] }: WebhookConfiguration): Omit<Web
   })
 }
 
-/** Nothing comes between an administrator and what decides about requests: a mistake there could not be undone. */
+/**
+ * Admission configuration objects are exempt from webhooks, so that a broken webhook cannot block its own
+ * repair.
+ */
 export function isBeyondWebhooks({ group, kind }: Resource): boolean {
   return group === 'admissionregistration.k8s.io' && configurationKinds.has(kind)
 }

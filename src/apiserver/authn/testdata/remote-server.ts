@@ -1,6 +1,4 @@
-/**
- * Somebody else's server, as the authenticators that ask it see it: no sockets, and every request counted.
- */
+/** A fake external server for authenticators: no sockets, and every request is counted. */
 import { HttpClientError, wholeBody, type HttpConnect } from '#/platform/http-client.ts'
 
 export interface RemoteRequest {
@@ -10,8 +8,10 @@ export interface RemoteRequest {
   readonly body: unknown
 }
 
-/** A value is answered with status 200, a number is a status without a value, a text is sent as it is, and
- * nobody answers when it is `unreachable`. */
+/**
+ * An object is returned with status 200, a number is a status without body, a string is sent as is, and
+ * `unreachable` fails the connection.
+ */
 export type RemoteAnswer = object | number | string
 
 export interface RemoteServer {

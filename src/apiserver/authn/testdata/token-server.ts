@@ -1,4 +1,4 @@
-/** An API server that knows tokens, whose clock goes forward when a test says so. */
+/** An API server with token authentication and a clock that tests advance. */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { nodePlatform } from '#/platform/node.ts'
@@ -12,9 +12,9 @@ import type { ApiRequest, Peer, UserInfo } from '../../request.ts'
 export interface TokenServer {
   readonly server: ApiServer
   readonly platform: Platform
-  /** As administrator, unless a header or a peer says otherwise. */
+  /** Sent as administrator unless a header or peer is given. */
   readonly request: (method: string, url: string, options?: RequestOptions) => Promise<Answer>
-  /** Who is known by a token: the user, or why nobody is. */
+  /** The user of a token, or the reason for the rejection. */
   readonly whoHas: (token: string, audiences?: readonly string[]) => Promise<UserInfo | string>
   readonly advance: (milliseconds: number) => void
 }

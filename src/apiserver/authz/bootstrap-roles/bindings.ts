@@ -1,7 +1,7 @@
-/** Who has the roles from the first moment. Controllers have theirs by their names. */
+/** Default bindings. The bindings of controllers are derived from their names. */
 import type { BindingTable } from './notation.ts'
 
-/** By the name of the role, which is the binding's too. */
+/** By role name, which is also the name of the binding. */
 export const clusterRoleBindings: BindingTable = {
   'cluster-admin': 'group=system:masters',
   'system:basic-user': 'group=system:authenticated',
@@ -10,7 +10,7 @@ export const clusterRoleBindings: BindingTable = {
   'system:kube-dns': 'account=kube-system/kube-dns',
   'system:kube-scheduler': 'user=system:kube-scheduler',
   'system:monitoring': 'group=system:monitoring',
-  // The node authorizer decides for nodes; a cluster without it may add them here.
+  // No subjects: the node authorizer handles nodes, and a cluster without it may add them.
   'system:node': '',
   'system:node-proxier': 'user=system:kube-proxy',
   'system:public-info-viewer': 'group=system:authenticated group=system:unauthenticated',
@@ -18,7 +18,7 @@ export const clusterRoleBindings: BindingTable = {
   'system:volume-scheduler': 'user=system:kube-scheduler',
 }
 
-/** By namespace and name of the role; the binding has the same name unless it says another. */
+/** By namespace and role name; the binding has the same name unless another is given. */
 export const namespaceRoleBindings: BindingTable = {
   'kube-public/system:controller:bootstrap-signer': 'account=kube-system/bootstrap-signer',
   'kube-system/extension-apiserver-authentication-reader': `

@@ -1,4 +1,4 @@
-/** Roles for the components of a cluster and for add-ons that many clusters have. */
+/** Default roles of cluster components and common add-ons. */
 import type { RoleTable } from './notation.ts'
 
 export const componentRoles: RoleTable = {

@@ -1,4 +1,4 @@
-/** What each controller may do, by its service account in kube-system. The role is `system:controller:NAME`. */
+/** Roles of the controllers, by service account in kube-system. The role name is `system:controller:NAME`. */
 import type { RoleTable } from './notation.ts'
 
 export const controllerRoles: RoleTable = {

@@ -1,4 +1,4 @@
-/** Roles in the namespaces of the system, by namespace and name. */
+/** Default roles in system namespaces, by namespace and name. */
 import type { RoleTable } from './notation.ts'
 
 export const namespaceRoles: RoleTable = {

@@ -1,19 +1,19 @@
 /**
- * How the roles are written down: one rule on a line, verbs, groups, resources, and names after `=`.
- * `read core,apps pods daemonsets/status = web` or `get path /healthz /livez`; `core` is the group without a name,
- * and `events` alone is what everybody needs who records events.
+ * Notation of the bootstrap roles: one rule per line with verbs, groups, resources, and resource names after
+ * `=`. Examples: `read core,apps pods daemonsets/status = web`, `get path /healthz /livez`. `core` is the
+ * empty group; `events` alone stands for the rules needed to record events.
  */
 import { assert } from '#/base/assert.ts'
 import type { PolicyRule, Subject } from '#/api/generated/rbac/v1.ts'
 
-/** Rules by the name of the role. */
+/** Rules by role name. */
 export type RoleTable = Readonly<Record<string, string>>
 
-/** Subjects by the name of the role: `user=NAME`, `group=NAME`, `account=NAMESPACE/NAME`. */
+/** Subjects by role name: `user=NAME`, `group=NAME`, `account=NAMESPACE/NAME`. */
 export type BindingTable = Readonly<Record<string, string>>
 
 export interface ParsedBinding {
-  /** Undefined when the binding is named like its role. */
+  /** Undefined if the binding has the name of its role. */
   readonly name: string | undefined
   readonly subjects: readonly Subject[]
 }

@@ -1,7 +1,6 @@
 /**
- * Roles for people and for everybody. `admin`, `edit` and `view` have no rules of their own: theirs come from the
- * roles whose labels say so, these here first of all.
- * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#default-roles-and-role-bindings
+ * User-facing default roles. `admin`, `edit` and `view` are aggregated from labeled roles, first of all the
+ * ones here. https://kubernetes.io/docs/reference/access-authn-authz/rbac/#default-roles-and-role-bindings
  */
 import type { RoleTable } from './notation.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Which nodes need which objects: a node needs what the pods on it refer to, the volumes of their claims, and the
- * secrets of those volumes. Kept as fresh as the cache of objects, and built when it is first asked.
+ * Maps objects to the nodes that need them: what their pods reference, the volumes of their claims, and the
+ * secrets of those volumes. Built on first use and updated with the cache.
  */
 import type { PersistentVolume, Pod } from '#/api/generated/core/v1.ts'
 import { persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
@@ -40,7 +40,7 @@ export class NodeGraph {
     })
   }
 
-  /** Whether a pod on the node refers to the object, directly or through the volume of its claim. */
+  /** True if a pod on the node references the object, directly or through the volume of its claim. */
   needs(node: string, resource: ReferencedResource, { namespace, name }: ObjectName): boolean {
     const key = referenceKey(resource, namespace, name)
     if (this.#pods.current.get(key)?.has(node)) return true
@@ -62,10 +62,10 @@ interface ObjectName {
   readonly name: string
 }
 
-/** How many pods of each node refer to an object. */
+/** Number of referencing pods per node, by object. */
 type PodsByReference = Map<ReferenceKey, Map<string, number>>
 
-/** Names of the persistent volumes for which a node needs a secret. */
+/** Names of the PersistentVolumes that reference a secret. */
 type VolumesBySecret = Map<ReferenceKey, Set<string>>
 
 function countPod(index: PodsByReference, pod: Pod, by: 1 | -1): void {

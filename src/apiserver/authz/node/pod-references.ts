@@ -1,7 +1,6 @@
-/** What a pod makes the node need on which it runs: the objects that it names, in its own namespace. */
+/** The objects that a pod references in its namespace, and that its node may therefore read. */
 import type { Container, EphemeralContainer, Pod, Volume } from '#/api/generated/core/v1.ts'
 
-/** Resources that pods refer to. */
 export type ReferencedResource =
   | 'secrets'
   | 'configmaps'
@@ -9,14 +8,17 @@ export type ReferencedResource =
   | 'resourceclaims'
   | 'serviceaccounts'
 
-/** `secrets/default/token`; the resource, the namespace, the name. */
+/** `resource/namespace/name`, e.g. `secrets/default/token`. */
 export type ReferenceKey = string
 
 export function referenceKey(resource: ReferencedResource, namespace: string, name: string): ReferenceKey {
   return `${resource}/${namespace}/${name}`
 }
 
-/** Empty for the mirror of a static pod: a node that could create pods that refer to objects could read any object. */
+/**
+ * Empty for mirror pods: otherwise a node could gain access to any object by creating a mirror pod that
+ * references it.
+ */
 export function podReferences(pod: Pod): ReadonlySet<ReferenceKey> {
   const { namespace = '', annotations } = pod.metadata ?? {}
   const keys = new Set<ReferenceKey>()
@@ -35,7 +37,7 @@ export function podReferences(pod: Pod): ReadonlySet<ReferenceKey> {
   return keys
 }
 
-/** The parts of a pod that its references come from; while they are the same, so are the references. */
+/** Compares by identity the fields that references come from. */
 export function hasSameReferences(left: Pod, right: Pod): boolean {
   return (
     left.spec === right.spec &&
@@ -80,11 +82,11 @@ function addOfVolume(pod: Pod, volume: Volume, add: Add): void {
     add('configmaps', configMap?.name)
   }
   add('persistentvolumeclaims', volume.persistentVolumeClaim?.claimName)
-  // The claim of an ephemeral volume is named after the pod and the volume.
+  // The claim of an ephemeral volume is named `POD-VOLUME`.
   if (volume.ephemeral) add('persistentvolumeclaims', `${pod.metadata?.name ?? ''}-${volume.name}`)
 }
 
-/** Claims made from a template are known once they exist. */
+/** Claims created from a template are listed in the pod's status. */
 function claimNames({ spec, status }: Pod): readonly (string | undefined)[] {
   const made = new Map((status?.resourceClaimStatuses ?? []).map(each => [each.name, each.resourceClaimName]))
   return [

@@ -1,4 +1,4 @@
-/** The secrets that a node needs to mount a persistent volume; not those that only its controller needs. */
+/** Secrets a node needs to mount a PersistentVolume, without those that only the controller needs. */
 import type { PersistentVolume } from '#/api/generated/core/v1.ts'
 import { referenceKey, type ReferenceKey } from './pod-references.ts'
 
@@ -10,7 +10,7 @@ interface Reference {
 export function volumeSecrets({ spec }: PersistentVolume): readonly ReferenceKey[] {
   if (!spec?.claimRef) return []
   const { azureFile, cephfs, cinder, csi, flexVolume, iscsi, rbd, scaleIO, storageos } = spec
-  // Older volumes name a secret without its namespace, and mean that of the claim.
+  // Secret references without a namespace refer to the namespace of the claim.
   const claimNamespace = spec.claimRef.namespace ?? ''
   const references: readonly (Reference | undefined)[] = [
     azureFile && { name: azureFile.secretName, namespace: azureFile.secretNamespace || claimNamespace },

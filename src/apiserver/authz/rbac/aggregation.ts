@@ -1,4 +1,6 @@
-/** The rules of a role that gathers others: those of all roles that its selectors choose, by their names. */
+/**
+ * Aggregated ClusterRoles: the union of the rules of all roles that their selectors match, in order of name.
+ */
 import type { ClusterRole, PolicyRule } from '#/api/generated/rbac/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { compileLabelSelector, nothing, type LabelSelector, type Selector } from '#/api/selector.ts'
@@ -18,7 +20,7 @@ function aggregatedRules(role: ClusterRole, all: Iterable<ClusterRole>): readonl
   return [...rules.values()]
 }
 
-/** A selector that is not valid, which validation refuses, must not keep a server from starting. */
+/** Invalid selectors match nothing, so that a stored one does not prevent startup. */
 function compile(selector: LabelSelector): Selector {
   try {
     return compileLabelSelector(selector)
@@ -29,8 +31,8 @@ function compile(selector: LabelSelector): Selector {
 }
 
 /**
- * The roles with the rules that they gather. One may gather from another that gathers itself: as many rounds as
- * there are such roles are enough, also where two gather from each other.
+ * Returns the roles with aggregated rules. Aggregated roles can select each other; as many rounds as there
+ * are aggregated roles suffice, even with cycles.
  */
 export function withAggregatedRules(
   roles: ReadonlyMap<string, ClusterRole>,

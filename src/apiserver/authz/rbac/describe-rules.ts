@@ -1,11 +1,11 @@
-/** Rules as messages show them: short, sorted, the verbs of one resource together. */
+/** Formats rules for messages: compact, sorted, with the verbs of a resource combined. */
 import type { PolicyRule } from '#/api/generated/rbac/v1.ts'
 import { quote } from '#/api/quote.ts'
 
-/** Rules that a message lists; somebody who lacks more than these lacks a whole role. */
+/** Maximum number of rules listed in a message. */
 const linesMax = 1_000
 
-/** One line for each resource and name, or path and verb, of rules that were taken apart. */
+/** One line per resource and name, or path and verb. The rules must be broken down. */
 export function describeRules(rules: readonly PolicyRule[]): string {
   const lines = [...new Set(compact(rules).map(describe))].sort()
   const shown = lines.slice(0, linesMax)

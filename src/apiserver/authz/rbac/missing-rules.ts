@@ -1,14 +1,14 @@
 /**
- * What one list of rules allows that another does not. Rules are taken apart into the smallest ones; each of
- * those is allowed by a single rule or not at all.
+ * Computes the permissions of one rule list that another does not cover. Rules are broken down into single
+ * permissions, each of which must be covered by a single rule.
  */
 import type { PolicyRule } from '#/api/generated/rbac/v1.ts'
 import { RuleSet, type Rule, type RulePart } from './rule-set.ts'
 
-/** More combinations of verb, group, resource and name than this are not taken apart: that would take too long. */
+/** Maximum number of combinations of verb, group, resource and name; bounds the time of a comparison. */
 export const rulePartsMax = 100_000
 
-/** The rules are too many to be compared. */
+/** The rules have too many combinations to compare. */
 export class TooManyRulesError extends Error {
   constructor() {
     super(
@@ -17,7 +17,9 @@ export class TooManyRulesError extends Error {
   }
 }
 
-/** In the order of the wanted rules, one verb and one resource each. Throws TooManyRulesError. */
+/**
+ * The missing permissions in the order of `wanted`, one verb and one resource each. Throws TooManyRulesError.
+ */
 export function missingRules(held: readonly Rule[], wanted: readonly Rule[]): readonly PolicyRule[] {
   const owned = new RuleSet(held)
   const hasAllResources = owned.covers({ verb: '*', group: '*', resource: '*' })

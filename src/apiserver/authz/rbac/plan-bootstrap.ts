@@ -1,6 +1,6 @@
 /**
- * What must be written so that a cluster has the bootstrap roles and bindings: what is missing is added, what
- * somebody added stays. Whoever sets the annotation to `false` keeps an object as it is.
+ * Plans the writes that reconcile the bootstrap roles and bindings: missing rules and subjects are added,
+ * additional ones stay. Objects with the autoupdate annotation `false` are left unchanged.
  */
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding, Subject } from '#/api/generated/rbac/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
@@ -10,13 +10,13 @@ import { missingRules } from './missing-rules.ts'
 
 export type RbacObject = ClusterRole | ClusterRoleBinding | Role | RoleBinding
 
-/** Replacing is deleting and creating: the role of a binding cannot be changed. */
+/** `replace` deletes and recreates, because the roleRef of a binding is immutable. */
 export interface BootstrapStep {
   readonly action: 'create' | 'update' | 'replace'
   readonly object: RbacObject
 }
 
-/** The objects that exist, by `keyOf`. */
+/** Existing objects by `nameKey`. */
 export interface ExistingRoles {
   readonly clusterRoles: ReadonlyMap<string, ClusterRole>
   readonly clusterRoleBindings: ReadonlyMap<string, ClusterRoleBinding>
@@ -36,12 +36,15 @@ export function planBootstrap(wanted: BootstrapRoles, existing: ExistingRoles): 
   ]
 }
 
-/** Where an object is among those of its kind. */
+/** `namespace/name`. */
 export function nameKey({ metadata }: RbacObject): string {
   return `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`
 }
 
-/** Roles that gather others have their rules at once: no controller needs to have seen them. */
+/**
+ * Aggregated roles are written with their rules already aggregated, so startup does not depend on a
+ * controller.
+ */
 function planClusterRoles(
   wanted: readonly ClusterRole[],
   existing: ReadonlyMap<string, ClusterRole>,
@@ -70,7 +73,7 @@ function planObject<T extends RbacObject>(
   return [{ action: object === wanted ? 'replace' : 'update', object }]
 }
 
-/** The very same object when nothing is missing. */
+/** Returns the same object if nothing is missing. */
 function reconcileRole<T extends ClusterRole | Role>(before: T, wanted: T): T {
   if (isProtected(before)) return before
   const missing = missingRules(before.rules ?? [], wanted.rules ?? [])
@@ -84,7 +87,10 @@ function reconcileRole<T extends ClusterRole | Role>(before: T, wanted: T): T {
   return equalJson(object, before) ? before : object
 }
 
-/** The bootstrap role's selectors and those added to them; none when the bootstrap role gathers nothing. */
+/**
+ * The union of the existing and the bootstrap role's selectors; undefined if the bootstrap role is not
+ * aggregated.
+ */
 function aggregationOf(
   before: ClusterRole['aggregationRule'],
   wanted: ClusterRole['aggregationRule'],
@@ -97,7 +103,7 @@ function aggregationOf(
   return before && missing.length === 0 ? before : { ...before, clusterRoleSelectors: [...has, ...missing] }
 }
 
-/** The wanted object itself when the binding is for another role. */
+/** Returns the wanted object itself if the roleRef differs. */
 function reconcileBinding<T extends ClusterRoleBinding | RoleBinding>(before: T, wanted: T): T {
   if (isProtected(before)) return before
   if (!equalJson(before.roleRef, wanted.roleRef)) return wanted
@@ -123,7 +129,7 @@ function isProtected({ metadata }: RbacObject): boolean {
   return metadata?.annotations?.[autoUpdateAnnotation] === 'false'
 }
 
-/** Labels and annotations that are missing; those that differ stay as they are. */
+/** Adds missing labels and annotations; existing values win. */
 function withMetadataOf<T extends RbacObject>(before: T, wanted: T): T {
   return {
     ...before,

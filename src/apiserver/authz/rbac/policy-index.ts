@@ -1,6 +1,6 @@
 /**
- * Who has which role, by subject, kept as fresh as the cache of objects: a change of a binding or a role is in
- * force for the first request that is looked at after the cache has taken it in. Built when it is first asked.
+ * Index of role bindings by subject, and of roles. Built on first use and updated with the cache, so a
+ * changed role or binding takes effect as soon as the cache has received it.
  */
 import type {
   ClusterRole,
@@ -19,21 +19,21 @@ import type { Authorization, PathAttributes, ResourceAttributes } from '../autho
 import { CacheIndex } from '../cache-index.ts'
 import { RuleSet, type Rule } from './rule-set.ts'
 
-/** A role that a binding gives to one of its subjects. */
+/** A role granted to one subject of a binding. */
 export interface Grant {
-  /** The binding in the store. */
+  /** Store key of the binding. */
   readonly key: string
   readonly roleRef: RoleRef
-  /** The role in the store. */
+  /** Store key of the role. */
   readonly roleKey: string
-  /** What is answered to whom the role allows something. */
+  /** The decision if the role allows the request. */
   readonly allowed: Authorization
 }
 
 export class PolicyIndex {
-  /** By namespace, the empty one for the whole cluster. */
+  /** By namespace; the empty one is cluster-wide. */
   readonly #bindings: CacheIndex<Map<string, Scope>>
-  /** By the key of the role. */
+  /** By store key of the role. */
   readonly #roles: CacheIndex<Map<string, LazyRuleSet>>
 
   constructor(cache: ObjectCache) {
@@ -53,7 +53,7 @@ export class PolicyIndex {
     })
   }
 
-  /** A role that allows it, in the whole cluster or in the namespace. */
+  /** The first grant that allows the action, cluster-wide or in the namespace. */
   find({ username, groups }: UserInfo, namespace: string, attributes: Action): Grant | undefined {
     const scopes = this.#bindings.current
     for (const scope of namespace === '' ? [''] : ['', namespace]) {
@@ -69,7 +69,7 @@ export class PolicyIndex {
     return undefined
   }
 
-  /** Everything that a user has, each binding once: the cluster's first, in the order of their names. */
+  /** All grants of a user, one per binding: cluster-wide first, sorted by key. */
   grantsOf({ username, groups }: UserInfo, namespace: string): readonly Grant[] {
     const scopes = this.#bindings.current
     return (namespace === '' ? [''] : ['', namespace]).flatMap(scope => {
@@ -82,7 +82,7 @@ export class PolicyIndex {
     })
   }
 
-  /** Undefined when there is no such role. */
+  /** Undefined if the role does not exist. */
   rulesOf({ roleKey }: Pick<Grant, 'roleKey'>): readonly Rule[] | undefined {
     return this.#roles.current.get(roleKey)?.current.rules
   }
@@ -99,7 +99,7 @@ export class PolicyIndex {
 
 type Action = ResourceAttributes | PathAttributes
 
-/** Compiled when somebody who has the role asks for something. */
+/** Compiled on first use. */
 class LazyRuleSet {
   readonly #stored: StoredObject
   #made: RuleSet | undefined
@@ -114,7 +114,7 @@ class LazyRuleSet {
   }
 }
 
-/** The grants of a scope by the subject that has them, and by the key of the binding. */
+/** Grants of one namespace, by subject name and binding key. */
 interface Scope {
   readonly users: Map<string, Map<string, Grant>>
   readonly groups: Map<string, Map<string, Grant>>
@@ -136,7 +136,7 @@ function changeScopes(scopes: Map<string, Scope>, stored: StoredObject, change: 
   else scopes.delete(namespace)
 }
 
-/** A subject that a binding names twice has its role once. */
+/** Idempotent if a binding lists a subject twice. */
 function addGrant(subjects: Map<string, Map<string, Grant>>, name: string, makeGrant: () => Grant): void {
   const grant = makeGrant()
   const grants = subjects.get(name)
@@ -150,7 +150,10 @@ function removeGrant(subjects: Map<string, Map<string, Grant>>, name: string, ma
   if (grants?.size === 0) subjects.delete(name)
 }
 
-/** A service account is a user by its name; without a namespace it is one in that of the binding. */
+/**
+ * The user name of a User or ServiceAccount subject; the namespace of a service account defaults to that of
+ * the binding.
+ */
 function usernameOf(subject: Subject, bindingNamespace: string): string | undefined {
   if (subject.kind === 'User') return subject.name
   const namespace = subject.namespace || bindingNamespace
@@ -169,7 +172,7 @@ function grantOf(key: string, binding: RoleBinding | ClusterRoleBinding, subject
   return { key, roleRef, roleKey: roleKeyOf(roleRef, namespace), allowed: { decision: 'allow', reason } }
 }
 
-/** Where the role is that a binding in a namespace, or in none, refers to; empty when it can be nowhere. */
+/** Store key of the referenced role; empty if the reference is invalid. */
 export function roleKeyOf({ kind, name }: RoleRef, bindingNamespace: string): string {
   if (kind === 'ClusterRole') return keyOf(clusterRoles, '', name)
   return kind === 'Role' && bindingNamespace !== '' ? keyOf(roles, bindingNamespace, name) : ''

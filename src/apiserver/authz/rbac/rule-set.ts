@@ -1,16 +1,16 @@
-/** The rules of one role, compiled so that a question is answered by a few look-ups. */
+/** The rules of one role, compiled so that a check takes a few lookups. */
 import type { PolicyRule } from '#/api/generated/rbac/v1.ts'
 import type { PathAttributes, ResourceAttributes } from '../authorizer.ts'
 
-/** Of a role that may not have been validated yet. */
+/** A rule of a role that may not have been validated yet. */
 export type Rule = Partial<PolicyRule>
 
 export class RuleSet {
   readonly rules: readonly Rule[]
-  /** By resource as the rules name it: `pods`, `pods/log`, `*`, `*\/scale`. */
+  /** By resource as written in rules: `pods`, `pods/log`, `*`, `*\/scale`. */
   readonly #byResource = new Map<string, Condition[]>()
   readonly #byPath = new Map<string, Condition[]>()
-  /** Paths that end with a star, without it. */
+  /** Prefixes of paths that end with `*`. */
   readonly #byPathStart: { readonly start: string; readonly condition: Condition }[] = []
 
   constructor(rules: readonly Rule[]) {
@@ -24,7 +24,7 @@ export class RuleSet {
       : this.allowsPath(attributes.path, attributes.verb)
   }
 
-  /** Whether everything is allowed that a rule of this one verb, group and resource allows. */
+  /** True if the rules allow everything that a rule with this single verb, group and resource allows. */
   covers({ resource: path, ...target }: RulePart): boolean {
     const slash = path.indexOf('/')
     return slash === -1
@@ -32,7 +32,7 @@ export class RuleSet {
       : this.#holdsAny(path.slice(0, slash), path.slice(slash + 1), target)
   }
 
-  /** The same question for a path and for a path that ends with a star. */
+  /** `path` may end with `*`. */
   allowsPath(path: string, verb: string): boolean {
     if (this.#byPath.get(path)?.some(({ verbs }) => has(verbs, verb))) return true
     return this.#byPathStart.some(
@@ -76,24 +76,24 @@ export class RuleSet {
 interface Target {
   readonly verb: string
   readonly group: string
-  /** Undefined is every name. */
+  /** Undefined means every name. */
   readonly name?: string | undefined
 }
 
-/** The smallest part of a rule about resources. */
+/** A single permission of a resource rule. */
 export interface RulePart extends Target {
-  /** With its subresource: `pods/log`. */
+  /** Includes the subresource: `pods/log`. */
   readonly resource: string
 }
 
-/** Without the stars at its end. */
+/** Removes trailing `*`s. */
 export function withoutStars(path: string): string {
   let end = path.length
   while (path[end - 1] === '*') end--
   return path.slice(0, end)
 }
 
-/** Undefined is anything. */
+/** Undefined matches everything. */
 interface Condition {
   readonly verbs: ReadonlySet<string> | undefined
   readonly groups: ReadonlySet<string> | undefined

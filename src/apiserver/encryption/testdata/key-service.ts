@@ -1,4 +1,4 @@
-/** A key service that runs in the test: it adds up keys, and can be made to fail. */
+/** An in-process KMS plugin with trivial encryption that can be made to fail. */
 import { map, message } from '#/base/protobuf.ts'
 import { GrpcError, type GrpcConnect } from '#/platform/grpc.ts'
 import {
@@ -53,7 +53,7 @@ function scramble(bytes: Uint8Array, keyId: string): Uint8Array {
   return bytes.map(byte => byte ^ keyId.charCodeAt(keyId.length - 1))
 }
 
-/** The stored form again, written down as others have it, to check ours against. */
+/** The stored message defined a second time, independently, to check the format. */
 export const StoredForm = message({
   data: [1, 'bytes'],
   key: [2, 'string'],

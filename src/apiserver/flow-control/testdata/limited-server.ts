@@ -1,4 +1,4 @@
-/** A server that does nothing but take its time, behind the flow control under test, in virtual time. */
+/** A server that only sleeps for each request, behind the flow control under test, in virtual time. */
 import { defaultResources } from '#/api/builtin.ts'
 import { notFound } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -28,7 +28,7 @@ export class LimitedServer {
   readonly simulation: Simulation
   readonly flowControl: FlowControl
   readonly store: MemoryStore
-  /** Requests that are being served, and the most there ever were. */
+  /** Number of requests being served, and its maximum. */
   running = 0
   runningMax = 0
   readonly #handle: Handle

@@ -1,7 +1,6 @@
 /**
- * A batch of versions as one block of memory, which goes to the thread that writes the log without being
- * copied again. Each version is six numbers followed, at the end of the block, by the bytes of its key and of
- * its value.
+ * A batch of versions encoded in one block of memory, which is transferred to the log writer thread without
+ * copying. Each version is six numbers; the bytes of keys and values follow at the end of the block.
  */
 import type { Version } from '../../local/version.ts'
 

@@ -1,6 +1,6 @@
 import { openForWriting } from './database.ts'
 
-/** Declares everything in a closed database compacted, up to a revision this far beyond its last. */
+/** Marks everything in a closed database as compacted, up to a revision that is `gap` after its last one. */
 export function bumpRevision(path: string, gap: number): void {
   const database = openForWriting(path)
   database.exec(`

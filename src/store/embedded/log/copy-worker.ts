@@ -1,4 +1,7 @@
-/** A thread that copies the database as it is at one moment, through a connection of its own, while writes go on. */
+/**
+ * A thread that copies a consistent state of the database, through a separate connection, while writes
+ * continue.
+ */
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 import { openForReading } from './database.ts'

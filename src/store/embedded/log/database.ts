@@ -1,9 +1,9 @@
-/** The database file of the embedded store: its tables, and how it is opened. */
+/** The database file of the embedded store: its schema, and how it is opened. */
 import { DatabaseSync } from 'node:sqlite'
 
 /**
- * Versions and values are apart so that a start reads the first table only. The revision is the key of both:
- * they grow at the end and compaction frees whole pages at the beginning.
+ * Versions and values are separate tables, so that startup reads only the first. The revision is the key of
+ * both: they grow at the end, and compaction frees whole pages at the beginning.
  */
 const tables = `
   CREATE TABLE IF NOT EXISTS version (
@@ -39,11 +39,8 @@ export function readMeta(database: DatabaseSync, name: 'format' | 'compacted'): 
   return Number(row?.['value'] ?? 0)
 }
 
-/**
- * Pages in the write-ahead log before they are moved to the database: what one commit in a while has to wait
- * for.
- */
+/** Pages in the write-ahead log before a checkpoint, which delays one commit. */
 const checkpointPages = 1_000
 
-/** What stays allotted to the write-ahead log after a burst. */
+/** Size of the write-ahead log that is kept after a burst. */
 const logBytesKept = 8 * 1024 * 1024

@@ -1,4 +1,4 @@
-/** What the store says to the thread that writes its log, and what comes back. */
+/** The commands to the log writer thread, and its replies. */
 export type Command =
   | { readonly type: 'append'; readonly batch: ArrayBuffer }
   | { readonly type: 'forget'; readonly compacted: number; readonly revisions: readonly number[] }
@@ -12,9 +12,9 @@ export interface Request {
 
 export interface Reply {
   readonly id: number
-  /** Why the command failed; undefined when it succeeded. */
+  /** The error message; undefined on success. */
   readonly error: string | undefined
-  /** It failed for want of room, and left no trace. */
+  /** The disk was full; the command had no effect. */
   readonly isFull: boolean
 }
 
@@ -23,5 +23,5 @@ export interface WorkerOptions {
   readonly syncDelayMs: number
 }
 
-/** The reply to no request: the database is open, or could not be opened. */
+/** Reserved id for the first reply: the database was opened, or could not be. */
 export const openedId = 0

@@ -1,17 +1,17 @@
 /**
- * Room that the files of the database have of their own. When somebody else has filled the disk, so much can still be
- * written: that the node is under pressure, say, and that pods are deleted, which makes room.
+ * Disk space reserved in the database files. When other programs have filled the disk, this much can still be
+ * written, e.g. the node's DiskPressure condition and the deletions of pods that free space.
  */
 import type { DatabaseSync } from 'node:sqlite'
 
-/** In the write-ahead log and in the database each: what is written between two checkpoints. */
+/** For the write-ahead log and the database each: the amount written between two checkpoints. */
 const reserveBytes = 4 * 1024 * 1024
 
 const pageBytes = 4_096
 
 export const reservePages = reserveBytes / pageBytes
 
-/** Both files keep the room of what was once in them. The revision is none that a version can have. */
+/** Both files keep the space of deleted data. Versions never have the revision -1. */
 export function reserveRoom(database: DatabaseSync): void {
   const forget = 'DELETE FROM value WHERE revision = -1'
   database.exec(forget)

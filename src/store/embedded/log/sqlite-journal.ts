@@ -1,6 +1,6 @@
 /**
- * The journal of the embedded store, seen from the main thread: commands go to the writer's thread, reads are
- * done here.
+ * The main thread's side of the embedded store's journal: commands are sent to the log writer thread, reads
+ * are done directly.
  */
 import { once } from 'node:events'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -41,7 +41,7 @@ export class SqliteJournal implements Journal {
     return readMeta(this.#reader, 'compacted')
   }
 
-  /** Everything in the log but the values, in the order of revisions. */
+  /** All versions without their values, ordered by revision. */
   *versions(): Generator<Version, void, undefined> {
     const select = this.#reader.prepare(
       'SELECT revision, key, create_revision, expires_ms FROM version ORDER BY revision',
@@ -68,12 +68,12 @@ export class SqliteJournal implements Journal {
     return this.#writer.perform({ type: 'forget', compacted, revisions })
   }
 
-  /** Sees to it that something can be written when the disk is full. */
+  /** Reserves disk space for writes when the disk is full. */
   reserve(): Promise<void> {
     return this.#writer.perform({ type: 'reserve' })
   }
 
-  /** Writes a copy of the database, as it is at some moment of the call, to a file that does not exist. */
+  /** Writes a consistent copy of the database to a file that must not exist. */
   async copyTo(path: string): Promise<void> {
     const workerData: CopyOptions = { from: this.#path, to: path }
     const worker = new Worker(new URL('copy-worker.ts', import.meta.url), { workerData })

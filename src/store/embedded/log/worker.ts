@@ -1,4 +1,4 @@
-/** The thread that writes the log of the embedded store. It does one command after the other. */
+/** The thread that writes the log of the embedded store. Commands are executed sequentially. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { unpackVersions } from './batch.ts'
@@ -65,10 +65,7 @@ class LogWriter {
     this.#shrink()
   }
 
-  /**
-   * Gives a little of the space that is free back to the file system, when more is free than will soon be
-   * used again.
-   */
+  /** Returns some free pages to the file system if there are more than will soon be reused. */
   #shrink(): void {
     const free = this.#pragma('freelist_count') - reservePages
     if (free > this.#pragma('page_count') * freeShareKept)
@@ -92,7 +89,7 @@ class LogWriter {
   }
 }
 
-/** The operating system drops the lock when the process ends, however it ends. */
+/** The operating system releases the lock when the process ends in any way. */
 function takeLock(path: string): DatabaseSync {
   const lock = new DatabaseSync(path, { timeout: 0 })
   try {
@@ -104,10 +101,10 @@ function takeLock(path: string): DatabaseSync {
   }
 }
 
-/** Pages given back in one step. */
+/** Number of pages returned in one step. */
 const vacuumPages = 256
 
-/** Free pages that stay in the file, as a share of all: compaction frees and writes use them all the time. */
+/** Fraction of pages kept free: compaction and writes constantly free and reuse them. */
 const freeShareKept = 0.2
 
 const neverWoken = new Int32Array(new SharedArrayBuffer(4))
@@ -117,7 +114,7 @@ function reply(id: number, error?: unknown): void {
   parentPort!.postMessage({ id, error: text, isFull: isFull(error) } satisfies Reply)
 }
 
-/** SQLite gave up before anything was committed. A disk that fails to sync says something else. */
+/** SQLite failed before the commit, so nothing was written. A failed sync has another error code. */
 function isFull(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === sqliteFull
 }
@@ -137,8 +134,8 @@ function start(): void {
   }
   port.on('message', (first: Request) => {
     perform(first)
-    // To fall asleep and be woken takes about as long as a sync of a fast disk, and the next command of a writer that
-    // waits for each answer comes sooner than that.
+    // Polls before sleeping: a wakeup takes about as long as a sync of a fast disk, and a client that awaits
+    // each reply sends its next command sooner.
     const { isOver, restart } = patience()
     while (!isOver()) {
       const next: { readonly message: Request } | undefined = receiveMessageOnPort(port)
@@ -149,7 +146,7 @@ function start(): void {
   })
 }
 
-/** How long the thread looks for the next command before it sleeps. */
+/** Time to poll for the next command before sleeping. */
 const patienceMs = 0.1
 
 function patience(): { readonly isOver: () => boolean; readonly restart: () => void } {

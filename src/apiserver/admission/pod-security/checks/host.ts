@@ -1,4 +1,4 @@
-/** Pods stay out of what belongs to their host. */
+/** Controls on access to the host. */
 import type { Container, LifecycleHandler, Probe } from '#/api/generated/core/v1.ts'
 import { allContainers } from '../../pod-spec.ts'
 import {
@@ -49,7 +49,7 @@ function checkProbes(pod: CheckedPod): Violation | undefined {
   return { reason, detail: `${theContainers(names)} ${uses}` }
 }
 
-/** Whom the kubelet would connect to: nobody but the pod itself. */
+/** Explicit hosts of probes and lifecycle handlers; unset means the pod's own IP. */
 function hostsOf({ livenessProbe, readinessProbe, startupProbe, lifecycle }: Container): readonly string[] {
   const handlers: readonly (Probe | LifecycleHandler | undefined)[] = [
     livenessProbe,

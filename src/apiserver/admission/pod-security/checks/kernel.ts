@@ -1,4 +1,4 @@
-/** Pods see no more of the kernel than they need and change nothing that others feel. */
+/** Controls on kernel interfaces. */
 import type { Container } from '#/api/generated/core/v1.ts'
 import { allContainers } from '../../pod-spec.ts'
 import {
@@ -37,7 +37,7 @@ function checkSysctls(names: readonly string[]): CheckPod {
   }
 }
 
-/** Those that are the pod's own, and more of them with time. */
+/** Sysctls that are namespaced per pod; later versions allow more. */
 const sysctls0 = [
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',

@@ -1,4 +1,4 @@
-/** Containers get no more privileges than they start with, and start with few. */
+/** Controls on privileges, privilege escalation and capabilities. */
 import type { Container } from '#/api/generated/core/v1.ts'
 import { allContainers } from '../../pod-spec.ts'
 import {
@@ -33,7 +33,7 @@ function checkEscalation(pod: CheckedPod): Violation | undefined {
   }
 }
 
-/** What container runtimes give by default, but for NET_RAW. */
+/** Default capabilities of container runtimes, without NET_RAW. */
 const usualCapabilities: ReadonlySet<string> = new Set([
   'AUDIT_WRITE',
   'CHOWN',

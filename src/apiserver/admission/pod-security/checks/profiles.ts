@@ -1,4 +1,4 @@
-/** The kernel's guards stay on: AppArmor, SELinux and seccomp. */
+/** Controls on AppArmor, SELinux and seccomp profiles. */
 import type { PodSecurityContext, SELinuxOptions, SecurityContext } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/quote.ts'
 import { allContainers } from '../../pod-spec.ts'
@@ -18,7 +18,7 @@ import {
 
 const profileTypes: ReadonlySet<string> = new Set(['RuntimeDefault', 'Localhost'])
 
-/** The types that the pod and its containers name and should not, and who names them. */
+/** Forbidden profile types set by the pod and its containers, and which of them set one. */
 function wrongTypes(
   pod: CheckedPod,
   typeOf: (context: PodSecurityContext | SecurityContext) => string | undefined,
@@ -101,7 +101,7 @@ function checkSeLinux(types: readonly string[]): CheckPod {
 const seccompPod = 'seccomp.security.alpha.kubernetes.io/pod'
 const seccompPrefix = 'container.seccomp.security.alpha.kubernetes.io/'
 
-/** Profiles were named in annotations before there were fields for them. */
+/** Before 1.19 seccomp profiles were set by annotations. */
 function checkSeccompAnnotations({ metadata, spec }: CheckedPod): Violation | undefined {
   const { annotations = {} } = metadata
   const keys = [seccompPod, ...allContainers(spec).map(container => `${seccompPrefix}${container.name}`)]
@@ -130,7 +130,7 @@ function checkSeccomp(pod: CheckedPod): Violation | undefined {
   }
 }
 
-/** Beside not naming a wrong profile everybody must have a right one. */
+/** Requires an allowed profile on the pod or on every container, in addition to forbidding others. */
 function checkSeccompSet(pod: CheckedPod): Violation | undefined {
   const wrong = checkSeccomp(pod)
   if (wrong !== undefined) return wrong

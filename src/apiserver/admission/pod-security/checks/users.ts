@@ -1,4 +1,4 @@
-/** Containers do not run as root. */
+/** Controls on running as root. */
 import {
   containersThat,
   setters,

@@ -1,4 +1,7 @@
-/** Volumes come from the cluster, not from whatever machine a pod names. */
+/**
+ * Control on volume types: the restricted level allows only those that do not mount storage chosen by the pod
+ * directly.
+ */
 import type { Volume } from '#/api/generated/core/v1.ts'
 import { distinct, plural, quoted, type Check, type CheckedPod, type Violation } from '../check.ts'
 
@@ -14,7 +17,7 @@ const allowedTypes: ReadonlySet<string> = new Set([
   'secret',
 ])
 
-/** What else there is. */
+/** Forbidden volume types that are named in violations; others are reported as `unknown`. */
 const otherTypes: ReadonlySet<string> = new Set([
   'hostPath',
   'gcePersistentDisk',

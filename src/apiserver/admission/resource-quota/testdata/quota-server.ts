@@ -1,4 +1,4 @@
-/** What of an API server a quota needs: writes through admission to a store that others may write to as well. */
+/** The parts of an API server that quota tests need: writes through admission to a shared store. */
 import { defaultResources } from '#/api/builtin.ts'
 import { ApiError } from '#/api/errors.ts'
 import type { ResourceQuota } from '#/api/generated/core/v1.ts'
@@ -44,7 +44,7 @@ export class QuotaServer {
     return new QuotaServer(registry)
   }
 
-  /** What became of the object: itself, or why not. */
+  /** Returns `done` or the error message. */
   async create(resource: string, object: object, options: Partial<WriteRequest> = {}): Promise<string> {
     return outcome(createObject(this.registry, this.#request(resource, '', options), object))
   }
@@ -54,7 +54,7 @@ export class QuotaServer {
     return outcome(updateObject(this.registry, this.#request(resource, name, { subresource }), update))
   }
 
-  /** Makes a quota whose usage is known. */
+  /** Creates a quota with status. */
   async createQuota(name: string, { used = {}, ...spec }: QuotaSpec): Promise<void> {
     const { hard } = spec
     await this.create('resourcequotas', { metadata: { name }, spec })
@@ -66,7 +66,7 @@ export class QuotaServer {
     await this.registry.cache.catchUp()
   }
 
-  /** What the store says is used of a quota. */
+  /** `status.used` of a quota, read from the store. */
   async used(name: string): Promise<Readonly<Record<string, string>>> {
     const entry = await this.registry.store.get(`/registry/resourcequotas/default/${name}`)
     const quota = JSON.parse(Buffer.from(entry!.value).toString()) as ResourceQuota
