@@ -1,23 +1,33 @@
 /**
  * Runs the tests: all of them, or those whose path begins with one of the parameters (`npm test -- src/api/quantity`).
- * Every file runs in a process of its own, which is killed when it takes too long.
+ * Every file runs in a process of its own, which is killed when it takes too long, and in a temporary folder of its
+ * own, by which everything is found and removed that it leaves on the machine.
  */
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
+import { runFile, type Counts, type Timeouts } from './test/run-file.ts'
 
-/** What takes longer hangs: the slowest need a fraction of it on a slow machine. */
-const testTimeoutMs = 120_000
-const fileTimeoutMs = 180_000
+const minuteMs = 60_000
+
+/** Exceeded only by tests that hang: the slowest need a fraction of it on a slow machine. */
+const usualTimeouts: Timeouts = { testMs: 2 * minuteMs, fileMs: 3 * minuteMs }
+
+/** By the beginning of the path. */
+const fileTimeouts: Readonly<Record<string, Timeouts>> = {
+  // Machines are installed over the network, and run the tests of this tree.
+  'tests/machines/': { testMs: 25 * minuteMs, fileMs: 25 * minuteMs },
+}
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const patterns = ['src/**/*.test.ts', 'tests/**/*.test.ts', 'tools/**/*.test.ts']
-const totals = { tests: 0, suites: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0 }
+const totals: Counts = { tests: 0, suites: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0 }
 
 const files = chooseFiles(process.argv.slice(2))
 if (files.length === 0) throw new Error(`no test file begins with ${process.argv.slice(2).join(' or ')}`)
+const interrupted = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort())
 const start = performance.now()
 const reporter = spec()
 reporter.pipe(process.stdout, { end: false })
@@ -30,7 +40,7 @@ console.log(
   `# tests ${tests}\n# suites ${suites}\n# pass ${passed}\n# fail ${failed}\n# cancelled ${cancelled}`,
 )
 console.log(`# skipped ${skipped}\n# todo ${todo}\n# duration_ms ${Math.round(performance.now() - start)}`)
-process.exitCode = failed + cancelled === 0 ? 0 : 1
+process.exitCode = failed + cancelled === 0 && !interrupted.signal.aborted ? 0 : 1
 
 function chooseFiles(parameters: readonly string[]): string[] {
   const prefixes = parameters.map(parameter => parameter.replace(/^\.\//, ''))
@@ -38,20 +48,18 @@ function chooseFiles(parameters: readonly string[]): string[] {
   return all.filter(file => prefixes.length === 0 || prefixes.some(prefix => file.startsWith(prefix)))
 }
 
-/** Runs files until none is left. What a file has to say is reported when it is done, so that files do not mix. */
+/** Runs files until none is left. A file is reported when it is done, so that the output of files does not mix. */
 async function runFiles(): Promise<void> {
-  for (let file = files.shift(); file !== undefined; file = files.shift()) {
-    const events: unknown[] = []
-    const signal = AbortSignal.timeout(fileTimeoutMs)
-    for await (const event of run({ files: [file], cwd: root, timeout: testTimeoutMs, signal })) {
-      if (event.type === 'test:summary' && event.data.file === undefined) addTotals(event.data.counts)
-      // The totals of one file, as remarks of no file.
-      else if (event.type !== 'test:diagnostic' || event.data.file !== undefined) events.push(event)
-    }
+  const { signal } = interrupted
+  for (let file = files.shift(); file !== undefined && !signal.aborted; file = files.shift()) {
+    const { events, counts, leftovers } = await runFile(file, { root, timeouts: timeoutsOf(file), signal })
     for (const event of events) reporter.write(event)
+    for (const name of Object.keys(totals) as (keyof Counts)[]) totals[name] += counts[name]
+    for (const leftover of leftovers) console.log(`# ${file} left ${leftover}`)
   }
 }
 
-function addTotals(counts: Readonly<typeof totals>): void {
-  for (const name of Object.keys(totals) as (keyof typeof totals)[]) totals[name] += counts[name]
+function timeoutsOf(file: string): Timeouts {
+  const own = Object.entries(fileTimeouts).find(([prefix]) => file.startsWith(prefix))
+  return own?.[1] ?? usualTimeouts
 }

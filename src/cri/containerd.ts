@@ -23,6 +23,7 @@ import { imageOf, runtimeStatusOf } from './containerd/read-runtime.ts'
 import { sandboxStatusOf, sandboxSummaryOf } from './containerd/read-sandbox.ts'
 import { resourcesRequest, sandboxRequest } from './containerd/sandbox-request.ts'
 import { Streaming } from './containerd/streaming.ts'
+import { isExitLost, TaskExits, withExit } from './containerd/task-exits.ts'
 import {
   CriError,
   type CallOptions,
@@ -52,6 +53,8 @@ export interface ContainerdOptions {
   readonly socketPath: string
   /** Names of images that must not be removed as unused, for runtimes that do not tell: containerd before 1.7. */
   readonly pinnedImages?: readonly string[]
+  /** Followed by its owner since the runtime was started; when absent, exits are followed only while changes are. */
+  readonly taskExits?: TaskExits
 }
 
 interface PodFilter {
@@ -62,13 +65,17 @@ export class Containerd implements ContainerRuntime {
   readonly #platform: Platform
   readonly #channel: GrpcChannel
   readonly #cri: CriChannel
+  readonly #taskExits: TaskExits
   readonly #streaming: Streaming
   readonly #pinnedImages: ReadonlySet<string>
 
   private constructor({ platform, connectGrpc, connectHttp, ...options }: ContainerdOptions) {
     this.#platform = platform
-    this.#channel = connectGrpc({ targets: [`unix:${options.socketPath}`], receivedBytesMax })
+    const connect = (): GrpcChannel =>
+      connectGrpc({ targets: [`unix:${options.socketPath}`], receivedBytesMax })
+    this.#channel = connect()
     this.#cri = new CriChannel(this.#channel)
+    this.#taskExits = options.taskExits ?? new TaskExits({ clock: platform.clock, connect })
     this.#streaming = new Streaming(platform, connectHttp)
     this.#pinnedImages = new Set(options.pinnedImages)
   }
@@ -141,7 +148,26 @@ export class Containerd implements ContainerRuntime {
   async containerStatus(id: string, options?: CallOptions): Promise<ContainerStatus> {
     const { status } = await this.#cri.call(methods.containerStatus, { containerId: id }, options)
     if (status === undefined) throw new CriError('not-found', `there is no container ${id}`)
-    return containerStatusOf(status)
+    const found = containerStatusOf(status)
+    return isExitLost(found) ? this.#recoverExit(found, options) : found
+  }
+
+  async #recoverExit(status: ContainerStatus, options: CallOptions = {}): Promise<ContainerStatus> {
+    const { id } = status
+    const exit = await this.#taskExits.find(status, {
+      isShimAlive: () => this.#isSandboxReady(id, options),
+      ...options,
+    })
+    return exit ? withExit(status, exit) : status
+  }
+
+  /** The sandbox of this container; one shim holds both. */
+  async #isSandboxReady(containerId: string, options: CallOptions): Promise<boolean> {
+    const request = { filter: { id: containerId } }
+    const { containers } = await this.#cri.call(methods.listContainers, request, options)
+    const podSandboxId = containers[0]?.podSandboxId ?? ''
+    const found = await this.#cri.find(methods.sandboxStatus, { podSandboxId }, options)
+    return found?.status !== undefined && sandboxStatusOf(found.status).state === 'ready'
   }
 
   async listContainers(filter?: PodFilter, options?: CallOptions): Promise<readonly ContainerSummary[]> {
@@ -234,7 +260,13 @@ export class Containerd implements ContainerRuntime {
   }
 
   changes(signal: AbortSignal): AsyncIterable<string | undefined> {
-    return followChanges({ platform: this.#platform, channel: this.#channel, runtime: this }, signal)
+    const followed = {
+      platform: this.#platform,
+      channel: this.#channel,
+      runtime: this,
+      taskExits: this.#taskExits,
+    }
+    return followChanges(followed, signal)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

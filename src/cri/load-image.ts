@@ -84,6 +84,7 @@ async function runImport(loader: ImageLoader, path: string, signal: AbortSignal 
   const { folder } = await runtime.imageFilesystem()
   const snapshotter = /\.snapshotter\.v1\.([a-z]+)/.exec(folder)?.[1]
   const command = ['images', 'import', ...(snapshotter ? ['--snapshotter', snapshotter] : [])]
+  if (await importsRemotely(linux)) command.push('--local')
   const [first, second] = await linux.files.readRange(path, 0, 2)
   const isCompressed = first === 0x1f && second === 0x8b
   try {
@@ -93,6 +94,15 @@ async function runImport(loader: ImageLoader, path: string, signal: AbortSignal 
     if (!(error instanceof CriError)) throw error
     throw new CriError('failed', `cannot load ${path}: ${error.message}`, { cause: error })
   }
+}
+
+/**
+ * From 2.0 on `ctr` leaves the import to the transfer service of containerd, which unpacks only for the snapshotters of
+ * its own configuration. Before 1.7 it has no flag to choose.
+ */
+async function importsRemotely(linux: Linux): Promise<boolean> {
+  const major = /\sv?(\d+)\.\d+\./.exec(await linux.run(['ctr', '--version']))?.[1]
+  return Number(major) >= 2
 }
 
 /** With what is in a compressed file as its input, when there is one. */

@@ -99,6 +99,11 @@ export class PodCgroups {
     }
   }
 
+  /** Kills what still runs in it; the group stays. */
+  async killProcesses(uid: string): Promise<void> {
+    for (const folder of this.#podFolders(uid)) await this.#kill(folder)
+  }
+
   /** The uids of pods that have a group somewhere. */
   async list(): Promise<readonly string[]> {
     const { node } = this.#options

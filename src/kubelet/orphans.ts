@@ -104,15 +104,10 @@ export class Orphans {
   }
 
   async #sleep(waitMs: number, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options.platform
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = clock.setTimer(waitMs, resolve)
-    const abort = (): void => resolve()
-    this.#wake = resolve
-    signal.addEventListener('abort', abort, { once: true })
-    await promise
-    signal.removeEventListener('abort', abort)
-    timer.cancel()
+    const woken = new AbortController()
+    this.#wake = () => woken.abort()
+    const either = AbortSignal.any([signal, woken.signal])
+    await this.#options.platform.clock.sleep(waitMs, either).catch(() => undefined)
     this.#wake = undefined
   }
 }

@@ -28,7 +28,7 @@ export interface PodParts {
   readonly node: NodeSettings
   readonly machine: () => NodeMachine
   readonly recorder: { record(about: Pod, content: EventContent): void }
-  readonly cgroups: Pick<PodCgroups, 'ensure' | 'remove'>
+  readonly cgroups: Pick<PodCgroups, 'ensure' | 'killProcesses' | 'remove'>
   readonly volumes: Pick<
     PodVolumes,
     'prepare' | 'refresh' | 'nextRefreshMs' | 'subPath' | 'readFile' | 'release'

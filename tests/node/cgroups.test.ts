@@ -10,6 +10,7 @@ import { PodCgroups } from '#/kubelet/cgroups.ts'
 import { nodeShare, readNodeMachine, type NodeMachine } from '#/kubelet/node-machine.ts'
 import { nodeSettings, type NodeSettings } from '#/kubelet/node-settings.ts'
 import { nodeLinux, nodePlatform } from '#/platform/node.ts'
+import { machineWideName } from '../temporary-folder.ts'
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
 const linux = await nodeLinux()
@@ -30,7 +31,7 @@ interface Subject {
 }
 
 async function start(t: TestContext): Promise<Subject> {
-  const cgroupRoot = `/k8ts-test-${platform.random.uuid('root').slice(0, 8)}`
+  const cgroupRoot = `/${machineWideName()}`
   const node = nodeSettings({ name: 'n', addresses: [], folder: '/tmp', cgroupRoot, podPidsMax: 500 })
   const machine = await readNodeMachine({ platform, linux, node })
   const { hugePageSizes } = machine
@@ -129,6 +130,24 @@ test('what is there is adopted, and what changed is set anew', { skip }, async t
   assert.equal(await read(path, 'memory.limit_in_bytes', 'memory.max'), String(64 * 1024 ** 2), 'made again')
 })
 
+test('processes of a pod are killed, also in groups below, and the group stays', { skip }, async t => {
+  const { cgroups, node } = await start(t)
+  const path = await cgroups.ensure(bestEffort)
+  const below = join(folderOf('pids'), path, 'container')
+  await mkdir(below)
+  const child = spawn('sleep', ['1000'])
+  t.after(() => child.kill('SIGKILL'))
+  await writeFile(join(below, 'cgroup.procs'), String(child.pid))
+  const ended = once(child, 'exit')
+  await cgroups.killProcesses('22')
+  assert.equal(child.signalCode, null, 'another pod is left alone')
+  await cgroups.killProcesses('33')
+  const [, signal] = (await ended) as [number | null, string | null]
+  assert.equal(signal, 'SIGKILL')
+  assert.deepEqual(await cgroups.list(), ['33'])
+  assert.equal(path, `${node.cgroupRoot}/kubepods/besteffort/pod33`)
+})
+
 test('groups of containers below a pod go with it, and what is gone is no failure', { skip }, async t => {
   const { cgroups } = await start(t)
   const path = await cgroups.ensure(burstable)
@@ -161,7 +180,7 @@ test(
   'a tree of version 2 takes pods, kills what is in them and lets them go',
   { skip: noUnified },
   async t => {
-    const cgroupRoot = `/k8ts-test-${platform.random.uuid('root').slice(0, 8)}`
+    const cgroupRoot = `/${machineWideName()}`
     const node = nodeSettings({ name: 'n', addresses: [], folder: '/tmp', cgroupRoot })
     const asVersion2 = { ...linux, machine: { ...linux.machine, cgroupVersion: 2 as const } }
     const cgroups = new PodCgroups({ platform, linux: asVersion2, node, hugePageSizes: [], unifiedFolder })

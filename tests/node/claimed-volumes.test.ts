@@ -226,6 +226,24 @@ test('a device with something else on it is not written over', { skip: needsRoot
 })
 
 test(
+  'a device for which the node lacks mkfs is refused with the name of it',
+  { skip: needsRoot },
+  async t => {
+    const setup = await startTestVolumes(t)
+    const device = await createDevice(t, setup)
+    await createClaim(setup, 'odd', {
+      spec: { local: { path: device, fsType: 'nosuch' }, nodeAffinity: onNode('n1') },
+    })
+    const pod = await setup.createPod(claiming('odd'))
+    const reason = `format of disk "${device}" failed: mkfs.nosuch is not installed on this node`
+    const message = await messageOf(setup, pod)
+    assert.ok(message.startsWith('MountVolume.MountDevice failed for volume "pv-odd" : local: '), message)
+    assert.ok(message.endsWith(reason), message)
+    assert.deepEqual(await setup.mounts(), [])
+  },
+)
+
+test(
   'a raw device is given to containers as it is, and only local ones are',
   { skip: needsRoot },
   async t => {

@@ -9,6 +9,7 @@ import { TestCriServer, type CriServerOptions, type ServedContainer } from './te
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
 const connectGrpc = await loadGrpc()
 const [created, running, exited] = [0, 1, 2]
+const deleted = 3
 
 test('events of CRI are told by the pod they name, or by that of their container', async t => {
   const world = await World.start(t, { hasCriEvents: true, hasContainerdEvents: true })
@@ -34,8 +35,8 @@ test('a container whose end CRI does not tell yet is not told of before', async 
   await changes.tells(undefined)
   await world.subscribed()
   state = running
-  world.server.tellExit('c1', 'some-command')
-  world.server.tellExit('c1', 'c1')
+  world.server.tellExit({ containerId: 'c1', id: 'some-command' })
+  world.server.tellExit({ containerId: 'c1', id: 'c1' })
   await changes.tells('u1')
   assert.equal(state, exited)
 })
@@ -46,8 +47,110 @@ test('an end that CRI never tells is told of all the same', async t => {
   await using changes = world.follow()
   await changes.tells(undefined)
   await world.subscribed()
-  world.server.tellExit('c1', 'c1')
+  world.server.tellExit({ containerId: 'c1', id: 'c1' })
   await changes.tells('u1')
+})
+
+test('the removal of a container whose pod is gone concerns no pod', async t => {
+  const world = await World.start(t, { hasCriEvents: true })
+  await using changes = world.follow()
+  await changes.tells(undefined)
+  await world.subscribed()
+  world.server.tellCri({ containerId: 'c8', containerEventType: deleted })
+  world.server.tellCri({ containerId: 'c9', podSandboxStatus: { metadata: { uid: 'u9' } } })
+  assert.equal(await changes.next(), 'u9')
+})
+
+test('of containerd 1.7, which loses events of CRI, those of containerd are followed', async t => {
+  for (const [runtimeVersion, expected] of [
+    ['v1.7.24', 0],
+    ['1.7.24~ds1', 0],
+    ['v2.1.9', 1],
+  ] as const) {
+    const version = { runtimeName: 'containerd', runtimeVersion }
+    const world = await World.start(t, { hasCriEvents: true, hasContainerdEvents: true, version })
+    await using changes = world.follow()
+    await changes.tells(undefined)
+    await world.subscribed()
+    assert.equal(world.server.subscribers.cri, expected, runtimeVersion)
+  }
+})
+
+/** As containerd from 1.7 on tells of a container that ended while it was away. */
+const lost = { state: exited, exitCode: 255, reason: 'Unknown' }
+
+test('an exit code that CRI has lost is that of the event of the shim', async t => {
+  const world = await World.start(t, { hasCriEvents: true, hasContainerdEvents: true })
+  world.server.readySandboxes.add('s1')
+  await using changes = world.follow()
+  const codes = [
+    ['c1', 0, 'Unknown', 'Completed'],
+    ['c2', 3, 'Unknown', 'Error'],
+    ['c3', 137, 'OOMKilled', 'OOMKilled'],
+  ] as const
+  await changes.tells(undefined)
+  await world.followsExits()
+  for (const [id, exitStatus, said, expected] of codes) {
+    const finishedAt = BigInt(Date.now()) * 1_000_000n
+    world.server.containers.set(id, () => ({
+      ...container(id, 'u1', exited),
+      ...lost,
+      reason: said,
+      finishedAt,
+    }))
+    const asked = changes.runtime.containerStatus(id)
+    // The question is on its way when the event comes.
+    await platform.clock.sleep(50)
+    world.server.tellExit({ containerId: id, id, exitStatus, exitedAt: { seconds: 7, nanos: 5 } })
+    for (const status of [await asked, await changes.runtime.containerStatus(id)]) {
+      assert.deepEqual(
+        [status.exitCode, status.reason, status.finishedAt],
+        [exitStatus, expected, 7_000_000_005n],
+      )
+    }
+  }
+})
+
+test('an exit code that no event can tell any more is not waited for', async t => {
+  const world = await World.start(t, { hasCriEvents: true, hasContainerdEvents: true })
+  const finishedAt = BigInt(Date.now()) * 1_000_000n
+  const old = finishedAt - 60_000_000_000n
+  await using changes = world.follow()
+  await changes.tells(undefined)
+  await world.followsExits()
+  const cases = [
+    { why: 'the sandbox is not ready', isReady: false, status: { ...lost, finishedAt } },
+    { why: 'it is long ago', isReady: true, status: { ...lost, finishedAt: old } },
+    { why: 'CRI knows it', isReady: true, status: { ...lost, reason: 'Error', finishedAt } },
+  ]
+  for (const { why, isReady, status } of cases) {
+    world.server.readySandboxes.clear()
+    if (isReady) world.server.readySandboxes.add('s1')
+    world.server.containers.set('c1', () => ({ ...container('c1', 'u1', exited), ...status }))
+    const beganMs = performance.now()
+    const found = await changes.runtime.containerStatus('c1')
+    assert.deepEqual([found.exitCode, found.reason], [255, status.reason], why)
+    assert.ok(performance.now() - beganMs < 1_000, why)
+  }
+})
+
+test('without an event a lost exit code is what CRI reports, after a wait that can be aborted', async t => {
+  const world = await World.start(t, { hasCriEvents: true, hasContainerdEvents: true })
+  world.server.readySandboxes.add('s1')
+  await using changes = world.follow()
+  await changes.tells(undefined)
+  await world.followsExits()
+  const finishedAt = BigInt(Date.now() - 5_500) * 1_000_000n
+  world.server.containers.set('c1', () => ({ ...container('c1', 'u1', exited), ...lost, finishedAt }))
+  const status = await changes.runtime.containerStatus('c1')
+  assert.deepEqual([status.exitCode, status.reason], [255, 'Unknown'])
+  world.server.containers.set('c2', () => ({
+    ...container('c2', 'u1', exited),
+    ...lost,
+    finishedAt: BigInt(Date.now()) * 1_000_000n,
+  }))
+  const signal = AbortSignal.timeout(50)
+  await assert.rejects(changes.runtime.containerStatus('c2', { signal }), error => error === signal.reason)
 })
 
 test('where there are no events lists are compared', async t => {
@@ -121,8 +224,17 @@ class World {
     this.server = await TestCriServer.start(this.#options)
   }
 
+  /** Events of CRI are followed, or those of containerd as changes and for the exits of tasks. */
   async subscribed(): Promise<void> {
-    while (this.server.subscribers === 0) await platform.clock.sleep(5)
+    for (;;) {
+      const { cri, containerd } = this.server.subscribers
+      if (cri > 0 || containerd > 1) return
+      await platform.clock.sleep(5)
+    }
+  }
+
+  async followsExits(): Promise<void> {
+    while (this.server.subscribers.containerd === 0) await platform.clock.sleep(5)
   }
 
   follow(): Changes {
@@ -132,27 +244,29 @@ class World {
 }
 
 class Changes implements AsyncDisposable {
-  readonly #runtime: Containerd
+  readonly runtime: Containerd
   readonly #end = new AbortController()
   readonly #changes: AsyncIterator<string | undefined>
 
   constructor(runtime: Containerd) {
-    this.#runtime = runtime
+    this.runtime = runtime
     this.#changes = runtime.changes(this.#end.signal)[Symbol.asyncIterator]()
   }
 
   /** Resolves when it is said next, whatever is said before. */
   async tells(podUid: string | undefined): Promise<void> {
-    for (;;) {
-      const { value, done } = await this.#changes.next()
-      assert.ok(!done, 'changes never end')
-      if (value === podUid) return
-    }
+    while ((await this.next()) !== podUid);
+  }
+
+  async next(): Promise<string | undefined> {
+    const { value, done } = await this.#changes.next()
+    assert.ok(!done, 'changes never end')
+    return value
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort()
     await this.#changes.return?.()
-    await this.#runtime[Symbol.asyncDispose]()
+    await this.runtime[Symbol.asyncDispose]()
   }
 }

@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import type { Pod, PodSpec, Service } from '#/api/generated/core/v1.ts'
 import { configMaps, pods, services } from '#/api/generated/core/v1-resources.ts'
 import { isReady, LastingCluster } from './lasting-cluster.ts'
-import { commandOf, MachineTraces } from './machine-traces.ts'
+import { commandOf, MachineTraces, shimSocket } from './machine-traces.ts'
 import { containersMissing } from './test-containerd.ts'
 
 const namespace = 'default'
@@ -24,7 +24,8 @@ test('a node with fifty pods', { skip: containersMissing }, async t => {
   const before = await traces.now()
   const names = new Set(Array.from({ length: podCount }, (_, index) => `pod-${index}`))
   const service = await makePods(cluster, names)
-  await cluster.untilReady([...names])
+  await cluster.client.create(pods, completingPod)
+  await cluster.untilReady([...names, 'completing'])
   await traces.remember()
   assert.equal(await pageOf(service), 'it works\n')
 
@@ -39,9 +40,14 @@ test('a node with fifty pods', { skip: containersMissing }, async t => {
       ...late.map(name => cluster.client.create(pods, podOf(name, 0))),
       cluster.client.delete(pods, { namespace, name: vanished }, { gracePeriodSeconds: 0 }),
     ])
+    const completing = await mainProcessOf(cluster, await cluster.pod('completing'))
     await cluster.kill()
+    process.kill(completing, 'SIGTERM')
     assert.equal(await pageOf(service), 'it works\n')
     await cluster.start()
+    const completed = await cluster.until(all => phaseOf(all, 'completing') !== 'Running')
+    assert.equal(phaseOf(completed, 'completing'), 'Succeeded')
+    await cluster.client.delete(pods, { namespace, name: 'completing' })
     for (const name of [...doomed, vanished]) names.delete(name)
     for (const name of late) names.add(name)
     const all = await cluster.untilReady([...names])
@@ -66,15 +72,18 @@ test('a node with fifty pods', { skip: containersMissing }, async t => {
     process.kill(pid, 'SIGKILL')
     untouched(await cluster.until(all => hasRestarted(all, 'pod-10')), lives, { but: ['pod-10'] })
     assert.ok((await cluster.events('pod-10')).includes(sandboxChanged))
-    // This containerd leaves, whoever uses it.
-    await rm(socket)
+    // containerd leaves it.
+    await rm(socket, { force: true })
   })
 
   await t.test('a pause container is killed: its pod starts again, and no other', async () => {
     const lives = livesOf(await cluster.pods())
+    const { socket } = await shimOf(cluster, await cluster.pod('pod-11'))
     process.kill(await pauseOf(cluster, await cluster.pod('pod-11')), 'SIGKILL')
     untouched(await cluster.until(all => hasRestarted(all, 'pod-11')), lives, { but: ['pod-11'] })
     assert.ok((await cluster.events('pod-11')).includes(sandboxChanged))
+    // containerd 2 leaves it, with its shim, which is removed later.
+    await rm(socket, { force: true })
   })
 
   await t.test('k8ts is stopped: nothing runs any more, and all comes back with it', async () => {
@@ -139,6 +148,17 @@ function podOf(name: string, index: number): Pod {
       containers: [{ ...usual, command: ['sh', '-c', patient], ...container }, ...others],
     },
   }
+}
+
+/** Succeeds when it gets SIGTERM, and is not restarted. */
+const completingPod: Pod = {
+  metadata: { namespace, name: 'completing' },
+  spec: {
+    restartPolicy: 'Never',
+    containers: [
+      { name: 'main', image: 'busybox', imagePullPolicy: 'IfNotPresent', command: ['sh', '-c', patient] },
+    ],
+  },
 }
 
 type Kind = (index: number) => Partial<PodSpec>
@@ -209,6 +229,10 @@ function untouched(
   assert.deepEqual(others, new Map(kept))
 }
 
+function phaseOf(all: readonly Pod[], name: string): string | undefined {
+  return all.find(({ metadata }) => metadata?.name === name)?.status?.phase
+}
+
 function hasRestarted(all: readonly Pod[], name: string): boolean {
   const pod = all.find(({ metadata }) => metadata?.name === name)
   return pod !== undefined && isReady(pod) && pod.status?.containerStatuses?.[0]?.restartCount === 1
@@ -232,19 +256,26 @@ function bundles({ folders }: LastingCluster): string {
   return join(folders.containerd, 'state/io.containerd.runtime.v2.task/k8s.io')
 }
 
+async function mainProcessOf(cluster: LastingCluster, { status }: Pod): Promise<number> {
+  const id = (status?.containerStatuses?.[0]?.containerID ?? '').replace('containerd://', '')
+  return firstProcess(cluster, id)
+}
+
 async function pauseOf(cluster: LastingCluster, pod: Pod): Promise<number> {
-  const path = join(bundles(cluster), await sandboxOf(cluster, pod), 'init.pid')
-  return Number(await readFile(path, 'utf8'))
+  return firstProcess(cluster, await sandboxOf(cluster, pod))
+}
+
+async function firstProcess(cluster: LastingCluster, id: string): Promise<number> {
+  return Number(await readFile(join(bundles(cluster), id, 'init.pid'), 'utf8'))
 }
 
 async function shimOf(cluster: LastingCluster, pod: Pod): Promise<{ pid: number; socket: string }> {
   const sandbox = await sandboxOf(cluster, pod)
-  const address = await readFile(join(bundles(cluster), sandbox, 'address'), 'utf8')
-  const socket = address.replace('unix://', '')
+  const socket = await shimSocket(join(bundles(cluster), sandbox))
   const pids = (await readdir('/proc')).filter(name => /^\d+$/.test(name)).map(Number)
   for (const pid of pids) {
     const [program = '', ...words] = await commandOf(pid)
-    if (program.includes('containerd-shim') && words.includes(sandbox)) return { pid, socket }
+    if (program.includes('containerd-shim') && words.includes(sandbox) && socket) return { pid, socket }
   }
   throw new Error(`sandbox ${sandbox} has no shim`)
 }

@@ -45,8 +45,8 @@ export class MachineTraces {
     const tasks = join(this.#folders.containerd, 'state/io.containerd.runtime.v2.task/k8s.io')
     for (const id of await namesIn(tasks)) {
       this.#ids.add(id)
-      const socket = await readFile(join(tasks, id, 'address'), 'utf8').catch(() => '')
-      if (socket !== '') this.#sockets.add(basename(socket))
+      const socket = await shimSocket(join(tasks, id))
+      if (socket !== undefined) this.#sockets.add(basename(socket))
     }
   }
 
@@ -138,6 +138,17 @@ async function processesOf(folder: string): Promise<readonly number[]> {
     }),
   )
   return found.filter(pid => pid !== undefined)
+}
+
+/** The path of the socket of the shim that holds the container of this bundle. */
+export async function shimSocket(bundle: string): Promise<string | undefined> {
+  // The first is the file of containerd before 2.0.
+  for (const name of ['address', 'bootstrap.json']) {
+    const text = await readFile(join(bundle, name), 'utf8').catch(() => '')
+    const path = /unix:\/\/(\/[^"\s]+)/.exec(text)?.[1]
+    if (path !== undefined) return path
+  }
+  return undefined
 }
 
 export async function commandOf(pid: number): Promise<readonly string[]> {

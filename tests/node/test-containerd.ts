@@ -15,6 +15,7 @@ import { connectHttp, loadGrpc, nodeLinux, nodePlatform } from '#/platform/node.
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
+import { machineWideName } from '../temporary-folder.ts'
 import { busyboxImage } from './test-images.ts'
 
 export const cniBinFolder = '/usr/lib/cni'
@@ -66,7 +67,7 @@ export class TestContainerd implements AsyncDisposable {
       cni: { binFolder: cniBinFolder, configFolder },
     }
     const containerd = await PrivateContainerd.start({ ...options, folder: join(folder, 'containerd') })
-    const cgroupParent = `/k8ts-test-${process.pid}-${number}`
+    const cgroupParent = `/${machineWideName()}`
     const test = new TestContainerd({ folder, platform, linux, containerd, connectGrpc, cgroupParent })
     try {
       await ensurePauseImage(test.loader)
@@ -121,7 +122,7 @@ let started = 0
 function reasonForNone(): string | false {
   if (process.getuid?.() !== 0) return 'containers need root'
   const missing = programsMissing()
-  return missing !== '' && `not installed: ${missing} (see tools/packages.txt)`
+  return missing !== '' && `not installed: ${missing} (see tools/packages/)`
 }
 
 function programsMissing(): string {

@@ -3,11 +3,11 @@
  * strangers on a network in front of it. Nothing of the machine's own network takes part.
  */
 import { execFile } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import type { Linux } from '#/platform/linux.ts'
 import { nodeLinux } from '#/platform/node.ts'
+import { machineWideName } from '../temporary-folder.ts'
 import { NetworkAgent } from './network-agent.ts'
 
 const execute = promisify(execFile)
@@ -37,7 +37,7 @@ export class TestNetwork {
   }
 
   static async create(t: Pick<TestContext, 'after'>): Promise<TestNetwork> {
-    const prefix = `k8ts-test-${randomBytes(4).toString('hex')}`
+    const prefix = machineWideName()
     const linux = await nodeLinux()
     const network = new TestNetwork(prefix, linux, await makeNamespace(`${prefix}-node`, linux))
     t.after(() => network.#remove())

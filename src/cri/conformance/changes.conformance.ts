@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Check } from '../cri.conformance.ts'
 import { CriError } from '../cri.ts'
-import { ended, start, until, type Scene } from './test-scene.ts'
+import { ended, start, startObedient, until, type Scene } from './test-scene.ts'
 
 export function changesConformance(check: Check): void {
   check('changes begin with anything and go on with the pods of containers that change', async scene => {
@@ -15,7 +15,7 @@ export function changesConformance(check: Check): void {
 
   check('whoever hears of a pod whose container has ended sees that it has', async scene => {
     const pod = await scene.pod()
-    const id = await start(pod, 'obedient')
+    const id = await startObedient(pod)
     const watch = new AbortController()
     const changes = scene.runtime.changes(watch.signal)[Symbol.asyncIterator]()
     try {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Check } from '../cri.conformance.ts'
-import { create, ended, logLines, refuses, start, until } from './test-scene.ts'
+import { create, ended, logLines, refuses, start, startObedient, until } from './test-scene.ts'
 
 export function containersConformance(check: Check): void {
   check('a container is created, runs and is listed with what it was made of', async scene => {
@@ -85,12 +85,7 @@ export function containersConformance(check: Check): void {
   check('a container is told to end, and killed when it does not listen', async scene => {
     const { runtime } = scene
     const pod = await scene.pod()
-    const obedient = await start(pod, 'obedient')
-    const { logPath } = await runtime.containerStatus(obedient)
-    await until(scene, 'it listens', async () => {
-      const lines: readonly string[] = await logLines(scene, logPath).catch(() => [])
-      return lines.includes('stdout F listening') || undefined
-    })
+    const obedient = await startObedient(pod)
     await runtime.stopContainer(obedient, 60)
     const told = await runtime.containerStatus(obedient)
     assert.deepEqual([told.state, told.exitCode, told.reason], ['exited', 5, 'Error'])

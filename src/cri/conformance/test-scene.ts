@@ -129,6 +129,18 @@ export async function start(
   return id
 }
 
+/** The container `obedient`, once it handles SIGTERM. */
+export async function startObedient(pod: ScenePod): Promise<string> {
+  const { scene } = pod
+  const id = await start(pod, 'obedient')
+  const { logPath } = await scene.runtime.containerStatus(id)
+  await until(scene, 'it listens', async () => {
+    const lines: readonly string[] = await logLines(scene, logPath).catch(() => [])
+    return lines.includes('stdout F listening') || undefined
+  })
+  return id
+}
+
 /** Its status once it has ended. */
 export async function ended(scene: Scene, id: string): Promise<ContainerStatus> {
   return until(scene, `${id} has ended`, async () => {

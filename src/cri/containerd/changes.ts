@@ -1,16 +1,19 @@
 import { backoffMs, type Backoff } from '#/base/backoff.ts'
 import { GrpcError, type GrpcChannel } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { CriError, type ContainerRuntime } from '../cri.ts'
+import { CriError, type ContainerRuntime, type RuntimeVersion } from '../cri.ts'
 import { podUidLabel } from './common-messages.ts'
-import { eventSources, type EventSource, type RuntimeEvent } from './event-sources.ts'
+import { eventSourcesOf, type EventSource, type RuntimeEvent } from './event-sources.ts'
 import { PendingChanges } from './pending-changes.ts'
 import { changedPods, podFingerprints, type PodFingerprints } from './pod-fingerprints.ts'
+import type { TaskExits } from './task-exits.ts'
 
 interface Followed {
   readonly platform: Platform
   readonly channel: GrpcChannel
   readonly runtime: ContainerRuntime
+  /** Followed as long as changes are. */
+  readonly taskExits: TaskExits
 }
 
 /**
@@ -24,7 +27,11 @@ export async function* followChanges(
   const end = new AbortController()
   const ended = AbortSignal.any([signal, end.signal])
   const follower = new ChangeFollower(followed, ended)
-  const work = Promise.allSettled([follower.followEvents(), follower.compareLists()])
+  const work = Promise.allSettled([
+    followed.taskExits.follow(ended),
+    follower.followEvents(),
+    follower.compareLists(),
+  ])
   try {
     yield* follower.pending.take(ended)
   } finally {
@@ -50,9 +57,10 @@ class ChangeFollower {
   async followEvents(): Promise<void> {
     let failures = 0
     while (!this.#signal.aborted) {
-      if (await this.#isThere()) {
+      const version = await this.#version()
+      if (version) {
         failures = 0
-        await this.#followBestSource()
+        await this.#followBestSource(version)
       }
       failures++
       await this.#sleep(this.#backoffMs(failures))
@@ -60,8 +68,8 @@ class ChangeFollower {
   }
 
   /** Until the runtime is gone, or for a while when it has no events. */
-  async #followBestSource(): Promise<void> {
-    for (const source of eventSources) {
+  async #followBestSource(version: RuntimeVersion): Promise<void> {
+    for (const source of eventSourcesOf(version)) {
       if (await this.#followSource(source)) return
       if (this.#signal.aborted) return
     }
@@ -75,7 +83,7 @@ class ChangeFollower {
     let isConfirmed = false
     const confirm = async (): Promise<void> => {
       // A stream says nothing until there is an event; a call that is answered after it shows that it was heard.
-      if (!(await this.#isThere())) return
+      if (!(await this.#version())) return
       isConfirmed = true
       this.#hasEvents = true
       this.pending.add(undefined)
@@ -95,7 +103,9 @@ class ChangeFollower {
   #take(event: RuntimeEvent): void {
     const { containerId, podUid, type } = event
     const known = podUid ?? this.#podOf.get(containerId)
-    if (type === 'settled') return this.pending.add(known)
+    // Events of a removed sandbox name no pod. The kubelet has removed it, and needs no event.
+    if (type === 'deleted' && known === undefined) return
+    if (type === 'settled' || type === 'deleted') return this.pending.add(known)
     const key = `${type} ${containerId}`
     if (this.#settling.has(key)) return
     if (this.#settling.size >= settlingMax) return this.pending.add(known)
@@ -179,13 +189,9 @@ class ChangeFollower {
     }
   }
 
-  async #isThere(): Promise<boolean> {
-    try {
-      await this.#followed.runtime.version(this.#signal)
-      return true
-    } catch {
-      return false
-    }
+  /** Undefined when the runtime does not answer. */
+  async #version(): Promise<RuntimeVersion | undefined> {
+    return this.#followed.runtime.version(this.#signal).catch(() => undefined)
   }
 
   async #sleep(delayMs: number): Promise<void> {
@@ -212,8 +218,8 @@ const insteadOfEventsMs = 1_000
 /** After this time a runtime without events is asked again whether it has some: it may be a newer one. */
 const withoutEventsMs = 60_000
 
-/** How long CRI may take to tell of what containerd tells already. */
-const settleDelaysMs = [5, 10, 20, 40, 80, 160, 320, 640]
+/** How long CRI may take to show what containerd tells already: some seconds when a shim was killed. */
+const settleDelaysMs = [5, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560]
 
 /** Containers that are looked at after an event at the same time; those beyond are told of at once. */
 const settlingMax = 200

@@ -1,9 +1,10 @@
-import { message } from '#/base/protobuf.ts'
+import { message, type MessageOf } from '#/base/protobuf.ts'
 import { PodSandboxStatus } from './sandbox-messages.ts'
 
 /** Events of CRI v1, and those of containerd itself. Names and numbers are theirs. */
 export const ContainerEventResponse = message({
   containerId: [1, 'string'],
+  containerEventType: [2, 'int32'],
   podSandboxStatus: [4, PodSandboxStatus],
 })
 
@@ -16,5 +17,21 @@ export const Envelope = message({ namespace: [2, 'string'], topic: [3, 'string']
 /** What all events about tasks begin with. */
 export const TaskEvent = message({ containerId: [1, 'string'] })
 
-/** `id` is the process: the container's own, or one that was started in it beside. */
-export const TaskExit = message({ containerId: [1, 'string'], id: [2, 'string'] })
+const Timestamp = message({ seconds: [1, 'int64'], nanos: [2, 'int32'] })
+export type Timestamp = MessageOf<typeof Timestamp>
+
+/** `id` is the process: the container's own, or that of a command that was run in it. */
+export const TaskExit = message({
+  containerId: [1, 'string'],
+  id: [2, 'string'],
+  exitStatus: [4, 'uint32'],
+  exitedAt: [5, Timestamp],
+})
+
+/** `id` as in `TaskExit`. */
+export const TaskDelete = message({
+  containerId: [1, 'string'],
+  exitStatus: [3, 'uint32'],
+  exitedAt: [4, Timestamp],
+  id: [5, 'string'],
+})

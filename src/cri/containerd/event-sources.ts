@@ -1,4 +1,5 @@
 import type { GrpcChannel } from '#/platform/grpc.ts'
+import type { RuntimeVersion } from '../cri.ts'
 import { Empty } from './common-messages.ts'
 import { ContainerEventResponse, Envelope, SubscribeRequest, TaskEvent, TaskExit } from './event-messages.ts'
 
@@ -7,40 +8,57 @@ export interface RuntimeEvent {
   readonly containerId: string
   /** When the event itself tells. */
   readonly podUid?: string
-  /** Whether the runtime's CRI tells of it already (`settled`), or will any moment. */
-  readonly type: 'settled' | 'started' | 'exited' | 'out-of-memory'
+  /** CRI shows `settled` and `deleted` already, the others at any moment. */
+  readonly type: 'settled' | 'deleted' | 'started' | 'exited' | 'out-of-memory'
 }
 
 /** A stream of events that a runtime may have or not. Throws GrpcError when it breaks or is not to be had. */
 export type EventSource = (channel: GrpcChannel, signal: AbortSignal) => AsyncIterable<RuntimeEvent>
 
 /** Best first. */
-export const eventSources: readonly EventSource[] = [criEvents, containerdEvents]
+export function eventSourcesOf({ name, version }: RuntimeVersion): readonly EventSource[] {
+  // containerd 1.7 sends each CRI event to one subscriber only, which may be one that has disconnected.
+  const isLossy = name === 'containerd' && /^v?1\./.test(version)
+  return isLossy ? [containerdEvents] : [criEvents, containerdEvents]
+}
 
 async function* criEvents(channel: GrpcChannel, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
   const stream = channel.stream('/runtime.v1.RuntimeService/GetContainerEvents', { signal })
   await stream.send(Empty.encode({}))
   stream.end()
   for await (const bytes of stream) {
-    const { containerId, podSandboxStatus } = ContainerEventResponse.decode(bytes)
+    const { containerId, containerEventType, podSandboxStatus } = ContainerEventResponse.decode(bytes)
     const podUid = podSandboxStatus?.metadata?.uid
-    yield { containerId, type: 'settled', ...(podUid && { podUid }) }
+    const type = containerEventType === deletedEvent ? 'deleted' : 'settled'
+    yield { containerId, type, ...(podUid && { podUid }) }
   }
 }
 
-/** For containerd before 1.7, whose CRI has no events. */
+/** CRI's number for it. */
+const deletedEvent = 3
+
+/** For containerd before 2.0. */
 async function* containerdEvents(channel: GrpcChannel, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
+  for await (const bytes of subscribe(channel, Object.keys(topics), signal)) {
+    const event = taskEventOf(bytes)
+    if (event) yield event
+  }
+}
+
+/** Events of containerd itself, as encoded envelopes. Those that happened before are not sent. */
+export async function* subscribe(
+  channel: GrpcChannel,
+  wanted: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
   const stream = channel.stream('/containerd.services.events.v1.Events/Subscribe', {
     signal,
     metadata: { 'containerd-namespace': namespace },
   })
-  const filters = Object.keys(topics).map(topic => `namespace==${namespace},topic=="${topic}"`)
+  const filters = wanted.map(topic => `namespace==${namespace},topic=="${topic}"`)
   await stream.send(SubscribeRequest.encode({ filters }))
   stream.end()
-  for await (const bytes of stream) {
-    const event = taskEventOf(bytes)
-    if (event) yield event
-  }
+  yield* stream
 }
 
 /** Where containerd keeps what it runs for CRI. */

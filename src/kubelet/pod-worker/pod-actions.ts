@@ -158,6 +158,8 @@ export class PodActions {
       parts.recorder.record(pod, { type: 'Normal', reason: 'SandboxChanged', message })
     }
     try {
+      // containerd 2 reports containers whose shim was killed as exited, and leaves their processes running.
+      if (isReplacement) await parts.cgroups.killProcesses(pod.metadata?.uid ?? '')
       const { id: sandbox, tookMs } = await createSandbox(parts, { pod, attempt, signal })
       this.#sandboxRetryAtMs = parts.platform.clock.now() + sandboxPauseMs
       this.#matters.log('sandbox made', { sandbox, attempt, tookMs })

@@ -33,9 +33,8 @@ export async function mountDevice(mount: DeviceMount): Promise<void> {
   } catch (error) {
     await linux.files.removeFolder(target)
     if (found === '' || found === type) throw error
-    const reason = error instanceof Error ? error.message : String(error)
     throw new Error(
-      `failed to mount the volume as "${type}", it already contains ${found}. Mount error: ${reason}`,
+      `failed to mount the volume as "${type}", it already contains ${found}. Mount error: ${textOf(error)}`,
       { cause: error },
     )
   }
@@ -58,7 +57,20 @@ async function contentOf(linux: Linux, device: string): Promise<string> {
 /** Nothing is held back for root, and what is known to be empty is not written. */
 async function makeFilesystem(linux: Linux, device: string, type: string): Promise<void> {
   const options = type === 'ext3' || type === 'ext4' ? ['-F', '-m0'] : type === 'xfs' ? ['-f'] : []
-  await linux.run([`mkfs.${type}`, ...options, device], { timeoutMs })
+  const program = `mkfs.${type}`
+  try {
+    await linux.run([program, ...options, device], { timeoutMs })
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    const reason = isMissing ? `${program} is not installed on this node${packageOf(type)}` : textOf(error)
+    throw new Error(`format of disk "${device}" failed: ${reason}`, { cause: error })
+  }
+}
+
+/** Distributions agree on these names. */
+function packageOf(type: string): string {
+  const name = /^ext[234]$/.test(type) ? 'e2fsprogs' : type === 'xfs' ? 'xfsprogs' : undefined
+  return name === undefined ? '' : `: install the package ${name}`
 }
 
 async function checkFilesystem(linux: Linux, device: string): Promise<void> {
@@ -67,8 +79,7 @@ async function checkFilesystem(linux: Linux, device: string): Promise<void> {
   } catch (error) {
     // Anything else is either mended or is found out by the mount.
     if (exitCodeOf(error) !== uncorrected) return
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`'fsck' found errors on device ${device} but could not correct them: ${reason}`, {
+    throw new Error(`'fsck' found errors on device ${device} but could not correct them: ${textOf(error)}`, {
       cause: error,
     })
   }
@@ -76,4 +87,8 @@ async function checkFilesystem(linux: Linux, device: string): Promise<void> {
 
 function exitCodeOf(error: unknown): unknown {
   return error instanceof Error && 'exitCode' in error ? error.exitCode : undefined
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -244,7 +244,7 @@ test('an idle connection is closed, one with an open request is not', async t =>
       exchange.respond(200, {})
       if (exchange.target === '/') exchange.end()
     },
-    { idleTimeoutMs: 60 },
+    { idleTimeoutMs: 500 },
   )
   const agent = new Agent({ keepAlive: true })
   t.after(() => agent.destroy())
