@@ -1,7 +1,8 @@
 /**
- * Containers by any runtime that speaks CRI v1 over gRPC: containerd from 1.6 on, CRI-O. It is known by its socket; who
- * starts it is not our business here (`private-containerd.ts` does). Nothing is connected before the first call, and a
- * runtime that was away is found again. Calls are not repeated: whoever called knows whether they may be.
+ * Client for any container runtime that implements CRI v1 over gRPC: containerd 1.6 or newer, CRI-O. It only
+ * needs the socket path and does not start the runtime (`private-containerd.ts` does). It connects on the
+ * first call and reconnects when the runtime restarts. It never retries a call: only the caller can tell
+ * whether that is safe.
  */
 import type { Duplex } from 'node:stream'
 import type { GrpcChannel, GrpcConnect } from '#/platform/grpc.ts'
@@ -47,11 +48,14 @@ import {
 export interface ContainerdOptions {
   readonly platform: Platform
   readonly connectGrpc: GrpcConnect
-  /** For the sessions of exec, attach and port-forward. */
+  /** Used for exec, attach and port-forward sessions. */
   readonly connectHttp: HttpConnect
-  /** The path of the runtime's unix socket. */
+  /** Path of the runtime's Unix socket. */
   readonly socketPath: string
-  /** Names of images that must not be removed as unused, for runtimes that do not tell: containerd before 1.7. */
+  /**
+   * Images that garbage collection must keep, for runtimes that do not report pinned images (containerd
+   * before 1.7).
+   */
   readonly pinnedImages?: readonly string[]
   /** Followed by its owner since the runtime was started; when absent, exits are followed only while changes are. */
   readonly taskExits?: TaskExits
@@ -190,7 +194,7 @@ export class Containerd implements ContainerRuntime {
     timeoutMs: number,
     options?: CallOptions,
   ): Promise<ExecResult> {
-    // CRI counts whole seconds; what is asked for in parts of them is cut off by our own deadline.
+    // CRI timeouts are whole seconds; fractions are enforced by our own deadline.
     const timeout = Math.ceil(timeoutMs / 1_000)
     const isWhole = timeout * 1_000 === timeoutMs
     const bound = timeoutMs > 0 ? timeoutMs + (isWhole ? quickTimeoutMs : 0) : Infinity
@@ -228,7 +232,7 @@ export class Containerd implements ContainerRuntime {
 
   async containerStats(filter?: PodFilter, options?: CallOptions): Promise<readonly ContainerStats[]> {
     const answer = await this.#cri.call(methods.listContainerStats, { filter: labelsOf(filter) }, options)
-    // Of containers that do not run some runtimes tell that they exist.
+    // Some runtimes return entries without usage for containers that are not running.
     return answer.stats.filter(({ cpu, memory }) => cpu ?? memory).map(containerStatsOf)
   }
 
@@ -245,7 +249,7 @@ export class Containerd implements ContainerRuntime {
 
   async pullImage(reference: string, auth: RegistryAuth | undefined, options?: CallOptions): Promise<string> {
     const request = { image: { image: reference }, auth }
-    // However large an image is: the runtime gives up by itself when nothing comes any more.
+    // No deadline, because images can be of any size; the runtime aborts a pull without progress.
     const patient = { timeoutMs: Infinity, ...options }
     return (await this.#cri.call(methods.pullImage, request, patient)).imageRef
   }
@@ -274,10 +278,10 @@ export class Containerd implements ContainerRuntime {
   }
 }
 
-/** As much as runtimes send at most. */
+/** The runtimes' own limit on message size. */
 const receivedBytesMax = 16 * 1_024 * 1_024
 
-/** What a runtime that works at all answers at once. */
+/** Timeout for calls that a healthy runtime answers immediately. */
 const quickTimeoutMs = 10_000
 
 function quick(signal: AbortSignal | undefined): CallOptions {
@@ -288,7 +292,7 @@ function labelsOf({ podUid }: PodFilter = {}): { labelSelector?: Record<string, 
   return podUid === undefined ? {} : { labelSelector: { [podUidLabel]: podUid } }
 }
 
-/** With a terminal there is no stderr of its own, and runtimes refuse to be asked for it. */
+/** With a TTY there is no separate stderr, and runtimes reject requests for it. */
 function streamsOf({ stdin, stdout, stderr, tty }: CommandOptions): CommandOptions {
   return { stdin, stdout, stderr: stderr && !tty, tty }
 }

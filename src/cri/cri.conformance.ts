@@ -1,7 +1,7 @@
 /**
- * The contract of `ContainerRuntime`, as tests that every implementation passes. Each test has pods of its own, so one
- * runtime may serve all of them. What containers do is said twice: by commands that a real runtime runs, and by the
- * names of `programs`, for one that only seems to run them.
+ * The contract of `ContainerRuntime` as tests that every implementation passes. Each test creates its own
+ * pods, so tests can share one runtime. Containers are specified by a command for real runtimes and by a name
+ * in `programs` for simulated ones.
  */
 import { test, type TestContext } from 'node:test'
 import { changesConformance } from './conformance/changes.conformance.ts'
@@ -13,7 +13,7 @@ import { Scene, type RuntimeSubject } from './conformance/test-scene.ts'
 
 export type { RuntimeSubject } from './conformance/test-scene.ts'
 
-/** `open` gives a runtime of the test's own or a shared one; the test does not close it. */
+/** `open` returns a new or shared runtime; the tests do not close it. */
 export function criConformance(name: string, open: (t: TestContext) => Promise<RuntimeSubject>): void {
   const check: Check = (title, body) => {
     test(`${name}: ${title}`, async t => {

@@ -1,22 +1,23 @@
 /**
- * What runs containers: the Container Runtime Interface of Kubernetes in our own words. `containerd/` speaks CRI v1 to
- * any runtime over gRPC, `simulated/` only seems to run anything; both pass `cri.conformance.ts`. The kubelet knows
- * nothing else of runtimes. Identifiers are the runtime's. What is not there is CriError `not-found`; to stop or remove
- * what is stopped or gone already is no error.
+ * The Container Runtime Interface as used by the kubelet. `containerd/` implements it over CRI v1 gRPC,
+ * `simulated/` without containers; both pass `cri.conformance.ts`. Ids are the runtime's. Missing objects
+ * raise CriError `not-found`; stopping or removing is idempotent.
  */
 import type { Duplex } from 'node:stream'
 import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
 
 export interface ContainerRuntime extends AsyncDisposable {
   version(signal?: AbortSignal): Promise<RuntimeVersion>
-  /** Whether it can run pods, and whether these would have a network. */
+  /** Runtime and network readiness. */
   status(signal?: AbortSignal): Promise<RuntimeStatus>
 
-  /** Makes the pod's namespaces, network and pause container. Resolves with its id when it runs. */
+  /**
+   * Creates the pod's namespaces, network and pause container. Resolves with the id of the running sandbox.
+   */
   runSandbox(config: SandboxConfig, options?: CallOptions): Promise<string>
-  /** Kills what runs in it and gives its network back. It may be called again and again. */
+  /** Kills the sandbox's containers and releases its network. Idempotent. */
   stopSandbox(id: string, options?: CallOptions): Promise<void>
-  /** Removes its containers too. */
+  /** Also removes its containers. */
   removeSandbox(id: string, options?: CallOptions): Promise<void>
   sandboxStatus(id: string, options?: CallOptions): Promise<SandboxStatus>
   listSandboxes(
@@ -26,7 +27,10 @@ export interface ContainerRuntime extends AsyncDisposable {
 
   createContainer(request: CreateContainer, options?: CallOptions): Promise<string>
   startContainer(id: string, options?: CallOptions): Promise<void>
-  /** SIGTERM (or the image's own signal), then SIGKILL after the time given. Resolves when it has ended. */
+  /**
+   * Sends SIGTERM (or the image's stop signal), then SIGKILL after the grace period. Resolves when the
+   * container has exited.
+   */
   stopContainer(id: string, graceSeconds: number, options?: CallOptions): Promise<void>
   removeContainer(id: string, options?: CallOptions): Promise<void>
   containerStatus(id: string, options?: CallOptions): Promise<ContainerStatus>
@@ -35,10 +39,10 @@ export interface ContainerRuntime extends AsyncDisposable {
     options?: CallOptions,
   ): Promise<readonly ContainerSummary[]>
   updateResources(id: string, resources: LinuxResources, options?: CallOptions): Promise<void>
-  /** The log file was moved away: writes go to a new one from now on. */
+  /** Reopens the log file after log rotation. */
   reopenLog(id: string, options?: CallOptions): Promise<void>
 
-  /** Runs a command to its end. A command that cannot be started, or takes too long, is CriError. */
+  /** Runs a command to completion. Throws CriError if it cannot start or times out. */
   execSync(
     id: string,
     command: readonly string[],
@@ -51,30 +55,30 @@ export interface ContainerRuntime extends AsyncDisposable {
     streams: CommandOptions,
     options?: CallOptions,
   ): Promise<CommandProcess>
-  /** Its result is that of the main process, where the runtime tells it. */
+  /** The result is that of the container's main process, if the runtime reports it. */
   attach(id: string, streams: CommandOptions, options?: CallOptions): Promise<CommandProcess>
-  /** A connection to a port inside the sandbox's network. */
+  /** Connects to a port in the sandbox's network namespace. */
   connectPort(sandboxId: string, port: number, options?: CallOptions): Promise<Duplex>
 
-  /** What containers use now; without a pod's uid, all of them. */
+  /** Current resource usage of a pod's containers, or of all containers without a pod UID. */
   containerStats(
     filter?: { readonly podUid?: string },
     options?: CallOptions,
   ): Promise<readonly ContainerStats[]>
 
   listImages(options?: CallOptions): Promise<readonly Image[]>
-  /** Undefined when there is no such image. `reference` is a name, with tag or digest, or an id. */
+  /** Undefined if the image is not present. `reference` is a name with tag or digest, or an id. */
   imageStatus(reference: string, options?: CallOptions): Promise<Image | undefined>
-  /** Resolves with the id by which the image is known from now on. */
+  /** Resolves with the image id. */
   pullImage(reference: string, auth: RegistryAuth | undefined, options?: CallOptions): Promise<string>
   removeImage(reference: string, options?: CallOptions): Promise<void>
-  /** Where images are kept and how much they take. */
+  /** Path and usage of the image filesystem. */
   imageFilesystem(options?: CallOptions): Promise<FilesystemUsage>
 
   /**
-   * Says that something happened to containers, until aborted: the pod whose containers or sandbox changed, or
-   * undefined when anything may have. It only says where to look. It begins with undefined, and does so again after a
-   * disconnection; it never ends by itself.
+   * Yields the UID of each pod with changed containers or a changed sandbox, or undefined when any pod may
+   * have changed, until aborted. It carries no state: the reader has to query the runtime. The first value,
+   * and the first after each reconnection, is undefined.
    */
   changes(signal: AbortSignal): AsyncIterable<string | undefined>
 }
@@ -86,10 +90,10 @@ export interface CallOptions {
 
 export type CriErrorReason =
   | 'not-found'
-  /** The runtime does not answer. */
+  /** The runtime cannot be reached. */
   | 'unavailable'
   | 'timeout'
-  /** This runtime cannot do that. */
+  /** The runtime does not implement the call. */
   | 'unsupported'
   | 'failed'
 
@@ -110,7 +114,7 @@ export interface RuntimeVersion {
 export interface RuntimeStatus {
   readonly runtime: RuntimeCondition
   readonly network: RuntimeCondition
-  /** Names of runtime handlers, for runtime classes; the default one is `''`. */
+  /** Runtime handlers for RuntimeClass; `''` is the default handler. */
   readonly handlers: readonly RuntimeHandler[]
 }
 
@@ -126,7 +130,7 @@ export interface RuntimeHandler {
   readonly supportsRecursiveReadOnlyMounts: boolean
 }
 
-/** Which pod; `attempt` counts the sandboxes it had before. */
+/** Identifies the pod; `attempt` is the number of earlier sandboxes of the pod. */
 export interface SandboxMetadata {
   readonly name: string
   readonly namespace: string
@@ -137,9 +141,9 @@ export interface SandboxMetadata {
 export interface SandboxConfig {
   readonly metadata: SandboxMetadata
   readonly hostname: string
-  /** Where the logs of its containers are. */
+  /** Directory of its containers' logs. */
   readonly logFolder: string
-  /** The node's own when absent. */
+  /** The node's configuration if absent. */
   readonly dns?: DnsConfig
   readonly portMappings: readonly PortMapping[]
   readonly labels: Readonly<Record<string, string>>
@@ -147,9 +151,9 @@ export interface SandboxConfig {
   readonly cgroupParent: string
   readonly sysctls: Readonly<Record<string, string>>
   readonly security: SandboxSecurity
-  /** Of the runtime class; empty is the runtime's default. */
+  /** From the RuntimeClass; empty for the runtime's default handler. */
   readonly runtimeHandler: string
-  /** What the pod as a whole may use; for runtimes that make a machine of it. */
+  /** Pod overhead, used by VM-based runtimes. */
   readonly overhead?: LinuxResources
   readonly resources?: LinuxResources
 }
@@ -167,14 +171,14 @@ export interface PortMapping {
   readonly hostIp: string
 }
 
-/** Whose namespace: one of the pod's own, one of the container's own, the node's, or that of another container. */
+/** A namespace of the pod, of the container, of the node, or of the target container. */
 export type NamespaceMode = 'pod' | 'container' | 'node' | { readonly target: string }
 
 export interface NamespaceOptions {
   readonly network: NamespaceMode
   readonly pid: NamespaceMode
   readonly ipc: NamespaceMode
-  /** A user namespace of the pod's own, with these mappings; that of the node when absent. */
+  /** ID mappings of the pod's user namespace; the node's user namespace if absent. */
   readonly users?: { readonly uids: readonly IdMapping[]; readonly gids: readonly IdMapping[] }
 }
 
@@ -186,7 +190,7 @@ export interface IdMapping {
 
 export interface SecurityProfile {
   readonly type: 'RuntimeDefault' | 'Unconfined' | 'Localhost'
-  /** The file, or the name of the profile that is loaded. */
+  /** Path of the profile file, or name of the loaded profile. */
   readonly localhostRef?: string
 }
 
@@ -215,14 +219,14 @@ export interface SandboxSummary {
   readonly id: string
   readonly metadata: SandboxMetadata
   readonly state: SandboxState
-  /** Nanoseconds since 1970. */
+  /** Nanoseconds since the Unix epoch. */
   readonly createdAt: bigint
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
 }
 
 export interface SandboxStatus extends SandboxSummary {
-  /** The pod's addresses, the first one first; empty in the node's network. */
+  /** Pod IPs, primary first; empty in the node's network namespace. */
   readonly addresses: readonly string[]
   readonly network: NamespaceMode
 }
@@ -235,13 +239,13 @@ export interface CreateContainer {
 
 export interface ContainerConfig {
   readonly name: string
-  /** Counts the containers of this name that the pod had before. */
+  /** Number of earlier containers of this name in the pod. */
   readonly attempt: number
-  /** The image's id, as `pullImage` and `imageStatus` give it. */
+  /** Image id as returned by `pullImage` and `imageStatus`. */
   readonly image: string
-  /** As the user wrote it. */
+  /** Image name as written in the pod spec. */
   readonly userImage: string
-  /** Entry point and arguments; the image's own when empty. */
+  /** Entrypoint; the image's if empty. */
   readonly command: readonly string[]
   readonly args: readonly string[]
   readonly workingDir: string
@@ -250,14 +254,14 @@ export interface ContainerConfig {
   readonly devices: readonly Device[]
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
-  /** Below the sandbox's log folder. */
+  /** Relative to the sandbox's log directory. */
   readonly logPath: string
   readonly stdin: boolean
   readonly stdinOnce: boolean
   readonly tty: boolean
   readonly resources: LinuxResources
   readonly security: ContainerSecurity
-  /** The image's own when absent: `SIGTERM`. */
+  /** `SIGTERM`, for example; the image's stop signal if absent. */
   readonly stopSignal?: string
 }
 
@@ -268,7 +272,7 @@ export interface Mount {
   readonly recursiveReadonly: boolean
   readonly propagation: 'private' | 'host-to-container' | 'bidirectional'
   readonly selinuxRelabel: boolean
-  /** The content of an image instead of a folder of the node. */
+  /** Mounts an image instead of a host path. */
   readonly image?: { readonly id: string; readonly subPath: string }
 }
 
@@ -278,7 +282,7 @@ export interface Device {
   readonly permissions: string
 }
 
-/** What is absent is not limited. */
+/** Absent fields are not limited. */
 export interface LinuxResources {
   readonly cpuPeriod?: number
   readonly cpuQuota?: number
@@ -289,7 +293,7 @@ export interface LinuxResources {
   readonly cpusetCpus?: string
   readonly cpusetMems?: string
   readonly hugepageLimits?: readonly { readonly pageSize: string; readonly limitBytes: number }[]
-  /** Files of cgroup v2 and what to write into them. */
+  /** cgroup v2 file names and values. */
   readonly unified?: Readonly<Record<string, string>>
 }
 
@@ -327,14 +331,14 @@ export interface ContainerSummary {
 }
 
 export interface ContainerStatus extends Omit<ContainerSummary, 'sandboxId'> {
-  /** Absolute, nanoseconds since 1970; 0 when it has not come to that. */
+  /** Nanoseconds since the Unix epoch; 0 if not reached. */
   readonly startedAt: bigint
   readonly finishedAt: bigint
   readonly exitCode: number
-  /** `Completed`, `Error`, `OOMKilled`, `StartError` and what else runtimes say. */
+  /** `Completed`, `Error`, `OOMKilled`, `StartError` or another reason of the runtime. */
   readonly reason: string
   readonly message: string
-  /** The image as a name that people know, and its id. */
+  /** Image name as shown to users. */
   readonly userImage: string
   readonly imageRef: string
   readonly logPath: string
@@ -357,9 +361,9 @@ export interface ContainerStats {
   readonly containerId: string
   readonly name: string
   readonly podUid: string
-  /** Nanoseconds since 1970. */
+  /** Nanoseconds since the Unix epoch. */
   readonly timestamp: bigint
-  /** Processor time used since the start. */
+  /** Cumulative CPU time since the container started. */
   readonly cpuNanoseconds: bigint
   readonly memoryWorkingSetBytes: number
   readonly memoryUsageBytes: number
@@ -376,10 +380,10 @@ export interface Image {
   readonly tags: readonly string[]
   readonly digests: readonly string[]
   readonly sizeBytes: number
-  /** Whom it runs as, when it says so: a number or a name. */
+  /** The user of the image if set: a UID or a name. */
   readonly uid?: number
   readonly username?: string
-  /** Must not be removed as unused. */
+  /** Excluded from image garbage collection. */
   readonly isPinned: boolean
 }
 

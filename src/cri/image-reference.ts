@@ -1,9 +1,9 @@
 /**
- * Names of images as people write them, `busybox`, and as registries and runtimes know them,
- * `docker.io/library/busybox:latest`. The rules are those of the distribution project, which every runtime follows.
+ * Parses and normalizes image names: `busybox` becomes `docker.io/library/busybox:latest`. Follows the rules
+ * of the distribution project, like all runtimes.
  */
 export interface ImageReference {
-  /** With the port: `docker.io`, `localhost:5000`. */
+  /** Registry host with port: `docker.io`, `localhost:5000`. */
   readonly domain: string
   readonly path: string
   readonly tag?: string
@@ -11,7 +11,7 @@ export interface ImageReference {
   readonly digest?: string
 }
 
-/** A text names no image. The message is the distribution project's. */
+/** The text is not a valid image reference. The message is the distribution project's. */
 export class ImageReferenceError extends Error {
   constructor(message: string) {
     super(message)
@@ -50,7 +50,7 @@ export function repositoryOf({ domain, path }: ImageReference): string {
   return `${domain}/${path}`
 }
 
-/** The full name: with a digest when there is one, otherwise with a tag. Throws ImageReferenceError. */
+/** The fully qualified name, with the digest if present, otherwise with a tag. Throws ImageReferenceError. */
 export function normalizeImage(text: string): string {
   const reference = parseImageReference(text)
   const { tag = 'latest', digest } = reference
@@ -76,7 +76,7 @@ function splitDomain(text: string): readonly [domain: string, rest: string] {
   return [domain, domain === defaultDomain && !rest.includes('/') ? `library/${rest}` : rest]
 }
 
-/** Words of small letters and digits between single dots, one or two underscores or any number of dashes. */
+/** Lowercase alphanumeric words separated by one dot, one or two underscores, or any number of dashes. */
 function isComponent(text: string): boolean {
   return (
     /^[a-z0-9]/.test(text) && /[a-z0-9]$/.test(text) && !/[^a-z0-9._-]|\.[._-]|_[.-]|_{3}|-[._]/.test(text)

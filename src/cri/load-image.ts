@@ -1,6 +1,6 @@
 /**
- * Brings images into a private containerd without a registry: archives that `docker save`, `podman save` and others
- * write, and the pause image, which is made of what the machine has.
+ * Imports images into a private containerd without a registry: archives written by `docker save` or `podman
+ * save`, and a pause image built from the machine's `catatonit`.
  */
 import { dirname, join } from 'node:path/posix'
 import type { GrpcConnect } from '#/platform/grpc.ts'
@@ -15,14 +15,14 @@ export interface ImageLoader {
   readonly platform: Platform
   readonly linux: Linux
   readonly connectGrpc: GrpcConnect
-  /** The socket of the containerd that is to have the image, and its CRI. */
+  /** Socket of the containerd that imports the image, and its CRI client. */
   readonly socketPath: string
   readonly runtime: Pick<ContainerRuntime, 'imageStatus' | 'imageFilesystem'>
 }
 
 /**
- * Imports an OCI or Docker archive, compressed with gzip or not. Resolves with the full names of its images once pods
- * can use them.
+ * Imports an OCI or Docker archive, optionally gzip-compressed. Resolves with the full names of its images
+ * once CRI reports them.
  */
 export async function loadImage(
   loader: ImageLoader,
@@ -45,8 +45,8 @@ export async function loadImage(
 }
 
 /**
- * Makes sure that sandboxes can be made without a registry: a pause image that is missing is made of the machine's own
- * `catatonit`. Where there is none the runtime will have to pull it.
+ * Makes sure that sandboxes can be created without a registry: builds a missing pause image from the
+ * machine's `catatonit`. Without `catatonit` the runtime has to pull it.
  */
 export async function ensurePauseImage(loader: ImageLoader): Promise<'present' | 'loaded' | 'missing'> {
   const { linux, runtime, platform, socketPath } = loader
@@ -66,15 +66,17 @@ export async function ensurePauseImage(loader: ImageLoader): Promise<'present' |
   } finally {
     await files.remove(path)
   }
-  // Garbage collection would take it: no container of the kubelet's uses it.
+  // Pinned: garbage collection would remove it, because no container of the kubelet uses it.
   await ctr(loader, ['images', 'label', pauseImage, 'io.cri-containerd.pinned=pinned'])
   return 'loaded'
 }
 
-/** A small init that, asked to, does nothing but wait and reap. Debian's is linked statically. */
+/**
+ * A small init that can run as a pause process: it waits and reaps zombies. Debian's is statically linked.
+ */
 const catatonitPath = '/usr/bin/catatonit'
 
-/** With a host, as every name has that a registry could have given. */
+/** True if the name includes a registry host. */
 function hasFullName(name: string): boolean {
   return /^(?:localhost|[^/]*[.:][^/]*)\/./.test(name)
 }
@@ -105,7 +107,7 @@ async function importsRemotely(linux: Linux): Promise<boolean> {
   return Number(major) >= 2
 }
 
-/** With what is in a compressed file as its input, when there is one. */
+/** If `compressed` is set, ctr reads the decompressed file from stdin. */
 async function ctr(
   { linux, socketPath }: ImageLoader,
   parameters: readonly string[],
@@ -124,10 +126,10 @@ async function ctr(
   }
 }
 
-/** Images of many gigabytes on slow disks. */
+/** Allows for images of many gigabytes on slow disks. */
 const importTimeoutMs = 30 * 60_000
 
-/** CRI hears of new images by itself, a moment later. */
+/** Waits until CRI lists the image: it picks up new images asynchronously. */
 async function untilUsable(
   { platform, runtime }: ImageLoader,
   name: string,

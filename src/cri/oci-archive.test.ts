@@ -64,7 +64,7 @@ function json(content: Uint8Array): unknown {
   return JSON.parse(Buffer.from(content).toString())
 }
 
-/** Names and contents of a tar archive with short names. */
+/** Entries of a tar archive by name. Supports short names only. */
 function contentOf(archive: Uint8Array): Map<string, Uint8Array> {
   const bytes = Buffer.from(archive)
   const files = new Map<string, Uint8Array>()

@@ -1,16 +1,16 @@
 /**
- * An image made of files, without a registry and without a program to build it: an OCI image layout as one tar archive
- * that every container runtime can import. The same input gives the same bytes, and so the same digests.
+ * Builds an OCI image layout as a tar archive, without a registry or a build tool. The output is
+ * deterministic, and so are the digests.
  */
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { tar, type TarEntry } from './tar.ts'
 
 export interface OciImage {
-  /** The full name, with host and tag: `docker.io/library/busybox:latest`. */
+  /** Fully qualified name with tag: `docker.io/library/busybox:latest`. */
   readonly reference: string
   readonly architecture: string
-  /** From the lowest up. Folders on the way to a file need not be named. */
+  /** Bottom layer first. Parent directories are added automatically. */
   readonly layers: readonly (readonly TarEntry[])[]
   readonly config?: OciConfig
 }
@@ -19,7 +19,7 @@ export interface OciConfig {
   readonly entrypoint?: readonly string[]
   readonly cmd?: readonly string[]
   readonly env?: readonly string[]
-  /** A number or a name, with a group after a colon. */
+  /** UID or name, optionally followed by `:` and a group. */
   readonly user?: string
   readonly workingDir?: string
   /** `8080/tcp`. */
@@ -49,10 +49,9 @@ export function ociArchive(image: OciImage): Uint8Array {
   ])
 }
 
-/** An image as registries have it. */
 interface OciParts {
   readonly manifest: OciBlob
-  /** The layers and the configuration. */
+  /** Layers and configuration. */
   readonly blobs: readonly OciBlob[]
 }
 
@@ -121,7 +120,7 @@ function tagOf(reference: string): string {
   return /:([^:/@]+)$/.exec(reference)?.[1] ?? 'latest'
 }
 
-/** Entries in their order, each behind the folders that lead to it. */
+/** Entries in order, each preceded by its missing parent directories. */
 function withFolders(entries: readonly TarEntry[]): TarEntry[] {
   const named = new Set(entries.filter(({ type }) => type === 'folder').map(({ path }) => path))
   const made = new Set<string>()

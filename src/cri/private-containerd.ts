@@ -1,7 +1,7 @@
 /**
- * A containerd of our own: a child process with its own folder, socket and configuration, beside which others may run.
- * It is started again when it dies; its containers go on meanwhile, for shims hold them. It ends when we end, however
- * that happens. Control groups are always its own business (cgroupfs), never systemd's.
+ * A private containerd: a child process with its own directory, socket and configuration, independent of
+ * other containerd instances. It is restarted when it dies, while its containers continue under their shims,
+ * and it dies with this process. It always uses the cgroupfs driver, never systemd's.
  */
 import { join } from 'node:path/posix'
 import { backoffMs, type Backoff } from '#/base/backoff.ts'
@@ -23,12 +23,12 @@ export interface PrivateContainerdOptions {
   readonly linux: Linux
   readonly connectGrpc: GrpcConnect
   readonly connectHttp: HttpConnect
-  /** Where it keeps everything; it need not exist. */
+  /** Root of all its state; created when missing. */
   readonly folder: string
   readonly cni: { readonly binFolder: string; readonly configFolder: string }
-  /** Words in front of the command, such as those that enter a network namespace. They must end with `exec`ing it. */
+  /** Command prefix, for example to enter a network namespace. It must `exec` the command. */
   readonly launcher?: readonly string[]
-  /** The pause image. */
+  /** Pause image. */
   readonly sandboxImage?: string
 }
 
@@ -42,7 +42,7 @@ export const pauseImage = 'registry.k8s.io/pause:3.10'
 export class PrivateContainerd implements AsyncDisposable {
   readonly folder: string
   readonly socketPath: string
-  /** Where registries are described, `<host>/hosts.toml`; it is read anew for each pull. */
+  /** Registry configuration, `<host>/hosts.toml`; read on every pull. */
   readonly registryFolder: string
   readonly #options: PrivateContainerdOptions
   readonly #log: BoundedLog
@@ -61,7 +61,7 @@ export class PrivateContainerd implements AsyncDisposable {
     this.#strays = new StrayRemover({ ...options, socketPath: this.socketPath })
   }
 
-  /** Resolves when it answers. Rejects with what it said when it cannot be started. */
+  /** Resolves when containerd answers. Rejects with the cause from its log when it cannot start. */
   static async start(options: PrivateContainerdOptions, signal?: AbortSignal): Promise<PrivateContainerd> {
     const containerd = new PrivateContainerd(options)
     const { platform, linux, folder } = options
@@ -80,7 +80,7 @@ export class PrivateContainerd implements AsyncDisposable {
     }
   }
 
-  /** The number of the process that runs now, for those who look at what it uses. */
+  /** PID of the current process, for resource measurements. */
   get pid(): number | undefined {
     return this.#process?.pid
   }
@@ -95,14 +95,14 @@ export class PrivateContainerd implements AsyncDisposable {
   }
 
   /**
-   * Removes what belongs to no container, as it is left when containerd is killed while it makes pods. That happens by
-   * itself some time later; this is for those who want to see the end of it, when no pod is being made.
+   * Removes strays (shims, bundles, network namespaces of unknown containers) at once, without their grace
+   * period. No pod may be in creation. Strays are otherwise removed in the background.
    */
   async removeStrays(signal?: AbortSignal): Promise<void> {
     await this.#sweep(0, signal)
   }
 
-  /** Ends it; containers go on, and the next one on this folder finds them. */
+  /** Stops containerd; its containers keep running, and the next instance on this directory finds them. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     const process = this.#process
@@ -148,7 +148,7 @@ export class PrivateContainerd implements AsyncDisposable {
     const logged = this.#keepLog(process)
     await platform.files.write(join(folder, 'containerd.pid'), `${process.pid}\n`)
     const gone = process.exited.then(async exit => {
-      // Its last words may still be on their way; whoever inherited its output may go on for ever.
+      // Waits for the rest of the log, but not forever: a process that inherited stderr may keep it open.
       await Promise.race([logged, platform.clock.sleep(lastWordsMs)])
       return exit
     })
@@ -161,7 +161,7 @@ export class PrivateContainerd implements AsyncDisposable {
     for await (const chunk of process.stderr) await this.#log.append(Buffer.from(chunk))
   }
 
-  /** Rejects when it ends before it answers, or does not answer in time. */
+  /** Rejects if containerd exits or does not answer in time. */
   async #untilAnswers(gone: Promise<ProcessExit>, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options.platform
     let ended: ProcessExit | undefined
@@ -183,7 +183,7 @@ export class PrivateContainerd implements AsyncDisposable {
   }
 
   async #ask(signal: AbortSignal): Promise<'answers' | 'has no CRI' | 'is silent'> {
-    // A channel that failed once waits before it tries again; a new one does not.
+    // A failed channel backs off before it reconnects; a new one connects at once.
     await using runtime = this.connect()
     try {
       await runtime.version(signal)
@@ -193,7 +193,7 @@ export class PrivateContainerd implements AsyncDisposable {
     }
   }
 
-  /** Starts it again whenever it ends, until we stop. */
+  /** Restarts containerd whenever it exits, until disposed. */
   async #supervise(first: Process): Promise<void> {
     const { clock, log, random } = this.#options.platform
     let process: Process | undefined = first
@@ -217,7 +217,7 @@ export class PrivateContainerd implements AsyncDisposable {
     }
   }
 
-  /** Looks for strays, often while some may be left by the last one that was killed, and seldom later. */
+  /** Sweeps strays periodically: often for a while after each start, rarely later. */
   async #keepClean(): Promise<void> {
     const { clock, log } = this.#options.platform
     const { signal } = this.#stop
@@ -240,40 +240,40 @@ export class PrivateContainerd implements AsyncDisposable {
     await this.#strays.sweep(channel, graceMs, signal)
   }
 
-  /** Nobody who was killed had a chance to say why. */
+  /** A process killed by a signal logs no reason, so the signal is reported. */
   #lastWords(exit: ProcessExit): string {
     return 'code' in exit ? failureText(this.#log.tail) : `it was killed by ${exit.signal}`
   }
 }
 
-/** The kernel allows 107 characters; the other socket's name is longer by six. */
+/** Unix socket paths are limited to 107 bytes; the ttrpc socket's suffix adds six. */
 const socketPathCharactersMax = 100
 
 const logLevel = 'warn'
 
-/** It reads the state of all its containers first. */
+/** containerd loads the state of all its containers first. */
 const startTimeoutMs = 60_000
 const askAgainMs = 15
 const stopTimeoutMs = 5_000
 const lastWordsMs = 500
 
-/** Whoever lived this long is started again without delay when it dies. */
+/** Uptime after which the restart backoff is reset. */
 const steadyMs = 30_000
 const restarting: Backoff = { initialMs: 20, maxMs: 2_000, factor: 3, jitter: 0.2 }
 
-/** Pods that were being made when the last one was killed are removed, and their strays show, in this time. */
+/** Time after a start during which strays of interrupted pod creation can appear. */
 const recentMs = 10 * 60_000
 const sweepOftenMs = 20_000
 const sweepSeldomMs = 10 * 60_000
-/** So long nothing is a stray that is only being made. */
+/** Minimum age of a stray, because containers in creation look the same. */
 const strayGraceMs = 30_000
 
-/** Programs of administrators are not on everybody's search path, and containerd looks for runc and iptables there. */
+/** Adds the sbin directories, where containerd finds runc and iptables. */
 function inSearchPath(command: readonly string[]): string[] {
   return ['sh', '-c', 'PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export PATH; exec "$@"', 'sh', ...command]
 }
 
-/** The bit of CAP_SYS_RESOURCE among the effective capabilities. */
+/** True if CAP_SYS_RESOURCE is an effective capability. */
 function canLowerOomScore(status: string): boolean {
   const capabilities = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'
   return ((BigInt(`0x${capabilities}`) >> 24n) & 1n) === 1n

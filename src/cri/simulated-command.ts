@@ -1,23 +1,22 @@
 /**
- * What a command would do, as far as it can be read off its words: simulated containers do that, those of the simulated
- * runtime as well as those of plain simulated nodes. Known are `sleep`, `exit`, `true`, `false`, `echo` and `cat`
- * without a file, by themselves or in a small script for a shell. It is no shell: whoever needs more gives a script as
- * data.
+ * Interprets a command line for simulated containers, both of the simulated runtime and of hollow nodes.
+ * Supports `sleep`, `exit`, `true`, `false`, `echo` and `cat` without a file, alone or in a simple shell
+ * script. It is not a shell: more complex behavior is specified as a script object.
  */
 import { tryParseDurationMs } from '#/api/duration.ts'
 import { splitScript, type Clause } from './simulated/split-script.ts'
 
 export type CommandStep =
-  /** `Infinity` for ever. */
+  /** `Infinity` waits forever. */
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'print'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
-  /** Into a file of the container, where that is one of the node too. */
+  /** Writes to a file in the container that is mounted from the node. */
   | { readonly do: 'write'; readonly path: string; readonly text: string }
-  /** What comes in goes out again, until it ends. */
+  /** Copies stdin to stdout until stdin ends. */
   | { readonly do: 'copy' }
   | { readonly do: 'exit'; readonly code: number }
 
-/** The last step is an exit, or waits for ever. Undefined when the command says nothing that is known. */
+/** The last step exits or waits forever. Undefined if the command is not understood. */
 export function parseSimulatedCommand(words: readonly string[]): readonly CommandStep[] | undefined {
   const [first = '', flag = '', text = ''] = words
   const isShell = /^(?:\/bin\/|\/usr\/bin\/)?(?:sh|bash)$/.test(first) && /^-[a-z]*c$/.test(flag)
@@ -25,13 +24,13 @@ export function parseSimulatedCommand(words: readonly string[]): readonly Comman
   return clauses && stepsOf(clauses)
 }
 
-/** How long a command takes, and how it ends. */
+/** Duration and exit code of a command. */
 export interface CommandOutcome {
   readonly afterMs: number
   readonly exitCode: number
 }
 
-/** If nobody writes to it. */
+/** Assumes that stdin is empty. */
 export function outcomeOf(steps: readonly CommandStep[]): CommandOutcome | 'forever' {
   let afterMs = 0
   for (const step of steps) {
@@ -41,7 +40,7 @@ export function outcomeOf(steps: readonly CommandStep[]): CommandOutcome | 'fore
   return 'forever'
 }
 
-/** Two annotations of a pod say what all its containers do, whatever their commands are. */
+/** Two pod annotations override the behavior of all containers of the pod. */
 export function outcomeOfAnnotations(
   annotations: Readonly<Record<string, string>> = {},
 ): CommandOutcome | undefined {

@@ -34,7 +34,7 @@ class World {
     return id
   }
 
-  /** How the container stands, in one line. */
+  /** Container status in one line. */
   async stand(id: string): Promise<string> {
     const { state, exitCode, reason, startedAt, finishedAt } = await this.do(this.runtime.containerStatus(id))
     return state === 'exited' ? `${exitCode} ${reason} after ${(finishedAt - startedAt) / 1_000_000n}` : state

@@ -1,8 +1,8 @@
 /**
- * A container runtime that only seems to run containers: what they do is data, time is the platform's, and thousands of
- * pods fit into one process. What a container does is said by a script for its name or its image, by annotations of its
- * pod, or read off its command. Logs are written as real runtimes write them; nothing else touches the node. Nothing
- * happens by itself while no container has anything to do. It forgets everything when the process ends.
+ * A container runtime without containers: behavior is data, time is the platform's, and thousands of pods fit
+ * into one process. The behavior of a container comes from a script for its name or image, from pod
+ * annotations, or from its command. It writes logs in CRI format and does not touch the node otherwise. Idle
+ * containers need no timers. All state is lost when the process ends.
  */
 import type { Duplex } from 'node:stream'
 import type { Platform } from '#/platform/platform.ts'
@@ -43,22 +43,22 @@ export type { ContainerScript, ImageScript } from './simulated/script.ts'
 
 export interface SimulatedRuntimeOptions {
   readonly platform: Platform
-  /** Where pods get their addresses from, one of each range. */
+  /** Ranges of pod IPs; each pod gets one address per range. */
   readonly podCidrs: readonly string[]
-  /** By the names of containers; of several the first is for the first attempt, the last for all that follow. */
+  /** By container name. A list is indexed by attempt; its last entry also applies to later attempts. */
   readonly containers?: Readonly<Record<string, ContainerScripts>>
-  /** By the names of images; what is not named can be pulled. */
+  /** By image name; images not listed can be pulled. */
   readonly images?: Readonly<Record<string, ImageScript>>
-  /** What containers do of which nothing is said. */
+  /** Default behavior. */
   readonly usual?: ContainerScript
 }
 
 export type ContainerScripts = ContainerScript | readonly ContainerScript[]
 
 export class SimulatedRuntime implements ContainerRuntime {
-  /** What goes wrong, on demand. */
+  /** Fault injection. */
   readonly faults: Faults
-  /** How its pods are reached by their addresses, for those who probe them. */
+  /** Connects to pods by IP, for probes. */
   readonly podNetwork: PodNetwork
   readonly #options: SimulatedRuntimeOptions
   readonly #scripts: Map<string, ContainerScripts>
@@ -68,7 +68,7 @@ export class SimulatedRuntime implements ContainerRuntime {
   readonly #sandboxes = new Map<string, SimulatedSandbox>()
   readonly #containers = new Map<string, SimulatedContainer>()
   readonly #byAddress = new Map<string, SimulatedSandbox>()
-  /** The sandboxes of a pod, since that is what is asked for most. */
+  /** Index: sandboxes by pod UID. */
   readonly #byPod = new Map<string, Set<SimulatedSandbox>>()
 
   constructor(options: SimulatedRuntimeOptions) {
@@ -80,7 +80,10 @@ export class SimulatedRuntime implements ContainerRuntime {
     this.faults = new Faults(() => this.#changes.tell(undefined))
   }
 
-  /** What containers of this name do from now on; of those that run, all but their way to their end. */
+  /**
+   * Sets the script for containers of this name. Running containers use it for everything but their planned
+   * exit.
+   */
   setScript(name: string, script: ContainerScripts): void {
     this.#scripts.set(name, script)
   }
@@ -89,12 +92,12 @@ export class SimulatedRuntime implements ContainerRuntime {
     this.#images.setScript(name, script)
   }
 
-  /** The container ends now, as if it had done so by itself. */
+  /** Ends a container as if its process had exited. */
   endContainer(id: string, exitCode: number, isOutOfMemory = false): void {
     this.#container(id).end(exitCode, isOutOfMemory)
   }
 
-  /** Somebody kills the sandbox: its containers end with it and nobody was asked. */
+  /** Kills a sandbox and its containers from outside, without a stop call. */
   killSandbox(id: string): void {
     this.#sandbox(id).end()
   }
@@ -292,7 +295,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     return this.#changes.follow(signal)
   }
 
-  /** Whatever runs ends. */
+  /** Ends all sandboxes. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const sandbox of this.#sandboxes.values()) sandbox.end()
   }

@@ -1,11 +1,9 @@
-/**
- * Writes tar archives: what images and their layers are packed in. It is made for bytes that are in memory anyway.
- */
+/** Writes tar archives for images and layers. Works in memory only. */
 
-/** An entry of a tar archive. Paths are relative; folders need no slash at the end. */
+/** An entry of a tar archive. Paths are relative; directories need no trailing slash. */
 export type TarEntry = {
   readonly path: string
-  /** Permissions; 0o644 for a file, 0o755 for a folder. */
+  /** Defaults to 0o644 for files and 0o755 for directories. */
   readonly mode?: number
   readonly uid?: number
   readonly gid?: number
@@ -15,7 +13,10 @@ export type TarEntry = {
   | { readonly type: 'link' | 'symlink'; readonly target: string }
 )
 
-/** A tar archive (POSIX ustar, with pax headers for what does not fit). All times are 0: equal content, equal bytes. */
+/**
+ * A tar archive in POSIX ustar format, with pax headers where fields are too small. All times are 0, so equal
+ * content gives equal bytes.
+ */
 export function tar(entries: readonly TarEntry[]): Uint8Array {
   const blocks = entries.flatMap(entry => [...extended(entry), header(entry), ...padded(contentOf(entry))])
   return Buffer.concat([...blocks, new Uint8Array(2 * blockBytes)])
@@ -51,7 +52,7 @@ function header(entry: TarEntry): Uint8Array {
   })
 }
 
-/** A header of its own for names that are longer than the fields for them. */
+/** A pax header for names that exceed the ustar fields. */
 function extended(entry: TarEntry): Uint8Array[] {
   const records = [...record('path', pathOf(entry)), ...record('linkpath', targetOf(entry))].join('')
   if (records === '') return []
@@ -63,7 +64,7 @@ function extended(entry: TarEntry): Uint8Array[] {
   ]
 }
 
-/** Its length includes the digits that tell it. */
+/** The record length includes its own digits. */
 function record(key: string, value: string): string[] {
   if (Buffer.byteLength(value) <= nameBytesMax) return []
   const rest = ` ${key}=${value}\n`

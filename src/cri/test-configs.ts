@@ -1,4 +1,4 @@
-/** A sandbox and a container with nothing special about them, for tests of runtimes. */
+/** Plain sandbox and container configurations for runtime tests. */
 import type { ContainerConfig, SandboxConfig, SandboxMetadata } from './cri.ts'
 
 export function sandboxConfig(uid: string, more: Partial<SandboxConfig> = {}): SandboxConfig {
@@ -24,7 +24,7 @@ export function sandboxConfig(uid: string, more: Partial<SandboxConfig> = {}): S
   }
 }
 
-/** By which a pod's containers are found again. */
+/** Labels that identify a pod's containers. */
 function podLabels({
   name,
   namespace,

@@ -1,6 +1,7 @@
 /**
- * Whether this node takes a pod that was given to it. The scheduler has thought of all this already, but from what it
- * knew then, and not everybody asks the scheduler: two may have given the node more than it has.
+ * Kubelet admission: decides whether the node accepts a pod bound to it. It repeats the scheduler's checks,
+ * because the scheduler may have used outdated state, and pods can be bound without the scheduler or by
+ * several at once.
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { compileNodeSelector } from '#/api/node-selector.ts'
@@ -17,18 +18,18 @@ import { milliAmount, wholeAmount, type ResourceList } from './resource-amount.t
 export interface AdmissionInput {
   readonly pod: Pod
   readonly isStatic: boolean
-  /** As the API has it; undefined when the node is not known there yet. */
+  /** The API object; undefined until the node is registered. */
   readonly node: Node | undefined
   readonly allocatable: ResourceList
-  /** `DiskPressure` and others: what the node runs short of. */
+  /** Node conditions that are true, such as `DiskPressure`. */
   readonly pressures: ReadonlySet<string>
-  /** Of the node's settings. */
+  /** From the node's settings. */
   readonly allowedUnsafeSysctls: readonly string[]
-  /** Pods that the node has and that have not ended. */
+  /** Admitted pods on this node that have not terminated. */
   readonly others: readonly Pod[]
 }
 
-/** Why the pod is refused; undefined when it is taken. */
+/** Undefined if the pod is admitted. */
 export function admitPod(input: AdmissionInput): PodFailure | undefined {
   return (
     refusePressure(input) ??
@@ -41,7 +42,10 @@ export function admitPod(input: AdmissionInput): PodFailure | undefined {
   )
 }
 
-/** The node saves itself first, and what it needs itself; for want of memory it takes those that asked for theirs. */
+/**
+ * Under node pressure only critical pods are admitted; under memory pressure alone, also pods that are not
+ * BestEffort or that tolerate the taint.
+ */
 function refusePressure({ pod, isStatic, pressures }: AdmissionInput): PodFailure | undefined {
   const isCritical = isStatic || (pod.spec?.priority ?? 0) >= criticalPriority
   if (pressures.size === 0 || isCritical) return undefined
@@ -51,7 +55,7 @@ function refusePressure({ pod, isStatic, pressures }: AdmissionInput): PodFailur
   return { reason: 'Evicted', message: `The node had condition: [${[...pressures].join(' ')}]. ` }
 }
 
-/** The priority of `system-cluster-critical`, above which everything is critical. */
+/** Priority of `system-cluster-critical`; pods at or above it are critical. */
 const criticalPriority = 2_000_000_000
 
 const memoryTaint = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' }
@@ -90,7 +94,7 @@ function refuseAmount({ pod, others, allocatable }: AdmissionInput): PodFailure 
   }
   for (const [name, amount] of amountsOf(pod)) {
     const requested = counted(name, amount)
-    // What the node does not know may be something of the whole cluster.
+    // An extended resource that the node does not report may be a cluster-level resource.
     const isForeign = isExtendedResource(name) && allocatable[name] === undefined
     if (requested === 0 || isForeign) continue
     const capacity = (name === 'cpu' ? milliAmount : wholeAmount)(allocatable, name)
@@ -153,7 +157,7 @@ interface UsedPort {
   readonly number: number
 }
 
-/** On the network of the node, ports that containers name are the node's as well. */
+/** With `hostNetwork`, `hostPortsOf` returns nothing, so the ports come from the containers. */
 function portsOf(pod: Pod): readonly UsedPort[] {
   const { containers = [], hostNetwork = false } = pod.spec ?? {}
   if (!hostNetwork) {

@@ -1,8 +1,8 @@
 /**
- * Control groups of pods, in which the runtime makes those of their containers: `kubepods/pod<uid>` for pods that are
- * guaranteed what they ask for, `kubepods/burstable/pod<uid>` and `kubepods/besteffort/pod<uid>` for the others. They
- * are made by hand in both versions of the kernel's interface; nothing here talks to systemd. Nobody but the kubelet
- * removes them: the runtime only knows those of its containers.
+ * Pod cgroups, in which the runtime creates container cgroups: `kubepods/pod<uid>` for Guaranteed pods,
+ * `kubepods/burstable/pod<uid>` and `kubepods/besteffort/pod<uid>` for the others. Uses cgroupfs directly in
+ * v1 and v2, never systemd. The kubelet has to remove pod cgroups itself: the runtime manages only those of
+ * containers.
  */
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -29,17 +29,17 @@ export interface PodCgroupsOptions {
     readonly run: Linux['run']
   }
   readonly node: NodeSettings
-  /** `2MB`: the sizes of huge pages that there are. */
+  /** Huge page sizes of the kernel, such as `2MB`. */
   readonly hugePageSizes: readonly string[]
-  /** Where the tree of version 2 is; its usual place when absent. */
+  /** Mount point of cgroup v2; defaults to `/sys/fs/cgroup`. */
   readonly unifiedFolder?: string
 }
 
-/** A group is busy for a moment after its last process has ended. */
+/** A cgroup stays busy for a moment after its last process has exited. */
 const removalTries = 10
 const removalPauseMs = 20
 
-/** The controllers that pods use, where the kernel has them. */
+/** Controllers enabled for pods if the kernel has them. */
 const controllersOfPods: ReadonlySet<string> = new Set(['cpu', 'cpuset', 'memory', 'pids', 'hugetlb', 'io'])
 
 const unifiedFolderUsual = '/sys/fs/cgroup'
@@ -48,7 +48,7 @@ export class PodCgroups {
   readonly #options: PodCgroupsOptions
   readonly #version: 1 | 2
   #hierarchies: readonly Hierarchy[] = []
-  /** What is written already, by folder: most passes over a pod change nothing. */
+  /** Last written values by directory: most pod syncs change nothing. */
   readonly #written = new Map<string, string>()
 
   constructor(options: PodCgroupsOptions) {
@@ -56,7 +56,7 @@ export class PodCgroups {
     this.#version = options.linux.machine.cgroupVersion
   }
 
-  /** Must have resolved before anything else is asked for. It may be called again. */
+  /** Must resolve before other methods are called. Idempotent. */
   async start(share: NodeShare): Promise<void> {
     const { node } = this.#options
     this.#hierarchies = await this.#findHierarchies()
@@ -70,7 +70,7 @@ export class PodCgroups {
     await this.#ensure(classCgroup(node, 'Burstable'), { hugePages })
   }
 
-  /** Makes what is missing and sets what has changed. Resolves with what sandboxes have as `cgroupParent`. */
+  /** Creates the pod's cgroup and updates changed limits. Resolves with the sandbox's `cgroupParent`. */
   async ensure(pod: Pod): Promise<string> {
     const { node, hugePageSizes } = this.#options
     const path = podCgroup(node, pod)
@@ -78,12 +78,15 @@ export class PodCgroups {
     return path
   }
 
-  /** Who goes first follows from what the pods that are here ask for together. */
+  /** Updates the CPU shares of the Burstable QoS cgroup from the requests of these pods. */
   async updateClasses(pods: readonly Pod[]): Promise<void> {
     await this.#ensure(classCgroup(this.#options.node, 'Burstable'), { cpuShares: burstableShares(pods) })
   }
 
-  /** Ends what still runs in it. Nothing there is fine; throws when it stays busy, and may then be called again. */
+  /**
+   * Kills remaining processes and removes the pod's cgroups. Idempotent. Throws if they stay busy; the caller
+   * can retry.
+   */
   async remove(uid: string): Promise<void> {
     const folders = this.#podFolders(uid)
     for (const folder of folders) this.#written.delete(folder)
@@ -104,7 +107,7 @@ export class PodCgroups {
     for (const folder of this.#podFolders(uid)) await this.#kill(folder)
   }
 
-  /** The uids of pods that have a group somewhere. */
+  /** UIDs of pods that have a cgroup in any hierarchy. */
   async list(): Promise<readonly string[]> {
     const { node } = this.#options
     const uids = new Set<string>()
@@ -118,7 +121,7 @@ export class PodCgroups {
     return [...uids].sort()
   }
 
-  /** Removes all groups of the node that have no processes. For a node that is gone for good. */
+  /** Removes all cgroups of a deleted node. Throws if processes outside pod cgroups remain. */
   async removeAll(): Promise<void> {
     for (const uid of await this.list()) await this.remove(uid)
     const { node } = this.#options
@@ -164,7 +167,7 @@ export class PodCgroups {
     }
   }
 
-  /** In version 2 a group hands controllers on to those below it only when it is told to. */
+  /** In cgroup v2, a cgroup enables controllers for its children explicitly (`cgroup.subtree_control`). */
   async #delegate(folder: string, { controllers }: Hierarchy): Promise<void> {
     const file = join(folder, 'cgroup.subtree_control')
     const enabled = new Set((await this.#read(file)).trim().split(/\s+/))
@@ -182,7 +185,7 @@ export class PodCgroups {
     }
   }
 
-  /** In version 1 a new group has no processors and no memory nodes, and takes no process until it has. */
+  /** In cgroup v1, a new cpuset is empty and accepts no process until CPUs and memory nodes are set. */
   async #inheritCpuset(parent: string, folder: string): Promise<void> {
     for (const file of ['cpuset.cpus', 'cpuset.mems']) {
       if ((await this.#read(join(folder, file))).trim() !== '') continue
@@ -197,7 +200,7 @@ export class PodCgroups {
     })
   }
 
-  /** Groups of containers first. They are removed as folders although they have files in them. */
+  /** Removes child cgroups first. The directories are removed with rmdir although they contain files. */
   async #removeTree(folder: string): Promise<void> {
     for (const child of await this.#children(folder)) await this.#removeTree(child)
     try {
@@ -210,9 +213,9 @@ export class PodCgroups {
   async #kill(folder: string): Promise<void> {
     for (const child of await this.#children(folder)) await this.#kill(child)
     const processes = await this.#read(join(folder, 'cgroup.procs')).catch(() => '')
-    // Those of another machine's namespace are shown as 0.
+    // Processes outside our PID namespace are listed as 0.
     const ids = processes.split('\n').filter(id => Number(id) > 1)
-    // Who has ended meanwhile is no failure.
+    // Processes that have exited in the meantime are ignored.
     if (ids.length === 0) return
     await this.#options.linux.run(['sh', '-c', 'kill -KILL "$@"', 'sh', ...ids]).catch(() => undefined)
   }
@@ -256,7 +259,7 @@ export class PodCgroups {
 
 const classes = ['Guaranteed', 'Burstable', 'BestEffort'] as const
 
-/** More than there is, less than what the kernel takes for a mistake. */
+/** Effectively unlimited, and small enough for the kernel to accept. */
 const unboundedBytes = 2 ** 62
 
 function codeOf(error: unknown): unknown {

@@ -1,8 +1,7 @@
 /**
- * What a pod's spec means to the container runtime: how its sandbox and each of its containers are made. Decisions
- * only; whoever creates containers prepares volumes and the files that are mounted (`pod-hosts-file.ts`,
- * `pod-paths.ts`) before, and passes on what comes out of here. What a spec asks for that cannot be had is
- * ContainerConfigError, whose reason and message people find in the status of the container.
+ * Translates a pod spec to CRI sandbox and container configurations. It only decides: the caller prepares
+ * volumes and mounted files first (`pod-hosts-file.ts`, `pod-paths.ts`). Requests that cannot be fulfilled
+ * throw ContainerConfigError, with the reason and message for the container status.
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { ContainerConfig, SandboxConfig } from '#/cri/cri.ts'
@@ -31,7 +30,7 @@ export class ContainerConfigError extends Error {
 
 export interface PlannedSandbox {
   readonly config: SandboxConfig
-  /** What people should know, as events of the pod. */
+  /** To be recorded as events of the pod. */
   readonly warnings: readonly PodWarning[]
 }
 
@@ -62,7 +61,7 @@ export function sandboxConfigOf(pod: Pod, context: SandboxContext): PlannedSandb
   }
 }
 
-/** Files that are mounted, and the container's folder for logs, must be there before it is created with this. */
+/** Mounted files and the container's log directory must exist before the container is created. */
 export async function containerConfigOf(input: ContainerInput): Promise<ContainerConfig> {
   const { pod, container, attempt, image, volumes, machine } = input
   try {

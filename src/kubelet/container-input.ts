@@ -1,6 +1,6 @@
 /**
- * What has to be known to say how the sandbox and the containers of a pod are made. Whoever creates them gathers it;
- * `container-config.ts` decides.
+ * Input of `container-config.ts`: everything needed to configure a pod's sandbox and containers. The caller
+ * gathers it.
  */
 import type { ConfigMap, Container, Pod, Secret, Service, VolumeMount } from '#/api/generated/core/v1.ts'
 import type { IdMapping, Image, RuntimeHandler } from '#/cri/cri.ts'
@@ -11,11 +11,11 @@ export interface SandboxContext {
   readonly attempt: number
   readonly node: NodeSettings
   readonly machine: NodeMachine
-  /** The content of the file that the settings name; empty when there is none. */
+  /** Content of the node's resolv.conf; empty if none is configured. */
   readonly hostResolvConf: string
-  /** Of the pod's runtime class, as the runtime tells it; undefined when the runtime says nothing of its handlers. */
+  /** Handler of the pod's RuntimeClass; undefined if the runtime does not report its handlers. */
   readonly handler?: RuntimeHandler
-  /** Whose processes are whose outside, for a pod with `hostUsers: false`. */
+  /** User namespace mappings of a pod with `hostUsers: false`. */
   readonly users?: UserMappings
 }
 
@@ -26,14 +26,14 @@ export interface UserMappings {
 
 export interface ContainerInput {
   readonly pod: Pod
-  /** An init container, a regular one or one for debugging. */
+  /** An init, regular or ephemeral container. */
   readonly container: Container
-  /** How many containers of this name the pod had before. */
+  /** Number of earlier containers of this name in the pod. */
   readonly attempt: number
   readonly image: Image
-  /** The pod's own; those of the node when the pod is on its network. */
+  /** Pod IPs; the node's addresses with `hostNetwork`. */
   readonly podAddresses: readonly string[]
-  /** Those that exist; which ones the pod hears of is decided here. */
+  /** All services; the ones visible to the pod are selected here. */
   readonly services: readonly Service[]
   readonly volumes: ReadonlyMap<string, ContainerVolume>
   readonly sources: ContainerSources
@@ -41,30 +41,33 @@ export interface ContainerInput {
   readonly machine: NodeMachine
   readonly handler?: RuntimeHandler
   readonly users?: UserMappings
-  /** Whose processes a container for debugging sees. */
+  /** Target container: an ephemeral container joins its PID namespace. */
   readonly targetContainerId?: string
 }
 
-/** As `PodVolumes.prepare` gives them. */
+/** As returned by `PodVolumes.prepare`. */
 export interface ContainerVolume {
   readonly name: string
   readonly hostPath: string
   readonly readonly: boolean
   readonly isBlock?: boolean
   readonly selinuxRelabel?: boolean
-  /** The volume is the content of an image. */
+  /** Set for image volumes. */
   readonly image?: { readonly id: string }
-  /** The annotation `pv.beta.kubernetes.io/gid` of the persistent volume. */
+  /** Value of the annotation `pv.beta.kubernetes.io/gid` of the persistent volume. */
   readonly supplementalGroup?: number
 }
 
-/** What has to be looked up; asked for only what the container names. */
+/** Lookups, called only for what the container references. */
 export interface ContainerSources {
-  /** In the pod's namespace; undefined when there is none. */
+  /** In the pod's namespace; undefined if it does not exist. */
   configMap(name: string): Promise<ConfigMap | undefined>
   secret(name: string): Promise<Secret | undefined>
-  /** The host's path for a mount of a part of a volume. `mount.subPath` is set, variables in it are expanded. */
+  /** Host path of a `subPath` mount. `mount.subPath` is set and its variables are expanded. */
   subPath(mount: VolumeMount, index: number): Promise<string>
-  /** The text of a file in a volume, without following links out of it; undefined when it is not there. */
+  /**
+   * Content of a file in a volume; symlinks are not followed out of the volume. Undefined if it does not
+   * exist.
+   */
   file(volume: ContainerVolume, path: string): Promise<string | undefined>
 }

@@ -1,6 +1,7 @@
 /**
- * What is written on sandboxes and containers, so that a kubelet that starts finds out whose they are and how they are
- * to be stopped, without asking anybody. The names are Kubernetes': tools such as crictl and log collectors read them.
+ * Labels and annotations of sandboxes and containers. From them a restarted kubelet finds out which pod they
+ * belong to and how to stop them, without the API server. The names are Kubernetes', because crictl and log
+ * collectors read them.
  */
 import { createHash } from 'node:crypto'
 import type { Container, LifecycleHandler, Pod } from '#/api/generated/core/v1.ts'
@@ -25,7 +26,7 @@ export interface LabelledPod {
   readonly name: string
   readonly namespace: string
   readonly uid: string
-  /** Undefined on a sandbox. */
+  /** Undefined for a sandbox. */
   readonly container?: string
 }
 
@@ -39,7 +40,7 @@ export interface AnnotatedContainer {
   readonly preStop?: LifecycleHandler
 }
 
-/** The pod's own labels, and whose sandbox it is. */
+/** The pod's labels and the labels that identify the pod. */
 export function sandboxLabels(pod: Pod): Texts {
   return { ...pod.metadata?.labels, ...identity(pod) }
 }
@@ -66,14 +67,14 @@ export function containerAnnotations(pod: Pod, container: Container, attempt: nu
   }
 }
 
-/** Whose container or sandbox it is; undefined when it is none of Kubernetes'. */
+/** Undefined if the container or sandbox was not created by a kubelet. */
 export function podOfLabels(labels: Texts): LabelledPod | undefined {
   const { [podName]: name, [podNamespace]: namespace, [podUid]: uid, [containerName]: container } = labels
   if (!name || !namespace || !uid) return undefined
   return { name, namespace, uid, ...(container !== undefined && { container }) }
 }
 
-/** What is missing or damaged is as if it had not been said. */
+/** Missing or malformed values are treated as unset. */
 export function containerOfAnnotations(annotations: Texts): AnnotatedContainer {
   const deletionGraceSeconds = wholeNumber(annotations[deletionGrace])
   const terminationGraceSeconds = wholeNumber(annotations[terminationGrace])
@@ -90,8 +91,8 @@ export function containerOfAnnotations(annotations: Texts): AnnotatedContainer {
 }
 
 /**
- * Differs when a running container no longer is what the spec asks for. Of what may change in a running pod only the
- * image counts: a container is not restarted because the kubelet or the API server knows a new field.
+ * Changes when a running container has to be replaced. Of the fields that are mutable in a running pod only
+ * the image counts, so that new fields in the kubelet or API server restart no containers.
  */
 export function containerHash({ name, image = '' }: Container): string {
   return createHash('sha256')

@@ -40,7 +40,7 @@ class World {
     await this.simulation.run(Promise.resolve(file[Symbol.asyncDispose]()))
   }
 
-  /** Names of files with what is in them, after some time. */
+  /** File names and contents after some time. */
   async contents(): Promise<string[]> {
     await this.simulation.advance(15_000)
     const { files } = this.platform

@@ -1,6 +1,6 @@
 /**
- * Keeps the logs of running containers within their size: a log that is full is moved aside and goes on in a new file,
- * older ones are compressed, the oldest removed. Logs that nobody writes any more stay as they are.
+ * Log rotation for running containers: a full log is renamed and reopened, older ones are compressed, the
+ * oldest removed. Logs of exited containers are left as they are.
  * https://kubernetes.io/docs/concepts/cluster-administration/logging/#log-rotation
  */
 import { basename, dirname, join } from 'node:path/posix'
@@ -16,23 +16,25 @@ export interface ContainerLogsOptions {
   readonly files: Pick<LinuxFiles, 'readRange'>
   readonly runtime: Pick<ContainerRuntime, 'reopenLog'>
   readonly node: Pick<NodeSettings, 'containerLog'>
-  /** The containers that run now. */
+  /** Logs of containers that are running now. */
   readonly running: () => Iterable<WrittenLog>
 }
 
 export interface WrittenLog {
   readonly containerId: string
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string
 }
 
-/** How often sizes are looked at. */
+/** Period of size checks. */
 const periodMs = 10_000
 
-/** Compressed at a time: others have their turn in between. Pieces that follow one another are one file of gzip. */
+/**
+ * Compressed per step, to keep the event loop responsive. Concatenated gzip members are a valid gzip file.
+ */
 const pieceBytes = 128 * 1_024
 
-/** The fastest: logs are much smaller with any. */
+/** Fastest compression level. */
 const level = 1
 
 export class ContainerLogs {
@@ -50,7 +52,7 @@ export class ContainerLogs {
     }
   }
 
-  /** Looks at all logs once. */
+  /** Checks all logs once. */
   async rotate(signal: AbortSignal): Promise<void> {
     const { platform, running } = this.#options
     for (const log of running()) {
@@ -66,7 +68,7 @@ export class ContainerLogs {
   async #check({ containerId, path }: WrittenLog, signal: AbortSignal): Promise<void> {
     const { platform, runtime, node } = this.#options
     const status = await platform.files.stat(path)
-    // Somebody took it away: what the container says would be lost.
+    // The log was removed: reopen it, or output would be lost.
     if (status === undefined) return runtime.reopenLog(containerId, { signal })
     if (status.sizeBytes < node.containerLog.maxBytes) return
     await this.#makeRoom(path, signal)
@@ -75,13 +77,13 @@ export class ContainerLogs {
     try {
       await runtime.reopenLog(containerId, { signal })
     } catch (error) {
-      // The runtime still writes into it: tried again as if nothing had happened.
+      // The runtime still writes to the old file: undo the rename, so that the next period retries.
       await platform.files.rename(aside, path)
       throw error
     }
   }
 
-  /** For one more file. */
+  /** Removes and compresses old files to make room for one more. */
   async #makeRoom(path: string, signal: AbortSignal): Promise<void> {
     const { platform, node } = this.#options
     const folder = dirname(path)

@@ -1,6 +1,6 @@
 /**
- * Whether a container that runs has what its spec asks for by now. What may change while it runs are its requests and
- * limits of processors and memory; some containers have to be started again for it, which they say themselves.
+ * In-place pod resize: compares the resources of a running container with its spec. Only requests and limits
+ * of CPU and memory can change; the container's resizePolicy decides whether it is restarted.
  * https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
  */
 import type { Container, Pod, PodStatus, ResourceRequirements } from '#/api/generated/core/v1.ts'
@@ -8,18 +8,18 @@ import { equalJson } from '#/api/json-value.ts'
 import type { ObservedContainer, ObservedPod } from './observed-pod.ts'
 import { isSidecar } from './pod-containers.ts'
 
-/** What containers were given by this kubelet since it runs, by their ids. */
+/** Resources applied by this kubelet process, by container id. */
 export type GivenResources = ReadonlyMap<string, ResourceRequirements>
 
 export interface Resized {
   readonly pod: Pod
-  /** What was said last: there it stands what those have that another kubelet has started. */
+  /** Last reported status: the resources of containers started by an earlier kubelet process. */
   readonly status: PodStatus
   readonly observed: ObservedPod
   readonly given: GivenResources
 }
 
-/** Undefined when nothing is to be done. */
+/** Undefined if no resize is needed. */
 export function resizeOf(
   { status, given }: Pick<Resized, 'status' | 'given'>,
   container: Container,
@@ -39,7 +39,7 @@ export function resizeOf(
   return mustRestart ? 'restart' : 'in-place'
 }
 
-/** Those that are to be changed as they run. */
+/** Running containers to be resized in place. */
 export function resizedContainers(resized: Resized): readonly (readonly [Container, ObservedContainer])[] {
   const { initContainers = [], containers = [] } = resized.pod.spec ?? {}
   return [...initContainers.filter(isSidecar), ...containers].flatMap(container => {
@@ -49,14 +49,14 @@ export function resizedContainers(resized: Resized): readonly (readonly [Contain
   })
 }
 
-/** Of a container, as a status has it. */
+/** Resources of a container as reported in the pod status. */
 export function saidResources(status: PodStatus, id: string): ResourceRequirements | undefined {
   const { initContainerStatuses = [], containerStatuses = [] } = status
   return [...initContainerStatuses, ...containerStatuses].find(each => each.containerID?.endsWith(`//${id}`))
     ?.resources
 }
 
-/** Whether containers of a pod wait for what its spec has promised them. */
+/** True if a running container's reported resources differ from the spec. */
 export function isResizing({ pod, status }: Pick<Resized, 'pod' | 'status'>): boolean {
   const { containerStatuses = [], initContainerStatuses = [] } = status
   const { containers = [], initContainers = [] } = pod.spec ?? {}

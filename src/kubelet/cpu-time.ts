@@ -1,9 +1,9 @@
 /**
- * How processor time is shared out: amounts in thousandths of a processor as the scheduler of the kernel takes them.
- * Shares say who goes first when there is not enough, a quota in each period is the most that anybody gets.
+ * Converts millicores to kernel CPU settings. Shares are relative weights under contention; a quota per
+ * period is a hard limit.
  */
 
-/** What the kernel takes. */
+/** Range accepted by the kernel. */
 const sharesMin = 2
 const sharesMax = 262_144
 const sharesPerProcessor = 1024
@@ -12,17 +12,17 @@ const sharesPerProcessor = 1024
 export const cpuPeriod = 100_000
 const quotaMin = 1_000
 
-/** Whoever asks for nothing gets the least there is. */
+/** A request of 0 gets the minimum. */
 export function cpuShares(milli: number): number {
   return Math.min(Math.max(Math.floor((milli * sharesPerProcessor) / 1_000), sharesMin), sharesMax)
 }
 
-/** 0 is no limit. */
+/** 0 means no limit. */
 export function cpuQuota(milli: number): number {
   return milli === 0 ? 0 : Math.max(Math.floor((milli * cpuPeriod) / 1_000), quotaMin)
 }
 
-/** What cgroup v2 has in place of shares: 1 to 10000, in proportion. */
+/** cgroup v2 weight, 1 to 10000, proportional to shares. */
 export function cpuWeight(shares: number): number {
   return Math.min(1 + Math.floor(((shares - sharesMin) * 9_999) / (sharesMax - sharesMin)), 10_000)
 }

@@ -1,6 +1,6 @@
 /**
- * What a container can learn of its own pod: fields of the pod, and what containers ask for and are limited to. The
- * same for variables and for volumes. What cannot be had throws an Error with Kubernetes' message.
+ * Downward API values: pod fields and container resources, for environment variables and volumes. Unavailable
+ * fields throw an Error with Kubernetes' message.
  * https://kubernetes.io/docs/concepts/workloads/pods/downward-api/
  */
 import type { Container, Pod, ResourceFieldSelector } from '#/api/generated/core/v1.ts'
@@ -14,7 +14,7 @@ import {
 } from '#/api/quantity.ts'
 import { quote } from '#/api/quote.ts'
 
-/** Fields that do not change with the state of the pod: those that volumes can have, and variables too. */
+/** Metadata fields, available to volumes and environment variables. */
 export function podMetadataValue(pod: Pod, fieldPath: string): string {
   const { name = '', namespace = '', uid = '', labels = {}, annotations = {} } = pod.metadata ?? {}
   switch (fieldPath) {
@@ -33,13 +33,13 @@ export function podMetadataValue(pod: Pod, fieldPath: string): string {
   }
 }
 
-/** Addresses come from whoever knows them, since the status of the pod may not say them yet. */
+/** Passed in by the caller, because the pod status may not contain them yet. */
 export interface KnownAddresses {
   readonly podAddresses: readonly string[]
   readonly hostAddresses: readonly string[]
 }
 
-/** Fields that variables can have. */
+/** Fields available to environment variables. */
 export function podFieldValue(pod: Pod, fieldPath: string, known: KnownAddresses): string {
   switch (fieldPath) {
     case 'spec.nodeName':
@@ -61,13 +61,13 @@ export function podFieldValue(pod: Pod, fieldPath: string, known: KnownAddresses
 }
 
 export interface ResourceFieldContext {
-  /** Whose amount it is when the selector does not name a container. */
+  /** Default container if the selector does not name one. */
   readonly container?: Container
-  /** What the node has to give: the limit of who has none. */
+  /** Node allocatable: the value for containers without a limit. */
   readonly allocatable: Readonly<Record<string, string>>
 }
 
-/** An amount in units of the divisor, rounded up. */
+/** The resource in units of the divisor, rounded up. */
 export function resourceFieldValue(
   pod: Pod,
   selector: ResourceFieldSelector,
@@ -88,7 +88,10 @@ const resourcesToAskFor: ReadonlySet<string> = new Set(['cpu', 'memory', 'epheme
 
 type ResourceList = Readonly<Record<string, string>>
 
-/** Own limits first, then those of the pod as a whole, then all that the node has. Huge pages are only own ones. */
+/**
+ * The container's limit, otherwise the pod-level limit, otherwise node allocatable. Huge pages use only the
+ * container's limit.
+ */
 function limitOf(pod: Pod, { resources }: Container, name: string, allocatable: ResourceList): Quantity {
   const own = amountOf(resources?.limits, name)
   if (own.nanos !== 0n || !resourcesToAskFor.has(name)) return own
@@ -100,7 +103,7 @@ function amountOf(list: ResourceList | undefined, name: string): Quantity {
   return tryParseQuantity(list?.[name] ?? '0') ?? zeroQuantity
 }
 
-/** Processors are counted in thousandths, so that a divisor of `1m` is one of them. */
+/** CPU is counted in millicores, so that a divisor of `1m` is one unit. */
 function roundedUp(name: string, amount: Quantity, divisor: Quantity): bigint {
   const value = name === 'cpu' ? quantityMilliValue : quantityValue
   const unit = divisor.nanos === 0n ? value({ nanos: 1_000_000_000n, format: 'DecimalSI' }) : value(divisor)
@@ -112,7 +115,7 @@ function containerNamed(pod: Pod, name: string): Container | undefined {
   return [...containers, ...initContainers].find(container => container.name === name)
 }
 
-/** `metadata.labels['app']`. */
+/** Value of a subscripted path such as `metadata.labels['app']`. */
 function subscriptedValue(
   fieldPath: string,
   { labels, annotations }: { readonly labels: ResourceList; readonly annotations: ResourceList },
@@ -128,7 +131,7 @@ function subscriptedValue(
   return (isLabel ? labels : annotations)[key] ?? ''
 }
 
-/** A line for each, by name, values quoted. */
+/** One line per key, sorted, with quoted values. */
 function formatMap(map: ResourceList): string {
   return Object.entries(map)
     .sort(([a], [b]) => (a < b ? -1 : 1))

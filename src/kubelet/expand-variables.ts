@@ -1,9 +1,10 @@
 /**
- * `$(NAME)` in commands, arguments and values of variables. `$$` is a dollar sign; what names no variable stays.
+ * Expands `$(NAME)` in commands, arguments and environment values. `$$` is an escaped dollar sign; unknown
+ * names stay unexpanded.
  * https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/
  */
 
-/** `value` gives undefined for a name that is not known; the reference then stays. */
+/** `value` returns undefined for unknown names; their references stay unexpanded. */
 export function expandVariables(text: string, value: (name: string) => string | undefined): string {
   let expanded = ''
   let at = 0
@@ -14,7 +15,7 @@ export function expandVariables(text: string, value: (name: string) => string | 
     const next = text[dollar + 1]
     if (next === '(') {
       const end = text.indexOf(')', dollar + 2)
-      // No reference is complete from here on, but escapes still count.
+      // No closing parenthesis is left, but escapes are still processed.
       if (end === -1) return expanded + text.slice(dollar).replaceAll('$$', '$')
       const name = text.slice(dollar + 2, end)
       expanded += value(name) ?? `$(${name})`

@@ -1,8 +1,8 @@
-/** Ports of the node that lead to ports of a pod. */
+/** Host port mappings of a pod. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { PortMapping } from '#/cri/cri.ts'
 
-/** None on the network of the node: there the ports of containers are the node's. */
+/** Empty with `hostNetwork`: container ports are the node's ports then. */
 export function hostPortsOf(pod: Pod): readonly PortMapping[] {
   const { containers = [], hostNetwork = false } = pod.spec ?? {}
   if (hostNetwork) return []

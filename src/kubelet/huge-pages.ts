@@ -1,11 +1,11 @@
-/** Huge pages: how the kernel names their sizes, and how Kubernetes does. */
+/** Huge page sizes in the kernel's and in Kubernetes' notation. */
 import { tryParseQuantity, quantityValue } from '#/api/quantity.ts'
 import { wholeAmount, type ResourceList } from './resource-amount.ts'
 
 const prefix = 'hugepages-'
 const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB']
 
-/** `2MB`, as files of control groups are named: powers of 1024. */
+/** Such as `2MB`, as in cgroup file names; units are powers of 1024. */
 export function pageSizeText(sizeBytes: number): string {
   let size = sizeBytes
   let unit = 0
@@ -16,7 +16,7 @@ export function pageSizeText(sizeBytes: number): string {
   return `${size}${units[unit]}`
 }
 
-/** Bytes that are asked for of each size, by the kernel's name of the size. */
+/** Bytes per page size, keyed by the kernel's notation. */
 export function hugePageAmounts(list: ResourceList | undefined): ReadonlyMap<string, number> {
   const amounts = new Map<string, number>()
   for (const name of Object.keys(list ?? {})) {
@@ -26,7 +26,7 @@ export function hugePageAmounts(list: ResourceList | undefined): ReadonlyMap<str
   return amounts
 }
 
-/** `hugepages-2Mi`. */
+/** Such as `hugepages-2Mi`. */
 export function hugePageResource(sizeBytes: number): string {
   return (
     prefix +

@@ -10,7 +10,7 @@ class World {
   readonly platform = this.simulation.host('node')
   readonly runtime: SimulatedRuntime
   readonly secrets: Record<string, Secret> = {}
-  /** What was told since it was looked at last. */
+  /** Events recorded since the last check. */
   told: string[] = []
   images: Images
   pulls = 0
@@ -22,7 +22,7 @@ class World {
     this.images = this.restarted(pullsMax)
   }
 
-  /** The same node after the kubelet has ended and begun again. */
+  /** Simulates a restart of the kubelet on the same node. */
   restarted(pullsMax = 4): Images {
     return new Images({
       platform: this.platform,
@@ -42,7 +42,7 @@ class World {
     })
   }
 
-  /** The id of the image, or the reason why there is none. */
+  /** The image id, or the reason of the error. */
   async ensure(
     image: string,
     more: { policy?: string; secrets?: string[]; pod?: string; namespace?: string } = {},
@@ -66,7 +66,7 @@ class World {
     }
   }
 
-  /** The same, and what was told of it. */
+  /** Recorded events followed by the result of `ensure`. */
   async story(image: string, more: Parameters<World['ensure']>[1] = {}): Promise<string[]> {
     const result = await this.ensure(image, more)
     const told = this.told.map(text => {

@@ -1,7 +1,7 @@
 /**
- * The images of this node: pulled when pods need them and may have them, and removed when the disk is full and nobody
- * needs them. What happens is told as events of the pod, with the words that people know from Kubernetes.
- * https://kubernetes.io/docs/concepts/containers/images/
+ * Image pulling and garbage collection. Pulls images according to the pull policy and verifies that the pod
+ * may use images already present; removes unused images when disk usage is high. Records Kubernetes' events
+ * on the pod. https://kubernetes.io/docs/concepts/containers/images/
  */
 import { formatDurationMs } from '#/api/duration.ts'
 import type { Container, Pod, Secret } from '#/api/generated/core/v1.ts'
@@ -39,24 +39,23 @@ export interface ImagesOptions {
   }
   readonly recorder: { record(about: Pod, content: EventContent): void }
   readonly node: Pick<NodeSettings, 'folder' | 'imageGc'>
-  /** Full names of images that are never removed, such as that of sandboxes. */
+  /** Fully qualified names of images that are never removed, such as the pause image. */
   readonly keptImages?: readonly string[]
-  /** Pulls at a time. */
+  /** Maximum number of parallel pulls. */
   readonly pullsMax?: number
 }
 
 const pullsMaxUsual = 4
 
-/** What needs an image: a container, or a volume that is one. */
+/** A container or an image volume. */
 export type ImageUser = Pick<Container, 'name' | 'image' | 'imagePullPolicy'>
 
-/** One image that one pod asks for. */
 interface Request {
   readonly pod: Pod
-  /** As it is written in the pod. */
+  /** Image name as written in the pod spec. */
   readonly written: string
   readonly reference: ImageReference
-  /** With a tag or a digest, otherwise as it is written. */
+  /** With a tag or digest, otherwise unchanged. */
   readonly image: string
   readonly tell: Tell
   readonly signal: AbortSignal
@@ -87,7 +86,7 @@ export class Images {
     })
   }
 
-  /** The image of a container, pulled if that is what its policy says. Throws ImageError. */
+  /** Returns the image of a container, pulled if its policy requires it. Throws ImageError. */
   async ensure(pod: Pod, user: ImageUser, signal: AbortSignal): Promise<Image> {
     const found = findContainer(pod, user.name)
     const tell: Tell = (type, reason, message) => {
@@ -106,14 +105,15 @@ export class Images {
   }
 
   /**
-   * Removes images that nobody uses when too little of the disk is free. To be called every few minutes, since it also
-   * sees which are in use. Resolves with what is to be told of the node: that it was not enough.
+   * Removes unused images when disk usage exceeds the threshold. Must be called every few minutes, because it
+   * also records which images are in use. Resolves with an event for the node if too little space could be
+   * freed.
    */
   collect(space: ImageSpace, signal?: AbortSignal): Promise<EventContent | undefined> {
     return this.#removal.collect(space, signal)
   }
 
-  /** The largest first. */
+  /** Largest first. */
   async list(signal?: AbortSignal): Promise<readonly Image[]> {
     const images = await this.#options.runtime.listImages({ signal })
     return images.toSorted((a, b) => b.sizeBytes - a.sizeBytes)
@@ -156,7 +156,7 @@ export class Images {
     return mayUse({ ...world, credentials: await this.#credentials(request) })
   }
 
-  /** Those of the pod's secrets that are for this image. */
+  /** Credentials from the pod's imagePullSecrets that match the image. */
   async #credentials({ pod, reference, signal }: Request): Promise<readonly PullCredential[]> {
     const { namespace = '' } = pod.metadata ?? {}
     const names = (pod.spec?.imagePullSecrets ?? []).map(({ name }) => name ?? '').filter(name => name !== '')
@@ -263,7 +263,7 @@ function parse(written: string, tell: Tell): ImageReference {
   }
 }
 
-/** The name stays as short as it is: which registry is meant by it is the runtime's business. */
+/** The name is not qualified with a registry: resolving it is up to the runtime. */
 function withDefaultTag(written: string, { tag, digest }: ImageReference): string {
   return tag === undefined && digest === undefined ? `${written}:latest` : written
 }
@@ -272,7 +272,7 @@ function policyOf({ imagePullPolicy }: ImageUser, { tag = 'latest', digest }: Im
   return imagePullPolicy ?? (tag === 'latest' && digest === undefined ? 'Always' : 'IfNotPresent')
 }
 
-/** Some runtimes say what went wrong with a word of CRI at the beginning. */
+/** Some runtimes prefix the message with a CRI error reason. */
 function explainPull(image: string, message: string): Pick<ImageError, 'reason' | 'message'> {
   for (const [reason, what] of Object.entries(pullErrors)) {
     if (!message.startsWith(reason)) continue

@@ -17,7 +17,7 @@ const spec: PodSpec = {
   containers: [{ ...local, name: 'web', volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
 }
 
-/** More calls than starting and removing the pod takes, with all that the node does beside. */
+/** More calls than starting and removing the pod takes, including background work. */
 const callsMax = 400
 
 test('a kubelet may die at any call: the pod comes to run, once, and goes without a trace', async t => {

@@ -1,26 +1,26 @@
 /**
- * What the kubelet's server sees of the kubelet: which pods the node has and what runs for them. `kubelet.ts` provides
- * it; nothing here changes anything.
+ * The kubelet's state as read by its HTTP server: the node's pods and their containers. Implemented by
+ * `kubelet.ts`; read-only.
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
 
 export interface KubeletView {
-  /** Every pod that the node is to run or still runs, with the newest status that the kubelet knows. */
+  /** All pods assigned to the node or still running there, with the kubelet's latest status. */
   pods(): readonly Pod[]
   /**
-   * By name. Of a static pod it is the pod itself and not its mirror: its uid is the one that the runtime knows, its
-   * status the one that the mirror shows.
+   * By name. For a static pod, returns the pod and not its mirror: its UID is the one in the runtime, and its
+   * status the one of the mirror.
    */
   pod(namespace: string, name: string): Pod | undefined
-  /** The runtime's id of the container that runs under this name now. */
+  /** Runtime id of the running container with this name. */
   containerId(uid: string, container: string): string | undefined
-  /** The runtime's id of the sandbox that is ready. */
+  /** Runtime id of the ready sandbox. */
   sandboxId(uid: string): string | undefined
   /**
-   * Calls back whenever something may have happened to the pod's containers, until the function that it returns is
-   * called. It only says when to look.
+   * Calls back when the pod's containers may have changed, until the returned function is called. It carries
+   * no state.
    */
   onPodChange(uid: string, callback: () => void): () => void
-  /** Why the kubelet does not do its work, for those who ask whether it is well. */
+  /** Why the kubelet is unhealthy, for health checks. */
   problem(): string | undefined
 }

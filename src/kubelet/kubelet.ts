@@ -1,7 +1,7 @@
 /**
- * The agent of a node: makes the node known, runs the pods that the API server and the folder of manifests have for it,
- * and says how they do. It puts the parts together and lets what happens wake those whom it concerns; what is done for
- * a pod is the business of `pod-worker.ts`. It may stop at any moment: containers go on, and the next one finds them.
+ * The node agent: registers the node, runs the pods from the API server and from static manifests, and
+ * reports their status. It assembles the parts and dispatches changes; `pod-worker.ts` syncs a pod. It can
+ * stop at any time: containers keep running, and the next kubelet finds them.
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
@@ -21,23 +21,23 @@ export interface KubeletOptions {
   readonly platform: Platform
   readonly linux: Linux
   readonly runtime: ContainerRuntime
-  /** As `system:node:NAME`. */
+  /** Authenticated as `system:node:NAME`. */
   readonly client: Client
   readonly node: NodeSettings
-  /** `v1.36.4+k8ts.0.1.0`. */
+  /** Such as `v1.36.4+k8ts.0.1.0`. */
   readonly version: string
   readonly connectHttp: HttpConnect
-  /** Loaded when the first pod asks for it. */
+  /** Loaded on first use. */
   readonly connectGrpc: () => Promise<GrpcConnect>
-  /** How pods are reached, when that is not by the machine's network. */
+  /** Network for probes of pods, if not the machine's. */
   readonly network?: Pick<Network, 'connect'>
-  /** Full names of images that are never removed, such as that of sandboxes. */
+  /** Fully qualified names of images that are never removed, such as the pause image. */
   readonly keptImages?: readonly string[]
 }
 
-/** Until the runtime answers. */
+/** Retry period until the runtime answers. */
 const retryMs = 200
-/** As often as Kubernetes looks whether images take too much of the disk. */
+/** Image garbage collection period, as upstream. */
 const imageCheckMs = 300_000
 
 export class Kubelet implements KubeletView {
@@ -50,7 +50,7 @@ export class Kubelet implements KubeletView {
     this.#options = options
   }
 
-  /** Works until aborted. Containers go on then. */
+  /** Runs until aborted. Containers keep running afterwards. */
   async run(signal: AbortSignal): Promise<void> {
     const { platform, linux, node } = this.#options
     await platform.files.makeFolder(node.folder, { mode: 0o750 })
@@ -86,7 +86,7 @@ export class Kubelet implements KubeletView {
 
   pod(namespace: string, name: string): Pod | undefined {
     const found = this.pods().filter(pod => keyOf(pod) === `${namespace}/${name}`)
-    // Of two that follow each other under one name, the newer is meant.
+    // During a replacement, two pods can have the same name; the newer one is returned.
     return found.find(({ metadata }) => metadata?.deletionTimestamp === undefined) ?? found[0]
   }
 
@@ -113,7 +113,7 @@ export class Kubelet implements KubeletView {
     return this.#problem
   }
 
-  /** Workers begin when the runtime answers: pods of manifests do not wait for the API server. */
+  /** Starts pod workers once the runtime answers, so that static pods do not wait for the API server. */
   async #runPods(assembly: Assembly, told: Told, signal: AbortSignal): Promise<void> {
     const { workers, mirrors, objects } = assembly
     try {
@@ -151,7 +151,7 @@ export class Kubelet implements KubeletView {
     }
   }
 
-  /** What nobody knows is left over only when all pods are known that there are. */
+  /** Orphans can be identified only after all pod sources have synced. */
   async #removeOrphans({ sources, orphans }: Assembly, signal: AbortSignal): Promise<void> {
     await sources.waitForSync(signal).catch(() => undefined)
     if (!signal.aborted) await orphans.run(signal)
@@ -188,7 +188,7 @@ export class Kubelet implements KubeletView {
   }
 }
 
-/** What the runtime says of itself. */
+/** State reported by the runtime. */
 interface Told {
   runtime: RuntimeVersion | undefined
   handlers: readonly RuntimeHandler[]

@@ -11,7 +11,7 @@ interface Asked {
   readonly commands: string[]
 }
 
-/** Runs a hook, and tells what it asked for or what went wrong. */
+/** Runs a hook. Returns its requests or its error. */
 async function run(
   handler: LifecycleHandler,
   { exitCode = 0, addresses = ['10.0.0.1'] } = {},

@@ -1,7 +1,6 @@
 /**
- * What containers ask for after they have started and before they are stopped: a command inside, a request to them, or
- * just time. Whoever runs a hook bounds it with a signal. What a hook that failed has said goes into logs only, since
- * secrets may be in it.
+ * Runs postStart and preStop hooks: exec, httpGet and sleep. The caller sets the time limit with a signal.
+ * Output of failed hooks goes to logs only, because it may contain secrets.
  */
 import type { Container, HTTPGetAction, LifecycleHandler, Pod } from '#/api/generated/core/v1.ts'
 import type { ContainerRuntime } from '#/cri/cri.ts'
@@ -18,11 +17,11 @@ export interface HookTarget {
   readonly pod: Pod
   readonly container: Container
   readonly containerId: string
-  /** Of the pod, the first one first. */
+  /** Pod IPs, primary first. */
   readonly addresses: readonly string[]
 }
 
-/** Of what a command or a server has said, in the message of an error. */
+/** Limit of hook output in error messages. */
 const outputCharactersMax = 1_000
 
 export class LifecycleHooks {
@@ -32,7 +31,7 @@ export class LifecycleHooks {
     this.#options = options
   }
 
-  /** Throws an Error that says what went wrong. */
+  /** Throws an Error with the cause. */
   async run(handler: LifecycleHandler, target: HookTarget, signal: AbortSignal): Promise<void> {
     if (handler.exec) return this.#exec(handler.exec.command ?? [], target, signal)
     if (handler.httpGet) return this.#request(handler.httpGet, target, signal)
@@ -50,7 +49,7 @@ export class LifecycleHooks {
     throw new Error(`command ${command.join(' ')} exited with ${exitCode}: ${output}`)
   }
 
-  /** Any answer will do. */
+  /** Any HTTP response counts as success. */
   async #request(action: HTTPGetAction, target: HookTarget, signal: AbortSignal): Promise<void> {
     const { scheme = 'HTTP', path = '/', httpHeaders = [] } = action
     const host = action.host || target.addresses[0]

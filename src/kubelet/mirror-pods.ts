@@ -1,6 +1,6 @@
 /**
- * Pods of manifests as the API shows them: a mirror for each, made and removed by the node. Nobody can change a pod
- * through its mirror; one that is deleted, or is of an older manifest, is made anew.
+ * Mirror pods: API objects that represent static pods. The node creates and deletes them. Changing a mirror
+ * does not change the pod; a mirror that was deleted or belongs to an older manifest is created again.
  */
 import { annotationOf } from '#/api/annotations.ts'
 import { isApiError } from '#/api/errors.ts'
@@ -16,17 +16,17 @@ import { isMirror, mirrorAnnotation, type PodSources } from './pod-sources.ts'
 export interface MirrorPodsOptions {
   readonly platform: Platform
   readonly client: Client
-  /** Follows the pods of the node. */
+  /** Informer for the node's pods. */
   readonly informer: Informer<Pod>
   readonly sources: PodSources
   readonly node: () => Node | undefined
-  /** Whether something of a pod of this name is still there, although its manifest is gone. */
+  /** True while a static pod of this name is terminating after its manifest was removed. */
   readonly isLeaving: (key: string) => boolean
 }
 
 const retryMs = { first: 500, max: 60_000 }
 
-/** Until the node is known to the API, which is when its mirrors can be. */
+/** Retry period until the node is registered: mirror pods need it as owner. */
 const nodeRetryMs = 1_000
 
 export class MirrorPods {
@@ -46,7 +46,7 @@ export class MirrorPods {
     })
   }
 
-  /** Something about a pod of this name is different. */
+  /** Queues the pod with this name. */
   wake(key: string): void {
     this.#queue.add(key)
   }

@@ -14,7 +14,7 @@ const node = nodeSettings({
   reserved: { cpu: '500m', memory: '1Gi', pid: '1000' },
 })
 
-/** What is found on a machine with these files. */
+/** Facts about a machine with these files. */
 async function found(files: Readonly<Record<string, string>>, cgroupVersion: 1 | 2): Promise<NodeMachine> {
   const simulation = new Simulation({ seed: 1 })
   const platform = simulation.host('machine')

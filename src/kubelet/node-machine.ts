@@ -1,6 +1,6 @@
 /**
- * What a node finds out about its machine that decides about pods: what there is, what of it pods may have, and what
- * the kernel can do. It changes rarely: whoever needs it reads it when he starts, and the node's status now and then.
+ * Facts about the machine that matter to pods: capacity, allocatable and kernel features. They change rarely:
+ * read at startup and for periodic node status updates.
  */
 import { join } from 'node:path'
 import type { LinuxFiles, MachineFacts } from '#/platform/linux.ts'
@@ -13,19 +13,19 @@ import { milliAmount, wholeAmount, type ResourceList } from './resource-amount.t
 export interface NodeMachine {
   readonly memoryBytes: number
   readonly cgroupVersion: 1 | 2
-  /** Whether control groups of this kernel count swap. */
+  /** True if the kernel's cgroups account for swap. */
   readonly canLimitSwap: boolean
-  /** `2MB`: the sizes of huge pages that there are. */
+  /** Huge page sizes of the kernel, such as `2MB`. */
   readonly hugePageSizes: readonly string[]
-  /** Paths that only some machines have and that tell too much of them. */
+  /** Machine-dependent paths to mask because they leak information. */
   readonly maskedPaths: readonly string[]
-  /** What the machine has: `cpu`, `memory`, `ephemeral-storage`, `pods`, `hugepages-2Mi`. */
+  /** `cpu`, `memory`, `ephemeral-storage`, `pods`, `hugepages-2Mi`. */
   readonly capacity: ResourceList
-  /** What of it pods may have. */
+  /** The part of the capacity available to pods. */
   readonly allocatable: ResourceList
 }
 
-/** What of the machine is asked for. */
+/** The subset of `Linux` used here. */
 export interface NodeLinux {
   readonly machine: MachineFacts
   readonly files: Pick<LinuxFiles, 'space'>
@@ -59,7 +59,7 @@ export async function readNodeMachine(options: NodeMachineOptions): Promise<Node
   }
 }
 
-/** What all pods together may use, for `PodCgroups.start`: what there is but for what is kept from them. */
+/** Limits of the `kubepods` cgroup, for `PodCgroups.start`: capacity minus reserved resources. */
 export function nodeShare({ capacity }: NodeMachine, { reserved }: NodeSettings): NodeShare {
   const pids = wholeAmount(reserved, 'pid')
   return {
@@ -72,11 +72,11 @@ export function nodeShare({ capacity }: NodeMachine, { reserved }: NodeSettings)
 export interface NodeShare {
   readonly cpuMilli: number
   readonly memoryBytes: number
-  /** -1 when not limited. */
+  /** -1 means no limit. */
   readonly pids: number
 }
 
-/** What 64-bit kernels take at most. */
+/** PID_MAX_LIMIT of 64-bit kernels. */
 const processesMax = 4_194_304
 
 const hugePagesFolder = '/sys/kernel/mm/hugepages'
@@ -97,7 +97,7 @@ async function readHugePages({ platform: { files } }: NodeMachineOptions): Promi
 
 const processorsFolder = '/sys/devices/system/cpu'
 
-/** Heat of processors tells what others do on the machine. */
+/** Thermal throttling counters reveal activity of other workloads. */
 async function findMaskedPaths({ platform: { files } }: NodeMachineOptions): Promise<readonly string[]> {
   const names = await files.list(processorsFolder).catch(() => [])
   const paths = names
@@ -107,7 +107,7 @@ async function findMaskedPaths({ platform: { files } }: NodeMachineOptions): Pro
   return paths.filter((_, index) => found[index] !== undefined)
 }
 
-/** In version 2 the topmost group has no such file, so that one below it is looked at. */
+/** In cgroup v2 the root has no such file, so the cgroup of this process is checked. */
 async function findSwapControl({ platform: { files }, linux }: NodeMachineOptions): Promise<boolean> {
   if (linux.machine.cgroupVersion === 1) {
     return (await files.stat('/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes')) !== undefined

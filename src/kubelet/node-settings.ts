@@ -1,44 +1,43 @@
 /**
- * What a node is told when it is set up, by flags or by whoever composes it. What it finds out about its machine is not
- * here: that is `node-machine.ts`.
+ * Static configuration of a node, from flags or from code. Facts about the machine are in `node-machine.ts`.
  */
 import type { Taint } from '#/api/generated/core/v1.ts'
 
 export interface NodeSettings {
   readonly name: string
-  /** The node's own, the one it is known by first. */
+  /** Node addresses, primary first. */
   readonly addresses: readonly string[]
-  /** Where the kubelet keeps what belongs to pods: see `pod-paths.ts`. */
+  /** The kubelet's root directory: see `pod-paths.ts`. */
   readonly folder: string
-  /** Every manifest of a pod in here is run: static pods. */
+  /** Directory of static pod manifests. */
   readonly manifestsFolder: string
-  /** Has a folder for each pod with the logs of its containers. */
+  /** Contains one directory per pod with container logs. */
   readonly logsFolder: string
-  /** Where pods ask for names; none when the cluster has no DNS. */
+  /** DNS servers of pods; empty if the cluster has no DNS. */
   readonly clusterDns: readonly string[]
-  /** `cluster.local`. */
+  /** Such as `cluster.local`. */
   readonly clusterDomain: string
-  /** The control group below which `kubepods` is: `/k8ts-0`. `/` is the machine's own. */
+  /** Parent cgroup of `kubepods`, such as `/k8ts-0`; `/` for the root cgroup. */
   readonly cgroupRoot: string
   readonly podsMax: number
-  /** Processes that one pod may have; -1 when that is not limited. */
+  /** Maximum number of processes per pod; -1 means no limit. */
   readonly podPidsMax: number
   readonly podCidr?: string
-  /** Only for a node that is not registered yet. */
+  /** Applied only when the node registers for the first time. */
   readonly registerTaints: readonly Taint[]
   readonly labels: Readonly<Record<string, string>>
-  /** Kept from pods: `cpu`, `memory`, `ephemeral-storage`, `pid`. */
+  /** Resources reserved for the system: `cpu`, `memory`, `ephemeral-storage`, `pid`. */
   readonly reserved: Readonly<Record<string, string>>
   /**
-   * What must stay free, by signal: `memory.available`, `nodefs.available`, `nodefs.inodesFree`, `imagefs.available`,
-   * `imagefs.inodesFree`, `pid.available`. An amount, or a share of the whole such as `10%`.
+   * Hard eviction thresholds by signal: `memory.available`, `nodefs.available`, `nodefs.inodesFree`,
+   * `imagefs.available`, `imagefs.inodesFree`, `pid.available`. A quantity, or a percentage such as `10%`.
    */
   readonly evictionHard: Readonly<Record<string, string>>
-  /** A file; pods that do not use the cluster's DNS get what it says. Empty when they get none. */
+  /** Path of the resolv.conf for pods that do not use cluster DNS. Empty for none. */
   readonly hostResolvConf: string
-  /** Names of sysctls, or beginnings of names with `*`, that pods may set beside those that are safe. */
+  /** Sysctls, or prefixes ending in `*`, allowed in addition to the safe ones. */
   readonly allowedUnsafeSysctls: readonly string[]
-  /** Containers that say nothing of seccomp get the profile of the runtime instead of none. */
+  /** Use the `RuntimeDefault` seccomp profile for containers that set none. */
   readonly seccompDefault: boolean
   readonly imageGc: ImageGcSettings
   readonly containerLog: ContainerLogSettings
@@ -46,7 +45,7 @@ export interface NodeSettings {
 }
 
 export interface ImageGcSettings {
-  /** Above this the oldest unused images go, until below `lowPercent`. */
+  /** Disk usage above which unused images are removed, until it is below `lowPercent`. */
   readonly highPercent: number
   readonly lowPercent: number
   readonly minimumAgeMs: number
@@ -57,11 +56,11 @@ export interface ContainerLogSettings {
   readonly maxFiles: number
 }
 
-/** What has to be said, and what may be said beside it. */
+/** Required and optional settings. */
 export type NodeSettingsInput = Pick<NodeSettings, 'name' | 'addresses' | 'folder' | 'cgroupRoot'> &
   Partial<NodeSettings>
 
-/** The rest is as Kubernetes has it by default. */
+/** Fills in Kubernetes' defaults. */
 export function nodeSettings(given: NodeSettingsInput): NodeSettings {
   return {
     logsFolder: `${given.folder}/logs/pods`,

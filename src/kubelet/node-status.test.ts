@@ -19,7 +19,7 @@ const name = 'node-1'
 interface TestNode extends TestControlPlane {
   readonly runtime: SimulatedRuntime
   readonly registration: NodeRegistration
-  /** Bytes that are free on the disk of the node. */
+  /** Free bytes on the node's disk. */
   readonly disk: { freeBytes: number }
   readonly problems: string[]
   readonly setMemory: (availableBytes: number) => Promise<void>

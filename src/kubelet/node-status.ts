@@ -1,7 +1,7 @@
 /**
- * Makes a node known and keeps it so: registers it, and again when somebody deletes it, says what it has and how it is
- * doing, and renews its lease. The status is looked at every ten seconds and written when it differs or has not been
- * for five minutes; only what differs is sent, since others write there too. It does not run pods and evicts none.
+ * Registers the node, again if it was deleted, reports its status and renews its lease. The status is
+ * computed every ten seconds and written when it changed or was last written five minutes ago. It is patched,
+ * because other components write it too. It neither runs nor evicts pods.
  */
 import { isApiError } from '#/api/errors.ts'
 import type { Node, NodeStatus } from '#/api/generated/core/v1.ts'
@@ -26,17 +26,17 @@ import { RuntimeWatch } from './node-status/runtime-watch.ts'
 export interface NodeRegistrationOptions {
   readonly platform: Platform
   readonly linux: NodeLinux
-  /** As `system:node:NAME`. */
+  /** Authenticated as `system:node:NAME`. */
   readonly client: Client
   readonly runtime: Pick<ContainerRuntime, 'status' | 'version' | 'imageFilesystem'>
   readonly node: NodeSettings
-  /** Of the kubelet: `v1.36.4+k8ts.0.1.0`. */
+  /** Kubelet version, such as `v1.36.4+k8ts.0.1.0`. */
   readonly version: string
   readonly images: { list(): Promise<readonly Image[]> }
   readonly recorder: Pick<EventRecorder, 'record'>
-  /** What else keeps the node from running pods, in words for people. */
+  /** Further reasons why the node is not ready, human-readable. */
   readonly problems?: () => readonly string[]
-  /** `kubernetes.io/csi/...`: volumes that must not be detached. */
+  /** Volumes that must not be detached, such as `kubernetes.io/csi/...`. */
   readonly volumesInUse?: () => readonly string[]
   readonly declaredFeatures?: readonly string[]
 }
@@ -44,27 +44,27 @@ export interface NodeRegistrationOptions {
 const checkMs = 10_000
 const reportMs = 300_000
 
-/** A node that is starting is to be ready as soon as it can be, but nobody waits for ever. */
+/** Checks are frequent for a limited time while the node starts, so that it becomes ready soon. */
 const startingCheckMs = 100
 const startingMs = 120_000
 const notReadyCheckMs = 1_000
 
-/** What failed is tried again after this, twice as long each time. */
+/** Initial retry delay; doubles on each failure. */
 const retryMs = 100
 const retryMaxMs = 7_000
 
 export class NodeRegistration {
-  /** The node as the API server has it; runs as long as the registration does. */
+  /** Informer for this node; runs as long as the registration. */
   readonly nodes: Informer<Node>
   readonly #options: NodeRegistrationOptions
   readonly #lease: NodeLease
   readonly #watch: RuntimeWatch
   readonly #lasting = new LastingPressures()
   #pressures: ReadonlySet<PressureType> = new Set()
-  /** As it was last read or written here; the informer may be behind. */
+  /** As last read or written here; the informer may lag behind. */
   #node: Node | undefined
   #reportedMs = -Infinity
-  /** Those that were there when the runtime last said so. */
+  /** Images as last listed by the runtime. */
   #images: readonly Image[] = []
   #isReady = false
   #wake: (() => void) | undefined
@@ -87,12 +87,12 @@ export class NodeRegistration {
     this.#watch = new RuntimeWatch(runtime, platform.clock)
   }
 
-  /** What the node runs short of, as of the last look. */
+  /** Node pressure conditions as of the last check. */
   get pressures(): ReadonlySet<PressureType> {
     return this.#pressures
   }
 
-  /** Something has changed that the status should say: it is looked at now. */
+  /** Triggers a status update now. */
   check(): void {
     this.#wake?.()
   }
@@ -150,7 +150,7 @@ export class NodeRegistration {
     this.#tell(before, status)
   }
 
-  /** A node that others deleted has to be made again. */
+  /** Undefined if the node was deleted and has to be registered again. */
   #latest(): Node | undefined {
     const { name } = this.#options.node
     const followed = this.nodes.get(name)
@@ -212,7 +212,7 @@ export class NodeRegistration {
     this.#node = await client.patch(nodes, at, { type: 'strategic', patch }, { signal, timeoutMs: checkMs })
   }
 
-  /** Events about nodes carry the name in place of the uid, which is how tools look for them. */
+  /** Node events carry the name instead of the UID, which is how clients look them up. */
   #tell(before: NodeStatus, after: NodeStatus): void {
     const { recorder, node } = this.#options
     const about = { apiVersion: 'v1', kind: 'Node', metadata: { name: node.name, uid: node.name } } as const
@@ -236,7 +236,6 @@ function isReady({ conditions = [] }: NodeStatus): boolean {
   return conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
 }
 
-/** Objects of the API are JSON. */
 function jsonOf(node: Node): Record<string, JsonValue> {
   return node as unknown as Record<string, JsonValue>
 }

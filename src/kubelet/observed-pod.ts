@@ -1,11 +1,11 @@
 /**
- * What a container runtime shows of one pod. This, and not what the kubelet remembers, decides what is done next: so it
- * may stop and start at any moment.
+ * State of one pod in the container runtime. Plans are based on it and not on the kubelet's memory, so that
+ * the kubelet can restart at any time.
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { ContainerState, LinuxResources } from '#/cri/cri.ts'
 
-/** Both lists have the newest first. */
+/** Both lists are sorted newest first. */
 export interface ObservedPod {
   readonly sandboxes: readonly ObservedSandbox[]
   readonly containers: readonly ObservedContainer[]
@@ -15,7 +15,7 @@ export interface ObservedSandbox {
   readonly id: string
   readonly attempt: number
   readonly isReady: boolean
-  /** Empty on the node's network. */
+  /** Empty with `hostNetwork`. */
   readonly addresses: readonly string[]
 }
 
@@ -23,19 +23,19 @@ export interface ObservedContainer {
   readonly id: string
   readonly sandboxId: string
   readonly name: string
-  /** How many containers of this name the pod had before. */
+  /** Number of earlier containers of this name in the pod. */
   readonly attempt: number
   readonly state: ContainerState
-  /** Of the spec that it was made from. */
+  /** Hash of the container spec that it was created from. */
   readonly hash: string
-  /** Of wall time; 0 when it has not come to that. */
+  /** Wall time; 0 if not reached. */
   readonly startedMs: number
   readonly finishedMs: number
   readonly exitCode: number
   readonly reason: string
-  /** What the runtime says of its end, and what itself has said last. */
+  /** The runtime's message and the termination message. */
   readonly message: string
-  /** As people know it, and as the runtime identifies it. */
+  /** Image name as shown to users, and the runtime's image reference. */
   readonly image: string
   readonly imageRef: string
   readonly resources?: LinuxResources
@@ -48,18 +48,18 @@ export interface ObservedContainer {
 
 export const nothingObserved: ObservedPod = { sandboxes: [], containers: [] }
 
-/** The newest container of this name. */
+/** Newest container of this name. */
 export function latestOf({ containers }: ObservedPod, name: string): ObservedContainer | undefined {
   return containers.find(container => container.name === name)
 }
 
-/** Of the newest sandbox only. */
+/** Newest container of this name in the newest sandbox. */
 export function latestInSandbox(observed: ObservedPod, name: string): ObservedContainer | undefined {
   const sandboxId = observed.sandboxes[0]?.id
   return observed.containers.find(container => container.name === name && container.sandboxId === sandboxId)
 }
 
-/** The sandbox that the pod's containers may run in; undefined when it needs a new one. */
+/** The sandbox in which the pod's containers can run; undefined if a new one is needed. */
 export function usableSandbox(pod: Pod, { sandboxes }: ObservedPod): ObservedSandbox | undefined {
   const [newest] = sandboxes
   const ready = sandboxes.filter(({ isReady }) => isReady)

@@ -1,7 +1,7 @@
 /**
- * What pods have left on the node that nobody knows any more: containers and sandboxes, volumes, control groups, logs.
- * It comes from pods that were deleted while the kubelet was away, and from work that was cut off. Pods that have a
- * worker are none of its business, and neither is what is not labelled as Kubernetes'.
+ * Removes containers, sandboxes, volumes, cgroups and logs of unknown pods: pods deleted while the kubelet
+ * was down, or work that was interrupted. It ignores pods with a worker and containers without Kubernetes'
+ * labels.
  */
 import { join } from 'node:path'
 import type { ContainerRuntime } from '#/cri/cri.ts'
@@ -18,13 +18,13 @@ export interface OrphansOptions {
     release(uid: string, signal: AbortSignal): Promise<void>
   }
   readonly cgroups: { list(): Promise<readonly string[]>; remove(uid: string): Promise<void> }
-  /** Uids of pods that the node is to run, or still has work with. */
+  /** UIDs of pods that are assigned to the node or still have a worker. */
   readonly known: () => ReadonlySet<string>
 }
 
-/** Nothing should be left over while the kubelet runs; it is looked for anyway, seldom. */
+/** Period of the safety sweep: no orphans are expected while the kubelet runs. */
 const sweepMs = 300_000
-/** After something could not be removed. */
+/** Retry delay after a failed removal. */
 const retryMs = 10_000
 const graceSeconds = 2
 
@@ -37,7 +37,7 @@ export class Orphans {
     this.#options = options
   }
 
-  /** Something may be left over. */
+  /** Triggers a sweep. */
   wake(): void {
     this.#isWoken = true
     this.#wake?.()
@@ -58,7 +58,7 @@ export class Orphans {
     }
   }
 
-  /** Says whether all could be removed. */
+  /** Resolves with true if everything was removed. */
   async sweep(signal: AbortSignal): Promise<boolean> {
     const { platform, runtime, node, volumes, cgroups } = this.#options
     const [sandboxes, containers, volumeUids, cgroupUids, logFolders] = await Promise.all([
@@ -68,7 +68,8 @@ export class Orphans {
       cgroups.list(),
       platform.files.list(node.logsFolder).catch(() => []),
     ])
-    // What is known is asked last: a pod that came meanwhile is known, and what is made for it was not seen.
+    // Known pods are read last: a pod that was added in the meantime is known, so it is not taken for an
+    // orphan.
     const known = this.#options.known()
     const orphans = planOrphans({ known, sandboxes, containers, volumeUids, cgroupUids, logFolders })
     const removed = await Promise.all(orphans.map(orphan => this.#tryRemove(orphan, signal)))

@@ -128,7 +128,7 @@ test('who was bound while the node was away gets none of the addresses that othe
   await client.create(pods, podOf())
   await cluster.settle()
   await cluster.stopNode('node-1')
-  // It comes first by its name, and is looked at first.
+  // Sorts first by name, so it is synced first.
   const metadata = { namespace: 'default', name: 'a' }
   await client.create(pods, { ...podOf({ spec: { nodeName: 'node-1' } }), metadata })
   cluster.startNode({ name: 'node-1' })

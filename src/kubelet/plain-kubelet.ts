@@ -1,7 +1,7 @@
 /**
- * A node without a machine: it registers, sends heartbeats and walks its pods through their phases as if their
- * containers ran. Clusters inside tests and `k8ts up --simulated-nodes` have such nodes. What a container does is read
- * off its command (`container-script.ts`). Everything it knows is in the API, so it may stop and start at any moment.
+ * A hollow node: it registers, sends heartbeats and moves its pods through their phases without running
+ * containers. Used by clusters in tests and by `k8ts up --simulated-nodes`. The behavior of a container
+ * follows from its command (`container-script.ts`). All state is in the API, so it can restart at any time.
  */
 import { isApiError } from '#/api/errors.ts'
 import type { Lease } from '#/api/generated/coordination/v1.ts'
@@ -22,7 +22,7 @@ import { PodAddresses } from './plain-kubelet/pod-addresses.ts'
 
 export interface PlainKubeletOptions {
   readonly platform: Platform
-  /** As `system:node:NAME`. */
+  /** Authenticated as `system:node:NAME`. */
   readonly client: Client
   readonly node: NodeShape
 }
@@ -30,29 +30,29 @@ export interface PlainKubeletOptions {
 export interface NodeShape {
   readonly name: string
   readonly address: string
-  /** Of the form `10.244.3.0/24`: where its pods get their addresses from. */
+  /** Range of its pod IPs, such as `10.244.3.0/24`. */
   readonly podCidr: string
   readonly labels?: Readonly<Record<string, string>>
   readonly taints?: readonly Taint[]
-  /** What it has to give: `cpu`, `memory`, `pods` and whatever else. */
+  /** Node capacity: `cpu`, `memory`, `pods` and others. */
   readonly capacity?: Readonly<Record<string, string>>
 }
 
-/** As the kubelet's `nodeLeaseDurationSeconds` and a quarter of it, which is also how long a heartbeat may take. */
+/** The kubelet's `nodeLeaseDurationSeconds` and a quarter of it, which is also the timeout of a heartbeat. */
 const leaseSeconds = 40
 const heartbeatMs = 10_000
 
-/** A heartbeat that failed is repeated sooner. */
+/** Retry delay after a failed heartbeat. */
 const retryMs = 1_000
 
-/** How often the status is written although nothing changed. */
+/** Period of status updates without changes. */
 const statusMs = 300_000
 
 const workers = 4
 
 export class PlainKubelet {
   readonly name: string
-  /** Those that are bound to this node, and the node itself. */
+  /** Informers for the node and the pods bound to it. */
   readonly informers: Informers
   readonly #options: PlainKubeletOptions
   readonly #queue: WorkQueue
@@ -60,7 +60,7 @@ export class PlainKubelet {
   readonly #addresses: PodAddresses
   #lease: Lease | undefined
   #node: Node | undefined
-  /** Whether others have said of the node that it is not well, while nobody heard of it. */
+  /** True if the node lifecycle controller has marked the node as not ready. */
   #isGivenUp = false
 
   constructor(options: PlainKubeletOptions) {
@@ -80,13 +80,13 @@ export class PlainKubelet {
     })
   }
 
-  /** Whether no pod waits to be looked at now. */
+  /** True if the work queue is empty. */
   get isIdle(): boolean {
     const { depth, working } = this.#queue.metrics()
     return depth === 0 && working === 0
   }
 
-  /** Pods that wait to be looked at, or are looked at now. */
+  /** Keys of queued pods and of pods in sync. */
   get busyKeys(): readonly string[] {
     return this.#queue.busyKeys()
   }
@@ -95,7 +95,7 @@ export class PlainKubelet {
     const work = (key: string): Promise<void | Again> => this.#syncPod(key, signal)
     const following = this.informers.run(signal)
     await this.#pods.waitForSync(signal).catch(() => undefined)
-    // Before anybody gets a new one: it must not be one of these.
+    // Reserve the addresses of existing pods before new ones are allocated.
     for (const pod of this.#pods.list()) if (pod.status?.podIP) this.#addresses.take(pod)
     await Promise.all([following, this.#heartbeats(signal), this.#queue.run({ workers, signal, work })])
   }
@@ -131,7 +131,7 @@ export class PlainKubelet {
     } = this.#options
     const known = await client.find(nodes, { name: this.name }, options)
     const registered = known ?? (await client.create(nodes, registeredNode(node), options))
-    // Others write taints and labels at the same time: only what is ours is sent.
+    // A patch of the status only, because other components write taints and labels concurrently.
     const { status } = readyNode(registered, node, clock.now())
     const at = { name: this.name, subresource: 'status' }
     this.#node = await client.patch(nodes, at, { type: 'strategic', patch: { status } }, options)
@@ -167,13 +167,13 @@ export class PlainKubelet {
     try {
       return await (isBeingDeleted(pod) ? this.#stopPod(key, pod, signal) : this.#walkPod(pod, signal))
     } catch (error) {
-      // Somebody else wrote, or the pod is gone: the informer says so and the key comes back by itself.
+      // The pod was changed or deleted in the meantime; the informer will queue it again.
       if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound')) return undefined
       throw error
     }
   }
 
-  /** The containers of a simulated pod stop at once. Who has a finalizer sees how the pod ended. */
+  /** Simulated containers stop immediately. Pods with finalizers get a final status first. */
   async #stopPod(key: string, pod: Pod, signal: AbortSignal): Promise<void> {
     const { client, platform } = this.#options
     const stopped = stoppedPod(pod, platform.clock.now())

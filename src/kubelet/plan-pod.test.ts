@@ -13,7 +13,7 @@ import {
 } from './plan-pod.ts'
 import type { Restart } from './restart-backoff.ts'
 
-/** All times are seconds after this. */
+/** Times in the cases are seconds relative to this. */
 const startMs = Date.parse('2026-01-01T00:00:00Z')
 
 interface Case {
@@ -21,9 +21,8 @@ interface Case {
   readonly spec?: Partial<PodSpec>
   readonly metadata?: Pod['metadata']
   /**
-   * Sandboxes as `s0`, or `s0-` when it is not ready, the newest first; then containers, the newest first, as
-   * `name#attempt state`, and `@s0` for those of another sandbox than the first. An end has its code and when it was:
-   * `exited(1@5)`.
+   * Sandboxes, newest first, as `s0`, or `s0-` if not ready; then containers, newest first, as `name#attempt
+   * state`, with `@s0` if not in the first sandbox. An exit has a code and a time: `exited(1@5)`.
    */
   readonly seen?: string
   readonly now?: number
@@ -345,7 +344,7 @@ const cases: readonly Case[] = [
     seen: 's0 web#3 running web#2 exited(1@0) web#1 exited(1@0) web#0 exited(1@0)',
     expected: 'remove web#1, remove web#0',
   },
-  // Containers for debugging.
+  // Ephemeral containers.
   {
     name: 'a container for debugging is started beside the others',
     spec: { ephemeralContainers: [{ name: 'debug', image: 'i' }] },

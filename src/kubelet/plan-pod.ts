@@ -1,7 +1,7 @@
 /**
- * What is to be done for a pod now, by what its spec asks for and what the runtime shows: sandboxes to make and to take
- * down, containers to start, to kill and to remove. Pure and without memory: it is asked again whenever something
- * happened, and says the same as long as nothing has. Whoever performs the actions leaves out those under way already.
+ * Computes the actions for a pod from its spec and the observed state: sandboxes to create and remove,
+ * containers to start, kill and remove. It is pure and stateless: called on each sync, it returns the same
+ * plan until something changes. The caller skips actions already in progress.
  */
 import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
 import type { GivenResources } from './container-resize.ts'
@@ -12,38 +12,38 @@ import type { Restart } from './restart-backoff.ts'
 
 export interface PodWorld {
   readonly pod: Pod
-  /** As it was said last; what the API server has may be older. */
+  /** Last reported status; the API server's may be older. */
   readonly status: PodStatus
   readonly observed: ObservedPod
   readonly nowMs: number
-  /** The pod must end, whatever its containers do. */
+  /** Set if the pod has to terminate regardless of its containers. */
   readonly ending?: Ending
   readonly areVolumesReady: boolean
-  /** Sandboxes that were stopped, and have no network any more. */
+  /** Sandboxes that were stopped and have no network anymore. */
   readonly stoppedSandboxes: ReadonlySet<string>
-  /** Volumes and control groups were given back. */
+  /** Volumes and cgroups have been released. */
   readonly isReleased: boolean
   /** Names of containers that are being started. */
   readonly starting: ReadonlySet<string>
   readonly isMakingSandbox: boolean
-  /** Ids of containers that were killed to be started again, whatever the restart policy says. */
+  /** Ids of containers that were killed to be restarted regardless of the restart policy. */
   readonly restarting: ReadonlySet<string>
-  /** Ids of containers that run and must not, and why. */
+  /** Ids of running containers that have to be killed, with the reason. */
   readonly condemned: ReadonlyMap<string, string>
   readonly given: GivenResources
   readonly probes: (containerId: string) => ProbeResults
-  /** By name of the container. */
+  /** By container name. */
   readonly restarts: ReadonlyMap<string, Restart>
-  /** What failed is not tried again before: containers, by name. */
+  /** Earliest time of the next start attempt, by container name. */
   readonly retryAtMs: ReadonlyMap<string, number>
   readonly sandboxRetryAtMs: number
   readonly volumesRetryAtMs: number
 }
 
 export interface Ending {
-  /** It goes from the node too, with all that is left of it. */
+  /** All remains of the pod are removed from the node as well. */
   readonly isRemoved: boolean
-  /** In place of what the pod says. */
+  /** Overrides the pod's grace period. */
   readonly graceSeconds?: number
 }
 
@@ -57,11 +57,11 @@ export type ProbeResult = 'success' | 'failure'
 
 export interface PodPlan {
   readonly actions: readonly PodAction[]
-  /** Containers that wait, and why; those that just are to be started are not among them. */
+  /** Waiting containers with reasons, except those that are about to start. */
   readonly waiting: ReadonlyMap<string, Waiting>
-  /** The pod ends: nothing of it will run any more. It is `ended` when nothing runs. */
+  /** `ending`: the pod terminates and starts no containers. `ended`: no container is running anymore. */
   readonly stage: 'running' | 'ending' | 'ended'
-  /** When to look again although nothing has happened. */
+  /** Time of the next sync if nothing happens before. */
   readonly againAtMs?: number
 }
 
@@ -72,7 +72,7 @@ export interface Waiting {
 
 export type PodAction =
   | { readonly type: 'prepare-volumes' }
-  /** So that it is there when the sandbox is. */
+  /** Pulls the image in parallel with sandbox creation. */
   | { readonly type: 'fetch-image'; readonly name: string }
   | { readonly type: 'create-sandbox'; readonly attempt: number; readonly isReplacement: boolean }
   | {
@@ -80,11 +80,11 @@ export type PodAction =
       readonly name: string
       readonly sandboxId: string
       readonly attempt: number
-      /** To be remembered when it is another start of a container that has ended. */
+      /** Backoff state to store, if this is a restart. */
       readonly restart?: Restart
     }
   | KillContainer
-  /** Those that are to have other resources than they were given. */
+  /** Resizes running containers in place. */
   | { readonly type: 'resize-containers' }
   | {
       readonly type: 'remove-container'
@@ -94,21 +94,21 @@ export type PodAction =
     }
   | { readonly type: 'stop-sandbox'; readonly id: string }
   | { readonly type: 'remove-sandbox'; readonly id: string }
-  /** Nothing runs any more: volumes and control groups go. */
+  /** No container is running: releases volumes and cgroups. */
   | { readonly type: 'release' }
-  /** Nothing is left. */
+  /** Everything is removed. */
   | { readonly type: 'finish' }
 
 export interface KillContainer {
   readonly type: 'kill-container'
   readonly id: string
   readonly name: string
-  /** Why, for people. */
+  /** Event message. */
   readonly message: string
   readonly graceSeconds: number
-  /** Ids of containers that have to be gone first, as long as there is time. */
+  /** Ids of containers that have to exit first, within the grace period. */
   readonly after: readonly string[]
-  /** Another one is to take its place, whatever the restart policy says. */
+  /** The container is restarted regardless of the restart policy. */
   readonly isRestarted: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * The containers of a pod, in the three lists that its spec has, and the questions that everybody asks of them: where
- * in the spec one stands, whether it is a sidecar, whether it is to run again after it has ended.
+ * The containers of a pod in the three lists of its spec, and common predicates: field path, sidecar, restart
+ * decision.
  */
 import type { Container, ContainerRestartRule, Pod } from '#/api/generated/core/v1.ts'
 
@@ -11,7 +11,7 @@ export interface PodContainer {
   readonly container: Container
 }
 
-/** In the order in which they are started. */
+/** In start order. */
 export function containersOf({ spec }: Pod): readonly PodContainer[] {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = spec ?? {}
   return [
@@ -25,21 +25,21 @@ export function findContainer(pod: Pod, name: string): PodContainer | undefined 
   return containersOf(pod).find(({ container }) => container.name === name)
 }
 
-/** As events point at it: `spec.containers{web}`. */
+/** Field path for events, such as `spec.containers{web}`. */
 export function fieldPathOf({ kind, container: { name } }: PodContainer): string {
   return `spec.${lists[kind]}{${name}}`
 }
 
 const lists = { init: 'initContainers', regular: 'containers', ephemeral: 'ephemeralContainers' } as const
 
-/** An init container that goes on running beside the others. Only of init containers may this be asked. */
+/** True for a restartable init container. Only valid for init containers. */
 export function isSidecar({ restartPolicy }: Container): boolean {
   return restartPolicy === 'Always'
 }
 
 /**
- * Whether a container is to run again after it has ended with this code: by the first of its rules that fits, then by
- * its own policy, then by that of the pod.
+ * Decides whether a container restarts after this exit code: by the first matching restart rule, then by the
+ * container's policy, then by the pod's.
  */
 export function shouldRestart(pod: Pod, container: Container, exitCode: number): boolean {
   if (container.restartPolicy !== undefined && matchingRule(container, exitCode) !== undefined) return true
@@ -53,12 +53,12 @@ export function shouldRestart(pod: Pod, container: Container, exitCode: number):
   }
 }
 
-/** Whether it is to run again after it has failed for no reason of its own, or was stopped while it ran. */
+/** True if the container restarts after a failure without an exit code, or after being killed. */
 export function restartsOnFailure(pod: Pod, container: Container): boolean {
   return (container.restartPolicy ?? pod.spec?.restartPolicy) !== 'Never'
 }
 
-/** Whether its end is the end of all others too: they start anew together. */
+/** True if its exit restarts all containers of the pod. */
 export function restartsAll(container: Container, exitCode: number): boolean {
   return matchingRule(container, exitCode)?.action === 'RestartAllContainers'
 }
@@ -74,7 +74,7 @@ function matchingRule(
   })
 }
 
-/** `web-0_default(uid)`, as messages of the kubelet name a pod. */
+/** Pod name in the kubelet's messages: `web-0_default(uid)`. */
 export function describePod({ metadata }: Pod): string {
   const { name = '', namespace = '', uid = '' } = metadata ?? {}
   return `${name}_${namespace}(${uid})`

@@ -1,5 +1,5 @@
 /**
- * Where a pod asks for names: the cluster's DNS, what the node itself uses, or what the pod says.
+ * DNS configuration of a pod: the cluster's, the node's or the pod's own.
  * https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
  */
 import type { Pod, PodDNSConfig, PodDNSConfigOption } from '#/api/generated/core/v1.ts'
@@ -10,11 +10,11 @@ import type { NodeSettings } from './node-settings.ts'
 import { parseResolvConf } from './pod-dns/resolv-conf.ts'
 import { podText } from './pod-text.ts'
 
-/** What resolvers take at most. */
+/** Limits of resolvers. */
 const serversMax = 3
 const searchesMax = 32
 const searchLineMax = 2048
-/** Some resolvers abort when a search path is longer than a name can be. */
+/** Some resolvers abort on search paths longer than a DNS name. */
 const searchMax = 253
 
 export interface PodWarning {
@@ -24,13 +24,13 @@ export interface PodWarning {
 
 export interface PodDns {
   readonly config: DnsConfig
-  /** What people should know, as events of the pod. */
+  /** To be recorded as events of the pod. */
   readonly warnings: readonly PodWarning[]
 }
 
 type Settings = Pick<NodeSettings, 'clusterDns' | 'clusterDomain' | 'hostResolvConf' | 'addresses'>
 
-/** `hostResolvConf` is what is in the file that the settings name. */
+/** `hostResolvConf` is the content of the node's resolv.conf. */
 export function podDns(pod: Pod, node: Settings, hostResolvConf: string): PodDns {
   const warnings: PodWarning[] = []
   const type = dnsTypeOf(pod)
@@ -70,7 +70,7 @@ function baseConfig(pod: Pod, type: DnsType, node: Settings, host: DnsConfig): D
     return { servers, searches: unique([...own, ...host.searches]), options: ['ndots:5'] }
   }
   if (node.hostResolvConf !== '') return host
-  // Nobody is asked: who finds no server in the file would ask the node itself.
+  // No DNS: a loopback address is set explicitly, because with an empty list resolvers would use the node's.
   const servers = node.addresses.map(address => (parseIp(address)?.family === 6 ? '::1' : '127.0.0.1'))
   return { servers: servers.length > 0 ? servers : ['127.0.0.1'], searches: ['.'], options: [] }
 }

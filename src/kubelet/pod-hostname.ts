@@ -1,19 +1,19 @@
-/** What a pod calls itself: the name that its processes see and that stands in its /etc/hosts. */
+/** Hostname of a pod, as seen by its processes and written to its /etc/hosts. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
 import { quote } from '#/api/quote.ts'
 
 export interface PodHostname {
   readonly hostname: string
-  /** `subdomain.namespace.svc.cluster.local`, empty for a pod without a subdomain. */
+  /** `subdomain.namespace.svc.cluster.local`; empty without a subdomain. */
   readonly domain: string
 }
 
-/** What the kernel takes is 64 bytes, one of them the end. */
+/** The kernel's limit is 64 bytes including the terminating NUL. */
 const hostnameMax = 63
 const qualifiedMax = 64
 
-/** Throws an Error with Kubernetes' message when the spec says what is no name. */
+/** Throws an Error with Kubernetes' message if the spec contains an invalid name. */
 export function podHostname(pod: Pod, clusterDomain: string): PodHostname {
   const { name = '', namespace = '' } = pod.metadata ?? {}
   const { hostname = '', subdomain = '', hostnameOverride } = pod.spec ?? {}
@@ -29,7 +29,7 @@ export function podHostname(pod: Pod, clusterDomain: string): PodHostname {
   }
 }
 
-/** The name as the kernel has it: with the domain when the pod asks for that. */
+/** The kernel's hostname: the FQDN if the pod sets `setHostnameAsFQDN`. */
 export function kernelHostname(pod: Pod, { hostname, domain }: PodHostname): string {
   if (domain === '' || !pod.spec?.setHostnameAsFQDN) return hostname
   const qualified = `${hostname}.${domain}`

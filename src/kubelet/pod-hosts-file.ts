@@ -1,6 +1,7 @@
 /**
- * The /etc/hosts of a pod. Kubernetes writes it, so that names of the pod's own and host aliases are in it whatever the
- * image brings along. The containers of a pod share the file; it is written anew before each of them is created.
+ * The /etc/hosts of a pod. The kubelet manages it, so that it contains the pod's hostname and host aliases
+ * whatever the image contains. The containers of a pod share the file; it is rewritten before each container
+ * is created.
  */
 import type { Container, HostAlias, Pod } from '#/api/generated/core/v1.ts'
 import type { PodHostname } from './pod-hostname.ts'
@@ -9,7 +10,7 @@ export interface HostsFileInput {
   readonly pod: Pod
   readonly addresses: readonly string[]
   readonly name: PodHostname
-  /** The file of the node, which a pod on the node's network gets. */
+  /** The node's /etc/hosts, the base for pods with `hostNetwork`. */
   readonly nodeHosts: string
 }
 
@@ -21,7 +22,7 @@ export function hostsFileOf({ pod, addresses, name, nodeHosts }: HostsFileInput)
   return `${fixedLines}${addresses.map(address => `${address}\t${names}\n`).join('')}${aliases}`
 }
 
-/** Who mounts something there himself, or has no address yet, gets none. */
+/** False if the container mounts its own /etc/hosts or the pod has no IP yet. */
 export function hasHostsFile(pod: Pod, container: Container, addresses: readonly string[]): boolean {
   if (addresses.length === 0 && !pod.spec?.hostNetwork) return false
   return !container.volumeMounts?.some(({ mountPath }) => mountPath === '/etc/hosts')

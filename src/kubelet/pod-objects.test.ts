@@ -12,7 +12,7 @@ const container = { name: 'main', image: 'image' }
 interface Fixture {
   readonly plane: TestControlPlane
   readonly objects: PodObjects
-  /** The pods that were told of, a line for each time. */
+  /** Notified pods, one line per notification. */
   readonly told: string[]
   readonly createPod: (name: string, spec: Partial<PodSpec>) => Promise<Pod>
   readonly uidOf: (pod: Pod) => string

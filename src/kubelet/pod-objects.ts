@@ -1,7 +1,7 @@
 /**
- * Config maps, secrets, claims and volumes that the pods of this node use. A node may read config maps and secrets
- * only by name, and only those of its pods: each is watched for as long as some pod uses it, so that whoever has a copy
- * of it in a volume hears of changes. Claims and volumes may only be asked for, one by one.
+ * ConfigMaps, Secrets, claims and volumes used by the node's pods. The node authorizer permits reading only
+ * the ConfigMaps and Secrets of its pods, by name: each is watched while a pod uses it, so that volumes are
+ * refreshed on changes. Claims and persistent volumes can only be read individually.
  * https://kubernetes.io/docs/reference/access-authn-authz/node/
  */
 import type {
@@ -24,11 +24,11 @@ import { referencesOf } from './pod-objects/references.ts'
 
 export interface PodObjectsOptions {
   readonly platform: Platform
-  /** As `system:node:NAME`. */
+  /** Authenticated as `system:node:NAME`. */
   readonly client: Client
 }
 
-/** Told which pods use an object that has changed; nothing it does may wait. */
+/** Called with the pods that use a changed object. Must not block. */
 export type ObjectsChanged = (podUids: readonly string[]) => void
 
 export class PodObjects {
@@ -46,12 +46,12 @@ export class PodObjects {
     this.#secrets = new FollowedObjects({ ...options, resource: secrets, onChange })
   }
 
-  /** Watches what is followed, also what is to be followed later, until aborted. */
+  /** Watches referenced objects, including those added later, until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#configMaps.run(signal), this.#secrets.run(signal)])
   }
 
-  /** From now on the pod uses what its spec names. It may be called at every pass. */
+  /** Registers the objects referenced by the pod. Idempotent; called on each sync. */
   follow(pod: Pod): void {
     const { namespace = '', uid = '' } = pod.metadata ?? {}
     const { configMaps: names, secrets: secretNames } = referencesOf(pod)
@@ -59,19 +59,19 @@ export class PodObjects {
     this.#secrets.follow(uid, namespace, secretNames)
   }
 
-  /** The pod uses nothing any more. */
+  /** Unregisters the pod. */
   forget(uid: string): void {
     this.#configMaps.forget(uid)
     this.#secrets.forget(uid)
   }
 
-  /** Returns how to stop that. */
+  /** Returns a function that unsubscribes. */
   onChange(callback: ObjectsChanged): () => void {
     this.#callbacks.add(callback)
     return () => void this.#callbacks.delete(callback)
   }
 
-  /** Undefined when there is none. */
+  /** Undefined if it does not exist. */
   configMap(namespace: string, name: string, signal?: AbortSignal): Promise<ConfigMap | undefined> {
     return this.#configMaps.get(namespace, name, signal)
   }

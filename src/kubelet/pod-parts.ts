@@ -1,7 +1,4 @@
-/**
- * What the workers of pods share: one of each for the whole kubelet, which puts them together. Everything a worker
- * knows beside its own pod it knows through these.
- */
+/** Dependencies shared by all pod workers; the kubelet creates them once. */
 import type { Pod, Service } from '#/api/generated/core/v1.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import type { Informer } from '#/client/informer.ts'
@@ -23,7 +20,7 @@ export interface PodParts {
   readonly platform: Platform
   readonly linux: Linux
   readonly runtime: ContainerRuntime
-  /** `containerd`. */
+  /** Such as `containerd`. */
   readonly runtimeName: () => string
   readonly node: NodeSettings
   readonly machine: () => NodeMachine
@@ -38,9 +35,9 @@ export interface PodParts {
   readonly services: Pick<Informer<Service>, 'list' | 'waitForSync'>
   readonly probes: Pick<Probes, 'follow' | 'results' | 'forget'>
   readonly hooks: LifecycleHooks
-  /** Sandboxes that are made at a time. */
+  /** Limits concurrent sandbox creations. */
   readonly sandboxSlots: Slots
   readonly statuses: Pick<StatusWriter, 'set' | 'finish' | 'forget'>
-  /** Of the pod's runtime class; undefined for the usual one. Throws when there is no such class. */
+  /** Handler of the pod's RuntimeClass; undefined for the default. Throws if the class does not exist. */
   readonly handlerOf: (pod: Pod) => Promise<RuntimeHandler | undefined>
 }

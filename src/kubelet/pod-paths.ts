@@ -1,7 +1,7 @@
 /**
- * Where things of a pod are: its files, and its control group. Names of containers are DNS labels and uids are uuids,
- * or hashes for static pods. A uid may also come from what others left on this machine, so that one that would lead
- * elsewhere is refused here.
+ * Paths of a pod's files and cgroups. Container names are DNS labels; UIDs are UUIDs, or hashes for static
+ * pods. UIDs can also come from leftovers on the machine, so those that would escape the directory are
+ * rejected.
  */
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -11,7 +11,7 @@ import type { NodeSettings } from './node-settings.ts'
 
 type Folder = Pick<NodeSettings, 'folder'>
 
-/** Has a folder for each pod, named by its uid. */
+/** Contains one directory per pod, named by UID. */
 export function podsFolder({ folder }: Folder): string {
   return join(folder, 'pods')
 }
@@ -20,43 +20,43 @@ export function podFolder(node: Folder, uid: string): string {
   return join(podsFolder(node), checked(uid))
 }
 
-/** What containers of the pod see as /etc/hosts. */
+/** File mounted as /etc/hosts. */
 export function hostsFilePath(node: Folder, uid: string): string {
   return join(podFolder(node, uid), 'etc-hosts')
 }
 
-/** The file into which a container writes why it ended; it must be there, mode 0666, before the container is. */
+/** Termination message file of a container; it must exist with mode 0666 before the container is created. */
 export function terminationLogPath(node: Folder, uid: string, container: string, attempt: number): string {
   return join(podFolder(node, uid), 'containers', container, String(attempt))
 }
 
-/** Has a folder for each container of the pod. */
+/** Contains one directory per container. */
 export function podLogFolder({ logsFolder }: Pick<NodeSettings, 'logsFolder'>, pod: Pod): string {
   const { namespace = '', name = '', uid = '' } = pod.metadata ?? {}
   return join(logsFolder, `${namespace}_${name}_${uid}`)
 }
 
-/** Below the pod's log folder. */
+/** Relative to the pod's log directory. */
 export function containerLogPath(container: string, attempt: number): string {
   return join(container, `${attempt}.log`)
 }
 
-/** Profiles that pods name are below this. */
+/** Root of localhost seccomp profiles. */
 export function seccompFolder({ folder }: Folder): string {
   return join(folder, 'seccomp')
 }
 
-/** The control group that all pods of the node are in. */
+/** Parent cgroup of all pods of the node. */
 export function podsCgroup({ cgroupRoot }: Pick<NodeSettings, 'cgroupRoot'>): string {
   return join('/', cgroupRoot, 'kubepods')
 }
 
-/** Where pods of a class have their control groups. */
+/** Parent cgroup of a QoS class's pods. */
 export function classCgroup(node: Pick<NodeSettings, 'cgroupRoot'>, qosClass: QosClass): string {
   return qosClass === 'Guaranteed' ? podsCgroup(node) : join(podsCgroup(node), qosClass.toLowerCase())
 }
 
-/** The control group of a pod; those of its containers are below it. */
+/** Parent cgroup of the pod's containers. */
 export function podCgroup(node: Pick<NodeSettings, 'cgroupRoot'>, pod: Pod): string {
   return podCgroupOf(node, qosClassOf(pod), pod.metadata?.uid ?? '')
 }

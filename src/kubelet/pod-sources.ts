@@ -1,7 +1,7 @@
 /**
- * Which pods this node is to run: those that the API server has for it, and those that lie in its folder of manifests.
- * A pod of a manifest has a mirror in the API, so that people see it; the mirror itself is not run. Pods are told apart
- * by their uids: one that was made again under its name is another one.
+ * The pods that the node has to run: from the API server and from the static manifest directory. A static pod
+ * has a mirror pod in the API, which is not run itself. Pods are identified by UID: a pod created again with
+ * the same name is a different pod.
  */
 import { annotationOf } from '#/api/annotations.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -15,9 +15,9 @@ import { sourceAnnotation } from './pod-sources/parse-manifest.ts'
 
 export interface SourcedPod {
   readonly pod: Pod
-  /** It comes from a manifest. */
+  /** The pod comes from a manifest. */
   readonly isStatic: boolean
-  /** What the API shows of a static pod. */
+  /** Mirror of a static pod. */
   readonly mirror?: Pod
 }
 
@@ -25,14 +25,14 @@ export interface PodSourcesOptions {
   readonly platform: Platform
   readonly linux: Linux
   readonly node: NodeSettings
-  /** Follows the pods of the node. */
+  /** Informer for the node's pods. */
   readonly informer: Informer<Pod>
 }
 
-/** Told the uid of a pod that came, changed or went. */
+/** Called with the UID of a pod that was added, changed or removed. */
 export type SourceHandler = (uid: string) => void
 
-/** Whether a pod comes from a manifest, by what was written on it when it was read. */
+/** True if the pod comes from a manifest, according to its annotation. */
 export function isStaticPod(pod: Pod): boolean {
   return annotationOf(pod, sourceAnnotation) === 'file' && !isMirror(pod)
 }
@@ -62,12 +62,12 @@ export class PodSources {
     })
   }
 
-  /** Follows manifests until aborted. Whoever runs the informer runs that. */
+  /** Watches manifests until aborted. The caller runs the informer. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#manifests.run(signal)
   }
 
-  /** Whether all pods are known that the node is to run: what else runs is nobody's. */
+  /** Resolves once all pod sources have synced; containers of other pods are orphans from then on. */
   async waitForSync(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#options.informer.waitForSync(signal), this.#manifests.waitForSync(signal)])
   }

@@ -19,12 +19,11 @@ interface Case {
   readonly spec?: Partial<PodSpec>
   readonly metadata?: Pod['metadata']
   readonly containers?: readonly Partial<ObservedContainer>[]
-  /** When it is not the usual one. */
+  /** Set if it differs from the default. */
   readonly observed?: ObservedPod
   readonly input?: Partial<StatusInput>
   /**
-   * Phase with its reason, whether it is ready, then containers: `name=state(reason)*restarts` and `!` for one not
-   * ready.
+   * Phase with reason, readiness, then containers as `name=state(reason)*restarts`, with `!` for not ready.
    */
   readonly expected: string
 }
@@ -57,7 +56,7 @@ const cases: readonly Case[] = [
     containers: [{}],
     expected: 'Pending b=ContainerCreating! web=running',
   },
-  // Why containers wait.
+  // Waiting reasons.
   ...['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull', 'ImageInspectError'].map(
     reason => {
       return {
@@ -101,7 +100,7 @@ const cases: readonly Case[] = [
     input: { waiting: waiting('CrashLoopBackOff'), stage: 'ended' },
     expected: 'Failed web=Error:1!',
   },
-  // How containers end.
+  // Exits.
   {
     name: 'what ends well is Completed',
     spec: { restartPolicy: 'Never' },
@@ -165,7 +164,7 @@ const cases: readonly Case[] = [
     input: { stage: 'ending', failure: { reason: 'DeadlineExceeded', message: 'too long' } },
     expected: 'Running ready web=running',
   },
-  // What is lost.
+  // Lost containers and sandboxes.
   {
     name: 'a container that is gone has ended somehow',
     containers: [],

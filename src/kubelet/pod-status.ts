@@ -1,7 +1,6 @@
 /**
- * What the API says of a pod that this node has: phase, conditions, addresses, and where each container stands. Pure:
- * made from the spec, from what the runtime shows, and from what was said before, which is where everything is
- * remembered that runtimes forget.
+ * Computes the pod status: phase, conditions, pod IPs and container statuses. It is pure: the input is the
+ * spec, the observed state and the previous status, which preserves what the runtime no longer reports.
  */
 import type { Pod, PodStatus, ResourceRequirements } from '#/api/generated/core/v1.ts'
 import { podAmounts, podRequests } from '#/api/pod-resources.ts'
@@ -18,21 +17,21 @@ import { sortAddresses } from './sort-addresses.ts'
 
 export interface StatusInput {
   readonly pod: Pod
-  /** What was said last. */
+  /** Last reported status. */
   readonly previous: PodStatus
   readonly observed: ObservedPod
-  /** Containers that could not be started, or may not be yet. */
+  /** Containers that failed to start or are in backoff. */
   readonly waiting: ReadonlyMap<string, Waiting>
   readonly starting: ReadonlySet<string>
   readonly given: GivenResources
   readonly probes: (containerId: string) => ProbeResults
   readonly stage: 'running' | 'ending' | 'ended'
-  /** Why the pod failed, when that is not for its containers. */
+  /** Failure that is not due to the containers. */
   readonly failure?: PodFailure
   readonly areVolumesReady: boolean
   readonly qosClass: string
   readonly nodeAddresses: readonly string[]
-  /** `containerd`. */
+  /** Such as `containerd`. */
   readonly runtimeName: string
   readonly nowMs: number
 }
@@ -70,14 +69,14 @@ export function podStatus(input: StatusInput): PodStatus {
   return { ...said, conditions }
 }
 
-/** Where a container has been made, volumes have been ready. */
+/** If a container exists in the sandbox, the volumes were ready. */
 function canStartContainers({ pod, observed, areVolumesReady }: StatusInput): boolean {
   const sandbox = usableSandbox(pod, observed)
   if (sandbox === undefined) return false
   return areVolumesReady || observed.containers.some(({ sandboxId }) => sandboxId === sandbox.id)
 }
 
-/** Of a pod that the node does not take at all. */
+/** Status of a pod rejected at admission. */
 export function rejectedStatus(pod: Pod, { reason, message }: PodFailure, nowMs: number): PodStatus {
   const previous = pod.status ?? {}
   return {
@@ -94,12 +93,12 @@ export function isTerminal(phase: string | undefined): boolean {
   return phase === 'Succeeded' || phase === 'Failed'
 }
 
-/** Whether a condition is the kubelet's to say. */
+/** True if the kubelet owns the condition. */
 export function isOwnCondition(type: string): boolean {
   return ownConditions.has(type)
 }
 
-/** What others write. */
+/** Fields written by other components. */
 function foreignFields(previous: PodStatus): PodStatus {
   const {
     resourceClaimStatuses,
@@ -121,7 +120,7 @@ function generationOf({ metadata }: Pod): PodStatus {
   return metadata?.generation === undefined ? {} : { observedGeneration: metadata.generation }
 }
 
-/** A reason belongs to the phase that it was given for. */
+/** Reason and message are kept only while the phase is unchanged. */
 function reasonOf({ previous, failure }: StatusInput, phase: string): PodStatus {
   if (failure !== undefined && isTerminal(phase)) return failure
   if (phase !== previous.phase) return {}
@@ -129,7 +128,7 @@ function reasonOf({ previous, failure }: StatusInput, phase: string): PodStatus 
   return { ...(reason && { reason }), ...(message && { message }) }
 }
 
-/** When the sandbox is gone, the pod still is known by the address that it had. */
+/** A terminating pod keeps its IPs after the sandbox is gone. */
 function addressesOf({ pod, previous, observed, nodeAddresses, stage }: StatusInput): PodStatus {
   const [hostIP] = nodeAddresses
   const host = hostIP === undefined ? {} : { hostIP, hostIPs: nodeAddresses.map(ip => ({ ip })) }
@@ -140,7 +139,7 @@ function addressesOf({ pod, previous, observed, nodeAddresses, stage }: StatusIn
   return podIP === undefined ? host : { ...host, podIP, podIPs: kept.map(ip => ({ ip })) }
 }
 
-/** What the pod as a whole was given. */
+/** Resources of the whole pod. */
 function resourcesOf({ spec }: Pod): PodStatus {
   if (spec === undefined) return {}
   const requests = amounts(podRequests(spec))

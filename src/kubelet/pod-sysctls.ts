@@ -1,18 +1,17 @@
 /**
- * Settings of the kernel that a pod asks for. Only those that cannot reach beyond the pod are let through, unless the
- * node allows more.
+ * Sysctls of a pod. Only safe ones are admitted, unless the node allows more.
  * https://kubernetes.io/docs/tasks/administer-cluster/sysctl-cluster/
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/quote.ts'
 
-/** Names with dots, as the kernel's documentation has them. */
+/** Names in dotted form. */
 export function sysctlsOf(pod: Pod): Readonly<Record<string, string>> {
   const { sysctls = [] } = pod.spec?.securityContext ?? {}
   return Object.fromEntries(sysctls.map(({ name, value }) => [normalized(name), value]))
 }
 
-/** Why the node refuses the pod: the message of a failure whose reason is `SysctlForbidden`. */
+/** Message of a `SysctlForbidden` rejection; undefined if the sysctls are allowed. */
 export function refusedSysctl(pod: Pod, allowedUnsafe: readonly string[]): string | undefined {
   for (const name of Object.keys(sysctlsOf(pod))) {
     const problem = problemOf(pod, name, allowedUnsafe)
@@ -21,7 +20,7 @@ export function refusedSysctl(pod: Pod, allowedUnsafe: readonly string[]): strin
   return undefined
 }
 
-/** All of them belong to a namespace of the pod's in every kernel that can run containers as we do. */
+/** All of them are namespaced in every supported kernel. */
 const safe: ReadonlySet<string> = new Set([
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',
@@ -51,14 +50,14 @@ function matches(name: string, pattern: string): boolean {
   return star === -1 ? name === pattern : name.startsWith(pattern.slice(0, star))
 }
 
-/** Undefined for a setting that the whole machine shares. */
+/** Undefined for sysctls that are not namespaced. */
 function namespaceOf(name: string): 'IPC' | 'Net' | undefined {
   if (name.startsWith('net.')) return 'Net'
   const isShared = name === 'kernel.sem' || /^(?:kernel\.(?:shm|msg)|fs\.mqueue\.)/.test(name)
   return isShared ? 'IPC' : undefined
 }
 
-/** `net/ipv4/tcp_rmem` is the same; a dot is then part of a name. */
+/** In the slash form `net/ipv4/tcp_rmem`, a dot is part of a name. */
 function normalized(name: string): string {
   const [separator] = /[./]/.exec(name) ?? []
   if (separator !== '/') return name

@@ -1,4 +1,4 @@
-/** A pod as messages for people name it: `web_default(5a8e...)`. */
+/** Pod name in messages: `web_default(5a8e...)`. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 
 export function podText({ metadata }: Pod): string {

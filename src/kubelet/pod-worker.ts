@@ -1,8 +1,8 @@
 /**
- * One pod of this node, from when it is seen first until nothing is left of it. Whatever happens only wakes the worker:
- * a change in the API, in the runtime, of a probe, the end of a task, a time that was waited for. It then looks at what
- * is there, asks `planPod`, says how the pod does, and begins what is not under way already. A pass never waits for
- * what takes long, and there are never two at once. While nothing happens, nothing is done.
+ * The pod worker: manages one pod from its first appearance until it is cleaned up. Any event only triggers a
+ * sync: API changes, runtime events, probe results, finished tasks, timers. A sync observes the runtime,
+ * calls `planPod`, reports the status and starts the planned actions that are not in progress. It never waits
+ * for long operations, and syncs of a pod never overlap. An idle pod costs nothing.
  */
 import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
 import { qosClassOf } from '#/api/qos-class.ts'
@@ -22,15 +22,15 @@ import { terminationMessage } from './termination-message.ts'
 export interface PodWorkerOptions {
   readonly parts: PodParts
   readonly sourced: SourcedPod
-  /** Something about the pod is different: its status, its containers. */
+  /** Called when the pod's status or containers changed. */
   readonly onChange: () => void
 }
 
-/** How long what happens is collected before it is looked at, and how long while something is under way. */
+/** Debounce of events, when idle and while actions are in progress. */
 const quietMs = 10
 const busyQuietMs = 500
 
-/** After a pass that failed, because the runtime does not answer. */
+/** Retry delay after a failed sync, such as when the runtime does not answer. */
 const retryMs = 1_000
 
 export class PodWorker {
@@ -39,7 +39,7 @@ export class PodWorker {
   readonly #observer: PodObserver
   readonly #actions: PodActions
   #sourced: SourcedPod
-  /** Neither the API nor a manifest has it any more. */
+  /** The pod was removed from its source. */
   #isGone = false
   #observed: ObservedPod = nothingObserved
   #status: PodStatus
@@ -71,7 +71,7 @@ export class PodWorker {
     })
   }
 
-  /** With the newest status that is known. */
+  /** The pod with the latest status. */
   get pod(): Pod {
     return { ...this.#sourced.pod, status: this.#status }
   }
@@ -80,12 +80,12 @@ export class PodWorker {
     return this.#observed
   }
 
-  /** Nothing is left of it, and the API knows. */
+  /** True if the pod is cleaned up and removed from its source. */
   get isFinished(): boolean {
     return this.#isFinished && this.#isGone
   }
 
-  /** Whether it takes part in what the node has to give. */
+  /** True if the pod counts against the node's allocatable resources. */
   get isActive(): boolean {
     return !isTerminal(this.#status.phase) && !this.#isFinished
   }
@@ -97,7 +97,7 @@ export class PodWorker {
       const isOther = sourced.pod.spec !== this.#sourced.pod.spec
       if (isOther && this.#ending === undefined) this.#options.parts.objects.follow(sourced.pod)
       this.#sourced = sourced
-      // Volumes show them.
+      // Downward API volumes contain labels and annotations.
       const isSame =
         equalJson(before?.labels, after?.labels) && equalJson(before?.annotations, after?.annotations)
       if (!isSame) this.#actions.refresh()
@@ -105,7 +105,7 @@ export class PodWorker {
     this.wake()
   }
 
-  /** The node does not take the pod, or not any longer. */
+  /** Fails the pod: rejected at admission or evicted. */
   fail(
     failure: PodFailure,
     options: { readonly graceSeconds?: number; readonly isRejected?: boolean } = {},
@@ -120,7 +120,7 @@ export class PodWorker {
     this.wake()
   }
 
-  /** What the pod refers to has changed. */
+  /** Called when an object that the pod references changed. */
   refresh(): void {
     this.#actions.refresh()
     this.wake()
@@ -131,14 +131,14 @@ export class PodWorker {
     this.#wake?.()
   }
 
-  /** In a moment, unless something wakes it before that: what happens rarely comes alone. */
+  /** Schedules a sync after the debounce time, unless one happens before. */
   wakeSoon(): void {
     const { clock } = this.#options.parts.platform
     const delayMs = this.#actions.isIdle ? quietMs : busyQuietMs
     this.#soon ??= clock.setTimer(delayMs, () => this.wake())
   }
 
-  /** Until nothing is left of the pod, or aborted: then containers go on as they are. */
+  /** Runs until the pod is cleaned up or aborted. On abort, containers keep running. */
   async run(signal: AbortSignal): Promise<void> {
     const { platform } = this.#options.parts
     const stop = (): void => this.#wake?.()
@@ -202,7 +202,7 @@ export class PodWorker {
     }
   }
 
-  /** What ends the pod beside its own containers. It never begins again. */
+  /** Decides whether the pod terminates: deletion, deadline or terminal phase. Irreversible. */
   #decideEnding(): void {
     const { pod } = this.#sourced
     const isRemoved = this.#isGone || pod.metadata?.deletionTimestamp !== undefined
@@ -245,7 +245,8 @@ export class PodWorker {
       })
     }
     const target = isStatic ? mirror : pod
-    // The rest of the end takes a moment, and says all that this would.
+    // An intermediate status with no running containers: the final status follows shortly, so this one need
+    // not be written.
     const isPassing =
       plan.stage === 'ending' && !this.#observed.containers.some(({ state }) => state === 'running')
     if (target !== undefined && !this.#isGone) parts.statuses.set(this.uid, target, this.#status, isPassing)
@@ -280,7 +281,10 @@ export class PodWorker {
     return own?.started === undefined ? {} : { hasStarted: own.started }
   }
 
-  /** Nothing of it is left here. The API lets it go when it has heard so; a static pod's mirror goes by itself. */
+  /**
+   * The pod is cleaned up. The status update completes its deletion in the API; mirror pods are deleted
+   * separately.
+   */
   #finish(): void {
     const { parts } = this.#options
     const { pod, isStatic } = this.#sourced
@@ -299,7 +303,7 @@ export class PodWorker {
   }
 }
 
-/** What timers can hold. */
+/** Maximum delay of a timer. */
 const timerMsMax = 2 ** 31 - 1
 
 const deadlineExceeded: PodFailure = {

@@ -7,12 +7,12 @@ import { Probes, type RunningContainer } from './probes.ts'
 
 type Answer = 'ok' | 'bad' | 'error' | 'late'
 
-/** Containers that answer by a script, and a trace of what was asked and found out. */
+/** Containers with scripted answers, and a trace of probes and results. */
 class World {
   readonly simulation = new Simulation({ seed: 1 })
   readonly platform = this.simulation.host('node')
   readonly events: string[] = []
-  /** By command: the answers from now on, the last of them for ever. */
+  /** Answers by command; the last one repeats. */
   readonly answers: Record<string, Answer[]> = {}
   trace: string[] = []
   readonly probes: Probes
@@ -32,7 +32,7 @@ class World {
     })
   }
 
-  /** Starts a container, which lives for some time. Each probe has its own name as its command. */
+  /** Runs a container for some time. The command of each probe is its name. */
   async run(
     container: Partial<Container>,
     seconds: number,

@@ -1,7 +1,6 @@
 /**
- * Asks the containers of this node whether they have started, whether they are ready and whether they are alive, as
- * their probes say. It only remembers the answers and says when one has changed; what follows from them is decided
- * elsewhere. A probe that waits has one timer, and one that has nothing to ask has none.
+ * Runs startup, readiness and liveness probes. It only stores results and reports changes; their consequences
+ * are decided elsewhere. A waiting probe uses one timer, an inactive one none.
  * https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/
  */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
@@ -19,25 +18,23 @@ export interface ProbesOptions {
   readonly platform: Platform
   readonly runtime: Pick<ContainerRuntime, 'execSync'>
   readonly connectHttp: HttpConnect
-  /** Loaded when the first pod asks for it. */
+  /** Loaded on first use. */
   readonly connectGrpc: () => Promise<GrpcConnect>
-  /** How pods are reached, when that is not by the machine's network. */
+  /** Network for probes of pods, if not the machine's. */
   readonly network?: Pick<Network, 'connect'>
   readonly recorder: { record(about: Pod, content: EventContent): void }
-  /** Something about this pod's results is different. */
+  /** Called when a probe result of this pod changed. */
   readonly onChange: (podUid: string) => void
 }
 
 export interface RunningContainer {
   readonly id: string
   readonly name: string
-  /** Of wall time. */
+  /** Wall time. */
   readonly startedMs: number
-  /** The pod's first address; that of the node for a pod on its network. */
+  /** Primary pod IP; the node's address with `hostNetwork`. */
   readonly address: string
-  /**
-   * Whether its status said already, before this process knew of it, that it has started: then it is not asked again.
-   */
+  /** True if a previous kubelet process reported the container as started: the startup probe is skipped. */
   readonly hasStarted?: boolean
 }
 
@@ -52,7 +49,7 @@ export class Probes {
     this.#beganMs = options.platform.clock.now()
   }
 
-  /** Probes these containers of the pod from now on, and no others. It may be called at any time, with all that run. */
+  /** Probes exactly these containers of the pod from now on. Called with all running containers. */
   follow(pod: Pod, containers: readonly RunningContainer[]): void {
     const uid = pod.metadata?.uid ?? ''
     const before = this.#pods.get(uid) ?? new Map<string, ContainerProbes>()
@@ -62,7 +59,7 @@ export class Probes {
       if (probes === undefined) continue
       now.set(running.id, probes)
       this.#byContainer.set(running.id, probes)
-      // A pod that goes is left alone, but whether it is ready still matters to those who send to it.
+      // In a pod being deleted, only readiness probes continue, because endpoints still depend on them.
       if (isBeingDeleted(pod)) probes.stopAllButReadiness()
     }
     for (const [id, probes] of before) if (!now.has(id)) this.#end(id, probes)
@@ -70,7 +67,7 @@ export class Probes {
     else this.#pods.delete(uid)
   }
 
-  /** What is not there was not found out yet, or is not asked. */
+  /** A result is absent if the probe has not completed yet or does not exist. */
   results(containerId: string): ProbeResults {
     return this.#byContainer.get(containerId)?.results ?? {}
   }
@@ -84,7 +81,7 @@ export class Probes {
     for (const uid of this.#pods.keys()) this.forget(uid)
   }
 
-  /** Undefined for one that has no probes. */
+  /** Undefined if the container has no probes. */
   #begin(pod: Pod, running: RunningContainer): ContainerProbes | undefined {
     const found = containersOf(pod).find(({ container }) => container.name === running.name)
     if (found === undefined || !isProbed(found)) return undefined

@@ -1,14 +1,14 @@
 /**
- * How long a container that keeps ending waits before it runs again: not at all the first time, then ten seconds, twice
- * as long each time up to five minutes; and not at all once more after it has run for ten minutes.
+ * Restart backoff (CrashLoopBackOff): the first restart is immediate, then 10 s, doubling up to 5 min; reset
+ * after 10 min of running.
  */
 
-/** The last time a container was started again. */
+/** Last restart of a container. */
 export interface Restart {
   readonly atMs: number
-  /** How long it waits when it ends the next time. */
+  /** Delay before the next restart. */
   readonly delayMs: number
-  /** Of the spec that it was started from: another one is not to blame for it. */
+  /** Hash of the container spec; a changed spec resets the backoff. */
   readonly hash: string
 }
 
@@ -16,7 +16,7 @@ const firstDelayMs = 10_000
 const delayMsMax = 300_000
 const forgottenAfterMs = 2 * delayMsMax
 
-/** From when on it may run again, and what to remember when it does. */
+/** Earliest time of the restart, and the state to store when it happens. */
 export function planRestart(
   last: Restart | undefined,
   ended: { readonly finishedMs: number; readonly hash: string },

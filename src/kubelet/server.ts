@@ -1,7 +1,7 @@
 /**
- * The kubelet's server: logs, commands in containers, ports of pods, and what the node and its pods use. Whoever comes
- * has to prove who it is, and the API server says whether it may; mostly it is the API server itself, on behalf of
- * somebody whom it has asked already. It decides nothing about pods.
+ * The kubelet's HTTPS server: container logs, exec, attach, port-forward, metrics and stats. Clients are
+ * authenticated, and the API server authorizes them; the main client is the API server itself, on behalf of
+ * users that it has authorized. It does not change pods.
  */
 import type { Client } from '#/client/client.ts'
 import type { ContainerRuntime } from '#/cri/cri.ts'
@@ -23,14 +23,14 @@ export interface KubeletServerOptions {
   readonly platform: Platform
   readonly linux: Linux
   readonly serveHttp: ServeHttp
-  /** As `system:node:NAME`: the API server is asked who somebody is and what he may do. */
+  /** Authenticated as `system:node:NAME`; used for TokenReview and SubjectAccessReview. */
   readonly client: Client
   readonly runtime: ContainerRuntime
   readonly node: NodeSettings
   readonly view: KubeletView
-  /** The kubelet's own certificate, and who signs those of clients: the cluster's authority. */
+  /** Serving certificate, and the cluster's CA for client certificates. */
   readonly tls: HttpTls
-  /** Of this process. */
+  /** Usage of this process. */
   readonly usage?: () => ProcessUsage
   readonly limits?: Partial<HttpLimits>
 }
@@ -41,7 +41,7 @@ export class KubeletServer {
   readonly #authorization: Authorization
   readonly #stats: Stats
   readonly #metrics: ServerMetrics
-  /** Ends what lasts. */
+  /** Aborts long-running requests. */
   readonly #stopping = new AbortController()
   #http: HttpServer | undefined
 
@@ -55,7 +55,7 @@ export class KubeletServer {
     this.#metrics = new ServerMetrics(usage)
   }
 
-  /** Rejects when the address is taken or the certificate cannot be used. */
+  /** Rejects if the address is in use or the certificate is invalid. */
   static async start(options: KubeletServerOptions): Promise<KubeletServer> {
     const server = new KubeletServer(options)
     const { serveHttp, node, tls, limits } = options
@@ -73,7 +73,6 @@ export class KubeletServer {
     return this.#http!.address
   }
 
-  /** Of the server, for those who look after it. */
   get connectionCount(): number {
     return this.#http!.connectionCount
   }
@@ -82,7 +81,7 @@ export class KubeletServer {
     this.#http!.setTls(tls)
   }
 
-  /** Ends what lasts, and gives the rest so much time. */
+  /** Aborts long-running requests; others may complete within `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping.abort(new Error('the kubelet is stopping'))
     await this.#http!.stop(graceMs)
@@ -127,7 +126,7 @@ export class KubeletServer {
     await route.handle(request)
   }
 
-  /** Otherwise it has said no. */
+  /** Authenticates and authorizes the request. If it returns false, the response has been sent. */
   async #admits(exchange: HttpExchange, path: string): Promise<boolean> {
     const user = await this.#authentication.userOf(exchange).catch((error: unknown) => {
       this.#options.platform.log.warn('the kubelet cannot ask who somebody is', { error })
@@ -151,7 +150,7 @@ export class KubeletServer {
   }
 }
 
-/** Says that something failed, and to nobody what: or ends an answer that has begun so that this is seen. */
+/** Answers 500 without details, or aborts a response that has been started. */
 function fail(exchange: HttpExchange): void {
   try {
     answerText(exchange, 500, 'the kubelet failed to answer; its log has the details\n')
@@ -165,7 +164,7 @@ interface Target {
   readonly query: URLSearchParams
 }
 
-/** Who decides on a path and who serves it see the same: what it means once it is decoded. */
+/** Decodes the path once, so that authorization and routing see the same path. */
 function parseTarget(target: string): Target | undefined {
   const question = target.indexOf('?')
   const path = question === -1 ? target : target.slice(0, question)

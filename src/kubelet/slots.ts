@@ -1,6 +1,6 @@
 /**
- * Lets so many do something at a time; the others wait in the order in which they came. A node that is given a hundred
- * pods makes a few sandboxes after the other faster than all at once, and the first of them run early.
+ * Semaphore: limits concurrency; waiters are served in order. A node that gets a hundred pods creates
+ * sandboxes faster with limited concurrency, and the first pods run earlier.
  */
 import { Deque } from '#/base/deque.ts'
 

@@ -1,4 +1,4 @@
-/** A pod's addresses as they are shown: one of each family, that family first by which the node is known. */
+/** Pod IPs for the status: one per IP family, the node's primary family first. */
 import { parseIp } from '#/api/ip.ts'
 
 export function sortAddresses(

@@ -1,7 +1,7 @@
 /**
- * Tells the API server what became of pods, and removes those that are gone from the node. Only what changed is sent,
- * and of several changes in short order only the last; what people wait for goes at once. Nothing is lost: what could
- * not be written is written later, as it is then.
+ * Writes pod statuses to the API server and deletes pods that are cleaned up. It patches only changed fields,
+ * merges changes in quick succession, and writes changes of phase or readiness at once. Failed writes are
+ * retried with the then latest status.
  */
 import { isApiError } from '#/api/errors.ts'
 import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
@@ -17,21 +17,21 @@ import { isUrgent, statusPatch } from './status-writer/status-patch.ts'
 export interface StatusWriterOptions {
   readonly platform: Platform
   readonly client: Client
-  /** Follows the pods of the node. */
+  /** Informer for the node's pods. */
   readonly informer: Informer<Pod>
 }
 
 interface Entry {
-  /** The object whose status it is: of a static pod its mirror. */
+  /** The API object; the mirror for a static pod. */
   readonly target: Pod
   readonly status: PodStatus
-  /** The pod goes from the API when its last status is there. */
+  /** The pod is deleted from the API after its last status is written. */
   readonly isFinished: boolean
-  /** What the server answered last, and what it was asked for. */
+  /** Last response of the API server, and the status sent. */
   readonly written?: { readonly pod: Pod; readonly status: PodStatus }
 }
 
-/** How long a change may wait for another that nobody is in a hurry for. */
+/** Debounce of changes that are not urgent. */
 const lazyMs = 500
 
 const writersMax = 8
@@ -54,8 +54,8 @@ export class StatusWriter {
   }
 
   /**
-   * `uid` is that of the pod on the node, `target` the object in the API. A status that is `passing` will soon be
-   * another one, and is only written when that takes longer than expected.
+   * `uid` is the UID on the node, `target` the API object. A status with `isPassing` will change soon and is
+   * written only if that takes longer than expected.
    */
   set(uid: string, target: Pod, status: PodStatus, isPassing = false): void {
     const before = this.#entries.get(uid)
@@ -68,7 +68,7 @@ export class StatusWriter {
     else this.#queue.addAfter(uid, lazyMs)
   }
 
-  /** Nothing of the pod is left on the node: once its last status is written it is deleted. */
+  /** The pod is cleaned up on the node: deletes it from the API after the last status is written. */
   finish(uid: string, target: Pod, status: PodStatus): void {
     this.set(uid, target, status)
     const entry = this.#entries.get(uid)
@@ -76,13 +76,13 @@ export class StatusWriter {
     this.#queue.add(uid)
   }
 
-  /** The pod is gone from the API. */
+  /** The pod was deleted from the API. */
   forget(uid: string): void {
     this.#entries.delete(uid)
     this.#queue.forget(uid)
   }
 
-  /** The newest version of the object that is known: what was written may not have come back yet. */
+  /** Latest known version of the object: the informer may not have received our last write yet. */
   #current({ target, written }: Entry): Pod {
     const { informer } = this.#options
     const followed = informer.get(keyOf(target))
@@ -104,7 +104,7 @@ export class StatusWriter {
       this.#options.platform.log.info('pod is gone from the node', { namespace, pod: name, uid })
     } catch (error) {
       const known = this.#options.informer.get(keyOf(entry.target))
-      // It is gone, or another one has its name by now.
+      // The pod was deleted, or a different pod has its name now.
       const isOther = isApiError(error, 'Conflict') && known?.metadata?.uid !== apiUid
       if (!isOther && !isApiError(error, 'NotFound')) throw error
     }
@@ -115,7 +115,7 @@ export class StatusWriter {
     const current = this.#current(entry)
     const { target, status, written } = entry
     const patch = statusPatch(current.status ?? {}, status)
-    // What the server makes of a status may differ from what was sent: the same is not sent twice.
+    // The stored status may differ from the one sent; the same status is not sent again.
     const isRepeated = current === written?.pod && equalJson(written.status, status)
     if (patch === undefined || isRepeated) return
     const { name = '', namespace, uid: apiUid } = target.metadata ?? {}
@@ -129,5 +129,5 @@ export class StatusWriter {
   }
 }
 
-/** Failures come with a server that is away: all come back by their own backoff. */
+/** High limit: failures usually mean that the API server is unavailable, and each pod has its own backoff. */
 const retryRate = { burst: 1_000, perSecond: 100 }

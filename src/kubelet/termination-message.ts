@@ -1,6 +1,6 @@
 /**
- * The last words of a container: what it wrote into its file for them or, where it is asked for and it failed without a
- * word, the end of its log.
+ * Termination message of a container: the content of its termination message file or, if the container
+ * failed, the file is empty and the policy is `FallbackToLogsOnError`, the end of its log.
  * https://kubernetes.io/docs/tasks/debug/debug-application/determine-reason-pod-failure/
  */
 import { dirname } from 'node:path'
@@ -11,16 +11,16 @@ import { logTail, type TailLimits } from './termination-message/log-tail.ts'
 
 const messageBytesMax = 4 * 1024
 const tailLimits: TailLimits = { linesMax: 80, bytesMax: 2 * 1024 }
-/** Of the log, to find the lines in: they carry their times and may be in pieces. */
+/** Bytes of the log to search: lines contain timestamps and may be partial. */
 const logBytesMax = 64 * 1024
 
-/** Makes the file empty, for a container that is about to be created. */
+/** Creates an empty file before the container is created. */
 export async function makeTerminationLog({ files }: Linux, path: string): Promise<void> {
   await files.makeFolderPlain(dirname(path), 0o750)
   await files.writePlain(path, '', 0o666)
 }
 
-/** Of a container that has ended, beside what the runtime says of that; empty when it has nothing to say. */
+/** Termination message of an exited container; empty if there is none. */
 export async function terminationMessage(linux: Linux, status: ContainerStatus): Promise<string> {
   const { exitCode, reason, annotations, mounts, logPath } = status
   const { terminationMessagePath: path, terminationMessagePolicy: policy } =
@@ -49,7 +49,7 @@ async function readLog(linux: Linux, path: string): Promise<string> {
   }
 }
 
-/** The file may be anything by now: the container could write there. Only a file is read, and not more than asked. */
+/** The container could replace the file with anything: only regular files are read, up to the limit. */
 async function readEnd({ files }: Linux, path: string, bytesMax: number): Promise<Uint8Array> {
   const status = await files.lstat(path)
   if (status?.type !== 'file') return new Uint8Array()
@@ -57,7 +57,7 @@ async function readEnd({ files }: Linux, path: string, bytesMax: number): Promis
   return files.readRange(path, offset, bytesMax)
 }
 
-/** What is no UTF-8 could not be stored. */
+/** Only valid UTF-8 can be stored. */
 function text(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes)
 }

@@ -1,7 +1,4 @@
-/**
- * A kubelet on a simulated runtime and a real API server for a test: virtual time, no machine. The test says which pods
- * the node is to run, and looks at what becomes of them.
- */
+/** Test kubelet with a simulated runtime and a real API server in virtual time. */
 import type { TestContext } from 'node:test'
 import type { ContainerStatus, Event, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { events, nodes, pods } from '#/api/generated/core/v1-resources.ts'
@@ -15,7 +12,7 @@ import { Kubelet } from './kubelet.ts'
 import { nodeSettings, type NodeSettings } from './node-settings.ts'
 
 export interface TestKubeletOptions extends Partial<SimulatedRuntimeOptions> {
-  /** The API server does not answer, until it is brought back. */
+  /** Starts with an unavailable API server. */
   readonly isApiAway?: boolean
   readonly settings?: Partial<NodeSettings>
 }
@@ -31,7 +28,7 @@ export class TestKubelet {
   readonly platform: Platform
   kubelet: Kubelet
   readonly #client: Client
-  /** Whether the API server answers the kubelet. */
+  /** True if the API server is unavailable to the kubelet. */
   isApiAway: boolean
   #life: Life = { callsLeft: Infinity, isOver: false }
   #stopping = new AbortController()
@@ -81,14 +78,14 @@ export class TestKubelet {
   }
 
   /**
-   * From now on the kubelet makes so many calls, and dies in the middle of the next one: that one is still heard, and
-   * nothing of what follows it.
+   * Crashes the kubelet during a later call: after `calls` more calls, the next one is executed without an
+   * answer, and no further call is executed.
    */
   dieAfter(calls: number): void {
     this.#life.callsLeft = calls
   }
 
-  /** Whether it died. */
+  /** True if it has crashed. */
   get isDead(): boolean {
     return this.#life.isOver
   }
@@ -104,7 +101,7 @@ export class TestKubelet {
     await this.plane.settle()
   }
 
-  /** As `create`, while time stands still. */
+  /** Like `create`, without advancing time. */
   async start(name: string, spec: PodSpec, metadata: NonNullable<Pod['metadata']> = {}): Promise<Pod> {
     return this.plane.client.create(pods, {
       metadata: { namespace, name, ...metadata },
@@ -125,13 +122,13 @@ export class TestKubelet {
     return this.plane.run(this.plane.client.find(pods, { namespace, name }))
   }
 
-  /** Phase, readiness and containers, as people see them; `gone` when the API has no such pod. */
+  /** Phase, readiness and containers; `gone` if the pod is not in the API. */
   async see(name: string): Promise<string> {
     const pod = await this.find(name)
     return pod === undefined ? 'gone' : showPod(pod)
   }
 
-  /** What people were told of a pod, in order: `Reason: message`. */
+  /** Events of a pod in order: `Reason: message`. */
   async events(name: string): Promise<readonly string[]> {
     const { items } = await this.plane.run(this.plane.client.list(events, { namespace }))
     return items
@@ -140,7 +137,7 @@ export class TestKubelet {
       .map(({ reason, message, count = 1 }) => `${reason}: ${message}${count > 1 ? ` (${count})` : ''}`)
   }
 
-  /** How the pod looks each time that it is written, from now on. */
+  /** Records the pod on each update from now on. */
   follow(t: Pick<TestContext, 'after'>, name: string): readonly string[] {
     const seen: string[] = []
     const stopping = new AbortController()
@@ -156,7 +153,7 @@ export class TestKubelet {
     return seen
   }
 
-  /** What the runtime has: sandboxes, then containers with their states. */
+  /** Sandboxes, then containers with their states. */
   async runtimeState(): Promise<string> {
     const [sandboxes, containers] = await this.plane.run(
       Promise.all([this.runtime.listSandboxes(), this.runtime.listContainers()]),
@@ -183,7 +180,7 @@ export class TestKubelet {
     await this.plane.settle()
   }
 
-  /** What simulated machines do not have by themselves. */
+  /** Creates the files that simulated machines lack. */
   async #prepareMachine(): Promise<void> {
     const { files } = this.platform
     await files.makeFolder('/proc/self')
@@ -213,7 +210,7 @@ export class TestKubelet {
   }
 }
 
-/** Whose every call fails for as long as the server is away. */
+/** All calls fail while the API server is unavailable. */
 function unreliable(client: Client, isAway: () => boolean): Client {
   const gone = (): Error => new TransportError('unreachable', 'the API server is away')
   return new Proxy(client, {
@@ -238,7 +235,7 @@ interface Life {
   isOver: boolean
 }
 
-/** Calls that a dead kubelet would make are never answered. */
+/** Calls after the crash are not executed and never answered. */
 function mortal<T extends object>(target: T, life: Life): T {
   return new Proxy(target, {
     get: (own, name) => {
@@ -255,7 +252,7 @@ function mortal<T extends object>(target: T, life: Life): T {
   })
 }
 
-/** The node as the API has it. */
+/** Status of the node's Ready condition in the API. */
 export async function nodeOf({ plane }: TestKubelet): Promise<string | undefined> {
   const node = await plane.run(plane.client.find(nodes, { name: nodeName }))
   return node?.status?.conditions?.find(({ type }) => type === 'Ready')?.status

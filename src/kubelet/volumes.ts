@@ -1,9 +1,9 @@
 /**
- * The volumes of pods on this node: made before containers start, kept up to date while they run, gone when the pod is.
- * What a pod has is found on disk and in the table of mounts again after a crash; what is remembered here only saves
- * work. `volumes/volume-kinds.ts` has the kinds. Nothing here waits for anything but files, mounts and the API: whoever
- * calls decides when to try again. No kind of volume here has to be attached to the node first: the node's status lists
- * none.
+ * Volumes of the node's pods: set up before containers start, refreshed while they run, torn down with the
+ * pod. State is recovered from the disk and the mount table after a crash; the memory is only a cache.
+ * `volumes/volume-kinds.ts` lists the volume types. It waits only for files, mounts and the API; the caller
+ * schedules retries. None of the volume types has to be attached, so the node status lists no attached
+ * volumes.
  */
 import { assert } from '#/base/assert.ts'
 import type { PersistentVolume, Pod, VolumeMount } from '#/api/generated/core/v1.ts'
@@ -36,12 +36,12 @@ export { VolumeError, volumeWaitMs } from './volumes/volume-error.ts'
 export interface PodVolumesOptions {
   readonly platform: Platform
   readonly linux: Linux
-  /** As `system:node:NAME`. */
+  /** Authenticated as `system:node:NAME`. */
   readonly client: Client
   readonly node: NodeSettings
-  /** It is told of pods here, and must run. */
+  /** Pods are registered here; the caller has to run it. */
   readonly objects: PodObjects
-  /** What the node has to give: `memory`, `cpu`, `ephemeral-storage`. */
+  /** Node allocatable: `memory`, `cpu`, `ephemeral-storage`. */
   readonly allocatable: () => ResourceList
 }
 
@@ -50,14 +50,14 @@ export interface SubPathOfMount {
   readonly container: string
   /** Variables in its `subPath` are expanded. */
   readonly mount: VolumeMount
-  /** Which of the container's mounts it is. */
+  /** Index among the container's mounts. */
   readonly index: number
 }
 
-/** Volumes of one pod that are made at the same time. */
+/** Maximum number of volumes of a pod set up in parallel. */
 const atOnceMax = 8
 
-/** A file in a volume that is read for variables. */
+/** Maximum size of a file read for environment variables. */
 const fileBytesMax = 1024 * 1024
 
 interface PodState {
@@ -75,7 +75,7 @@ export class PodVolumes {
   readonly #options: PodVolumesOptions
   readonly #tokens: ServiceAccountTokens
   readonly #pods = new Map<string, PodState>()
-  /** By uid: nothing is made for a pod while it is taken away. */
+  /** By UID; serializes setup and teardown of a pod. */
   readonly #podLocks = new KeyedLocks()
   readonly #volumeLocks = new KeyedLocks()
   #realFolder: Promise<string> | undefined
@@ -86,8 +86,8 @@ export class PodVolumes {
   }
 
   /**
-   * Makes all volumes ready that containers of the pod use, and brings those up to date that hold copies. Throws
-   * VolumeError when one is not ready; one that was ready once stays so, even where it could not be brought up to date.
+   * Sets up all volumes used by the pod's containers and refreshes projected content. Throws VolumeError if a
+   * volume is not ready; a volume that was ready stays ready even if its refresh failed.
    */
   prepare(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, PreparedVolume>> {
     return this.#podLocks.run(uidOf(pod), async () => {
@@ -100,7 +100,7 @@ export class PodVolumes {
     })
   }
 
-  /** Brings those up to date that hold copies, and renews tokens. Throws VolumeError where that fails. */
+  /** Refreshes projected content and renews tokens. Throws VolumeError on failure. */
   refresh(pod: Pod, signal: AbortSignal): Promise<void> {
     return this.#podLocks.run(uidOf(pod), async () => {
       const ready = this.#pods.get(uidOf(pod))?.volumes
@@ -110,12 +110,14 @@ export class PodVolumes {
     })
   }
 
-  /** When tokens of the pod are to be renewed by `refresh`; undefined when it has none. */
+  /** Delay until a token of the pod has to be renewed by `refresh`; undefined if it has none. */
   nextRefreshMs(pod: Pod): number | undefined {
     return this.#tokens.nextRenewalMs(uidOf(pod))
   }
 
-  /** The host's path of a part of a volume, which no container can lead elsewhere. The volume must be ready. */
+  /**
+   * Host path of a volume's subPath, safe against symlink attacks from containers. The volume must be ready.
+   */
   async subPath({ pod, container, mount, index }: SubPathOfMount): Promise<string> {
     const uid = uidOf(pod)
     const node = await this.#node()
@@ -127,13 +129,16 @@ export class PodVolumes {
     })
   }
 
-  /** The text of a file in a volume, without following links out of it; undefined when it is not there. */
+  /**
+   * Content of a file in a volume; symlinks are not followed out of the volume. Undefined if it does not
+   * exist.
+   */
   async readFile(volume: Pick<PreparedVolume, 'hostPath'>, path: string): Promise<string | undefined> {
     const { files } = this.#options.linux
     try {
       await using held = await files.openBeneath(volume.hostPath, path)
       const status = await files.stat(held.path)
-      // A pipe would never come to an end.
+      // Reading a FIFO would block forever.
       if (status?.type !== 'file') throw new Error(`${path} is not a file`)
       if (status.sizeBytes > fileBytesMax) throw new Error(`${path} is larger than ${fileBytesMax} bytes`)
       return new TextDecoder().decode(await files.readRange(held.path, 0, fileBytesMax))
@@ -143,7 +148,7 @@ export class PodVolumes {
     }
   }
 
-  /** Unmounts and removes all that the pod has in its folder. None of its containers may run. */
+  /** Unmounts and removes the pod's directory. None of its containers may be running. */
   release(uid: string, signal: AbortSignal): Promise<void> {
     return this.#podLocks.run(uid, async () => {
       assert(/^[^/]+$/.test(uid) && !uid.startsWith('.'), 'a uid is the name of a folder')
@@ -157,14 +162,14 @@ export class PodVolumes {
     })
   }
 
-  /** The uids of pods that have something on disk. */
+  /** UIDs of pods that have a directory on disk. */
   async known(): Promise<readonly string[]> {
     const { platform } = this.#options
     const folder = podsFolder(await this.#node())
     return (await platform.files.stat(folder)) === undefined ? [] : platform.files.list(folder)
   }
 
-  /** What volumes that are ready take; those that the node's own files are in are left out. */
+  /** Usage of volumes that are ready, except those that contain the node's own files. */
   async usage(pod: Pod, signal?: AbortSignal): Promise<readonly VolumeUsage[]> {
     const { linux } = this.#options
     const usages: VolumeUsage[] = []
@@ -222,7 +227,7 @@ export class PodVolumes {
       volumes.set(name, { prepared, kind, persistentVolume })
       return undefined
     } catch (error) {
-      // The others are still at work: nothing is given up before they have ended.
+      // Other volumes are still in progress; the abort is handled after they have finished.
       if (signal.aborted) return { volume: name, shownName, error }
       this.#options.platform.log.info('a volume is not ready', { pod: uidOf(pod), volume: name, error })
       if (!known) await adopt?.()
@@ -295,10 +300,10 @@ export class PodVolumes {
     return state
   }
 
-  /** With its folder as the table of mounts has it, so that what is mounted there is found again. */
+  /** Settings with the real path of the directory, as in the mount table. */
   async #node(): Promise<NodeSettings> {
     const { node, linux } = this.#options
-    // Whoever is on the machine must not read what pods have, whatever its mode.
+    // Mode 0750, so that other users of the machine cannot read pod data.
     this.#realFolder ??= linux.files
       .makeFolderPlain(podsFolder(node), 0o750)
       .then(() => linux.files.realPath(node.folder))

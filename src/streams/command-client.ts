@@ -1,6 +1,6 @@
 /**
- * The client's end of a remote command, towards the streaming server of a container runtime: SPDY/3.1, since that is
- * what every runtime has and what can close stdin.
+ * Client side of exec and attach, towards a runtime's streaming server. Uses SPDY/3.1, which every runtime
+ * supports and which can close stdin.
  */
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
@@ -14,18 +14,18 @@ import type { CommandOptions, CommandProcess, CommandResult, TerminalSize } from
 export interface ConnectCommandOptions {
   readonly connectHttp: HttpConnect
   readonly clock: Clock
-  /** Where the command waits, as the runtime said. */
+  /** Session URL returned by the runtime. */
   readonly url: string
-  /** As they were asked for when the runtime gave the URL. */
+  /** As requested when the runtime returned the URL. */
   readonly streams: CommandOptions
-  /** Gives up connecting. The process is ended by disposing it. */
+  /** Cancels connecting. Disposing the process ends it. */
   readonly signal?: AbortSignal
 }
 
-/** The version that tells exit codes. Runtimes have had it for as long as they have had servers for streams. */
+/** The protocol version with exit codes, supported by all runtimes with a streaming server. */
 const protocol = 'v4.channel.k8s.io'
 
-/** Rejects when the server cannot be reached or refuses. */
+/** Rejects if the server is unreachable or refuses. */
 export async function connectCommand(options: ConnectCommandOptions): Promise<CommandProcess> {
   const { stdin, stdout, stderr, tty } = options.streams
   return connectSpdy({ ...options, protocol }, async spdy => {
@@ -55,7 +55,7 @@ class SpdyProcess implements CommandProcess {
   readonly result: Promise<CommandResult>
   readonly #spdy: SpdyConnection
   readonly #channels: ProcessChannels
-  /** The last one that was not sent yet: those before it do not matter any more. */
+  /** Latest size not yet sent; earlier ones are obsolete. */
   #nextSize: TerminalSize | undefined
   #isSendingSize = false
 
@@ -64,7 +64,7 @@ class SpdyProcess implements CommandProcess {
     this.#channels = channels
     this.stdout = channels.stdout?.bytes() ?? nothing()
     this.stderr = channels.stderr?.bytes() ?? nothing()
-    // A server says nothing there but that it reads no more.
+    // The server sends no data on these streams, only their end.
     channels.stdin?.resume()
     channels.resize?.resume()
     this.result = readResult(channels.error)
@@ -98,7 +98,7 @@ class SpdyProcess implements CommandProcess {
   }
 }
 
-/** What a server has to say of the end; the rest of something longer is not kept. */
+/** Limit of the error stream's content; the rest is dropped. */
 const resultBytesMax = 1024 * 1024
 
 async function readResult(error: Channel): Promise<CommandResult> {

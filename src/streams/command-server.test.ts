@@ -23,7 +23,7 @@ const url = 'http://runtime/exec/token'
 
 interface Served {
   readonly connectHttp: HttpConnect
-  /** Of each command that was run. */
+  /** One result per command. */
   readonly results: CommandResult[]
 }
 
@@ -66,11 +66,11 @@ async function upgradeTo(
 
 interface Conversation {
   readonly socket: WebSocket
-  /** What came on each channel, once the server has closed. */
+  /** Data received per channel until the server closed the connection. */
   readonly heard: Promise<string[]>
 }
 
-/** Talks to the server over a WebSocket, with a protocol or without. */
+/** Opens a WebSocket with or without a subprotocol and exchanges data. */
 async function converse(connectHttp: HttpConnect, protocol: string): Promise<Conversation> {
   const upgraded = await upgradeTo(connectHttp, {
     'upgrade': 'websocket',
@@ -422,7 +422,7 @@ test('whatever comes after the handshake, the connection ends and the process wi
   )
 })
 
-/** Frames that begin well, so that what follows gets further. */
+/** Valid frame prefixes, so that fuzzing reaches later stages. */
 const beginnings = [
   Uint8Array.of(0x82, 0x85, 0, 0, 0, 0, 0),
   Uint8Array.of(0x82, 0xfe, 1, 0, 1, 2, 3, 4),

@@ -1,6 +1,6 @@
 /**
- * The server's end of remote commands (exec, attach): a client that asks for a WebSocket or for SPDY/3.1 becomes a
- * `CommandClient`, whichever version of the protocol it speaks.
+ * Server side of exec and attach: turns a WebSocket or SPDY/3.1 client, with any protocol version, into a
+ * `CommandClient`.
  */
 import type { Clock } from '#/platform/platform.ts'
 import { acceptSpdyCommand } from './command-server/spdy-client.ts'
@@ -13,18 +13,18 @@ export interface AcceptCommandOptions {
   readonly exchange: UpgradeExchange
   readonly options: CommandOptions
   readonly clock: Clock
-  /** A connection on which nothing was sent either way for so long is closed. Never when absent. */
+  /** The connection is closed after this time without traffic. No limit if absent. */
   readonly idleTimeoutMs?: number
-  /** How long a client of SPDY may take to open its streams: half a minute when absent. */
+  /** Time for a SPDY client to open its streams; defaults to 30 s. */
   readonly streamCreationTimeoutMs?: number
 }
 
-/** Undefined when the client was refused, which it has been told, or went away. Answers the exchange in any case. */
+/** Undefined if the client was refused or disconnected. The exchange is answered in any case. */
 export async function acceptCommand(options: AcceptCommandOptions): Promise<CommandClient | undefined> {
   return isWebSocketRequest(options.exchange) ? acceptWebSocketCommand(options) : acceptSpdyCommand(options)
 }
 
-/** The streams that a request to a kubelet asks for (`input`, `output`, `error`, `tty`). Undefined when none. */
+/** Streams requested from a kubelet (`input`, `output`, `error`, `tty`). Undefined if none. */
 export function readCommandOptions(query: URLSearchParams): CommandOptions | undefined {
   const isSet = (name: string): boolean => query.get(name) === '1'
   const tty = isSet('tty')

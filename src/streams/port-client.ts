@@ -1,4 +1,4 @@
-/** One connection to a port of a pod, through the streaming server of a container runtime. */
+/** Client side of port-forward: one connection to a pod port through a runtime's streaming server. */
 import type { Duplex } from 'node:stream'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
@@ -8,16 +8,16 @@ import { connectSpdy } from './spdy-client.ts'
 export interface ConnectForwardedPortOptions {
   readonly connectHttp: HttpConnect
   readonly clock: Clock
-  /** As the runtime said. It is used once. */
+  /** Single-use URL returned by the runtime. */
   readonly url: string
   readonly port: number
-  /** Gives up connecting. */
+  /** Cancels connecting. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Rejects when the server cannot be reached or refuses. What the server says of the port later destroys the
- * connection with an error of that text.
+ * Rejects if the server is unreachable or refuses. A later error of the port destroys the connection with the
+ * server's message.
  */
 export async function connectForwardedPort(options: ConnectForwardedPortOptions): Promise<Duplex> {
   return connectSpdy({ ...options, protocol: 'portforward.k8s.io' }, async spdy => {
@@ -26,7 +26,8 @@ export async function connectForwardedPort(options: ConnectForwardedPortOptions)
     error.end()
     const { channel: data } = await spdy.open({ ...headers, streamtype: 'data' })
     data.once('close', () => spdy.destroy())
-    // Whether this is a good end shows in the other stream, which some servers write to only after this one has ended.
+    // An error may follow on the error stream after the data stream has ended, so the end is held back until
+    // then.
     let isJudged = false
     data.holdEnd(() => !isJudged)
     void readText(error).then(text => {
@@ -38,10 +39,10 @@ export async function connectForwardedPort(options: ConnectForwardedPortOptions)
   })
 }
 
-/** Nobody needs more to know what went wrong. */
+/** Limit of the error message. */
 const errorBytesMax = 64 * 1024
 
-/** Never rejects: that the connection broke the other stream learns by itself. */
+/** Never rejects: a broken connection is reported by the data stream. */
 async function readText(error: Channel): Promise<string> {
   const pieces: Uint8Array[] = []
   let sizeBytes = 0
@@ -51,7 +52,7 @@ async function readText(error: Channel): Promise<string> {
       if (sizeBytes <= errorBytesMax) pieces.push(piece)
     }
   } catch {
-    // What came before is all there is.
+    // Uses what was received before.
   }
   return Buffer.concat(pieces).toString()
 }

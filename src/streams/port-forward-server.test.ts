@@ -17,13 +17,13 @@ const url = 'http://kubelet/portForward/default/web'
 
 interface Served {
   readonly connectHttp: HttpConnect
-  /** The pod's ends of connections to its ports. */
+  /** Pod ends of the connections, by port. */
   readonly pods: Map<number, Duplex>
-  /** Resolves when a client is gone and everything is closed. */
+  /** Resolves when the client has disconnected and everything is closed. */
   readonly ended: Promise<void>
 }
 
-/** Nobody listens on port 9999. */
+/** Port 9999 refuses connections. */
 function serve(options: Partial<AcceptPortForwardOptions> = {}): Served {
   const pods = new Map<number, Duplex>()
   const { promise: ended, resolve } = Promise.withResolvers<void>()

@@ -1,6 +1,6 @@
 /**
- * The server's end of port forwarding: SPDY/3.1, SPDY/3.1 inside of a WebSocket, or the old form of a WebSocket with a
- * pair of channels for each port. Each connection that the client asks for is a `ForwardedConnection`.
+ * Server side of port-forward: SPDY/3.1, SPDY/3.1 tunneled in a WebSocket, or the legacy WebSocket protocol
+ * with a pair of channels per port. Each connection of the client is a `ForwardedConnection`.
  */
 import type { Clock } from '#/platform/platform.ts'
 import { Wire } from './connection/wire.ts'
@@ -17,12 +17,12 @@ import { WebSocket } from './web-socket.ts'
 
 export interface AcceptPortForwardOptions {
   readonly exchange: UpgradeExchange
-  /** Of the request: the old form names its ports there. */
+  /** The request's query, which lists the ports in the legacy protocol. */
   readonly query: URLSearchParams
   readonly clock: Clock
-  /** A connection on which nothing was sent either way for so long is closed. Never when absent. */
+  /** The connection is closed after this time without traffic. No limit if absent. */
   readonly idleTimeoutMs?: number
-  /** How long a client may take to open the second of two streams: half a minute when absent. */
+  /** Time for a client to open the second stream of a pair; defaults to 30 s. */
   readonly streamCreationTimeoutMs?: number
 }
 
@@ -32,7 +32,7 @@ const channelProtocols = ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', '']
 
 const streamCreationTimeoutMsUsual = 30_000
 
-/** Undefined when the client was refused, which it has been told. Answers the exchange in any case. */
+/** Undefined if the client was refused. The exchange is answered in any case. */
 export async function acceptPortForward(
   options: AcceptPortForwardOptions,
 ): Promise<PortForwardClient | undefined> {

@@ -1,15 +1,15 @@
-/** Couples the person at one end with the process at the other until either is gone. */
+/** Connects a command client to a process until either ends. */
 import type { CommandClient, CommandProcess, CommandResult } from './streams.ts'
 
 export interface RunCommandOptions {
   readonly client: CommandClient
-  /** Starts the process, or attaches to it. What it throws is told to the client. */
+  /** Starts the process or attaches to it. Errors are sent to the client. */
   readonly start: (signal: AbortSignal) => Promise<CommandProcess>
 }
 
 /**
- * Never rejects: what goes wrong is the result, and the client has been told. A process whose client is gone is
- * disposed.
+ * Never rejects: errors are part of the result sent to the client. The process is disposed of when the client
+ * disconnects.
  */
 export async function runCommand({ client, start }: RunCommandOptions): Promise<CommandResult> {
   const result = await resultOf(client, start)
@@ -25,7 +25,7 @@ async function resultOf(client: CommandClient, start: RunCommandOptions['start']
   })
   try {
     await using process = await start(client.signal)
-    // They end when the process does not want more, or when the client is gone, and say nothing of the result.
+    // These end with the process or the client and do not affect the result.
     void pumpStdin(client, process).catch(() => undefined)
     void pumpSizes(client, process).catch(() => undefined)
     return await Promise.race([pumpOutput(client, process), gone])

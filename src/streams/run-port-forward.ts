@@ -1,15 +1,15 @@
-/** Couples the connections that a client forwards with those to the ports of the pod. */
+/** Connects forwarded connections of a client to ports of the pod. */
 import type { Duplex } from 'node:stream'
 import type { ForwardedConnection, PortForwardClient } from './streams.ts'
 
 export interface RunPortForwardOptions {
   readonly client: PortForwardClient
   readonly connect: (port: number) => Promise<Duplex>
-  /** What the client is told when a port cannot be reached, or its connection broke. */
+  /** Error message for the client. */
   readonly describeFailure: (port: number, error: Error) => string
 }
 
-/** Resolves when the client is gone and its connections are closed. Never rejects. */
+/** Resolves when the client has disconnected and all connections are closed. Never rejects. */
 export async function runPortForward(options: RunPortForwardOptions): Promise<void> {
   const running = new Set<Promise<void>>()
   for await (const connection of options.client.connections) {
@@ -33,7 +33,7 @@ async function forward(
     })
     await Promise.all([copy(data, pod), answering])
   } catch (error) {
-    // A client that broke off itself knows, and one that has the whole answer does not mind what it could not send.
+    // No error for a client that closed the connection itself, or that has received the complete response.
     if (!data.destroyed && !isAnswered) connection.fail(describeFailure(port, error as Error))
   } finally {
     data.destroy()
@@ -41,7 +41,7 @@ async function forward(
   }
 }
 
-/** One direction, until all is sent. Rejects when either side goes away before. */
+/** Copies one direction to its end. Rejects if either side closes early. */
 async function copy(from: Duplex, to: Duplex): Promise<void> {
   const gone = Promise.withResolvers<never>()
   gone.promise.catch(() => undefined)

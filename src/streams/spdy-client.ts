@@ -1,4 +1,4 @@
-/** From a URL to a connection that speaks SPDY/3.1, with one of the protocols of Kubernetes on top. */
+/** Opens a SPDY/3.1 connection to a URL with one of Kubernetes' subprotocols. */
 import type { HttpConnect, HttpClientResponse } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { Wire } from './connection/wire.ts'
@@ -14,8 +14,8 @@ export interface ConnectSpdyOptions {
 }
 
 /**
- * Connects and opens streams. Rejects when the server cannot be reached or refuses, or when aborted before they are
- * open.
+ * Connects and opens streams. Rejects if the server is unreachable or refuses, or if aborted before the
+ * streams are open.
  */
 export async function connectSpdy<T>(
   options: ConnectSpdyOptions,
@@ -59,7 +59,7 @@ async function upgradeToSpdy(options: ConnectSpdyOptions): Promise<SpdyConnectio
   return spdy
 }
 
-/** Of what a server says instead of upgrading. */
+/** Limit of the response body used in error messages. */
 const reasonBytesMax = 4_096
 
 async function reason({ status, body }: HttpClientResponse): Promise<string> {
@@ -72,7 +72,7 @@ async function reason({ status, body }: HttpClientResponse): Promise<string> {
       if (sizeBytes >= reasonBytesMax) break
     }
   } catch {
-    // What came before is all there is.
+    // Uses what was received before.
   }
   const text = Buffer.concat(pieces).subarray(0, reasonBytesMax).toString().trim()
   return text === '' ? `status ${status}` : text

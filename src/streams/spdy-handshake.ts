@@ -1,4 +1,4 @@
-/** The way from HTTP/1.1 to SPDY/3.1 with one of the protocols of Kubernetes on top. */
+/** Upgrade from HTTP/1.1 to SPDY/3.1 with one of Kubernetes' subprotocols. */
 import type { TakenConnection } from '#/platform/http.ts'
 import { refuse, type UpgradeExchange } from './upgrade-exchange.ts'
 
@@ -8,7 +8,7 @@ export interface AcceptedSpdy extends TakenConnection {
   readonly protocol: string
 }
 
-/** Answers the request. Undefined when it is refused. */
+/** Answers the request. Undefined if it is refused. */
 export function acceptSpdy(
   exchange: UpgradeExchange,
   supported: readonly string[],

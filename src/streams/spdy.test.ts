@@ -91,7 +91,7 @@ test('headers survive the way, and any implementation of zlib reads what we writ
   )
 })
 
-/** As the Go library of Kubernetes' clients compresses. */
+/** Compresses like the Go library of Kubernetes' clients. */
 function compressor(): (block: Uint8Array) => Promise<Uint8Array> {
   const deflate: Deflate = createDeflate({ dictionary: headerDictionary, level: 9 })
   return async block => {
@@ -151,7 +151,7 @@ test('random bytes are refused or wait for more, and nothing else happens', () =
   )
 })
 
-/** Leaves the other direction as it is. */
+/** Reads to the end; the writable side stays open. */
 async function whole(channel: Channel): Promise<Buffer> {
   const pieces: Uint8Array[] = []
   for await (const piece of channel.bytes()) pieces.push(piece)
@@ -161,7 +161,7 @@ async function whole(channel: Channel): Promise<Buffer> {
 interface Ends {
   readonly client: SpdyConnection
   readonly server: SpdyConnection
-  /** Those that the client opened, as the server has them. */
+  /** Streams opened by the client, on the server side. */
   readonly streams: SpdyStream[]
 }
 
@@ -253,7 +253,7 @@ test('what a peer has said before it hung up is heard, however late', async () =
   const reply = (): Uint8Array => controlBytes(kinds.reply, [1], writer.write(headerBlock({ a: 'b' })))
   const replies = Array.from({ length: 500 }, reply)
   near.end(Buffer.concat([...replies, dataHead(1, 4, { isEnd: true }), Buffer.from('said')]))
-  // As a socket does when its peer has hung up and all is read: long before all is understood.
+  // Simulates a socket after the peer has closed: everything is read before the frames are processed.
   while (!far.readableEnded) {
     far.read(0)
     await clock.turn()
@@ -285,7 +285,7 @@ test('a stream that nobody reads stops the sender, and goes on when somebody doe
   await client.close()
 })
 
-/** A server, and the bare connection to it. */
+/** A server and the raw connection to it. */
 function bare(onStream: (stream: SpdyStream) => boolean = () => true): {
   readonly connection: Duplex
   readonly running: Promise<void>

@@ -1,8 +1,7 @@
 /**
- * SPDY/3.1 on a connection, at either side, as the clients, kubelets and container runtimes of Kubernetes speak it:
- * streams with headers that either side ends by itself, pings and a goodbye. Nobody there has windows for streams,
- * and to keep to them would stop everything after 64 KiB. So there are none here either, and what holds a sender back
- * is the connection.
+ * Client and server side of SPDY/3.1 as used by Kubernetes' clients, kubelets and container runtimes: streams
+ * with headers and half-close, PING and GOAWAY. None of them implements per-stream flow control, and
+ * enforcing it would stall streams after 64 KiB, so backpressure comes from the connection only.
  */
 import type { Clock } from '#/platform/platform.ts'
 import { Channel } from './connection/channel.ts'
@@ -27,28 +26,28 @@ export interface SpdyOptions {
   readonly wire: Wire
   readonly clock: Clock
   readonly side: 'client' | 'server'
-  /** Gets each stream that the peer opens; false refuses it. */
+  /** Called for each stream that the peer opens; false refuses it. */
   readonly onStream?: (stream: SpdyStream) => boolean
 }
 
 export interface SpdyStream {
   readonly id: number
   readonly headers: SpdyHeaders
-  /** Emits `cut-off` when the peer gives the stream up: it reads no more, and will send no more. */
+  /** Emits `cut-off` when the peer resets the stream. */
   readonly channel: Channel
 }
 
-/** Streams that are open at the same time; the peer is refused more. */
+/** Maximum number of open streams; further ones are refused. */
 export const streamsMax = 1_000
 
-/** How long a peer may take to answer that it has opened a stream. */
+/** Timeout for the peer's reply to an opened stream. */
 const replyTimeoutMs = 30_000
 
-/** What is written at once goes in frames of at most so many bytes, between which those of other streams fit. */
+/** Maximum size of data frames, so that frames of other streams can be interleaved. */
 const dataBytesMax = 32 * 1024
 
 interface OpenStream extends SpdyStream {
-  /** Resolves when both sides know the stream. Nothing is sent on it before. */
+  /** Resolves when both sides have opened the stream. Nothing is sent before. */
   readonly opened: PromiseWithResolvers<void>
   isOpened: boolean
   hasSentAll: boolean
@@ -65,10 +64,10 @@ export class SpdyConnection {
   readonly #streams = new Map<number, OpenStream>()
   #nextId: number
   #lastPeerId = 0
-  /** The peer has said goodbye: its end is in order. */
+  /** GOAWAY was received: the end of the connection is orderly. */
   #hasPeerLeft = false
   #isClosing = false
-  /** Nobody here wants more of it. */
+  /** The connection was destroyed locally. */
   #isCut = false
   #isEnded = false
 
@@ -85,7 +84,10 @@ export class SpdyConnection {
     return this.#wire.signal
   }
 
-  /** Works until the connection ends, once. Never rejects: each stream learns of its end by itself. */
+  /**
+   * Processes frames until the connection ends. Can be called once. Never rejects: each stream gets its own
+   * error.
+   */
   async run(): Promise<void> {
     const parser = new SpdyFrameParser()
     let failure = new Error('the connection ended without a goodbye')
@@ -93,7 +95,7 @@ export class SpdyConnection {
       for await (const chunk of this.#wire.read()) {
         for (const piece of parser.parse(chunk)) {
           await this.#take(piece)
-          // A peer that has hung up has still said all of this.
+          // Only a local destroy stops processing: received frames are handled even if the peer has closed.
           if (this.#isCut) break
         }
         await this.#unread.room(this.#wire.signal)
@@ -106,12 +108,12 @@ export class SpdyConnection {
     this.#headerReader.close()
     for (const stream of this.#streams.values()) this.#lose(stream, failure)
     this.#streams.clear()
-    // Who hangs up without a word is not waited for.
+    // No graceful close for a peer that closed without GOAWAY.
     if (this.#isClosing || this.#hasPeerLeft) await this.#wire.close()
     else this.#wire.destroy()
   }
 
-  /** Rejects when the peer refuses the stream, does not answer in time, or is gone. */
+  /** Rejects if the peer refuses the stream, does not reply in time, or disconnects. */
   async open(headers: SpdyHeaders): Promise<SpdyStream> {
     if (this.#isEnded || this.#isClosing) throw new Error('the connection is closed')
     const id = this.#nextId
@@ -132,7 +134,7 @@ export class SpdyConnection {
     }
   }
 
-  /** Gives up the streams that are open, says goodbye and hangs up. Resolves when the connection is closed. */
+  /** Resets open streams, sends GOAWAY and closes the connection. Resolves when it is closed. */
   async close(): Promise<void> {
     for (const { channel } of this.#streams.values()) channel.destroy()
     await this.#sayGoodbye(goAwayStatus.ok)
@@ -152,7 +154,7 @@ export class SpdyConnection {
 
   async #take(piece: SpdyPiece): Promise<void> {
     if (piece.type === 'control') return this.#takeControl(readControl(piece))
-    // A stream that we gave up goes on until the peer has heard of it.
+    // Undefined for a stream that we have reset while the peer was still sending.
     const stream = this.#streams.get(piece.streamId)
     stream?.channel.arrive(piece.bytes)
     if (stream !== undefined && piece.isEnd) this.#onEnd(stream)
@@ -167,7 +169,7 @@ export class SpdyConnection {
       case 'reset':
         return this.#onReset(control.streamId)
       case 'ping': {
-        // Clients count odd, servers even: what has our parity is an answer.
+        // Clients use odd ids and servers even ones: a ping with our parity is a reply.
         const isOurs = (control.id % 2 === 1) === (this.#side === 'client')
         return isOurs ? undefined : this.#wire.write([controlBytes(kinds.ping, [control.id])])
       }
@@ -212,7 +214,7 @@ export class SpdyConnection {
 
   #add(id: number, headers: SpdyHeaders): OpenStream {
     const opened = Promise.withResolvers<void>()
-    // Not everybody waits for it.
+    // Prevents an unhandled rejection if nothing awaits it.
     opened.promise.catch(() => undefined)
     const channel = new Channel(this.#unread, {
       send: bytes => this.#send(stream, bytes),
@@ -264,7 +266,7 @@ export class SpdyConnection {
     return this.#wire.write([controlBytes(kinds.reset, [id, status])])
   }
 
-  /** The connection has ended before the stream did. */
+  /** The connection ended before the stream. */
   #lose({ channel, opened }: OpenStream, failure: Error): void {
     opened.reject(failure)
     if (this.#hasPeerLeft || channel.hasArrivedAll) channel.cutOff()

@@ -1,11 +1,11 @@
 /**
- * Streams between a person at a terminal and a process in a container, and between a local port and one of a pod.
- * Whoever has such a session reads and writes bytes; which protocol carries them (WebSocket, SPDY/3.1, none at all in a
- * simulation) is known to those who make sessions only. Reading slowly slows the other end down: nothing piles up.
+ * Sessions between a client and a process in a container (exec, attach), and between a client and a pod port
+ * (port-forward). The interfaces are independent of the transport: WebSocket, SPDY/3.1, or none in a
+ * simulation. All streams have backpressure.
  */
 import type { Duplex } from 'node:stream'
 
-/** Which streams a command has. With a terminal stderr is part of stdout. */
+/** Streams of a command. With a TTY, stderr is merged into stdout. */
 export interface CommandOptions {
   readonly stdin: boolean
   readonly stdout: boolean
@@ -18,50 +18,50 @@ export interface TerminalSize {
   readonly rows: number
 }
 
-/** How a command ended, or why it was not run. */
+/** Result of a command, or why it did not run. */
 export type CommandResult =
   | { readonly type: 'exited'; readonly code: number }
-  /** What went wrong, for people. */
+  /** Human-readable error. */
   | { readonly type: 'failed'; readonly message: string }
 
-/** The side of the person: what comes from the client, and where to send what the process says. */
+/** Client side of a command session. */
 export interface CommandClient {
   readonly options: CommandOptions
-  /** Ends when the client closes its end; throws when the connection broke. Empty when there is no stdin. */
+  /** Ends when the client closes stdin; throws if the connection broke. Empty without stdin. */
   readonly stdin: AsyncIterable<Uint8Array>
   readonly sizes: AsyncIterable<TerminalSize>
-  /** Resolve when there is room for more. They do nothing once the client is gone. */
+  /** Resolve when more can be written. Do nothing once the client has disconnected. */
   writeStdout(bytes: Uint8Array): Promise<void>
   writeStderr(bytes: Uint8Array): Promise<void>
-  /** The last word. Resolves when it is sent, and the connection is closed. */
+  /** Sends the result. Resolves when it is sent and the connection is closed. */
   finish(result: CommandResult): Promise<void>
-  /** Aborted when the connection is gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
 }
 
-/** The side of the process. */
+/** Process side of a command session. */
 export interface CommandProcess extends AsyncDisposable {
-  /** Empty when the process has no such stream. They end when the process has ended or closed them. */
+  /** Empty if the stream was not requested. Ends when the process exits or closes it. */
   readonly stdout: AsyncIterable<Uint8Array>
   readonly stderr: AsyncIterable<Uint8Array>
-  /** Resolves when there is room for more; writing to one that has ended does nothing. */
+  /** Resolves when more can be written; does nothing after the process has ended. */
   writeStdin(bytes: Uint8Array): Promise<void>
-  /** The process reads the end of its input. */
+  /** Closes stdin. */
   endStdin(): void
   resize(size: TerminalSize): void
-  /** Resolves once the process has ended and all that it said can be read. */
+  /** Resolves once the process has exited and all its output can be read. */
   readonly result: Promise<CommandResult>
 }
 
-/** Connections to the ports of a pod that one client forwards; each is asked for by the client. */
+/** Connections of one port-forward client to ports of a pod. */
 export interface PortForwardClient {
-  /** Ends when the client is gone. */
+  /** Ends when the client disconnects. */
   readonly connections: AsyncIterable<ForwardedConnection>
 }
 
 export interface ForwardedConnection {
   readonly port: number
   readonly data: Duplex
-  /** Tells the client why there is no connection, or why it broke. */
+  /** Sends an error to the client and closes the connection. */
   fail(message: string): void
 }

@@ -1,6 +1,4 @@
-/**
- * What is needed of an HTTP request to take its connection over for another protocol: an `HttpExchange` has it all.
- */
+/** The part of `HttpExchange` needed to upgrade a connection to a different protocol. */
 import type { HttpExchange, HttpHeaders } from '#/platform/http.ts'
 
 export type UpgradeExchange = Pick<
@@ -8,7 +6,7 @@ export type UpgradeExchange = Pick<
   'method' | 'headers' | 'headerValues' | 'respond' | 'end' | 'takeOver'
 >
 
-/** Says no in plain text, as the streaming servers of Kubernetes do. */
+/** Refuses in plain text, like Kubernetes' streaming servers. */
 export function refuse(
   exchange: UpgradeExchange,
   status: number,

@@ -1,19 +1,19 @@
-/** The handshake of a WebSocket over HTTP/1.1 (RFC 6455, 4), at both sides. */
+/** WebSocket handshake over HTTP/1.1 (RFC 6455, 4), client and server side. */
 import { createHash } from 'node:crypto'
 import type { HttpHeaders, TakenConnection } from '#/platform/http.ts'
 import { refuse, type UpgradeExchange } from './upgrade-exchange.ts'
 
 export interface AcceptedWebSocket extends TakenConnection {
-  /** The one that was chosen; empty when the client named none. */
+  /** Selected subprotocol; empty if the client requested none. */
   readonly protocol: string
 }
 
-/** Whether a request asks for a WebSocket, well or badly. */
+/** True if the request is a WebSocket upgrade, valid or not. */
 export function isWebSocketRequest({ headers }: Pick<UpgradeExchange, 'headers'>): boolean {
   return headers['upgrade']?.toLowerCase() === 'websocket' && /\bupgrade\b/i.test(headers['connection'] ?? '')
 }
 
-/** The protocols that a client names, what it likes best first. */
+/** Requested subprotocols in order of preference. */
 export function requestedProtocols(exchange: Pick<UpgradeExchange, 'headerValues'>): string[] {
   return exchange
     .headerValues('sec-websocket-protocol')
@@ -22,7 +22,7 @@ export function requestedProtocols(exchange: Pick<UpgradeExchange, 'headerValues
     .filter(protocol => protocol !== '')
 }
 
-/** What the answer to a handshake is; an empty protocol among those supported stands for none. */
+/** Result of a handshake. An empty entry in `supported` permits requests without a subprotocol. */
 export function answerHandshake(
   request: Pick<UpgradeExchange, 'method' | 'headers' | 'headerValues'>,
   supported: readonly string[],
@@ -68,7 +68,7 @@ export type HandshakeAnswer =
       readonly headers?: HttpHeaders
     }
 
-/** Answers the request. Undefined when it is refused. */
+/** Answers the request. Undefined if it is refused. */
 export function acceptWebSocket(
   exchange: UpgradeExchange,
   supported: readonly string[],
@@ -83,7 +83,7 @@ export function acceptWebSocket(
   return { ...taken, protocol }
 }
 
-/** What proves that the server understood the key. */
+/** Sec-WebSocket-Accept value for a key. */
 function acceptanceOf(key: string): string {
   return createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
 }

@@ -1,13 +1,13 @@
 /**
- * Something that is only read, over a WebSocket: each piece is a message, of bytes or of base64, whichever the client
- * asked for. What the client sends is thrown away; when it goes, whatever made the pieces is told.
+ * Sends a read-only stream over a WebSocket: one message per chunk, binary or base64 as requested. Messages
+ * of the client are discarded; `onGone` is called when it disconnects.
  */
 import type { TakenConnection } from '#/platform/http.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { Wire } from './connection/wire.ts'
 import { WebSocket } from './web-socket.ts'
 
-/** Without a name it is bytes as well. */
+/** Binary if no subprotocol is requested. */
 export const readingProtocols: readonly string[] = ['', 'binary.k8s.io', 'base64.binary.k8s.io']
 
 export interface SendReadingOptions extends TakenConnection {
@@ -15,7 +15,7 @@ export interface SendReadingOptions extends TakenConnection {
   /** One of `readingProtocols`. */
   readonly protocol: string
   readonly pieces: AsyncIterable<Uint8Array>
-  /** The client went away, or all was sent. */
+  /** Called when the client has disconnected or everything was sent. */
   readonly onGone: () => void
 }
 
@@ -33,7 +33,7 @@ export async function sendReading(options: SendReadingOptions): Promise<void> {
     }
     await socket.close()
   } catch {
-    // What breaks off is not to be taken for the whole.
+    // Closes abruptly, because a truncated stream must not look complete.
     socket.destroy()
   }
   await listening
@@ -43,6 +43,6 @@ async function listen(socket: WebSocket): Promise<void> {
   try {
     for await (const _piece of socket.pieces()) continue
   } catch {
-    // It broke the protocol, or the connection, and was told.
+    // The error was reported to the peer.
   }
 }

@@ -1,21 +1,21 @@
-/** Any protocol inside of a WebSocket: the bytes of all binary messages in turn, as one stream. */
+/** Tunnels a byte stream through the binary messages of a WebSocket. */
 import { Duplex } from 'node:stream'
 import { settle } from './connection/channel.ts'
 import type { WebSocket } from './web-socket.ts'
 
-/** What is written at once goes as messages of at most so many bytes. */
+/** Maximum message size. */
 const sentBytesMax = 64 * 1024
 
 export class WebSocketTunnel extends Duplex {
   readonly #socket: WebSocket
-  /** Resolved when more may be read. */
+  /** Resolved when more data can be pushed. */
   #wanted = Promise.withResolvers<void>()
   #isReading = false
 
   constructor(socket: WebSocket) {
     super({ allowHalfOpen: false })
     this.#socket = socket
-    // Who reads or writes learns of a failure; unheard it would end the process.
+    // Readers and writers see the error; without a listener it would crash the process.
     this.on('error', () => undefined)
   }
 

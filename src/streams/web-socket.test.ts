@@ -12,7 +12,7 @@ import { WebSocket } from './web-socket.ts'
 const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
 const key = Uint8Array.of(0x37, 0xfa, 0x21, 0x3d)
 
-/** Frames as they are on the wire, cut anywhere. */
+/** Parses frames split at any point. */
 function parse(pieces: readonly Uint8Array[], isMasked: boolean): WebSocketEvent[] {
   const parser = new FrameParser({ isMasked })
   return pieces.flatMap(piece => [...parser.parse(Uint8Array.from(piece))])
@@ -29,7 +29,7 @@ function cut(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
   return pieces
 }
 
-/** Messages and control frames, each as it was sent. */
+/** Complete messages and control frames. */
 function whole(events: readonly WebSocketEvent[]): string[] {
   const seen: string[] = []
   let message: Buffer[] = []
@@ -86,7 +86,7 @@ test('the examples of the specification are read', () => {
   check('81 85 37 fa 21 3d 7f 9f 4d 51 58', true, `text ${hello}`)
   check('01 03 48 65 6c 80 02 6c 6f', false, `text ${hello}`)
   check('89 05 48 65 6c 6c 6f', false, `ping ${hello}`)
-  // A control frame may come in the middle of a message.
+  // A control frame can be interleaved with a fragmented message.
   check('01 03 48 65 6c 89 00 80 02 6c 6f', false, 'ping ', `text ${hello}`)
 })
 
@@ -100,14 +100,14 @@ test('what the protocol forbids is told apart from what is only cut off', () => 
     )
   }
   refused('c1 00', 1002) // a reserved bit
-  refused('83 00', 1002) // an opcode that nobody has
+  refused('83 00', 1002) // unknown opcode
   refused('8b 00', 1002)
   refused('81 80 00 00 00 00', 1002) // masked by a server
-  refused('81 00', 1002, true) // not masked by a client
+  refused('81 00', 1002, true) // unmasked by a client
   refused('80 00', 1002) // nothing to continue
-  refused('01 00 81 00', 1002) // a message inside of a message
-  refused('09 00', 1002) // half a ping
-  refused('89 7e 00 7e', 1002) // a ping that is too long
+  refused('01 00 81 00', 1002) // message within a message
+  refused('09 00', 1002) // fragmented ping
+  refused('89 7e 00 7e', 1002) // oversized ping
   refused('82 7f 00 00 00 01 00 00 00 00', 1009)
   refused('82 7f 00 00 00 00 02 00 00 01', 1009)
   assert.deepEqual(parse([Buffer.from('827f0000000002000000', 'hex')], false), [], 'as large as allowed')

@@ -1,7 +1,7 @@
 /**
- * A WebSocket (RFC 6455) on a connection whose handshake is done, at either side. Messages are read in pieces as they
- * come, so that a large one needs no room; there are no extensions. A peer that breaks the protocol is told and
- * disconnected.
+ * Client and server side of a WebSocket (RFC 6455) after the handshake. Messages are delivered in pieces, so
+ * that large ones need no buffer; extensions are not supported. A peer that violates the protocol gets a
+ * close frame and is disconnected.
  */
 import type { Wire } from './connection/wire.ts'
 import { frameBytes } from './web-socket/frame-bytes.ts'
@@ -10,7 +10,7 @@ import { WebSocketError } from './web-socket/web-socket-error.ts'
 
 export interface WebSocketOptions {
   readonly wire: Wire
-  /** Clients mask what they send, with four bytes that nobody can guess. Absent at a server. */
+  /** Random key of four bytes for client frames (RFC 6455, 5.3). Absent on a server. */
   readonly maskingKey?: () => Uint8Array
 }
 
@@ -33,14 +33,14 @@ export class WebSocket {
     return this.#wire.signal
   }
 
-  /** Resolves when the peer has sent something, if only the answer to a ping: it reads what is sent to it. */
+  /** Resolves when the peer has sent anything, including a pong: it is reading then. */
   get heard(): Promise<void> {
     return this.#heard.promise
   }
 
   /**
-   * What the peer sends, once. Ends when it has closed the WebSocket; throws when it broke the protocol, or the
-   * connection broke. Pings are answered only while somebody reads.
+   * Yields received messages. Can be called once. Ends when the peer closes the WebSocket; throws on protocol
+   * violations and connection errors. Pings are answered only while it is read.
    */
   async *pieces(): AsyncGenerator<MessagePiece, void, undefined> {
     try {
@@ -50,7 +50,7 @@ export class WebSocket {
       await this.#sayClose(isSendable(code) ? code : protocolError, '')
     } catch (error) {
       if (error instanceof WebSocketError) await this.#sayClose(error.code, error.message)
-      // Who hangs up without a word is not waited for.
+      // No graceful close for a peer that disconnected without a close frame.
       else this.#wire.destroy()
       throw error
     } finally {
@@ -58,19 +58,19 @@ export class WebSocket {
     }
   }
 
-  /** One message. Resolves when there is room for more. */
+  /** Sends one message. Resolves when more can be sent. */
   async send(pieces: readonly Uint8Array[], { isText = false } = {}): Promise<void> {
     if (!this.#isCloseSent) await this.#write(isText ? opcodes.text : opcodes.binary, pieces)
   }
 
-  /** The peer answers as soon as it reads. */
+  /** The peer sends a pong once it reads the ping. */
   async ping(): Promise<void> {
     if (!this.#isCloseSent) await this.#write(opcodes.ping, [])
   }
 
   /**
-   * Says goodbye and hangs up; resolves when the connection is closed. Who does not read meanwhile waits until the peer
-   * is cut off.
+   * Sends a close frame and closes the connection; resolves when it is closed. If `pieces` is not read
+   * meanwhile, this takes until the peer is disconnected by timeout.
    */
   async close(code = normalClosure, reason = ''): Promise<void> {
     await this.#sayClose(code, reason)
@@ -81,7 +81,7 @@ export class WebSocket {
     this.#wire.destroy()
   }
 
-  /** Returns what the closing frame says. */
+  /** Returns the payload of the close frame. */
   async *#untilClosed(): AsyncGenerator<MessagePiece, Uint8Array, undefined> {
     const parser = new FrameParser({ isMasked: this.#maskingKey === undefined })
     for await (const chunk of this.#wire.read()) {
@@ -107,7 +107,7 @@ export class WebSocket {
   }
 }
 
-/** Codes that may be on the wire (RFC 6455, 7.4). */
+/** Close codes allowed on the wire (RFC 6455, 7.4). */
 function isSendable(code: number): boolean {
   return (code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code)) || (code >= 3000 && code < 5000)
 }

@@ -14,7 +14,7 @@ const namespace = 'actions'
 await core.createNamespace({ body: { metadata: { name: namespace } } })
 const mergePatch = k8s.setHeaderOptions('Content-Type', k8s.PatchStrategy.MergePatch)
 
-/** A sample of the kind that a class of the package stands for, under another name. */
+/** A sample of the kind of a class of the package, under another name. */
 function sampleOf<T extends object>(type: new () => T, name: string): T {
   const sample = samples.find(each => type.name === `V1${each.kind}`)!
   return Object.assign(new type(), sample, { metadata: { name } })

@@ -17,7 +17,7 @@ function create(name: string, labels: Record<string, string>): Promise<k8s.V1Con
   return core.createNamespacedConfigMap({ namespace, body: { metadata: { name, labels } } })
 }
 
-/** What happens, one by one, as words. */
+/** A queue of observed events, as text. */
 class Happenings {
   readonly #seen: string[] = []
   readonly #arrived = new EventTarget()

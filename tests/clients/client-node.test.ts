@@ -6,14 +6,15 @@ import { changed } from './client-node/changed.ts'
 import { clusterForFile } from './cluster.ts'
 import { samples, type Sample } from './samples.ts'
 
-// Nobody but the client writes: with it the server would say in flow schemas what it thinks of them.
+// API priority and fairness is off, since its controller would update the status of flow schemas
+// concurrently.
 const cluster = await clusterForFile({ flags: ['--enable-priority-and-fairness=false'] })
 const config = new k8s.KubeConfig()
 config.loadFromFile(cluster.kubeconfig)
 const core = config.makeApiClient(k8s.CoreV1Api)
 const apps = config.makeApiClient(k8s.AppsV1Api)
 
-/** The status in an answer that is an error. */
+/** The Status of an error response. */
 async function failure(request: Promise<unknown>): Promise<k8s.V1Status> {
   try {
     await request
@@ -63,7 +64,7 @@ function deployment(name: string, image: string): k8s.V1Deployment {
 
 test('the classes of groups and of their versions find what is served, and 404 where nothing is', async () => {
   const all = await config.makeApiClient(k8s.ApisApi).getAPIVersions()
-  // The client has classes for the groups of Kubernetes itself.
+  // The client has classes only for the built-in groups.
   const groups = all.groups.filter(({ name }) => name !== 'metrics.k8s.io')
   const versions = groups.flatMap(group => group.versions.map(version => version.groupVersion))
   const served: string[] = []
@@ -120,7 +121,7 @@ test('objects of every kind are created, read, replaced, patched, listed and del
   }
 })
 
-/** The life of one object through the methods of its class. */
+/** Runs the lifecycle of one object through the methods of its class. */
 async function live(api: ApiClass, sample: Sample, home: string): Promise<void> {
   const {
     apiVersion,
@@ -130,7 +131,7 @@ async function live(api: ApiClass, sample: Sample, home: string): Promise<void> 
   const isNamespaced = api.methods.includes(`createNamespaced${kind}`)
   const method = (verb: string): string => `${verb}${isNamespaced ? 'Namespaced' : ''}${kind}`
   const place = isNamespaced ? { namespace: home } : {}
-  // The package writes times itself.
+  // The package serializes times itself.
   const body = 'eventTime' in sample ? { ...sample, eventTime: new k8s.V1MicroTime() } : sample
   const created = (await api.call(method('create'), { ...place, body })) as Stored
   assert.deepEqual([created.apiVersion, created.kind, created.metadata.name], [apiVersion, kind, name])

@@ -1,6 +1,6 @@
 /**
- * `k8ts apiserver`, or a whole `k8ts up`, as a child process with a folder of its own, for clients that people have:
- * real sockets, real TLS, real files. It dies with the process that started it, whatever becomes of that.
+ * `k8ts apiserver`, or a whole `k8ts up`, as a child process with its own folder, for tests with real
+ * clients: real sockets, real TLS, real files. It is terminated with its parent process in any case.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,16 +12,16 @@ import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** Without controllers nobody makes the accounts of pods. */
+/** Without controllers no ServiceAccounts are created for pods. */
 const apiServerAlone = ['apiserver', '--disable-admission-plugins=ServiceAccount']
 
 const program = fileURLToPath(new URL('../../k8ts', import.meta.url))
 
-/** Longer than a start or an end takes on a slow machine; the program promises to end within ten seconds. */
+/** Longer than a start or stop takes on a slow machine; the program stops within ten seconds. */
 const startMsMax = 60_000
 const endMsMax = 10_000
 
-/** A cluster for all tests of a file, stopped after the last of them. */
+/** A cluster for all tests of a file, stopped after the last one. */
 export async function clusterForFile(options: ChildClusterOptions = {}): Promise<ChildCluster> {
   const cluster = await ChildCluster.start(options)
   after(() => cluster[Symbol.asyncDispose]())
@@ -29,17 +29,17 @@ export async function clusterForFile(options: ChildClusterOptions = {}): Promise
 }
 
 export interface ChildClusterOptions {
-  /** One that stays when the cluster ends; when absent it has one that goes with it. */
+  /** A folder that is kept after the test; by default a temporary one. */
   readonly folder?: string
-  /** Any that is free when absent. */
+  /** A free port by default. */
   readonly port?: number
-  /** As `--store` has it. */
+  /** The value of `--store`. */
   readonly store?: string
-  /** How many there are beside controllers and a scheduler; when absent, there is nothing but the API server. */
+  /** Number of simulated nodes, with controllers and a scheduler; when absent, only the API server runs. */
   readonly simulatedNodes?: number
-  /** This machine is a node that runs containers; what the cluster has made is removed with it. */
+  /** This machine is a node that runs containers; everything the cluster created is removed with it. */
   readonly containers?: boolean
-  /** Further ones. */
+  /** Additional flags. */
   readonly flags?: readonly string[]
 }
 
@@ -78,7 +78,7 @@ export class ChildCluster implements AsyncDisposable {
     }
   }
 
-  /** The administrator's. */
+  /** Path of the administrator's kubeconfig. */
   get kubeconfig(): string {
     return join(this.folder, 'admin.conf')
   }
@@ -87,17 +87,16 @@ export class ChildCluster implements AsyncDisposable {
     return this.#child.pid!
   }
 
-  /** What it has printed so far. */
+  /** Output so far. */
   get output(): string {
     return this.#output
   }
 
-  /** Where it listens. */
   get port(): number {
     return Number(/^listening at https:.*:(\d+)$/m.exec(this.#output)![1])
   }
 
-  /** Ends it as people do, and tells when it does not go in time or not in peace. */
+  /** Stops it with SIGTERM; fails when it does not exit in time or exits with an error. */
   async [Symbol.asyncDispose](): Promise<void> {
     const child = this.#child
     if (this.#isRunning) {
@@ -110,7 +109,7 @@ export class ChildCluster implements AsyncDisposable {
     if (exitCode !== 0) throw new Error(`k8ts up ended with ${exitCode ?? 'force'}: ${this.#output}`)
   }
 
-  /** Ends it as a power failure does. */
+  /** Kills it with SIGKILL. */
   async kill(): Promise<void> {
     if (this.#isRunning) {
       const exit = once(this.#child, 'exit')
@@ -118,7 +117,7 @@ export class ChildCluster implements AsyncDisposable {
       await exit
     }
     if (!this.#ownsFolder) return
-    // What is mounted in the folder must not be followed.
+    // `k8ts down` unmounts first: a recursive removal would follow mounts in the folder.
     if (this.#hasContainers) await promisify(execFile)(program, ['down', '--data-dir', this.folder])
     else await rm(this.folder, { recursive: true, force: true })
   }

@@ -1,4 +1,7 @@
-/** Requests over one HTTP/2 connection with the administrator's certificate: what no client off the shelf sends. */
+/**
+ * Sends requests over one HTTP/2 connection with the administrator's certificate, for requests that no
+ * standard client sends.
+ */
 import { readFile } from 'node:fs/promises'
 import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import { buffer } from 'node:stream/consumers'
@@ -42,7 +45,7 @@ export class Http2Client implements AsyncDisposable {
     return { status, type, body: await buffer(stream) }
   }
 
-  /** An answer whose body is read as it comes. */
+  /** A response with a body that is read as it arrives. */
   async open({ method = 'GET', path, headers = {}, body = '' }: Request): Promise<OpenAnswer> {
     const endStream = body.length === 0
     const stream = this.#session.request({ ':method': method, ':path': path, ...headers }, { endStream })

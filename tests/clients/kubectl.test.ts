@@ -51,7 +51,7 @@ describe('kubectl', { skip, concurrency: 3 }, async () => {
     assert.equal(await condition.next(), 'node/waited-for condition met')
     await using deletion = session.follow('kubectl wait node waited-for --for=delete --timeout=30s')
     await session.run('kubectl delete node waited-for')
-    // When the node was gone before, there is nothing to say.
+    // No output when the node was already deleted.
     assert.match((await deletion.next()) ?? '', /^(?:node\/waited-for condition met)?$/)
   })
 })

@@ -17,12 +17,13 @@ import { clusterForFile } from './cluster.ts'
 import { Http2Client, type Answer, type Request } from './http2-client.ts'
 import { samples, type Sample } from './samples.ts'
 
-// Nobody but the client writes: with it the server would say in flow schemas what it thinks of them.
+// API priority and fairness is off, since its controller would update the status of flow schemas
+// concurrently.
 const cluster = await clusterForFile({ flags: ['--enable-priority-and-fairness=false'] })
 const client = await Http2Client.connect(cluster)
 after(() => client[Symbol.asyncDispose]())
 
-/** What Go programs send: protobuf, and JSON where there is none. */
+/** The headers of Go clients: protobuf, with JSON as the fallback. */
 const goHeaders = { 'accept': `${protobufMediaType},application/json`, 'content-type': protobufMediaType }
 
 const namespace = 'samples'
@@ -58,7 +59,7 @@ async function sendJson(request: Request): Promise<Stored> {
   return JSON.parse(body.toString()) as Stored
 }
 
-/** Whatever comes back: an object, a list or a status. */
+/** Any response: an object, a list or a Status. */
 interface Stored extends KubernetesObject, Pick<Status, 'message' | 'reason' | 'details'> {
   readonly items?: readonly KubernetesObject[]
   readonly spec?: unknown
@@ -73,7 +74,7 @@ function pathOf({ apiVersion, kind }: Sample): string {
   return `${root}/${apiVersion}${place}/${resource.plural}`
 }
 
-/** Without what is empty or zero: protobuf cannot tell most of that from what is absent. */
+/** Without empty and zero values: protobuf does not distinguish most of them from absent ones. */
 function pruned(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(pruned)
   if (typeof value !== 'object' || value === null) return value

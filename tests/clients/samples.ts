@@ -1,7 +1,7 @@
 /**
- * An object of every kind that clients can store, small but not bare: what its kind asks for, and something of
- * each sort that kinds have (lists, maps, quantities, ports that are numbers or names). Namespaced ones are meant
- * for the namespace `samples`, though they do not say so.
+ * A sample object of every kind that clients can store, small but not minimal: the required fields, and some
+ * field of each type (lists, maps, quantities, IntOrString ports). Namespaced samples are meant for the
+ * namespace `samples`, but do not set it.
  */
 export interface Sample {
   readonly apiVersion: string
@@ -33,10 +33,10 @@ const webhook = {
   rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
   admissionReviewVersions: ['v1'],
   sideEffects: 'None',
-  // No object of other tests is sent there.
+  // Matches no object of other tests.
   namespaceSelector: { matchLabels: { sample: 'nowhere' } },
 }
-/** Made once with openssl, for the common name `sample`. */
+/** Created with openssl, for the common name `sample`. */
 const certificateRequest = Buffer.from(`-----BEGIN CERTIFICATE REQUEST-----
 MIHKMHMCAQAwETEPMA0GA1UEAwwGc2FtcGxlMFkwEwYHKoZIzj0CAQYIKoZIzj0D
 AQcDQgAEthk9eOo7+IFoBJJLUP8sE1sRDLUKeX48ZDBmBhU+kbaPlhpxnJNXATfN

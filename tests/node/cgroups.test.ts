@@ -1,4 +1,4 @@
-/** Control groups of pods on the kernel of this machine, below a root of the test's own. */
+/** Pod cgroups on this machine's kernel, below a separate root. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ const linux = await nodeLinux()
 const { cgroupVersion } = linux.machine
 const skip = linux.machine.isRoot ? false : 'control groups are made by root'
 
-/** Where a controller has its groups. */
+/** The mount point of a controller's hierarchy. */
 const folderOf = (controller: string): string => {
   return cgroupVersion === 2 ? '/sys/fs/cgroup' : join('/sys/fs/cgroup', controller)
 }
@@ -26,7 +26,7 @@ interface Subject {
   readonly cgroups: PodCgroups
   readonly node: NodeSettings
   readonly machine: NodeMachine
-  /** What a file of a group says, in each version. */
+  /** The content of a cgroup file, by its v1 and v2 name. */
   readonly read: (path: string, version1: string, version2: string) => Promise<string>
 }
 

@@ -17,7 +17,7 @@ interface Storage {
   readonly phase?: string
 }
 
-/** A claim and the volume it is bound to. Nobody but the test binds here. */
+/** Creates a claim and the volume bound to it. No volume controller runs here. */
 async function createClaim(
   { client }: TestVolumes,
   name: string,
@@ -174,7 +174,7 @@ test(
   },
 )
 
-/** A device of the kernel with a file behind it. */
+/** A loop device backed by a file. */
 async function createDevice(t: TestContext, { linux, folder }: TestVolumes): Promise<string> {
   const image = join(folder, 'image')
   await writeFile(image, '')

@@ -1,4 +1,7 @@
-/** Clients, our server's end, our client's end and the streaming server of a real containerd, one behind the other. */
+/**
+ * Clients, the kubelet's streaming server and client, and the streaming server of a real containerd, end to
+ * end.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test, type TestContext } from 'node:test'
@@ -65,7 +68,7 @@ test('a terminal in a container has the sizes that it is told', { skip: containe
   assert.deepEqual(await process.result, { type: 'exited', code: 3 })
 })
 
-/** A pod of the runtime, behind a server for kubectl. */
+/** A container behind a server for kubectl. */
 async function startContainer(t: TestContext, command: readonly string[]): Promise<PodServer> {
   const { runtime } = node!
   const { id, sandboxId } = await runContainer(t, command)

@@ -1,4 +1,4 @@
-/** What the conformance tests ask of services, names, proxies, streams and tokens: `testdata/conformance-network`. */
+/** Network conformance: services, DNS, proxies, streams and tokens, as in `testdata/conformance-network`. */
 import { performTranscripts } from '../scenarios/perform-scenarios.ts'
 import { containerCluster } from './container-cluster.ts'
 

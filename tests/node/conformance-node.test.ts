@@ -1,4 +1,4 @@
-/** What the conformance tests of Kubernetes ask of a node and its volumes, in short: `testdata/conformance-node`. */
+/** Node and volume conformance tests of Kubernetes, condensed: `testdata/conformance-node`. */
 import { execFile } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ performTranscripts(new URL('testdata/conformance-node/', import.meta.url), {
   start: clusterWithGreeter,
 })
 
-/** An image that runs something of its own with arguments of its own. */
+/** Adds an image with its own entrypoint and arguments. */
 async function clusterWithGreeter(): Promise<ChildCluster> {
   const cluster = await containerCluster()
   const config = { entrypoint: ['echo', 'hello'], cmd: ['everybody'] }

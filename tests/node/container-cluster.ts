@@ -1,4 +1,4 @@
-/** `k8ts up` on this machine with real containers, for all tests of a file, and images to run in it. */
+/** `k8ts up` on this machine with real containers, for all tests of a file, and images for it. */
 import { execFile } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,14 +9,17 @@ import { busyboxImage, testImage, textFile } from './test-images.ts'
 
 export const program = fileURLToPath(new URL('../../k8ts', import.meta.url))
 
-/** With the images of `exampleImages`. */
+/** Includes the images of `exampleImages`. */
 export async function containerCluster(options: ChildClusterOptions = {}): Promise<ChildCluster> {
   const cluster = await clusterForFile({ containers: true, ...options })
   await loadImages(cluster.folder)
   return cluster
 }
 
-/** Image archives by name: `busybox`, and a stand-in for `nginx:1.7.9` with the same port and document folder. */
+/**
+ * Image archives by name: `busybox`, and a substitute for `nginx:1.7.9` with the same port and document
+ * folder.
+ */
 export async function exampleImages(): Promise<Readonly<Record<string, Uint8Array>>> {
   const html = 'usr/share/nginx/html'
   const nginx = await testImage({

@@ -1,6 +1,6 @@
 /**
- * What specs of pods come to when a real runtime makes containers of them: looked at from inside, and from outside by
- * the kubelet's own eyes for last words and control groups.
+ * Container configurations from pod specs, in a real runtime: checked from inside the container, and for
+ * termination messages and cgroups from outside.
  */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -75,12 +75,12 @@ async function runPod(place: Place, name: string, spec: Partial<PodSpec> = {}): 
 }
 
 interface Given extends Partial<Container> {
-  /** How many it says: the runtime may still write them when the process has ended. */
+  /** Expected number of log lines: the runtime may still write them after the process has exited. */
   readonly lines?: number
   readonly more?: Partial<ContainerInput>
 }
 
-/** Runs a script to its end: what it said, how it ended, and its last words. */
+/** Runs a script to completion: its output, exit status and termination message. */
 async function runScript(
   place: Place,
   running: RunningPod,

@@ -1,4 +1,4 @@
-/** Logs of real containers: they go on in new files, and nothing of what was said is lost. */
+/** Log rotation with real containers: no line is lost. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { ContainerLogs } from '#/kubelet/container-logs.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
 import { busyboxReference } from './test-images.ts'
 
-/** Numbers without end, with something after them so that files fill up. */
+/** Endless numbered lines with padding, so that files fill up. */
 const talk = `i=0; while :; do i=$((i+1)); echo "$i ${'x'.repeat(50)}"; usleep 500; done`
 
 test('a log that is rotated while it is written loses nothing', { skip: containersMissing }, async () => {
@@ -27,7 +27,7 @@ test('a log that is rotated while it is written loses nothing', { skip: containe
     platform,
     files: linux.files,
     runtime,
-    // As many files as there may be: none is to go.
+    // A high limit, so that no file is deleted.
     node: { containerLog: { maxBytes: 20_000, maxFiles: 1_000 } },
     running: () => [{ containerId, path }],
   })
@@ -37,7 +37,7 @@ test('a log that is rotated while it is written loses nothing', { skip: containe
     readonly names: readonly string[]
     readonly numbers: readonly number[]
   }> => {
-    // The current file sorts first and is the last one.
+    // The current file sorts first and is the newest.
     const [current = '', ...rotated] = (await readdir(folder)).sort()
     const names = [...rotated, current]
     const contents = await Promise.all(
@@ -51,7 +51,7 @@ test('a log that is rotated while it is written loses nothing', { skip: containe
   }
   while ((await readdir(folder)).length < 4) {
     await logs.rotate(signal)
-    // Names of files have seconds in them.
+    // File names have a resolution of one second.
     await platform.clock.sleep(1_100)
   }
   await runtime.stopContainer(containerId, 0)

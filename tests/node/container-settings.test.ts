@@ -1,4 +1,4 @@
-/** What a container is asked to be like, it is: looked at from inside. */
+/** Container settings, checked from inside the container. */
 import assert from 'node:assert/strict'
 import { mkdir, readFile, readlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

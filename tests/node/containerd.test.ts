@@ -25,7 +25,7 @@ describe('containerd', { skip: containersMissing }, () => {
     while (node.containerd.pid === pid) await node.platform.clock.sleep(10)
   }
 
-  /** The first process of a container, or of a sandbox. */
+  /** The init process of a container or sandbox. */
   async function firstProcess(id: string): Promise<number> {
     const tasks = join(node.containerd.folder, 'state/io.containerd.runtime.v2.task/k8s.io')
     return Number(await readFile(join(tasks, id, 'init.pid'), 'utf8'))
@@ -55,7 +55,7 @@ describe('containerd', { skip: containersMissing }, () => {
     return id
   }
 
-  /** Asks until there is an answer, also of a runtime that is away. */
+  /** Retries until there is a result, also while the runtime is down. */
   async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
     for (;;) {
       const answer = await ask().catch(() => undefined)
@@ -83,7 +83,8 @@ describe('containerd', { skip: containersMissing }, () => {
       const lines = (await readFile(status.logPath, 'utf8')).trim().split('\n')
       return lines.at(-1)?.endsWith(' stdout F 150') ? lines : undefined
     })
-    // What the one that was killed had read and not written yet is lost; nothing comes twice or out of order.
+    // Lines that the killed shim had read but not written are lost; the rest is in order and without
+    // duplicates.
     const numbers = last.map(line => Number(line.split(' ').at(-1)))
     assert.ok(numbers.every((number, index) => index === 0 || number > numbers[index - 1]!))
     assert.ok(numbers.length > 100, `${numbers.length} of 150 lines`)
@@ -161,7 +162,7 @@ describe('containerd', { skip: containersMissing }, () => {
     assert.deepEqual(new Set(states.map(({ state }) => state)), new Set(['ready']))
     assert.equal(new Set(states.map(({ addresses }) => addresses[0])).size, ids.length)
     await removePods(node.runtime, node.platform)
-    // One that was being started when its containerd was killed comes a little later.
+    // A shim that was starting when containerd was killed may appear slightly later.
     for (let tries = 0; tries < 50; tries++) {
       await node.containerd.removeStrays()
       if ((await processesWith(node.containerd.socketPath)).length === 0) break
@@ -177,7 +178,7 @@ describe('containerd', { skip: containersMissing }, () => {
     )
   })
 
-  /** As a kubelet does: what is half done is removed, and done again. */
+  /** As the kubelet does: removes incomplete sandboxes and retries. */
   async function makeInTheEnd(uid: string): Promise<string> {
     const labels = { 'io.kubernetes.pod.uid': uid }
     const logFolder = join(node.folder, 'logs', uid)

@@ -159,7 +159,7 @@ test('where there are no events lists are compared', async t => {
   world.server.containers.set('c1', () => container('c1', 'u1', state))
   await using changes = world.follow()
   await changes.tells(undefined)
-  // Twice, so that the first list was surely taken before.
+  // Twice, so that the first list was certainly taken before.
   for (const [uid, next] of [
     ['u1', exited],
     ['u1', running],
@@ -253,7 +253,7 @@ class Changes implements AsyncDisposable {
     this.#changes = runtime.changes(this.#end.signal)[Symbol.asyncIterator]()
   }
 
-  /** Resolves when it is said next, whatever is said before. */
+  /** Resolves at the next event for this pod, skipping others. */
   async tells(podUid: string | undefined): Promise<void> {
     while ((await this.next()) !== podUid);
   }

@@ -69,7 +69,7 @@ async function startDns(t: TestContext, more: Partial<ClusterDnsOptions> = {}): 
   return { api, resolver, address: address!, service }
 }
 
-/** What is asked for comes true once the change has got there. */
+/** Retries until the change has propagated. */
 async function eventually<T>(ask: () => Promise<T>, expected: T): Promise<void> {
   for (;;) {
     const answer = await ask().catch((error: NodeJS.ErrnoException) => error.code as T)
@@ -95,7 +95,7 @@ function query(name: string, more: Partial<DnsMessage> = {}): DnsMessage {
   }
 }
 
-/** The answer to these bytes. */
+/** Sends the bytes over UDP and returns the response. */
 async function askUdp({ host, port }: TestDns['address'], bytes: Uint8Array): Promise<DnsMessage> {
   const socket = createSocket('udp4')
   try {
@@ -189,7 +189,7 @@ test('other names are asked for elsewhere, once for all who want to know, and re
     [2, 2],
     [3, 2],
   ])
-  // One question each time that it was tried.
+  // One query per attempt.
   assert.deepEqual(server.asked.slice(2), Array<string>(3).fill('udp waiting.test 1'))
 })
 
@@ -207,7 +207,7 @@ test('a server that is silent, refuses or makes things up is passed over', async
     const { resolver } = await startDns(t, { upstream: { servers: [bad, good] } })
     assert.deepEqual(await resolver.resolve4('some.test'), ['192.0.2.1'])
     assert.deepEqual(await resolver.resolve4('some.test'), ['192.0.2.1'])
-    // It is not asked first again.
+    // The failing server is no longer tried first.
     assert.equal(bad.asked.length, 1)
   }
   const { resolver } = await startDns(t, { upstream: { servers: [refusing] } })
@@ -349,7 +349,7 @@ test('nothing is said about the cluster before all of it is known', async t => {
   const api = await startTestApiServer(t)
   const dns = new ClusterDns({
     platform: api.platform,
-    // Somebody without rights never gets to know anything.
+    // Without RBAC rights the informers never sync.
     client: api.clientAs('nobody'),
     domain: 'cluster.local',
     listen: [{ host: '127.0.0.1', port: 0 }],

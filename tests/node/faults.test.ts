@@ -1,6 +1,7 @@
 /**
- * Whatever of a node dies comes back to what the API says, and what lives is left alone: fifty pods on a whole cluster,
- * whose parts are killed one after the other. What pods take of the machine is counted before them and after.
+ * Failures of node components with fifty pods on a whole cluster: each component is killed in turn, must
+ * recover to the state in the API, and must not affect the others. Resources of the machine are compared
+ * before and after.
  */
 import assert from 'node:assert/strict'
 import { readdir, readFile, rm } from 'node:fs/promises'
@@ -15,7 +16,7 @@ import { containersMissing } from './test-containerd.ts'
 const namespace = 'default'
 const podCount = 50
 
-/** Of each ten pods one is like this. */
+/** The index, modulo ten, of the web pods. */
 const webIndex = 1
 
 test('a node with fifty pods', { skip: containersMissing }, async t => {
@@ -31,7 +32,7 @@ test('a node with fifty pods', { skip: containersMissing }, async t => {
 
   await t.test('k8ts is killed: pods go on, and it goes on with them', async () => {
     const lives = livesOf(await cluster.pods())
-    // What is asked of it in its last moment is done by the next one.
+    // Requests made just before the kill are completed after the restart.
     const doomed = ['pod-0', 'pod-1', 'pod-2']
     const vanished = 'pod-3'
     const late = ['late-0', 'late-1', 'late-2']
@@ -120,7 +121,7 @@ test('a node with fifty pods', { skip: containersMissing }, async t => {
 
 const sandboxChanged = 'SandboxChanged: Pod sandbox changed, it will be killed and re-created.'
 
-/** A service in front of those that are for it. */
+/** Also creates a service for the web pods. */
 async function makePods(cluster: LastingCluster, names: ReadonlySet<string>): Promise<Service> {
   const { client } = cluster
   await client.create(configMaps, { metadata: { namespace, name: 'settings' }, data: { color: 'blue' } })
@@ -133,7 +134,7 @@ async function makePods(cluster: LastingCluster, names: ReadonlySet<string>): Pr
 
 const patient = 'trap "exit 0" TERM; sleep 1000000 & wait'
 
-/** By its number it is one of several kinds, which take different things of the machine. */
+/** The index selects the kind of pod; each kind uses different resources of the machine. */
 function podOf(name: string, index: number): Pod {
   const { volumes = [], ...more } = kinds[index % kinds.length]!(index)
   const [container, ...others] = more.containers ?? []
@@ -205,7 +206,7 @@ function withVolume(
   return { volumes: [volume], containers: [{ name: 'main', volumeMounts }] }
 }
 
-/** Of each pod, what changes when something of it begins anew. */
+/** The values of each pod that change when any of its parts is restarted. */
 function livesOf(all: readonly Pod[]): ReadonlyMap<string, string> {
   return new Map(
     all.map(({ metadata, status }) => {
@@ -238,7 +239,7 @@ function hasRestarted(all: readonly Pod[], name: string): boolean {
   return pod !== undefined && isReady(pod) && pod.status?.containerStatuses?.[0]?.restartCount === 1
 }
 
-/** Through the service; the machine itself reaches it, too. */
+/** Through the service, which is also reachable from the machine itself. */
 async function pageOf({ spec }: Service): Promise<string> {
   const answer = await fetch(`http://${spec?.clusterIP}/`, { headers: { connection: 'close' } })
   return answer.text()

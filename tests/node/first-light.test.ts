@@ -1,4 +1,4 @@
-/** What a newcomer tries first, with real kubectl and real containers: `testdata/first-light`. */
+/** The first commands of a new user, with real kubectl and real containers: `testdata/first-light`. */
 import { performTranscripts } from '../scenarios/perform-scenarios.ts'
 import { containerCluster } from './container-cluster.ts'
 

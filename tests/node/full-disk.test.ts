@@ -1,6 +1,6 @@
 /**
- * A pod fills the disk that everything of the cluster is on: what cannot be done says why, what runs goes on, and all
- * is well again when the pod is deleted.
+ * A pod fills the disk of the whole cluster: failures report the reason, running pods continue, and
+ * everything recovers when the pod is deleted.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -89,7 +89,7 @@ async function clusterOnSmallDisk(t: TestContext): Promise<LastingCluster> {
   try {
     return await LastingCluster.start(t, { folder })
   } finally {
-    // After the cluster is gone.
+    // Runs after the cluster has been removed.
     t.after(async () => {
       execFileSync('umount', [folder])
       await rmdir(folder)
@@ -124,7 +124,7 @@ async function until(
   return found(await cluster.until(all => found(all).length > 0))
 }
 
-/** One message of each of these reasons. */
+/** Resolves with one event message for each of these reasons. */
 async function untilTold(
   cluster: LastingCluster,
   name: string,

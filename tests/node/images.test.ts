@@ -1,4 +1,4 @@
-/** Images that are really pulled: from a registry on loopback into a containerd of the test's own. */
+/** Image pulls from a registry on loopback into a private containerd. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -105,7 +105,7 @@ async function refusal(ensuring: Promise<Image | string>): Promise<string> {
 
 let pods = 0
 
-/** Each call is for another pod, unless it asks for the same image with the same secrets. */
+/** Each call is for a new pod, unless it has the same image and secrets. */
 function kubelet(
   node: TestContainerd,
   users: Readonly<Record<string, { readonly username: string; readonly password: string }>> = {},

@@ -1,4 +1,4 @@
-/** A kubelet with real containers: what a pod is made of, what happens to it, and that nothing of it is left. */
+/** A kubelet with real containers: the parts of a pod, its lifecycle, and that nothing is left behind. */
 import assert from 'node:assert/strict'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ function shell(name: string, script: string, more: Partial<Container> = {}): Con
   return { name, image: 'busybox', command: ['sh', '-c', script], ...more }
 }
 
-/** Ends when it is told to. */
+/** Exits on SIGTERM. */
 const patient = 'trap "exit 0" TERM; sleep 1000 & wait'
 
 test(
@@ -248,7 +248,7 @@ async function isRunning(pid: number): Promise<boolean> {
   return !/^State:\s*[XZ]/m.test(status)
 }
 
-/** The API lets pods that have ended go before the node has taken everything away. */
+/** Finished pods may disappear from the API before the node has cleaned up. */
 async function nothingIsLeft(node: TestNode, before: unknown): Promise<void> {
   const giveUp = Date.now() + 20_000
   while (!isDeepStrictEqual(await leftovers(node), before) && Date.now() < giveUp) {
@@ -257,7 +257,7 @@ async function nothingIsLeft(node: TestNode, before: unknown): Promise<void> {
   assert.deepEqual(await leftovers(node), before)
 }
 
-/** What pods leave behind when something is forgotten. */
+/** Resources that pods leave behind when cleanup fails. */
 async function leftovers(node: TestNode): Promise<unknown> {
   const { runtime, linux, folder } = node.containerd
   const mounts = (await linux.mounts.list()).filter(({ path }) => path.startsWith(`${folder}/`))

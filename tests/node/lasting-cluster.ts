@@ -1,6 +1,7 @@
 /**
- * `k8ts up` with real containers on a folder that outlives it: it can be killed, stopped and started again, and what it
- * has left on the machine can be looked at in between. All of it is gone when the test ends.
+ * `k8ts up` with real containers on a folder that is kept between starts: it can be killed, stopped and
+ * restarted, and its state on the machine can be checked in between. Everything is removed when the test
+ * ends.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp } from 'node:fs/promises'
@@ -18,7 +19,7 @@ import { connectHttp, nodePlatform } from '#/platform/node.ts'
 import { ChildCluster } from '../clients/cluster.ts'
 import { loadImages, program } from './container-cluster.ts'
 
-/** How long something may take that a test waits for: machines are slow. */
+/** Timeout of waits, generous for slow machines. */
 const waitMsMax = 120_000
 const lookMs = 200
 
@@ -39,7 +40,7 @@ export class LastingCluster {
     this.flags = flags
   }
 
-  /** Runs, and has the images of `container-cluster.ts`. The folder may be given, and goes in any case. */
+  /** Starts a cluster with the images of `container-cluster.ts`. A given folder is removed, too. */
   static async start(
     t: Pick<TestContext, 'after'>,
     options: { readonly folder?: string; readonly flags?: readonly string[] } = {},
@@ -59,17 +60,17 @@ export class LastingCluster {
     return this.#client!
   }
 
-  /** Of k8ts. */
+  /** PID of k8ts. */
   get processId(): number {
     return this.#child!.processId
   }
 
-  /** What k8ts has printed since its last start. */
+  /** Output of k8ts since its last start. */
   get output(): string {
     return this.#child!.output
   }
 
-  /** Resolves when it is ready. It listens where it did before. */
+  /** Resolves when it is ready. It listens on the same port as before. */
   async start(): Promise<void> {
     const { folder, flags } = this
     this.#child = await ChildCluster.start({ folder, port: this.#port, containers: true, flags })
@@ -82,19 +83,19 @@ export class LastingCluster {
     this.#client = clientOf({ platform, transport, userAgent: 'test' })
   }
 
-  /** As a power failure does, but for containers, which go on. */
+  /** Kills k8ts with SIGKILL; containers keep running. */
   async kill(): Promise<void> {
     await this.#disconnect()
     await this.#child?.kill()
   }
 
-  /** As people do. Rejects when it does not end in time, or not in peace. */
+  /** Stops it with SIGTERM. Rejects when it does not exit in time or exits with an error. */
   async stop(): Promise<void> {
     await this.#disconnect()
     await this.#child?.[Symbol.asyncDispose]()
   }
 
-  /** Removes all that there is of it. */
+  /** Removes the cluster completely. */
   async down(): Promise<void> {
     await promisify(execFile)(program, ['down', '--data-dir', this.folder])
   }
@@ -107,7 +108,7 @@ export class LastingCluster {
     return this.client.get(pods, { namespace, name })
   }
 
-  /** Until what pods have become satisfies the test. Fails with what they have become instead. */
+  /** Waits until the pods satisfy a condition. Fails with their last state. */
   async until(fits: (all: readonly Pod[]) => boolean): Promise<readonly Pod[]> {
     const giveUp = Date.now() + waitMsMax
     for (;;) {
@@ -118,7 +119,7 @@ export class LastingCluster {
     }
   }
 
-  /** Exactly these pods are there, and ready. */
+  /** Waits until exactly these pods exist and are ready. */
   async untilReady(names: readonly string[]): Promise<readonly Pod[]> {
     const wanted = names.toSorted()
     return this.until(all => {
@@ -127,7 +128,7 @@ export class LastingCluster {
     })
   }
 
-  /** `Reason: message`, in the order in which they came. */
+  /** `Reason: message`, in order. */
   async events(name: string): Promise<readonly string[]> {
     const { items } = await this.client.listAll(events, {
       namespace,

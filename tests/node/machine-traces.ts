@@ -1,6 +1,7 @@
 /**
- * What a cluster has on this machine, as names that can be compared: before its pods and after them, and when it is
- * gone. Others may run beside it, so only what is certainly its own is counted.
+ * The resources of a cluster on this machine, as comparable names: before and after its pods, and when it is
+ * removed. Other clusters may run at the same time, so only resources that certainly belong to it are
+ * counted.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -12,10 +13,10 @@ import { planClusterNetwork, type ClusterNetwork } from '#/network/cluster-netwo
 import { nodeProcesses } from '#/cluster/node-processes.ts'
 import { nodeLinux, nodePlatform } from '#/platform/node.ts'
 
-/** What there is of each, and never how much of it only. */
+/** Names by category, never only counts. */
 export type Traces = Readonly<Record<string, readonly string[]>>
 
-/** How long it may take until what was deleted is gone: machines are slow. */
+/** Timeout for the cleanup of deleted objects, generous for slow machines. */
 const waitMsMax = 30_000
 const lookMs = 100
 
@@ -25,7 +26,7 @@ export class MachineTraces {
   readonly #folder: string
   readonly #folders: NodeFolders
   readonly #network: ClusterNetwork
-  /** Of sandboxes and containers that there were at some time. */
+  /** Ids of sandboxes and containers seen so far. */
   readonly #ids = new Set<string>()
   readonly #sockets = new Set<string>()
 
@@ -40,7 +41,7 @@ export class MachineTraces {
     return new MachineTraces(folder, planClusterNetwork(slot))
   }
 
-  /** Where the container runtime has left something about what runs now: who looks later can tell whose it was. */
+  /** Records ids and sockets of the running containers, so that leftovers can be attributed later. */
   async remember(): Promise<void> {
     const tasks = join(this.#folders.containerd, 'state/io.containerd.runtime.v2.task/k8s.io')
     for (const id of await namesIn(tasks)) {
@@ -79,7 +80,10 @@ export class MachineTraces {
     }
   }
 
-  /** The API lets pods go before the node has taken everything away. Fails with what is different. */
+  /**
+   * Waits until the traces are equal: pods may disappear from the API before the node has cleaned up. Fails
+   * with the difference.
+   */
   async become(expected: Traces): Promise<void> {
     const giveUp = Date.now() + waitMsMax
     while (!isDeepStrictEqual(await this.now(), expected) && Date.now() < giveUp) {
@@ -88,7 +92,7 @@ export class MachineTraces {
     assert.deepEqual(await this.now(), expected)
   }
 
-  /** An address of a pod, and not the range of all. */
+  /** A pod address, but not the range of all pods. */
   #isOfPods(text: string): boolean {
     const [range = ''] = this.#network.podCidrs
     const prefix = range.split('.').slice(0, 2).join('.')
@@ -109,7 +113,7 @@ export class MachineTraces {
     return found.toSorted()
   }
 
-  /** Their programs. */
+  /** The program names of all processes of the cluster. */
   async #processes(): Promise<readonly string[]> {
     const { containers, shims } = await nodeProcesses({
       platform,
@@ -128,7 +132,7 @@ export class MachineTraces {
   }
 }
 
-/** Numbers of the processes that work on files of this folder. */
+/** PIDs of the processes that use files of this folder. */
 async function processesOf(folder: string): Promise<readonly number[]> {
   const pids = (await readdir('/proc')).filter(name => /^\d+$/.test(name)).map(Number)
   const found = await Promise.all(
@@ -156,7 +160,7 @@ export async function commandOf(pid: number): Promise<readonly string[]> {
   return line.split('\0')
 }
 
-/** Rules that lead a port of the machine to a pod of the network. */
+/** Rules that map a host port to a pod of the network. */
 async function portsOf(bridge: string, nodeAddress: string): Promise<readonly string[]> {
   const rules = await run('iptables', '-w', '-t', 'nat', '-S')
   return rules.filter(rule => rule.includes(`\\"${bridge}\\"`) || rule.includes(` ${nodeAddress}/32 `))

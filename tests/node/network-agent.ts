@@ -1,7 +1,7 @@
 /**
- * Speaks and listens in a network namespace for a test: as a program it does what it is told on its input, a line of
- * JSON each, and `NetworkAgent` tells it. Servers answer each message with their name and the address that it came
- * from.
+ * Sends and receives in a network namespace for a test: as a program it executes commands from stdin, one
+ * line of JSON each; `NetworkAgent` sends them. Its servers answer each message with their name and the
+ * sender's address.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createSocket } from 'node:dgram'
@@ -25,7 +25,7 @@ interface Ask {
   readonly protocol: Protocol
   readonly host: string
   readonly port: number
-  /** 0 picks one. */
+  /** 0 selects a free port. */
   readonly localPort: number
   readonly timeoutMs: number
 }
@@ -46,13 +46,15 @@ export class NetworkAgent {
     })
   }
 
-  /** Resolves once it listens. */
+  /** Resolves when it listens. */
   async serve(name: string, protocol: Protocol, port: number, host = '0.0.0.0'): Promise<void> {
     const answer = await this.#tell({ does: 'serve', protocol, host, port, name })
     if (answer !== 'listening') throw new Error(`cannot listen at ${host}:${port}: ${answer}`)
   }
 
-  /** `name address` of whoever answered and whom he saw; or the error code, or `silence`. */
+  /**
+   * `name address`: the server's name and the client address that it saw; or the error code, or `silence`.
+   */
   ask(protocol: Protocol, at: string, { localPort = 0, timeoutMs = 3_000 } = {}): Promise<string> {
     const colon = at.lastIndexOf(':')
     const host = at.slice(0, colon).replaceAll(/[[\]]/g, '')
@@ -134,7 +136,7 @@ function ask({ protocol, host, port, localPort, timeoutMs }: Ask): Promise<strin
     function askUdp(): () => void {
       const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
       socket.once('message', bytes => finish(bytes.toString()))
-      // Connected, so that a refusal that comes back is told.
+      // Connected, so that ICMP errors are reported.
       socket.bind(localPort, () => socket.connect(port, host, () => socket.send('hello')))
       socket.on('error', error => {
         clearTimeout(timer)

@@ -25,7 +25,7 @@ async function nodeNetworkOf(t: TestContext, { linux }: TestNamespace): Promise<
   return { network, folder, nodeNetwork: new NodeNetwork({ linux, files, network, claim, folders }) }
 }
 
-/** Calls the plugins of the configuration one after the other, as a container runtime does. */
+/** Calls the CNI plugins of the configuration in order, as a container runtime does. */
 async function connectPod(
   command: 'ADD' | 'DEL',
   node: TestNamespace,
@@ -56,7 +56,7 @@ async function connectPod(
   return prevResult?.ips?.[0]?.address.split('/')[0] ?? ''
 }
 
-/** All that a network of a node could leave behind. */
+/** Everything that a node's network could leave behind. */
 async function stateOf({ linux }: TestNamespace): Promise<readonly string[]> {
   const rules = await linux.run(['nft', 'list', 'ruleset'])
   const tables = [...rules.matchAll(/^table (.+) {$/gm)].map(([, name]) => `table ${name}`)
@@ -64,7 +64,7 @@ async function stateOf({ linux }: TestNamespace): Promise<readonly string[]> {
   const routes = await linux.run(['ip', '-br', 'route'])
   const links = JSON.parse(await linux.run(['ip', '-j', 'link'])) as readonly { readonly ifname: string }[]
   return [
-    // The tables and chains of iptables that every machine has remain, empty.
+    // The standard iptables tables and chains remain, empty.
     ...tables.filter(table => !/^table ip6? (nat|filter)$/.test(table)),
     ...iptables.flatMap(text => text.split('\n').filter(line => /^-A|^:CNI/.test(line))),
     ...routes.split('\n'),
@@ -89,7 +89,7 @@ test('pods of a node reach each other, outsiders and ports of the node; removing
     addresses.set(pod, address)
     await pod.agent.serve(pod === a ? 'a' : 'b', 'tcp', 8080)
   }
-  // Inside they are known by their own addresses, outside by the node's.
+  // Source addresses are preserved within the cluster and masqueraded outside.
   assert.equal(await a.agent.ask('tcp', `${addresses.get(b)}:8080`), `b ${addresses.get(a)}`)
   assert.equal(await a.agent.ask('tcp', '198.51.100.2:80'), 'stranger 198.51.100.1')
   assert.match(await node.agent.ask('tcp', `${addresses.get(a)}:8080`), /^a /)
@@ -98,7 +98,7 @@ test('pods of a node reach each other, outsiders and ports of the node; removing
   assert.match(await stranger.agent.ask('tcp', '198.51.100.1:31080'), /^a /)
   assert.match(await b.agent.ask('tcp', `${network.nodeAddress}:31080`), /^a /)
 
-  // To do it again changes nothing, and after everything was flushed it is back.
+  // `ensure` is idempotent, and restores everything after a flush.
   const whole = await stateOf(node)
   await nodeNetwork.ensure()
   assert.deepEqual(await stateOf(node), whole)
@@ -145,14 +145,14 @@ test('clusters side by side take slots of their own and find them again', async 
   await Promise.all([first.nodeNetwork.ensure(), second.nodeNetwork.ensure()])
   const again = await claimNetworkSlot({ linux: node.linux, files, folder: first.folder })
   assert.equal(again.slot, 0)
-  // A process that was killed before it wrote its slot down finds its bridge.
+  // A process that was killed before it wrote its slot finds its bridge again.
   await files.remove(join(second.folder, 'network.json'))
   assert.equal((await claimNetworkSlot({ linux: node.linux, files, folder: second.folder })).slot, 1)
   await node.linux.run(['ip', 'link', 'delete', 'dev', 'k8ts0'])
   const third = await nodeNetworkOf(t, node)
   assert.equal(third.network.slot, 0)
   await assert.rejects(first.nodeNetwork.ensure(), /k8ts0 of this cluster is in use by another one/)
-  // What is somebody else's stays.
+  // Resources of the other cluster are not removed.
   await first.nodeNetwork.remove()
   assert.match(await node.linux.run(['ip', 'link']), /k8ts0/)
   const together = await Promise.all([1, 2, 3].map(() => nodeNetworkOf(t, node)))

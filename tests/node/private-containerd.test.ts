@@ -132,7 +132,7 @@ test('its log is a file that only we may read', { skip }, async t => {
   const options = await optionsFor(t)
   await using containerd = await PrivateContainerd.start(options)
   const path = join(containerd.folder, 'containerd.log')
-  // It complains at once that there is no network yet.
+  // The log appears at once, with an error about the missing network.
   while (!(await stat(path).catch(() => undefined))) await platform.clock.sleep(20)
   assert.equal((await stat(path)).mode & 0o777, 0o600)
   assert.match(await readFile(path, 'utf8'), /level=/)

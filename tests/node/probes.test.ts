@@ -1,4 +1,4 @@
-/** Probes with real sockets: what servers of all kinds do, and what people read about it. */
+/** Probes with real sockets: different server behaviors, and the messages of the events. */
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import { createSecureServer } from 'node:http2'
@@ -13,7 +13,7 @@ import { testCertificates } from '../http/test-certificates.ts'
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
 
-/** Asks a container once: how it is, and what people are told. */
+/** Probes a container once: the result and the message. */
 async function ask(
   probe: Probe,
   ports: readonly { name: string; containerPort: number }[] = [],

@@ -20,7 +20,7 @@ const network: ProxyNetwork = {
 
 const pods = { a: '10.244.0.11', b: '10.244.0.12' }
 
-/** A node with two pods, two strangers, and services that the tests make, each with addresses of its own. */
+/** A node with two pods, two external clients, and services with separate addresses for each test. */
 class World {
   readonly api: TestApiServer
   readonly net: TestNetwork
@@ -54,7 +54,7 @@ class World {
     return new World({ api: await startTestApiServer(t), net, a, b, stranger, other })
   }
 
-  /** Until the proxy is stopped; its rules stay. */
+  /** Returns a function that stops the proxy; its rules remain. */
   async startProxy(): Promise<{ readonly proxy: ServiceProxy; readonly stop: () => Promise<void> }> {
     const { platform, clientAs } = this.api
     const proxy = new ServiceProxy({
@@ -86,7 +86,7 @@ class World {
     await this.endpoints(name, endpoints)
   }
 
-  /** From now on the service has these. Those of IPv6 are on port 8081, the others on 8080. */
+  /** Sets the endpoints of a service. IPv6 endpoints use port 8081, the others 8080. */
   async endpoints(name: string, endpoints: readonly Endpoint[]): Promise<void> {
     for (const family of [4, 6]) {
       const own = endpoints.filter(
@@ -110,12 +110,12 @@ class World {
   }
 }
 
-/** On this node unless said otherwise. */
+/** On this node by default. */
 function at(address: string, nodeName = 'n1'): Endpoint {
   return { addresses: [address], nodeName, conditions: { ready: true, serving: true, terminating: false } }
 }
 
-/** Asks until the answer is as expected, for as long as the runner lets it. */
+/** Retries until the answer matches, up to the timeout of the test runner. */
 async function eventually(ask: () => Promise<string>, expected: RegExp): Promise<void> {
   let answer = await ask()
   while (!expected.test(answer)) {
@@ -149,7 +149,7 @@ describe('services on a real node', () => {
     for (const protocol of ['tcp', 'udp'] as const) {
       await eventually(() => a.agent.ask(protocol, '10.96.0.20:80'), /^b 10\.244\.0\.11$/)
       assert.match(await net.node.agent.ask(protocol, '10.96.0.20:80'), /^b /)
-      // A stranger's answer must come back this way, so the pod sees the node.
+      // External clients are masqueraded, so that responses return through the node.
       assert.match(await stranger.agent.ask(protocol, '10.96.0.20:80'), /^b (?!198\.51\.100\.2)/)
     }
   })
@@ -161,7 +161,7 @@ describe('services on a real node', () => {
     const seen = await answers(60, () => a.agent.ask('tcp', '10.96.0.21:80'))
     const names = new Set([...seen].map(answer => answer.slice(0, 1)))
     assert.deepEqual(names, new Set(['a', 'b']), [...seen].join('; '))
-    // By itself, it is seen by the node's address: otherwise the answer would not come from the service.
+    // Hairpin connections are masqueraded: otherwise the response would not come from the service address.
     assert([...seen].some(answer => answer.startsWith('a ') && answer !== `a ${pods.a}`))
     assert(seen.has(`b ${pods.a}`))
   })
@@ -182,7 +182,7 @@ describe('services on a real node', () => {
         assert.equal(await agent.ask(protocol, '198.51.100.1:30022'), 'ECONNREFUSED')
       }
     }
-    // A port that the service does not have, and an address that no service has.
+    // A port that the service does not have, and an unassigned cluster IP.
     assert.equal(await a.agent.ask('tcp', '10.96.0.22:81'), 'ECONNREFUSED')
     assert.equal(await a.agent.ask('tcp', '10.96.77.77:80', { timeoutMs: 300 }), 'silence')
     await world.endpoints('none', [at(pods.b)])
@@ -209,7 +209,7 @@ describe('services on a real node', () => {
     await world.endpoints('local', [at(pods.b, 'n2')])
     const ask = (): Promise<string> => stranger.agent.ask('tcp', '198.51.100.1:30024', { timeoutMs: 300 })
     await eventually(ask, /^silence$/)
-    // Pods and the node itself are served by whatever endpoint there is.
+    // Pods and the node itself are served by any endpoint.
     assert.match(await a.agent.ask('tcp', '198.51.100.1:30024'), /^b 10\.244\.0\.11$/)
     assert.match(await net.node.agent.ask('tcp', '198.51.100.1:30024'), /^b /)
   })
@@ -329,7 +329,7 @@ describe('services on a real node', () => {
     assert.equal(await a.agent.ask('tcp', '10.96.0.31:80', { timeoutMs: 300 }), 'silence')
     await world.endpoints('kept', [at(pods.b)])
     await eventually(() => a.agent.ask('tcp', '10.96.0.31:80', { timeoutMs: 300 }), /^b /)
-    // A service with the longest names that there can be.
+    // A service with names of maximum length.
     const name = 'n'.repeat(63)
     const ports = [{ name: 'p'.repeat(15), port: 80 }]
     await world.service(name, { clusterIP: '10.96.0.32', sessionAffinity: 'ClientIP', ports }, [])
@@ -386,7 +386,7 @@ test('all rules go with the table, and nothing being there is fine', async t => 
     await removeNftablesRules(node.linux, 'k8ts0-proxy')
     assert.equal(await node.linux.run(['nft', 'list', 'ruleset']), '')
   }
-  // The proxy has no other rights than it needs.
+  // The proxy has only the rights that it needs.
   await assert.rejects(
     clientAs('system:kube-proxy').delete(services, { namespace: 'default', name: 'kubernetes' }),
     error => isApiError(error, 'Forbidden'),

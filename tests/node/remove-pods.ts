@@ -1,13 +1,13 @@
 /**
- * Ends a node's life: every sandbox and every container of a runtime is stopped and removed, with their networks. What
- * cannot be removed is tried again, since others may be at it, and told in the end.
+ * Stops and removes every sandbox and container of a runtime, with their networks. Failures are retried,
+ * since other processes may hold resources, and reported in the end.
  */
 import type { Platform } from '#/platform/platform.ts'
 import type { ContainerRuntime } from '#/cri/cri.ts'
 
 type PodRuntime = Pick<ContainerRuntime, 'listSandboxes' | 'stopSandbox' | 'removeSandbox'>
 
-/** Rejects with the last failure when there are pods that do not go away. */
+/** Rejects with the last failure when pods cannot be removed. */
 export async function removePods(
   runtime: PodRuntime,
   { clock }: Platform,

@@ -1,4 +1,4 @@
-/** Logs, commands, copies and ports of real containers, with real kubectl, all the way through both servers. */
+/** Logs, exec, cp and port-forward of real containers, with real kubectl, through both servers. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
@@ -64,7 +64,7 @@ describe('real containers', { skip }, async () => {
     })
 
     test(`over ${name} a terminal is one, of the size that it has`, async () => {
-      // The size comes once the command runs.
+      // The terminal size arrives after the command has started.
       const script = 'tty; until stty size | grep "33 77"; do sleep 0.1; done; exit 5'
       const words = ['kubectl', 'exec', '-it', 'web', '--', 'sh', '-c', script]
       const shown = `stty rows 33 cols 77; ${words.map(word => `'${word}'`).join(' ')}`
@@ -107,7 +107,7 @@ describe('real containers', { skip }, async () => {
   }
 
   test('logs are those that the runtime writes, followed to the end', async () => {
-    // Streams are read side by side: what was said on one may come before what was said earlier on the other.
+    // Streams are read concurrently, so the order between stdout and stderr is not preserved.
     const { stdout } = await kubectl(cluster, ['logs', 'web'])
     assert.deepEqual(stdout.split('\n').sort(), ['', 'begin', 'error'])
     const long = 'x'.repeat(40_000)
@@ -130,7 +130,7 @@ describe('real containers', { skip }, async () => {
       return { summary, main }
     }
     let { summary, main } = await read()
-    // containerd measures disks every ten seconds.
+    // containerd updates disk usage every ten seconds.
     for (let tries = 0; tries < 60 && (main?.rootfs?.usedBytes ?? 0) <= 20_000_000; tries++) {
       await pause(500)
       ;({ summary, main } = await read())

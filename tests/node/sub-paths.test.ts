@@ -42,7 +42,7 @@ test(
     assert.equal(((await stat(join(path, 'new'))).mode & 0o7777).toString(8), '2770')
     assert.equal(await partOf(setup, pod, 'new/deep', 1), folder)
     assert.equal((await setup.mounts()).length, 2)
-    // What a container finds when it starts again is what is there now.
+    // A restarted container gets the current file.
     await rename(join(path, 'file'), join(path, 'old'))
     await writeFile(join(path, 'file'), 'other')
     assert.equal(await readFile(await partOf(setup, pod, 'file', 0), 'utf8'), 'other')
@@ -78,7 +78,7 @@ test('no part of a volume is outside of it', { skip: needsRoot }, async t => {
   assert.deepEqual(await setup.mounts(), [])
 })
 
-/** Puts a folder and a link to the node's files into one place in turn, each for a moment. */
+/** Alternates between a folder and a symlink to the node's files at the same path. */
 const swapping = `
   chdir $ARGV[0]; mkdir 'part'; mkdir 'part/x';
   $| = 1; print "ready\\n";
@@ -89,7 +89,7 @@ const swapping = `
   }
 `
 
-/** Mounts that are tried at most, and how often each outcome is to be seen. */
+/** Maximum number of mounts, and the required number of each outcome. */
 const triesMax = 2_000
 const timesMin = 30
 
@@ -164,7 +164,7 @@ test('all that a pod had is gone after a crash, and nothing else', { skip: needs
   const { pod, path } = await preparedPod(setup, { name: 'v', emptyDir: { medium: 'Memory' } })
   await partOf(setup, pod, 'part')
   const other = await preparedPod(setup, { name: 'v', emptyDir: { medium: 'Memory' } })
-  // What some container has mounted in there, and what it has made.
+  // Mounts and files created by a container.
   await writeFile(join(setup.folder, 'kept'), 'of the node')
   await mkdir(join(path, 'host'))
   await linux.mounts.bind(setup.folder, join(path, 'host'))
@@ -248,7 +248,7 @@ test('what is given up halfway leaves nothing behind', { skip: needsRoot }, asyn
     for (let turn = 0; turn < turns; turn += 1) await setImmediate()
     stopping.abort(new Error('enough'))
     const releasing = volumes.release(uidOf(pod), signal)
-    // On a slow machine it may be done before it is given up.
+    // On a slow machine it may complete before it is aborted.
     await preparing.catch((error: unknown) => assert.match(String(error), /enough/))
     await releasing
     assert.deepEqual([await setup.mounts(), await volumes.known()], [[], []])

@@ -1,4 +1,4 @@
-/** An API server in the process of a test, in real time: what programs on a real node follow. */
+/** An API server in the test process, in real time, for components that run on a real node. */
 import type { TestContext } from 'node:test'
 import { ApiServer } from '#/apiserver/api-server.ts'
 import { clientOf, type Client } from '#/client/client.ts'
@@ -8,7 +8,7 @@ import { MemoryStore } from '#/store/memory.ts'
 
 export interface TestApiServer {
   readonly platform: Platform
-  /** Of an administrator. */
+  /** Has administrator rights. */
   readonly client: Client
   readonly clientAs: (username: string, groups?: readonly string[]) => Client
 }

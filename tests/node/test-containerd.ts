@@ -1,6 +1,7 @@
 /**
- * A private containerd in a temporary folder, with the pause image, busybox and a pod network of its own. Whatever it
- * made is gone when the test ends: pods, mounts, control groups, processes and the folder. Several run side by side.
+ * A private containerd in a temporary folder, with the pause image, busybox and its own pod network.
+ * Everything it created is removed when the test ends: pods, mounts, cgroups, processes and the folder.
+ * Several can run side by side.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -20,7 +21,7 @@ import { busyboxImage } from './test-images.ts'
 
 export const cniBinFolder = '/usr/lib/cni'
 
-/** The reason why there can be no containers here. */
+/** The reason why containers cannot run here; false when they can. */
 export const containersMissing: string | false = reasonForNone()
 
 export class TestContainerd implements AsyncDisposable {
@@ -29,7 +30,7 @@ export class TestContainerd implements AsyncDisposable {
   readonly linux: Linux
   readonly containerd: PrivateContainerd
   readonly runtime: Containerd
-  /** For sandboxes of the test; nobody else's. */
+  /** For sandboxes of this test only. */
   readonly cgroupParent: string
   readonly #connectGrpc: GrpcConnect
 
@@ -84,7 +85,7 @@ export class TestContainerd implements AsyncDisposable {
     return { platform, linux, runtime, connectGrpc: this.#connectGrpc, socketPath: containerd.socketPath }
   }
 
-  /** Resolves with the references of the images in the archive. */
+  /** Resolves with the image references in the archive. */
   async load(archive: Uint8Array): Promise<readonly string[]> {
     const path = join(this.folder, 'image.tar')
     await writeFile(path, archive)
@@ -106,7 +107,7 @@ export class TestContainerd implements AsyncDisposable {
     }
   }
 
-  /** What is left when pods could not be removed in good order, too. */
+  /** Also removes the remains of pods that could not be removed normally. */
   async #removeTraces(): Promise<void> {
     for (const pid of await processesWith(this.containerd.socketPath)) process.kill(pid, 'SIGKILL')
     const mounts = await this.linux.mounts.list()
@@ -139,7 +140,7 @@ function programsMissing(): string {
   return [...missing, ...(existsSync(join(cniBinFolder, 'ptp')) ? [] : ['CNI plugins'])].join(', ')
 }
 
-/** Addresses that no other test has: of those that run at a time each has its own process. */
+/** Addresses derived from the PID, so that concurrent tests do not conflict. */
 function cniConfiguration(folder: string, number: number): string {
   const { pid } = process
   const subnet = `10.${64 + ((pid >> 8) & 63)}.${pid & 255}.${(number % 4) * 64}/26`
@@ -159,7 +160,7 @@ function cniConfiguration(folder: string, number: number): string {
   })
 }
 
-/** In every controller of version 1, or in the one tree of version 2. */
+/** In every v1 hierarchy, or in the v2 tree. */
 async function removeCgroups(parent: string): Promise<void> {
   const root = '/sys/fs/cgroup'
   for (const controller of ['', ...(await readdir(root))]) {
@@ -174,7 +175,7 @@ async function removeTree(folder: string): Promise<void> {
   await rmdir(folder)
 }
 
-/** Numbers of the processes that have this text in their command line. */
+/** PIDs of the processes with this text in their command line. */
 export async function processesWith(text: string): Promise<readonly number[]> {
   const pids = (await readdir('/proc')).filter(name => /^\d+$/.test(name))
   const found = await Promise.all(

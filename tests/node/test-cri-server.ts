@@ -1,11 +1,12 @@
 /**
- * A CRI server that says what it is told to: for what no runtime on this machine does, such as events of CRI itself,
- * and for moments that a real one is in too shortly.
+ * A CRI server with scripted responses: for features that no runtime on this machine has, such as CRI events,
+ * and for states that a real one passes too quickly.
  */
 import * as grpc from '@grpc/grpc-js'
 import { map, message, type Message } from '#/base/protobuf.ts'
 
-// Described once more, from CRI's own numbers: what the program reads wrong must not be written wrong here.
+// The messages are defined again, with CRI's field numbers: an error in the tested code must not be repeated
+// here.
 const VersionResponse = message({ runtimeName: [2, 'string'], runtimeVersion: [3, 'string'] })
 const Metadata = message({ name: [1, 'string'] })
 const ContainerStatus = message({
@@ -60,7 +61,7 @@ const criEvents = '/runtime.v1.RuntimeService/GetContainerEvents'
 const containerdEvents = '/containerd.services.events.v1.Events/Subscribe'
 
 export class TestCriServer implements AsyncDisposable {
-  /** By their ids: what `ContainerStatus` answers, asked anew each time. */
+  /** By id: returns the response of `ContainerStatus`, called for each request. */
   readonly containers = new Map<string, () => ServedContainer>()
   /** Ids of sandboxes that are ready; all containers are in the sandbox `s1`. */
   readonly readySandboxes = new Set<string>()
@@ -128,7 +129,7 @@ export class TestCriServer implements AsyncDisposable {
     if (this.#options.hasContainerdEvents) this.#stream(containerdEvents)
   }
 
-  /** Undefined is what the server does not know. */
+  /** Undefined means NotFound. */
   #answer<In>(
     name: string,
     response: Message<unknown, In>,

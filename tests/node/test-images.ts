@@ -1,6 +1,6 @@
 /**
- * Images for tests with real containers, made of what the machine has: no registry is needed. `busybox` is what people
- * expect of it: all its programs in /bin, a few users, folders that programs ask for. Others are built on it.
+ * Images for tests with real containers, built from files of the machine without a registry. `busybox` is as
+ * expected: all its programs in /bin, some users, the usual folders. Other images are built on it.
  */
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -12,14 +12,14 @@ import type { TarEntry } from '#/cri/tar.ts'
 export const busyboxReference = 'docker.io/library/busybox:latest'
 
 export interface TestImage {
-  /** The full name; `docker.io/library/NAME:TAG` is what pods call `NAME:TAG`. */
+  /** The full reference; `docker.io/library/NAME:TAG` for `NAME:TAG` in pods. */
   readonly reference: string
-  /** On top of busybox. */
+  /** Added to busybox. */
   readonly files?: readonly TarEntry[]
   readonly config?: OciConfig
 }
 
-/** An archive that `loadImage` takes. It runs `sh` unless it says otherwise. */
+/** An archive for `loadImage`. It runs `sh` by default. */
 export async function testImage({ reference, files, config }: TestImage): Promise<Uint8Array> {
   const layers = [await busyboxLayer(), ...(files ? [files] : [])]
   return ociArchive({ reference, architecture: architecture(), layers, config: { cmd: ['sh'], ...config } })

@@ -1,4 +1,4 @@
-/** A name server for a test, over UDP and TCP, that answers as the test says and counts what it was asked. */
+/** A scripted name server over UDP and TCP that records its queries. */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
@@ -15,11 +15,11 @@ import {
 export interface TestNameServer {
   readonly host: string
   readonly port: number
-  /** `udp name type`, in the order in which they came. */
+  /** `udp name type`, in order. */
   readonly asked: string[]
 }
 
-/** What to say; nothing when undefined. */
+/** Returns the response; undefined to send none. */
 export type Say = (
   query: DnsMessage,
   transport: 'udp' | 'tcp',

@@ -1,6 +1,6 @@
 /**
- * A network of namespaces that a test makes and removes: a node, pods connected to it as the pod network does it, and
- * strangers on a network in front of it. Nothing of the machine's own network takes part.
+ * A network of namespaces that a test creates and removes: a node, pods connected to it as in the pod
+ * network, and external clients on a network in front of it. It is isolated from the machine's own network.
  */
 import { execFile } from 'node:child_process'
 import type { TestContext } from 'node:test'
@@ -13,14 +13,14 @@ import { NetworkAgent } from './network-agent.ts'
 const execute = promisify(execFile)
 
 export interface TestNamespace {
-  /** As `ip netns` knows it. */
+  /** The name for `ip netns`. */
   readonly name: string
   readonly agent: NetworkAgent
-  /** Whose commands run inside. */
+  /** Runs commands in the namespace. */
   readonly linux: Linux
 }
 
-/** Where strangers are: the node is the first address of it. */
+/** The network of external clients; the node has its first address. */
 const outside = { ipv4: '198.51.100', ipv6: '2001:db8:51::' }
 
 export class TestNetwork {
@@ -41,7 +41,7 @@ export class TestNetwork {
     const linux = await nodeLinux()
     const network = new TestNetwork(prefix, linux, await makeNamespace(`${prefix}-node`, linux))
     t.after(() => network.#remove())
-    // A kernel refuses only now and then what comes again and again, and a test does not want to wait.
+    // Disables the kernel's rate limit of ICMP errors, which would delay tests.
     const unlimited = ['net/ipv4/icmp_ratelimit=0', 'net/ipv6/icmp/ratelimit=0']
     const forwarding = ['net/ipv4/ip_forward=1', 'net/ipv6/conf/all/forwarding=1']
     for (const each of [...forwarding, ...unlimited]) {
@@ -72,7 +72,7 @@ export class TestNetwork {
     return pod
   }
 
-  /** Somebody outside, who sends everything to the node: the address is `198.51.100.2`, then `.3`. */
+  /** An external client with a default route through the node: `198.51.100.2`, then `.3`. */
   async addStranger(): Promise<TestNamespace> {
     const stranger = await this.addNamespace('stranger')
     const number = this.#namespaces.length
@@ -95,7 +95,7 @@ export class TestNetwork {
     return stranger
   }
 
-  /** One that is connected to nothing. */
+  /** A namespace without connections. */
   async addNamespace(what: string): Promise<TestNamespace> {
     const name = `${this.#prefix}-${what}${this.#namespaces.length}`
     const namespace = await makeNamespace(name, this.#linux)

@@ -1,6 +1,6 @@
 /**
- * A node with a real kubelet on a real containerd, of a cluster that is otherwise an API server in the process of the
- * test: the test says itself which pods the node is to run. Nothing is left of it when the test ends.
+ * A node with a real kubelet on a real containerd, in a cluster that is otherwise only an API server in the
+ * test process: the test creates the pods of the node. Everything is removed when the test ends.
  */
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -16,7 +16,7 @@ import { TestContainerd } from './test-containerd.ts'
 
 const nodeName = 'node-0'
 
-/** How long something may take that a test waits for: machines are slow. */
+/** Timeout of waits, generous for slow machines. */
 const waitMsMax = 60_000
 const lookMs = 25
 
@@ -57,7 +57,7 @@ export class TestNode {
     return node
   }
 
-  /** Containers go on. */
+  /** Containers keep running. */
   async stopKubelet(): Promise<void> {
     this.#stopping.abort()
     await this.#running
@@ -69,7 +69,7 @@ export class TestNode {
     this.#running = this.kubelet.run(this.#stopping.signal)
   }
 
-  /** A pod of this node. */
+  /** Creates a pod bound to this node. */
   async run(name: string, spec: PodSpec, metadata: NonNullable<Pod['metadata']> = {}): Promise<Pod> {
     return this.client.create(pods, {
       metadata: { namespace: 'default', name, ...metadata },
@@ -93,7 +93,7 @@ export class TestNode {
     return this.client.get(pods, { namespace: 'default', name })
   }
 
-  /** Until what the pod has become satisfies the test. Fails with what it has become instead. */
+  /** Waits until the pod satisfies a condition. Fails with its last state. */
   async until(name: string, fits: (pod: Pod) => boolean): Promise<Pod> {
     const giveUp = Date.now() + waitMsMax
     for (;;) {

@@ -1,4 +1,4 @@
-/** A registry of images on loopback, for everybody or for those with the password. It is gone when the test ends. */
+/** An image registry on loopback, public or with a password. It is stopped when the test ends. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -13,10 +13,10 @@ const program = '/usr/bin/docker-registry'
 
 export const registryMissing: string | false = !existsSync(program) && 'not installed: docker-registry'
 
-/** Whom a private registry lets in. */
+/** The user of a private registry. */
 export const registryUser = { username: 'me', password: 'secret' }
 
-/** Made with bcrypt, since that is the only kind that the registry takes. */
+/** bcrypt, the only hash that the registry supports. */
 const passwordFile = 'me:$2b$04$.u9NPa45MNQdsyoaq0IjcOXQZiJxczbUG0lTBdDtZERV5tkjnReXa\n'
 
 export class TestRegistry implements AsyncDisposable {
@@ -47,14 +47,14 @@ export class TestRegistry implements AsyncDisposable {
       http: { addr: '127.0.0.1:0', secret: 'test' },
       ...(isPrivate && { auth: { htpasswd: { realm: 'test', path: join(folder, 'passwords') } } }),
     }
-    // JSON is YAML too.
+    // JSON is valid YAML.
     const path = join(folder, 'configuration.yaml')
     await writeFile(path, JSON.stringify(configuration))
     const child = spawn(program, ['serve', path], { stdio: ['ignore', 'ignore', 'pipe'] })
     return new TestRegistry({ address: await addressOf(child), folder, process: child, isPrivate })
   }
 
-  /** Copies an image that the node has. */
+  /** Copies an image from the node. */
   async push(node: TestContainerd, image: string, name: string): Promise<void> {
     const { username, password } = registryUser
     const user = this.#isPrivate ? ['--user', `${username}:${password}`] : []
@@ -63,7 +63,7 @@ export class TestRegistry implements AsyncDisposable {
     await run('ctr', [...target, 'push', '--plain-http', ...user, `${this.address}/${name}`, image])
   }
 
-  /** Images of this host, `_default` for all that nothing else is said of, come from here. */
+  /** Makes the node pull images of this host from this registry; `_default` for all other hosts. */
   async serve(node: TestContainerd, host: string): Promise<void> {
     const folder = join(node.containerd.registryFolder, host)
     await mkdir(folder, { recursive: true })

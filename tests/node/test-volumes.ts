@@ -1,4 +1,4 @@
-/** Volumes of pods on the real machine, below a folder of the test's own, with an API server that knows its nodes. */
+/** Pod volumes on the real machine, below a temporary folder, with an API server that has the nodes. */
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdir, mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,19 +20,19 @@ export interface TestVolumes {
   readonly platform: Platform
   readonly linux: Linux
   readonly node: NodeSettings
-  /** Of an administrator. */
+  /** Has administrator rights. */
   readonly client: Client
   readonly objects: PodObjects
   readonly volumes: PodVolumes
-  /** As after a restart of the kubelet: nothing is remembered. */
+  /** A new instance without any state, as after a kubelet restart. */
   readonly restarted: () => PodVolumes
-  /** For what is not the kubelet's. */
+  /** For files outside of the kubelet's folder. */
   readonly folder: string
   readonly createPod: (spec: PodSpec, metadata?: Pod['metadata']) => Promise<Pod>
-  /** Wall time goes on by so much. */
+  /** Advances the wall time. */
   readonly advance: (ms: number) => void
   readonly signal: AbortSignal
-  /** What is mounted below the test's folder, without it. */
+  /** Mounts below the test's folder, relative to it. */
   readonly mounts: () => Promise<readonly string[]>
 }
 

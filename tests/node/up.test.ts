@@ -1,4 +1,4 @@
-/** A cluster with containers: in the background, two side by side, static pods, and nothing left at the end. */
+/** Clusters with containers: in the background, two side by side, static pods, and complete removal. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -54,7 +54,7 @@ test('two clusters run side by side in the background, and know nothing of each 
   assert.equal((await run('wget', ['-q', '-O-', `http://${address}/`])).stdout, 'it works\n')
 })
 
-/** By which the machine reaches it. */
+/** The address reachable from the machine. */
 async function addressOfWeb(kubectl: Detached['kubectl']): Promise<string> {
   await eventually(async () => (await kubectl('get', 'serviceaccount', 'default', '-o', 'name')) !== '')
   await kubectl('run', 'web', '--image=nginx:1.7.9', '--port=80', '--expose')
@@ -89,7 +89,7 @@ spec:
     'jsonpath={.metadata.annotations.kubernetes\\.io/config\\.source} {.metadata.ownerReferences[0].kind}',
   )
   assert.equal(source, 'file Node')
-  // Who deletes the mirror deletes the mirror.
+  // Deleting the mirror pod does not stop the static pod.
   await inPod('delete', 'pod', pod, '--force')
   await eventually(async () => (await inPod('exec', pod, '--', 'sh', '-c', 'echo $TEXT')) === 'first\n')
   await writeFile(path, manifest('second'))

@@ -31,7 +31,7 @@ async function pathOf({ volumes, signal }: TestVolumes, pod: Pod, name: string):
   return (await volumes.prepare(pod, signal)).get(name)?.hostPath ?? ''
 }
 
-/** What people are told of a pod whose volumes cannot be made. */
+/** The events of a pod with volumes that cannot be prepared. */
 async function eventsOf({ volumes, signal }: TestVolumes, pod: Pod): Promise<readonly string[]> {
   try {
     await volumes.prepare(pod, signal)
@@ -214,7 +214,7 @@ test('what is in volumes follows the API at once and as a whole', { skip: needsR
   let reads = 0
   const reading = (async () => {
     while (!stopped.signal.aborted) {
-      // As a program does that wants both of one time: it holds on to the folder.
+      // As a program that needs consistent files: it keeps using the same timestamped folder.
       const current = await readlink(join(path, '..data'))
       const both = await Promise.all(
         ['first', 'last'].map(name => readFile(join(path, current, name), 'utf8')),

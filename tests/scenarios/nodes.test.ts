@@ -1,4 +1,4 @@
 import { performScenarios } from './perform-scenarios.ts'
 
-// Each does something to nodes that others would notice.
+// Not concurrent: each scenario changes nodes, which would affect the others.
 performScenarios('nodes', { concurrency: 1 })

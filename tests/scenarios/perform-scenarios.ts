@@ -5,13 +5,13 @@ import { clusterForFile, type ChildCluster, type ChildClusterOptions } from '../
 import { performTranscript, stepsOf } from '../clients/kubectl/perform-transcript.ts'
 import { kubectlVersion, Session } from '../clients/kubectl/session.ts'
 
-/** Of kubectl 1.x; undefined when there is none. */
+/** The minor version of kubectl 1.x; undefined when it is not installed. */
 export const kubectlMinor: number | undefined = await kubectlVersion()
 
-/** The first that can wait until something is made. */
+/** The first version with `kubectl wait --for=create`. */
 const minorMin = 31
 
-/** False when kubectl is there, and knows what scenarios ask of it. */
+/** False when a suitable kubectl is installed. */
 export const whyNoKubectl: string | false =
   kubectlMinor === undefined
     ? 'kubectl is not installed (Debian package kubernetes-client)'
@@ -26,15 +26,15 @@ interface TranscriptsOptions {
   readonly start: () => Promise<ChildCluster>
 }
 
-/** How many scenarios of a file run at once. */
+/** Number of concurrent scenarios of a file. */
 const concurrencyUsual = 3
 
-/** Of the cluster. */
+/** Number of nodes of the cluster. */
 const nodesUsual = 3
 
 /**
- * Performs every transcript of `testdata/THEME` in a namespace of its own, all on one cluster in memory that has a few
- * simulated nodes.
+ * Runs every transcript of `testdata/THEME` in its own namespace, all on one in-memory cluster with simulated
+ * nodes.
  */
 export function performScenarios(
   theme: string,
@@ -46,7 +46,7 @@ export function performScenarios(
   })
 }
 
-/** Performs every transcript of a folder in a namespace of its own, all on one cluster. */
+/** Runs every transcript of a folder in its own namespace, all on one cluster. */
 export function performTranscripts(folder: URL, { concurrency, start }: TranscriptsOptions): void {
   describe(basename(folder.pathname), { skip: whyNoKubectl, concurrency }, async () => {
     const cluster = await start()
@@ -55,7 +55,7 @@ export function performTranscripts(folder: URL, { concurrency, start }: Transcri
       const steps = await stepsOf(transcript, kubectlMinor!)
       test(`does what ${file} says`, async () => {
         await using session = await Session.start(cluster, file.replace(/\.txt$/, ''))
-        // As everywhere, pods are refused until their account is there.
+        // Pods are rejected until the default service account of the namespace exists.
         await session.run('kubectl wait --for=create serviceaccount/default --timeout=10s')
         await performTranscript(session, transcript, steps)
       })

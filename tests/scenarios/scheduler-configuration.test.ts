@@ -1,4 +1,4 @@
-/** What files say of the scheduler: profiles, weights, programs outside, plugins of one's own, and mistakes. */
+/** Scheduler configuration files: profiles, weights, extenders, custom plugins, and errors. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -20,7 +20,7 @@ async function file(name: string, content: string | object): Promise<string> {
   return path
 }
 
-/** Sends pods that want a licence anywhere but to node-1, and best to node-3. */
+/** Filters out node-1 for pods that need a license, and prefers node-3. */
 async function startExtender(): Promise<string> {
   const answer = (path: string, names: readonly string[]): unknown =>
     path === '/licences/filter'
@@ -139,7 +139,7 @@ test('a wrong file is told of in one line, with code 2', async () => {
   const predicates = [{ name: 'Odd' }]
   const oddPolicy = { ...policy, predicates }
   assert.equal(await check('--policy-config-file', oddPolicy, /predicates\[0\]: "Odd" is not known/), false)
-  // What plugins are told, they judge themselves.
+  // Plugins validate their own arguments.
   const wild = { name: 'NodeResourcesFit', args: { scoringStrategy: { type: 'Wild' } } }
   const judged = wrong({ profiles: [{ pluginConfig: [wild] }] })
   await check(

@@ -1,5 +1,5 @@
 import { performScenarios } from './perform-scenarios.ts'
 
 performScenarios('scheduling', { simulatedNodes: 5 })
-// Each does something to nodes that others would notice.
+// Not concurrent: each scenario changes nodes, which would affect the others.
 performScenarios('marked-nodes', { simulatedNodes: 5, concurrency: 1 })

@@ -1,4 +1,4 @@
-/** Nodes that fall silent, come back and are new: what takes minutes, in virtual time. */
+/** Nodes that become unreachable, return, or are added: processes that take minutes, in virtual time. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -29,7 +29,7 @@ metadata: { name: agent }
 spec: { ${template('agent')} }
 `
 
-/** Pods as people see them: `web on node-1: Running`, sorted. */
+/** Pods as `web on node-1: Running`, sorted. */
 async function shown(cluster: Cluster): Promise<readonly string[]> {
   const { items } = await cluster.client.list(pods)
   return items.map(show).sort()
@@ -47,7 +47,7 @@ async function taintsOf(cluster: Cluster, name: string): Promise<readonly string
   return (spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`)
 }
 
-/** Where each of the three has a pod of everything. */
+/** Each of the three nodes has a pod of every workload. */
 async function startWithWorkloads(): Promise<Cluster> {
   const cluster = await Cluster.start({ nodes: 3 })
   await cluster.apply([replicated, daemons].join('---'))
@@ -80,7 +80,7 @@ describe('a node that stops', () => {
       before.filter(line => line.includes('node-2')).map(leftBehind),
       'nobody knows whether they have ended',
     )
-    // There is never a second of the same name while the first may still run.
+    // A StatefulSet never has two pods with the same name while the first may still run.
     assert.equal(after.filter(line => line.startsWith('db-')).length, 3)
     const { items } = await cluster.client.list(events)
     const reasons = new Set(items.map(({ reason }) => reason))
@@ -159,7 +159,7 @@ test('a new node has a pod of every DaemonSet, and takes those that found no pla
   assert.ok(after.includes(`agent on ${name}: Ready`))
 })
 
-/** Of those that tolerate it there are only the ones that are meant for just this node. */
+/** Only the DaemonSet pods tolerate the taint and are not terminated. */
 function leftBehind(line: string): string {
   return line.replace(': Ready', line.startsWith('agent') ? ': Running' : ': Terminating')
 }

@@ -1,4 +1,6 @@
-/** Who may look into nodes and pods, by way of the API server and at the kubelet's own door. */
+/**
+ * Authorization for access to nodes and pods, through the API server and directly at the kubelet's server.
+ */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { PolicyRule, Subject } from '#/api/generated/rbac/v1.ts'

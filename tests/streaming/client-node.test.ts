@@ -1,4 +1,4 @@
-/** Logs, commands and ports with `@kubernetes/client-node`, which speaks WebSocket in its own way. */
+/** Logs, exec and port-forward with `@kubernetes/client-node`, which has its own WebSocket implementation. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'

@@ -1,4 +1,4 @@
-/** Commands in containers, their main process and their ports, asked for by real clients over both protocols. */
+/** exec, attach and port-forward with real clients over both protocols. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -132,7 +132,7 @@ describe('commands', { skip }, async () => {
 async function portsOf(output: NodeJS.ReadableStream, count: number): Promise<Map<number, number>> {
   const ports = new Map<number, number>()
   let text = ''
-  // Nobody stops listening: kubectl goes on telling what it does.
+  // The listener stays: kubectl continues to print, and would block on a full pipe.
   output.on('data', piece => {
     text += String(piece)
     for (const [, local, remote] of text.matchAll(/Forwarding from 127\.0\.0\.1:(\d+) -> (\d+)/g)) {
@@ -144,7 +144,7 @@ async function portsOf(output: NodeJS.ReadableStream, count: number): Promise<Ma
   return ports
 }
 
-/** Sends everything, reads everything. */
+/** Sends the bytes and reads the whole response. */
 async function exchange(port: number, bytes: Uint8Array): Promise<Buffer> {
   const socket = connect({ host: '127.0.0.1', port })
   socket.on('error', () => undefined)

@@ -1,4 +1,4 @@
-/** Clients that mean harm, or that things happen to, and servers that go away: nothing is left of them. */
+/** Hostile or interrupted clients, and servers that disappear: no resources are leaked. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { appendFile, readdir } from 'node:fs/promises'
@@ -8,7 +8,9 @@ import { after, describe, test } from 'node:test'
 import { ask, certificateOf, webSocket, type RawAnswer } from './raw-upgrade.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
 
-/** What a client is stopped at that sends without reading: every buffer on the way, and much more. */
+/**
+ * Maximum number of bytes buffered for a client that sends without reading; far above the sum of all buffers.
+ */
 const heldBytesMax = 64 * 1024 * 1024
 
 describe('hostile', async () => {
@@ -165,7 +167,7 @@ describe('hostile', async () => {
   })
 })
 
-/** A binary frame of WebSocket from a client: masked, with nothing. */
+/** A binary WebSocket frame from a client, masked with zeros. */
 function clientFrame(payload: Uint8Array): Buffer {
   const { length } = payload
   const size = Buffer.alloc(length < 126 ? 1 : length < 65_536 ? 3 : 9)

@@ -1,4 +1,4 @@
-/** kubectl against a server of streams, over either of its protocols. */
+/** Runs kubectl against a streaming server, over either of its protocols. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ export interface KubectlTransport {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** How kubectl is told which protocol to use; older ones know only the second. */
+/** Selects kubectl's protocol; older versions support only the second. */
 export const transports: readonly KubectlTransport[] = [
   {
     name: 'websocket',
@@ -67,7 +67,7 @@ export class Kubectl {
     return { stdout, stderr: stderr.toString(), code: Number(code) }
   }
 
-  /** Resolves with the local port once it is forwarded. */
+  /** Resolves with the local port when it is forwarded. */
   async forward(
     t: TestContext,
     port: number,
@@ -87,7 +87,7 @@ export class Kubectl {
   }
 }
 
-/** Says everything to a port of this machine, and listens to the answer. */
+/** Sends everything to a local port, and returns the response. */
 export async function talk(port: number, input: Buffer): Promise<Buffer> {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true })
   socket.on('error', () => undefined)

@@ -11,7 +11,7 @@ export interface Ended {
 
 const program = process.env['KUBECTL'] ?? 'kubectl'
 
-/** kubectl as the administrator. It dies with the test. */
+/** Runs kubectl as the administrator. It is killed when the test ends. */
 export function startKubectl(
   { kubeconfig, folder }: StreamingCluster,
   words: readonly string[],
@@ -36,7 +36,7 @@ export async function kubectl(
   return { code, stdout: stdout.toString(), stderr: stderr.toString() }
 }
 
-/** The same for output that is no text. */
+/** As above, for binary output. */
 export async function kubectlBytes(
   cluster: StreamingCluster,
   words: readonly string[],

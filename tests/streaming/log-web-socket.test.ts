@@ -1,4 +1,4 @@
-/** Logs over a WebSocket, as dashboards read them. */
+/** Logs over a WebSocket, as used by dashboards. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { ask, certificateOf, webSocket, type RawAnswer } from './raw-upgrade.ts'
@@ -16,7 +16,7 @@ describe('a log over a WebSocket', async () => {
     const line = `GET /api/v1/namespaces/default/pods/web/log${query}`
     return ask(cluster, { port, line, headers, identity })
   }
-  /** All that comes after the head until the server closes: frames, those of bytes and then the goodbye. */
+  /** The bytes after the response headers until the server closes: data frames and the close frame. */
   const framesOf = async (protocol: string): Promise<string> => {
     const { status, head, body, socket } = await open(protocol)
     assert.equal(status, 101, head)

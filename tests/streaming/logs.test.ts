@@ -1,4 +1,4 @@
-/** Logs of containers on their way from the node to real clients. */
+/** Container logs from the node to real clients. */
 import assert from 'node:assert/strict'
 import { appendFile, readdir, rename, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'

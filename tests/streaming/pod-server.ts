@@ -1,7 +1,7 @@
 /**
- * As much of an API server as clients need for one pod, `default/web`. Clients reach our ends of the streaming
- * protocols over real connections. What the pod is, the test may say: otherwise its commands are processes of this
- * machine, and its ports those of loopback.
+ * A minimal API server for one pod, `default/web`. Clients reach this project's streaming servers over real
+ * connections. By default the pod's commands are local processes and its ports are loopback ports; the test
+ * may override both.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,13 +25,13 @@ const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
 export interface PodServer {
   readonly port: number
   readonly ca: string
-  /** The path of a kubeconfig. */
+  /** Path of the kubeconfig. */
   readonly kubeconfig: string
-  /** How each command ended, as the server saw it. */
+  /** The result of each command, as seen by the server. */
   readonly results: CommandResult[]
-  /** Of all terminals. */
+  /** Sizes of all terminals. */
   readonly sizes: TerminalSize[]
-  /** What was agreed upon with each client. */
+  /** The protocol negotiated with each client. */
   readonly protocols: string[]
 }
 
@@ -102,7 +102,7 @@ function machine(sizes: TerminalSize[]): PodContent {
   }
 }
 
-/** With pipes: a terminal is none here, but its sizes are written down. */
+/** Uses pipes instead of a terminal, but records its sizes. */
 function startProcess(
   [program = '', ...parameters]: readonly string[],
   sizes: TerminalSize[],

@@ -1,4 +1,4 @@
-/** Requests that the API server passes on to pods, services and nodes. */
+/** The proxy subresources of pods, services and nodes. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
@@ -18,7 +18,7 @@ import { kubectl } from './kubectl.ts'
 import { certificateOf } from './raw-upgrade.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
 
-/** Of the range for documentation: nobody has it, and it stays on this machine. */
+/** From the documentation range: unused, and local to this machine. */
 const address = `192.0.2.${1 + (process.pid % 250)}`
 
 const skip = process.getuid?.() !== 0 && 'an address of its own needs root'
@@ -261,7 +261,7 @@ interface Answer {
 
 async function send({ body, ...options }: RequestOptions & { body?: Uint8Array }): Promise<Answer> {
   const request = requestTls({ host: '127.0.0.1', agent: false, ...options })
-  // Half of the methods with a length, the others without: both have to be passed on.
+  // Some methods use chunked encoding, the others Content-Length: both must be forwarded.
   if (options.method === 'PUT' || options.method === 'DELETE')
     request.setHeader('transfer-encoding', 'chunked')
   request.end(body)

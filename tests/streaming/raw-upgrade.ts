@@ -4,7 +4,7 @@ import { ensureCertificate, type KeyAndCertificate } from '#/kubeadm/certificate
 import { nodeCrypto } from '#/platform/node.ts'
 import type { StreamingCluster } from './streaming-cluster.ts'
 
-/** The certificate of somebody. */
+/** A client certificate for any user. */
 export function certificateOf(
   { platform, certificates }: StreamingCluster,
   commonName: string,
@@ -25,7 +25,7 @@ export interface RawRequest {
 export interface RawAnswer {
   readonly status: number
   readonly head: string
-  /** What has come so far. */
+  /** The part received so far. */
   readonly body: string
   readonly socket: TLSSocket
 }
@@ -38,7 +38,7 @@ export const webSocket: Readonly<Record<string, string>> = {
   'sec-websocket-protocol': 'v5.channel.k8s.io',
 }
 
-/** One request over HTTP/1.1, and the head of its answer. */
+/** Sends one HTTP/1.1 request and returns the response headers. */
 export async function ask({ certificates }: StreamingCluster, request: RawRequest): Promise<RawAnswer> {
   const { port, line, headers = {}, identity } = request
   const ca = certificates.authority.cert

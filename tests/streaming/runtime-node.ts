@@ -1,6 +1,6 @@
 /**
- * A node whose pods a test starts and restarts by hand, on any container runtime: what the kubelet's server sees is
- * what the runtime says.
+ * A node with pods that a test starts and restarts directly, on any container runtime: the kubelet's server
+ * sees the runtime's state.
  */
 import assert from 'node:assert/strict'
 import type { Container, ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
@@ -23,7 +23,7 @@ interface RunningPod {
   pod: Pod
   readonly sandbox: SandboxConfig
   readonly sandboxId: string
-  /** By name, those of all attempts, the newest last. */
+  /** Ids by name, of all attempts, the newest last. */
   readonly containers: Map<string, string[]>
 }
 
@@ -67,12 +67,12 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
     return undefined
   }
 
-  /** How many listen to changes: nobody when nothing is followed. */
+  /** Number of change listeners; 0 when nothing is followed. */
   get listenerCount(): number {
     return [...this.#listeners.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** A pod whose containers run, in the API too. */
+  /** Starts a pod with running containers, also in the API. */
   async run(name: string, containers: readonly Container[], ports: readonly number[] = []): Promise<Pod> {
     const { client, name: nodeName, image, runtime } = this.#options
     const created = await client.create(pods, {
@@ -104,7 +104,7 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
     return running.pod
   }
 
-  /** The container anew, once it has ended. */
+  /** Starts the container again after it has exited. */
   async restart(name: string, container: string): Promise<void> {
     const running = [...this.#pods.values()].find(({ pod }) => pod.metadata?.name === name)
     const spec = running?.pod.spec?.containers.find(each => each.name === container)

@@ -1,6 +1,6 @@
 /**
- * A whole path from a client to a container, in the process of the test: a real API server with TLS, a real kubelet's
- * server behind it that knows nobody but by certificate and token, and a container runtime, simulated or real.
+ * The complete path from a client to a container in the test process: a real API server with TLS, a real
+ * kubelet server with certificate and token authentication, and a container runtime, simulated or real.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -31,10 +31,10 @@ export interface StreamingClusterOptions {
   readonly runtime?: ContainerRuntime
   readonly image?: string
   readonly cgroupParent?: string
-  /** Of the node; loopback when absent. */
+  /** Address of the node; loopback by default. */
   readonly address?: string
   readonly audit?: Audit
-  /** Of both servers. */
+  /** Limits of both servers. */
   readonly limits?: Partial<HttpLimits>
 }
 
@@ -47,7 +47,7 @@ export class StreamingCluster {
   readonly folder: string
   readonly certificates: ClusterCertificates
   readonly server: Server
-  /** Of an administrator. */
+  /** Has administrator rights. */
   readonly client: Client
   readonly kubelet: KubeletServer
   readonly node: RuntimeNode
@@ -97,7 +97,7 @@ export class StreamingCluster {
   }
 }
 
-/** What clients see. */
+/** The API server. */
 interface Front {
   readonly folder: string
   readonly certificates: ClusterCertificates

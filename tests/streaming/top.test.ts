@@ -1,4 +1,4 @@
-/** What nodes and pods use, as `kubectl top` and autoscalers ask for it. */
+/** Resource metrics of nodes and pods, as used by `kubectl top` and autoscalers. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'

@@ -84,7 +84,7 @@ export function changesConformance(check: Check): void {
 }
 
 interface Heard extends AsyncDisposable {
-  /** Resolves when it was said, since the beginning or since all was forgotten. */
+  /** Resolves once this value has been received since the start or since the last `forget()`. */
   hears(podUid: string | undefined): Promise<void>
   forget(): void
 }

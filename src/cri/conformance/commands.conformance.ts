@@ -66,7 +66,7 @@ export function commandsConformance(check: Check): void {
     const results = await Promise.all(
       codes.map(async code => {
         await using process = await scene.runtime.exec(id, ['sh', '-c', `echo ${code}; exit ${code}`], output)
-        // Whoever does not wait disposes of it first.
+        // Awaited before returning: otherwise the process would be disposed of first.
         const result = await outcome(process)
         return result
       }),
@@ -112,7 +112,7 @@ async function outcome(process: CommandProcess) {
   return [Buffer.concat(stdout).toString(), Buffer.concat(stderr).toString(), result] as const
 }
 
-/** What comes back, tried until the server listens; undefined when the connection is refused. */
+/** Data echoed by the server; retries until the server listens. Undefined when the connection is refused. */
 async function echo(
   { runtime, subject }: Scene,
   sandboxId: string,
@@ -127,12 +127,12 @@ async function echo(
         return Buffer.from(chunk as Uint8Array).toString()
       }
     } catch {
-      // Nobody listens there, or not yet.
+      // Not listening yet, or not at all.
     }
     await subject.platform.clock.sleep(50)
   }
   return undefined
 }
 
-/** A server listens long before that. */
+/** Enough attempts for any server to start listening. */
 const attemptsMax = 40

@@ -44,7 +44,7 @@ export function containersConformance(check: Check): void {
     const pod = await scene.pod()
     const failed = await ended(scene, await start(pod, 'talker'))
     assert.deepEqual([failed.exitCode, failed.reason], [3, 'Error'])
-    // Which of the two comes first is not sure where a container ends at once.
+    // For a container that exits immediately, the order of the two timestamps is not guaranteed.
     assert.ok(failed.finishedAt > 0n && failed.startedAt > 0n)
     const completed = await ended(scene, await start(pod, 'quick'))
     assert.deepEqual([completed.exitCode, completed.reason], [0, 'Completed'])

@@ -65,7 +65,7 @@ export function sandboxesConformance(check: Check): void {
   check('a sandbox in the network of the node has no address of its own', async scene => {
     const config = scene.sandboxConfig()
     const namespaces = { ...config.security.namespaces, network: 'node' } as const
-    // Nor has it a name of its own: runtimes refuse one.
+    // Runtimes reject a hostname in the node's network namespace.
     const { sandboxId } = await scene.pod({ hostname: '', security: { ...config.security, namespaces } })
     const status = await scene.runtime.sandboxStatus(sandboxId)
     assert.deepEqual([status.network, status.addresses], ['node', []])
@@ -107,7 +107,7 @@ export function sandboxesConformance(check: Check): void {
   })
 }
 
-/** The clocks of a kernel and of a process differ a little. */
+/** Tolerated difference between kernel and process clocks. */
 const clockSlackMs = 1_000
 
 async function notReady(scene: Scene, sandboxId: string): Promise<void> {

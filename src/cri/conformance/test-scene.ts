@@ -10,49 +10,52 @@ import {
 } from '../cri.ts'
 import { containerConfig, sandboxConfig } from '../test-configs.ts'
 
-/** A runtime under test, and what the suite must know to use it. */
+/** A runtime under test with the environment that the suite needs. */
 export interface RuntimeSubject {
   readonly runtime: ContainerRuntime
-  /** The one that the runtime lives on: its time, and the files that it writes logs into. */
+  /** The platform that the runtime runs on: its clock and the files that hold its logs. */
   readonly platform: Platform
-  /** The name of an image that is there, with busybox in it; `container` is the script of each name below. */
+  /**
+   * Name of a present image that contains busybox. Simulated runtimes key their container scripts by the
+   * names in `programs`.
+   */
   readonly image: string
-  /** An absolute folder that nobody else writes into. */
+  /** Absolute path of a directory used only by this suite. */
   readonly folder: string
-  /** Where sandboxes may have their control groups. */
+  /** Parent cgroup of the sandboxes. */
   readonly cgroupParent: string
-  /** Waits for a promise in the time of the platform. */
+  /** Awaits a promise while the platform's clock advances. */
   run<T>(promise: Promise<T>): Promise<T>
-  /** The runtime ends without a word and comes back; its containers go on. */
+  /** Restarts the runtime abruptly; its containers keep running. */
   restart(): Promise<void>
-  /** Somebody kills the sandbox's own process. */
+  /** Kills the sandbox process from outside the runtime. */
   killSandbox(id: string): Promise<void>
 }
 
 /**
- * The containers of the suite: a name and what really does it. A runtime that only seems to run containers goes by the
- * names, and knows `echo`, `exit`, `sleep` and `cat` (see `simulated-command.ts`).
+ * The containers of the suite: name and real command. A simulated runtime goes by the names and interprets
+ * `echo`, `exit`, `sleep` and `cat` (see `simulated-command.ts`).
  */
 export const programs = {
-  /** Runs for ever, and does not listen to SIGTERM, as no first process of a container does by itself. */
+  /** Runs forever and ignores SIGTERM, as PID 1 does unless it installs a handler. */
   deaf: ['sleep', '100000'],
-  /** Ends with 5 when it is told to, once it has said that it listens. */
+  /** Exits with code 5 on SIGTERM; logs a line once the handler is installed. */
   obedient: ['sh', '-c', "trap 'exit 5' TERM; echo listening; while :; do sleep 0.05; done"],
   talker: ['sh', '-c', 'echo one; echo two >&2; exit 3'],
   quick: ['true'],
-  /** There is no such program: it cannot be started. */
+  /** The program does not exist, so the container cannot start. */
   absent: ['/no/such/program'],
-  /** Takes more than the 16 MiB that it may. */
+  /** Exceeds its memory limit of 16 MiB. */
   hungry: ['sh', '-c', 'text=0123456789; while :; do text=$text$text; done'],
-  /** Says again what it is told. */
+  /** Copies stdin to stdout. */
   copier: ['cat'],
-  /** Listens on port 8080 and says again what it is told. */
+  /** Echo server on port 8080. */
   server: ['nc', '-ll', '-p', '8080', '-e', 'cat'],
 } as const
 
 export type ProgramName = keyof typeof programs
 
-/** One test's view of the runtime: pods of its own, which are gone at its end. */
+/** The runtime as seen by one test. Its pods are removed when the test ends. */
 export class Scene implements AsyncDisposable {
   readonly subject: RuntimeSubject
   readonly runtime: ContainerRuntime
@@ -63,7 +66,7 @@ export class Scene implements AsyncDisposable {
     this.runtime = subject.runtime
   }
 
-  /** A pod with a sandbox that runs. */
+  /** Creates a pod with a running sandbox. */
   async pod(more: Partial<SandboxConfig> = {}): Promise<ScenePod> {
     const sandbox = { ...this.sandboxConfig(), ...more }
     const sandboxId = await this.runtime.runSandbox(sandbox)
@@ -118,7 +121,7 @@ export async function create(
   return runtime.createContainer({ sandboxId: pod.sandboxId, sandbox: pod.sandbox, config })
 }
 
-/** Resolves with the id when it has been started. */
+/** Creates and starts a container. Resolves with its id. */
 export async function start(
   pod: ScenePod,
   name: ProgramName,
@@ -141,7 +144,7 @@ export async function startObedient(pod: ScenePod): Promise<string> {
   return id
 }
 
-/** Its status once it has ended. */
+/** Waits until the container has exited. Resolves with its status. */
 export async function ended(scene: Scene, id: string): Promise<ContainerStatus> {
   return until(scene, `${id} has ended`, async () => {
     const status = await scene.runtime.containerStatus(id)
@@ -149,7 +152,7 @@ export async function ended(scene: Scene, id: string): Promise<ContainerStatus> 
   })
 }
 
-/** Asks again until there is an answer. It gives up only where waiting on could not help. */
+/** Polls until `ask` returns a value. The timeout is generous, so that only a real failure reaches it. */
 export async function until<T>(scene: Scene, what: string, ask: () => Promise<T | undefined>): Promise<T> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const answer = await ask()
@@ -177,7 +180,7 @@ export async function refuses(
   })
 }
 
-/** The lines of a container's log without their times. */
+/** Log lines without their timestamps. */
 export async function logLines(scene: Scene, path: string): Promise<readonly string[]> {
   const text = Buffer.from(await scene.subject.platform.files.read(path)).toString()
   const lines = text.split('\n').slice(0, -1)

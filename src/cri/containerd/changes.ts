@@ -17,8 +17,8 @@ interface Followed {
 }
 
 /**
- * Which pods to look at. Events say it soon, from the best source that the runtime has; comparing lists says it surely,
- * often where there are no events and now and then where there are.
+ * Yields the UIDs of pods to sync. Events from the best source of the runtime report changes quickly;
+ * periodic relisting makes sure that none is missed, more often when the runtime has no events.
  */
 export async function* followChanges(
   followed: Followed,
@@ -45,7 +45,7 @@ class ChangeFollower {
   readonly #followed: Followed
   readonly #signal: AbortSignal
   #hasEvents = false
-  /** The pods of sandboxes and containers that were there when we last looked. */
+  /** Pod UIDs by sandbox or container id, as of the last list. */
   #podOf = new Map<string, string>()
   readonly #settling = new Set<string>()
 
@@ -67,7 +67,7 @@ class ChangeFollower {
     }
   }
 
-  /** Until the runtime is gone, or for a while when it has no events. */
+  /** Returns when the connection is lost, or after a while if the runtime has no event source. */
   async #followBestSource(version: RuntimeVersion): Promise<void> {
     for (const source of eventSourcesOf(version)) {
       if (await this.#followSource(source)) return
@@ -77,12 +77,13 @@ class ChangeFollower {
     await this.#sleep(withoutEventsMs)
   }
 
-  /** False when the runtime has no such source; true when it had and the connection is gone. */
+  /** False if the runtime does not implement this source; true if it does and the stream has ended. */
   async #followSource(source: EventSource): Promise<boolean> {
     const { channel } = this.#followed
     let isConfirmed = false
     const confirm = async (): Promise<void> => {
-      // A stream says nothing until there is an event; a call that is answered after it shows that it was heard.
+      // An event stream is silent until the first event; a successful call after opening it confirms the
+      // subscription.
       if (!(await this.#version())) return
       isConfirmed = true
       this.#hasEvents = true
@@ -113,7 +114,7 @@ class ChangeFollower {
     this.#settle(event)
       .then(uid => {
         const found = uid ?? known
-        // A sandbox that is being made is not known yet, and whoever makes it waits for it.
+        // A sandbox being created is not listed yet, and its creator waits for the result anyway.
         if (found !== undefined || type !== 'started') this.pending.add(found)
       })
       .catch(() => this.pending.add(known))
@@ -121,8 +122,8 @@ class ChangeFollower {
   }
 
   /**
-   * The event reaches us and the runtime's own CRI part at the same time. Whoever looked at once would see the past, so
-   * it is told only when CRI tells of it, or after a while. Resolves with the pod, when there is one.
+   * containerd publishes a task event before its CRI service has processed it. Polls until the CRI status
+   * reflects the event, or for a bounded time. Resolves with the pod's UID if known.
    */
   async #settle({ containerId, type }: RuntimeEvent): Promise<string | undefined> {
     let uid: string | undefined
@@ -205,28 +206,28 @@ class ChangeFollower {
 
 interface Seen {
   readonly podUid: string | undefined
-  /** Whether CRI tells of what happened. */
+  /** True if the CRI status reflects the event. */
   readonly shows: (type: RuntimeEvent['type']) => boolean
 }
 
 const reconnecting: Backoff = { initialMs: 100, maxMs: 2_000, factor: 2, jitter: 0.2 }
 
-/** How often lists are compared, beside events that may be lost and instead of events. */
+/** Relist periods with and without a working event source. */
 const besideEventsMs = 10_000
 const insteadOfEventsMs = 1_000
 
-/** After this time a runtime without events is asked again whether it has some: it may be a newer one. */
+/** Period after which the event sources are probed again: the runtime may have been upgraded. */
 const withoutEventsMs = 60_000
 
 /** How long CRI may take to show what containerd tells already: some seconds when a shim was killed. */
 const settleDelaysMs = [5, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560]
 
-/** Containers that are looked at after an event at the same time; those beyond are told of at once. */
+/** Maximum number of events polled concurrently; further events are reported at once. */
 const settlingMax = 200
 
 const lookTimeoutMs = 10_000
 
-/** The connection, not the method, is at fault. */
+/** True if the connection failed; false if the runtime does not implement the method. */
 function isGone({ code }: GrpcError): boolean {
   return code === 'unavailable' || code === 'cancelled' || code === 'internal'
 }

@@ -1,6 +1,6 @@
 import { map, message } from '#/base/protobuf.ts'
 
-/** What several messages of CRI v1 have in common. Names and numbers are CRI's. */
+/** Messages shared by several CRI v1 services. Names and field numbers are CRI's. */
 export const labelMap = map('string', 'string')
 
 export const Empty = message({})
@@ -55,5 +55,5 @@ export const ImageSpec = message({
   userSpecifiedImage: [18, 'string'],
 })
 
-/** The label by which the pod's containers and sandboxes are found. */
+/** Label that maps containers and sandboxes to their pod. */
 export const podUidLabel = 'io.kubernetes.pod.uid'

@@ -10,7 +10,7 @@ import {
 } from './common-messages.ts'
 import { PodSandboxConfig } from './sandbox-messages.ts'
 
-/** Containers in CRI v1. Names and numbers are CRI's. */
+/** CRI v1 messages for containers. Names and field numbers are CRI's. */
 export const ContainerMetadata = message({ name: [1, 'string'], attempt: [2, 'uint32'] })
 
 const KeyValue = message({ key: [1, 'string'], value: [2, 'bytes'] })
@@ -82,7 +82,7 @@ export const CreateContainerRequest = message({
   sandboxConfig: [3, PodSandboxConfig],
 })
 
-/** The request to start, to remove, to tell about one, to reopen its log, and the answer to its creation. */
+/** Request of start, remove, status and reopen-log; response of create. */
 export const ContainerId = message({ containerId: [1, 'string'] })
 
 export const StopContainerRequest = message({ containerId: [1, 'string'], timeout: [2, 'int64'] })

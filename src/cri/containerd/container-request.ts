@@ -3,7 +3,7 @@ import type { ContainerConfig as ContainerConfigMessage } from './container-mess
 import { groupsPolicies, propagations, signalNumber } from './enumerations.ts'
 import { namespacesRequest, profileRequest, resourcesRequest, wrapped } from './sandbox-request.ts'
 
-/** A container in the words of CRI. */
+/** Converts a container configuration to CRI's message. */
 export function containerRequest(
   config: ContainerConfig,
 ): Parameters<typeof ContainerConfigMessage.encode>[0] {

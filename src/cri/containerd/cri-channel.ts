@@ -3,7 +3,7 @@ import { GrpcError, type GrpcChannel, type GrpcCode } from '#/platform/grpc.ts'
 import { CriError, type CallOptions, type CriErrorReason } from '../cri.ts'
 import type { Method } from './methods.ts'
 
-/** Typed calls to a runtime. What fails is CriError, or the reason of the caller's signal. */
+/** Typed CRI calls. They reject with CriError or with the abort reason of the caller's signal. */
 export class CriChannel {
   readonly #channel: GrpcChannel
 
@@ -11,11 +11,11 @@ export class CriChannel {
     this.#channel = channel
   }
 
-  /** Takes no longer than the caller says, or else than a runtime is usually given. */
+  /** The timeout defaults to `usualTimeoutMs`. */
   async call<In, Out>(method: Method<In, Out>, request: In, options: CallOptions = {}): Promise<Out> {
     const { signal, timeoutMs = usualTimeoutMs } = options
     const bytes = method.request.encode(request)
-    // No bound at all is told by infinity, which gRPC has no word for.
+    // `Infinity` means no deadline, which gRPC expresses by omitting it.
     const bound = Number.isFinite(timeoutMs) ? { timeoutMs } : {}
     try {
       const answer = await this.#channel.unary(method.name, bytes, { ...bound, ...(signal && { signal }) })
@@ -25,7 +25,7 @@ export class CriChannel {
     }
   }
 
-  /** Like `call`; undefined when the runtime does not know what the request is about. */
+  /** Like `call`, but returns undefined on `not-found`. */
   async find<In, Out>(method: Method<In, Out>, request: In, options?: CallOptions): Promise<Out | undefined> {
     try {
       return await this.call(method, request, options)
@@ -36,23 +36,23 @@ export class CriChannel {
   }
 }
 
-/** What kubelets give a runtime for a request. */
+/** The kubelet's default runtime request timeout. */
 export const usualTimeoutMs = 120_000
 
 function criErrorOf(error: unknown, method: string): unknown {
   if (error instanceof ProtobufError)
     return new CriError('failed', `the container runtime answers ${method} with garbage`, { cause: error })
   if (!(error instanceof GrpcError)) return error
-  // A runtime that our deadline caught in the middle of something may tell of it as of an error of its own.
+  // When our deadline interrupts a runtime operation, the runtime may report it as an ordinary failure.
   const isLate = error.details.includes('context deadline exceeded')
   const reason = reasons[error.code] ?? (isLate ? 'timeout' : 'failed')
   return new CriError(reason, textOf(error, method), { cause: error })
 }
 
-/** What the runtime said; where it said nothing, in words that need no knowledge of gRPC. */
+/** The runtime's error message, or a readable text when it is empty or comes from the gRPC library. */
 function textOf({ code, details }: GrpcError, method: string): string {
   const name = method.replace(/^.*\//, '')
-  // Our own deadline speaks with a capital letter and of sockets; a runtime's begins with `context`.
+  // Messages of our own deadline describe the connection; a runtime's contain `context deadline exceeded`.
   if (code === 'deadline-exceeded' && !details.includes('context deadline exceeded'))
     return `the container runtime has not answered ${name} in time`
   if (code === 'unavailable') return `the container runtime does not answer ${name}: ${details}`
@@ -62,7 +62,7 @@ function textOf({ code, details }: GrpcError, method: string): string {
 const reasons: Partial<Record<GrpcCode, CriErrorReason>> = {
   'not-found': 'not-found',
   'unavailable': 'unavailable',
-  // The channel was closed while the call was under way.
+  // The channel was closed during the call.
   'cancelled': 'unavailable',
   'deadline-exceeded': 'timeout',
   'unimplemented': 'unsupported',

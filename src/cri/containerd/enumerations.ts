@@ -1,4 +1,4 @@
-/** Values of CRI's enumerations, each at the place of its number. */
+/** Values of CRI's enumerations; the index is the number on the wire. */
 export const sandboxStates = ['ready', 'not-ready'] as const
 
 export const containerStates = ['created', 'running', 'exited', 'unknown'] as const
@@ -13,7 +13,10 @@ export const profileTypes = ['RuntimeDefault', 'Unconfined', 'Localhost'] as con
 
 export const groupsPolicies = ['Merge', 'Strict'] as const
 
-/** The number of a signal in CRI, which is not the kernel's; 0, the image's own, for a name that CRI has not. */
+/**
+ * CRI's number of a signal, which differs from the kernel's. 0 (the image's stop signal) for names that CRI
+ * does not define.
+ */
 export function signalNumber(name: string | undefined): number {
   return Math.max(0, signals.indexOf(name ?? ''))
 }

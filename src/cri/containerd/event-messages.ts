@@ -1,7 +1,7 @@
 import { message, type MessageOf } from '#/base/protobuf.ts'
 import { PodSandboxStatus } from './sandbox-messages.ts'
 
-/** Events of CRI v1, and those of containerd itself. Names and numbers are theirs. */
+/** Event messages of CRI v1 and of containerd. Names and field numbers are theirs. */
 export const ContainerEventResponse = message({
   containerId: [1, 'string'],
   containerEventType: [2, 'int32'],
@@ -14,7 +14,7 @@ const Any = message({ typeUrl: [1, 'string'], value: [2, 'bytes'] })
 
 export const Envelope = message({ namespace: [2, 'string'], topic: [3, 'string'], event: [4, Any] })
 
-/** What all events about tasks begin with. */
+/** Common prefix of all task events. */
 export const TaskEvent = message({ containerId: [1, 'string'] })
 
 const Timestamp = message({ seconds: [1, 'int64'], nanos: [2, 'int32'] })

@@ -3,19 +3,22 @@ import type { RuntimeVersion } from '../cri.ts'
 import { Empty } from './common-messages.ts'
 import { ContainerEventResponse, Envelope, SubscribeRequest, TaskEvent, TaskExit } from './event-messages.ts'
 
-/** Something happened to a container, or to the pause container of a sandbox. */
+/** An event for a container or for the pause container of a sandbox. */
 export interface RuntimeEvent {
   readonly containerId: string
-  /** When the event itself tells. */
+  /** Set if the event contains it. */
   readonly podUid?: string
   /** CRI shows `settled` and `deleted` already, the others at any moment. */
   readonly type: 'settled' | 'deleted' | 'started' | 'exited' | 'out-of-memory'
 }
 
-/** A stream of events that a runtime may have or not. Throws GrpcError when it breaks or is not to be had. */
+/**
+ * A stream of events that a runtime may or may not implement. Throws GrpcError when it is unavailable or
+ * breaks.
+ */
 export type EventSource = (channel: GrpcChannel, signal: AbortSignal) => AsyncIterable<RuntimeEvent>
 
-/** Best first. */
+/** In order of preference. */
 export function eventSourcesOf({ name, version }: RuntimeVersion): readonly EventSource[] {
   // containerd 1.7 sends each CRI event to one subscriber only, which may be one that has disconnected.
   const isLossy = name === 'containerd' && /^v?1\./.test(version)
@@ -61,7 +64,7 @@ export async function* subscribe(
   yield* stream
 }
 
-/** Where containerd keeps what it runs for CRI. */
+/** containerd namespace of the CRI containers. */
 const namespace = 'k8s.io'
 
 const topics: Readonly<Record<string, RuntimeEvent['type']>> = {
@@ -70,7 +73,7 @@ const topics: Readonly<Record<string, RuntimeEvent['type']>> = {
   '/tasks/oom': 'out-of-memory',
 }
 
-/** Undefined for what concerns no container as a whole: commands that were run in one end, too. */
+/** Undefined for events that do not concern a container as a whole, such as the exit of an exec process. */
 export function taskEventOf(envelope: Uint8Array): RuntimeEvent | undefined {
   const { topic, event } = Envelope.decode(envelope)
   const type = topics[topic]

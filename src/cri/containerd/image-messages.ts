@@ -2,7 +2,7 @@ import { message, type MessageOf } from '#/base/protobuf.ts'
 import { ImageSpec, Int64Value } from './common-messages.ts'
 import { FilesystemUsage } from './runtime-messages.ts'
 
-/** The image service of CRI v1. Names and numbers are CRI's. */
+/** CRI v1 image service messages. Names and field numbers are CRI's. */
 export const Image = message({
   id: [1, 'string'],
   repoTags: [2, 'string', 'repeated'],
@@ -16,7 +16,7 @@ export type Image = MessageOf<typeof Image>
 
 export const ListImagesResponse = message({ images: [1, Image, 'repeated'] })
 
-/** The request to tell about one, and to remove it. */
+/** Request of image status and image removal. */
 export const ImageRequest = message({ image: [1, ImageSpec] })
 
 export const ImageStatusResponse = message({ image: [1, Image] })

@@ -38,7 +38,7 @@ import {
   RunPodSandboxRequest,
 } from './sandbox-messages.ts'
 
-/** A method of CRI v1: its name, and what goes there and comes back. */
+/** A CRI v1 method: its name and its request and response messages. */
 export interface Method<In, Out> {
   readonly name: string
   readonly request: Message<unknown, In>

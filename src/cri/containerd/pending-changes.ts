@@ -1,20 +1,20 @@
 /**
- * Pods that have changed and that nobody has looked at yet. A pod is in it once, however often it changed, so that a
- * slow reader makes nothing pile up: there are never more entries than pods.
+ * Queue of changed pods. Each pod is queued at most once, so a slow reader cannot make the queue grow beyond
+ * the number of pods.
  */
 export class PendingChanges {
   readonly #pods = new Set<string | undefined>()
   #wake: (() => void) | undefined
 
-  /** Undefined when any pod may have changed. */
+  /** Undefined means that any pod may have changed. */
   add(podUid: string | undefined): void {
-    // Whoever looks at all pods looks at those that were named before, too.
+    // A resync of all pods covers the ones queued before.
     if (podUid === undefined) this.#pods.clear()
     if (!this.#pods.has(undefined)) this.#pods.add(podUid)
     this.#wake?.()
   }
 
-  /** One after the other as they come, until aborted. One reader at a time. */
+  /** Yields queued pods until aborted. Supports one reader at a time. */
   async *take(signal: AbortSignal): AsyncGenerator<string | undefined, void, undefined> {
     const wake = (): void => this.#wake?.()
     signal.addEventListener('abort', wake)

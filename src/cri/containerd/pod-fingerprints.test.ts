@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { ContainerState, SandboxState } from '../cri.ts'
 import { changedPods, podFingerprints } from './pod-fingerprints.ts'
 
-/** `uid/id=state` of sandboxes, which are ready or not-ready, and of containers. */
+/** Parses `uid/id=state`; the states `ready` and `not-ready` denote sandboxes, all others containers. */
 function fingerprints(notation: string) {
   const common = { createdAt: 0n, labels: {}, annotations: {} }
   const things = notation

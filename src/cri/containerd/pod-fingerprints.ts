@@ -1,7 +1,7 @@
 import type { ContainerSummary, SandboxSummary } from '../cri.ts'
 import { podUidLabel } from './common-messages.ts'
 
-/** For each pod what its sandboxes and containers are and do, as text that differs when that does. */
+/** Per pod UID, a string that changes whenever the state of a sandbox or container of the pod changes. */
 export type PodFingerprints = ReadonlyMap<string, string>
 
 export function podFingerprints(
@@ -19,7 +19,7 @@ export function podFingerprints(
   return new Map([...parts].map(([uid, list]) => [uid, list.sort().join('\n')]))
 }
 
-/** Pods that came, went, or are different. */
+/** Pods that were added, removed or changed. */
 export function changedPods(before: PodFingerprints, after: PodFingerprints): string[] {
   const gone = [...before.keys()].filter(uid => !after.has(uid))
   const different = [...after].filter(([uid, print]) => before.get(uid) !== print).map(([uid]) => uid)

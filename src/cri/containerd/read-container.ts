@@ -19,7 +19,7 @@ import type {
   FilesystemUsage as FilesystemUsageMessage,
 } from './runtime-messages.ts'
 
-/** What a runtime says of a container, in our words. */
+/** Conversions from CRI container messages. */
 export function containerSummaryOf(container: Container): ContainerSummary {
   return { ...commonOf(container), sandboxId: container.podSandboxId }
 }
@@ -74,7 +74,7 @@ function mountOf(mount: MountMessage): Mount {
   }
 }
 
-/** Zero and empty stand for what is not limited. */
+/** In CRI, zero and empty mean no limit. */
 function resourcesOf(resources: MessageOf<typeof LinuxContainerResources>): LinuxResources {
   const { cpusetCpus, cpusetMems, hugepageLimits, unified } = resources
   return {

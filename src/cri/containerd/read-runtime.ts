@@ -2,7 +2,9 @@ import type { Image, RuntimeCondition, RuntimeStatus } from '../cri.ts'
 import type { Image as ImageMessage } from './image-messages.ts'
 import type { StatusResponse } from './runtime-messages.ts'
 
-/** What a runtime says of itself, in our words. Older ones do not tell their handlers: they have the default one. */
+/**
+ * Converts CRI's runtime status. Older runtimes do not report their handlers and have only the default one.
+ */
 export function runtimeStatusOf({ status, runtimeHandlers }: StatusResponse): RuntimeStatus {
   const conditionOf = (type: string): RuntimeCondition => {
     const found = status?.conditions.find(condition => condition.type === type)
@@ -25,7 +27,7 @@ export function runtimeStatusOf({ status, runtimeHandlers }: StatusResponse): Ru
   }
 }
 
-/** `pinned` are names of images that are pinned, whatever the runtime knows of it. */
+/** `pinned` lists images to treat as pinned regardless of what the runtime reports. */
 export function imageOf(image: ImageMessage, pinned: ReadonlySet<string>): Image {
   return {
     id: image.id,

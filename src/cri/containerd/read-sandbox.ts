@@ -2,7 +2,7 @@ import type { NamespaceMode, SandboxMetadata, SandboxStatus, SandboxSummary } fr
 import { namespaceModes, sandboxStates } from './enumerations.ts'
 import type { PodSandbox, PodSandboxStatus } from './sandbox-messages.ts'
 
-/** What a runtime says of a sandbox, in our words. */
+/** Conversions from CRI sandbox messages. */
 export function sandboxSummaryOf(sandbox: PodSandbox): SandboxSummary {
   return {
     id: sandbox.id,

@@ -2,7 +2,7 @@ import { message, type MessageOf } from '#/base/protobuf.ts'
 import { labelMap, UInt64Value } from './common-messages.ts'
 import { ContainerMetadata } from './container-messages.ts'
 
-/** The runtime itself, commands in containers, and what containers use, in CRI v1. Names and numbers are CRI's. */
+/** CRI v1 messages for runtime status, streaming sessions and stats. Names and field numbers are CRI's. */
 export const VersionRequest = message({ version: [1, 'string'] })
 
 export const VersionResponse = message({ runtimeName: [2, 'string'], runtimeVersion: [3, 'string'] })
@@ -57,7 +57,7 @@ export const AttachRequest = message({
 
 export const PortForwardRequest = message({ podSandboxId: [1, 'string'], port: [2, 'int32', 'repeated'] })
 
-/** Where a session of one of the three above is to be had, once. */
+/** Response of exec, attach and port-forward: a single-use URL of the streaming server. */
 export const SessionUrl = message({ url: [1, 'string'] })
 
 const ContainerStatsFilter = message({ id: [1, 'string'], labelSelector: [3, labelMap] })

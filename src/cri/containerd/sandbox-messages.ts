@@ -8,7 +8,7 @@ import {
   SelinuxOption,
 } from './common-messages.ts'
 
-/** Pod sandboxes in CRI v1. Names and numbers are CRI's. */
+/** CRI v1 messages for pod sandboxes. Names and field numbers are CRI's. */
 const DnsConfig = message({
   servers: [1, 'string', 'repeated'],
   searches: [2, 'string', 'repeated'],
@@ -62,7 +62,7 @@ export const PodSandboxConfig = message({
 
 export const RunPodSandboxRequest = message({ config: [1, PodSandboxConfig], runtimeHandler: [2, 'string'] })
 
-/** The request to stop, to remove, to tell about one, and the answer to the one that runs it. */
+/** Request of stop, remove and status; response of run. */
 export const PodSandboxId = message({ podSandboxId: [1, 'string'] })
 
 const PodIp = message({ ip: [1, 'string'] })

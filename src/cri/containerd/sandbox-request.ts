@@ -14,7 +14,7 @@ import type {
 import { groupsPolicies, namespaceModes, profileTypes, protocols } from './enumerations.ts'
 import type { PodSandboxConfig } from './sandbox-messages.ts'
 
-/** A sandbox in the words of CRI. */
+/** Converts a sandbox configuration to CRI's message. */
 export function sandboxRequest(config: SandboxConfig): Parameters<typeof PodSandboxConfig.encode>[0] {
   return {
     metadata: config.metadata,
@@ -51,7 +51,7 @@ function securityRequest(security: SandboxSecurity) {
   }
 }
 
-/** Zero is a user too: the message tells it from no user at all. */
+/** Wraps the number in a message, which distinguishes user 0 from no user. */
 export function wrapped(value: number | undefined): { readonly value: number } | undefined {
   return value === undefined ? undefined : { value }
 }

@@ -6,7 +6,7 @@ import { connectForwardedPort } from '#/streams/port-client.ts'
 import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
 import { CriError, type CallOptions } from '../cri.ts'
 
-/** Sessions with the runtime's streaming server, at single-use addresses that the runtime gives. */
+/** Sessions with the runtime's streaming server, at the single-use URLs that CRI returns. */
 export class Streaming {
   readonly #platform: Platform
   readonly #connectHttp: HttpConnect
@@ -28,7 +28,7 @@ export class Streaming {
     return { connectHttp: this.#connectHttp, clock: this.#platform.clock, url }
   }
 
-  /** The time is for connecting; the session lasts as long as it lasts. */
+  /** The timeout covers connecting only, not the session. */
   async #open<T>(options: CallOptions | undefined, connect: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { signal, timeoutMs = connectTimeoutMs } = options ?? {}
     const late = new AbortController()

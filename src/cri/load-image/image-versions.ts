@@ -1,10 +1,13 @@
 import { message, type MessageOf } from '#/base/protobuf.ts'
 import type { GrpcChannel } from '#/platform/grpc.ts'
 
-/** When each image of containerd was last written, by its name. */
+/** Time of last update per image name in containerd. */
 export type ImageVersions = ReadonlyMap<string, string>
 
-/** CRI does not tell when, so that what an import has written is known only from containerd's own service. */
+/**
+ * Uses containerd's image service, because CRI does not report update times, by which imported images are
+ * recognized.
+ */
 export async function imageVersions(channel: GrpcChannel, signal?: AbortSignal): Promise<ImageVersions> {
   const answer = await channel.unary('/containerd.services.images.v1.Images/List', new Uint8Array(), {
     timeoutMs: listTimeoutMs,
@@ -15,7 +18,7 @@ export async function imageVersions(channel: GrpcChannel, signal?: AbortSignal):
   return new Map(images.map(image => [image.name, versionOf(image)]))
 }
 
-/** Names of the images that were written in between, without those that are nothing but an id. */
+/** Names of images that were written between the two snapshots, excluding bare ids. */
 export function writtenImages(before: ImageVersions, after: ImageVersions): string[] {
   const written = [...after].filter(([name, version]) => before.get(name) !== version)
   return written.map(([name]) => name).filter(name => !name.startsWith('sha256:'))

@@ -1,8 +1,8 @@
 import type { AppendFile, Files } from '#/platform/platform.ts'
 
 /**
- * A log file with a bound: once it is full it becomes the older one, in place of the one before. The last words are
- * kept in memory, for people who are told why a program ended. A disk that is full loses lines and stops nothing.
+ * A log file of bounded size: when full it is renamed to `.old`, replacing the previous one. The tail is kept
+ * in memory for error messages. Write errors lose lines but stop nothing.
  */
 export class BoundedLog implements AsyncDisposable {
   readonly #files: Files
@@ -10,7 +10,7 @@ export class BoundedLog implements AsyncDisposable {
   #file: AppendFile | undefined
   #sizeBytes = 0
   #tail = ''
-  /** What is under way. */
+  /** The write in progress. */
   #writing: Promise<void> = Promise.resolve()
   #isClosed = false
 
@@ -19,7 +19,6 @@ export class BoundedLog implements AsyncDisposable {
     this.#path = path
   }
 
-  /** The last lines. */
   get tail(): string {
     return this.#tail
   }
@@ -35,7 +34,7 @@ export class BoundedLog implements AsyncDisposable {
     await this.#writing
   }
 
-  /** What comes later is kept in memory only. */
+  /** Later lines are kept in memory only. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     await this.#writing
@@ -62,12 +61,12 @@ export class BoundedLog implements AsyncDisposable {
     try {
       await file?.[Symbol.asyncDispose]()
     } catch {
-      // What could not be written is lost.
+      // Unwritten lines are lost.
     }
   }
 }
 
-/** Of each of the two files. */
+/** Limit for each of the two files. */
 const sizeBytesMax = 4 * 1_024 * 1_024
 
 const tailCharacters = 4_000

@@ -1,4 +1,4 @@
-/** What a private containerd is to be like. Paths are absolute. */
+/** Settings of a private containerd. Paths are absolute. */
 export interface ContainerdSettings {
   readonly version: ContainerdVersion
   readonly folder: string
@@ -7,7 +7,7 @@ export interface ContainerdSettings {
   readonly sandboxImage: string
   readonly registryFolder: string
   readonly snapshotter: 'overlayfs' | 'native'
-  /** The kernel lets us lower the score by which processes are chosen when memory runs out. */
+  /** False if the kernel does not permit lowering `oom_score_adj`. */
   readonly canLowerOomScore: boolean
 }
 
@@ -16,13 +16,16 @@ export interface ContainerdVersion {
   readonly minor: number
 }
 
-/** Reads what `containerd --version` says. */
+/** Parses the output of `containerd --version`. */
 export function containerdVersionOf(text: string): ContainerdVersion | undefined {
   const found = /\sv?(\d+)\.(\d+)\./.exec(text)
   return found ? { major: Number(found[1]), minor: Number(found[2]) } : undefined
 }
 
-/** The configuration file. From 2.0 on its format is version 3, in which the CRI plugin is three plugins. */
+/**
+ * Renders the configuration file. containerd 2.0 and newer use version 3, which splits the CRI plugin into
+ * three.
+ */
 export function containerdConfiguration(settings: ContainerdSettings): string {
   const sections = settings.version.major >= 2 ? sectionsOfVersion3(settings) : sectionsOfVersion2(settings)
   return sections.map(([name, values]) => section(name, values)).join('\n')
@@ -64,7 +67,8 @@ function sectionsOfVersion3(settings: ContainerdSettings): Section[] {
     [`${cri}.containerd.runtimes.runc.options`, options],
     [`${cri}.cni`, { ...(hasManyFolders ? { bin_dirs: [binFolder] } : { bin_dir: binFolder }), ...cni }],
     [plugin('io.containerd.grpc.v1.cri'), streaming],
-    // Plugins of other people would be called for each container, from a folder that all containerds share.
+    // NRI plugins are loaded from a directory shared by all containerd instances and would be called for our
+    // containers.
     [plugin('io.containerd.nri.v1.nri'), { disable: true }],
   ]
 }
@@ -79,7 +83,7 @@ function top({ folder }: ContainerdSettings, version: number): Section[1] {
   }
 }
 
-/** One makes a folder in /opt, the others complain about filesystems that are not there. */
+/** `opt` creates a directory in /opt; the snapshotters log errors about missing filesystems. */
 const unusedPlugins = [
   'io.containerd.internal.v1.opt',
   ...['aufs', 'btrfs', 'devmapper', 'zfs'].map(name => `io.containerd.snapshotter.v1.${name}`),
@@ -92,18 +96,19 @@ function server({ socketPath }: ContainerdSettings): Section[] {
   ]
 }
 
-/** What is the same in both versions, though in other places. */
+/** Values common to both versions, at different places. */
 function parts({ folder, cni, registryFolder, canLowerOomScore }: ContainerdSettings) {
   return {
     containerd: { default_runtime_name: 'runc' },
     runc: { runtime_type: 'io.containerd.runc.v2' },
-    // Beside others' by default, where what is left of us when all of us is killed would be nobody's.
+    // The default is shared with other containerd instances; here leftovers remain attributable to this one.
     options: { SystemdCgroup: false, Root: `${folder}/runc` },
     cni: { conf_dir: cni.configFolder, max_conf_num: 1 },
     registry: { config_path: registryFolder },
     streaming: { stream_server_address: '127.0.0.1', stream_server_port: '0' },
     runtime: {
-      // Where others keep theirs, `ip netns add` would change the mounts so that sandboxes cannot be removed.
+      // In the default directory, `ip netns add` would change mount propagation so that sandboxes cannot be
+      // removed.
       netns_mounts_under_state_dir: true,
       restrict_oom_score_adj: !canLowerOomScore,
       disable_hugetlb_controller: false,

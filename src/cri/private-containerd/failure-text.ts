@@ -1,6 +1,6 @@
 /**
- * Why containerd ended, in one line, from what it said last: its own last words, or else the last lines of its log that
- * are errors.
+ * One-line cause of a containerd failure from the tail of its log: its final error message, otherwise the
+ * last logged error.
  */
 export function failureText(said: string): string {
   const lines = said.split('\n').filter(line => line.trim() !== '')
@@ -12,13 +12,15 @@ export function failureText(said: string): string {
   return panic ?? lines.at(-1)?.trim() ?? 'it said nothing'
 }
 
-/** Why a plugin could not be loaded: the first that failed, since others may have needed it. */
+/**
+ * Cause of a plugin load failure. The first failed plugin is reported, because later ones may depend on it.
+ */
 export function pluginFailureText(said: string): string {
   const failed = said.split('\n').find(line => line.includes('failed to load plugin'))
   return failed === undefined ? failureText(said) : readable(failed)
 }
 
-/** The message and the error of a line of logrus. */
+/** Message and error of a logrus line. */
 function readable(line: string): string {
   const field = (name: string): string | undefined => {
     const found = new RegExp(`\\b${name}=("(?:[^"\\\\]|\\\\.)*"|\\S+)`).exec(line)?.[1]

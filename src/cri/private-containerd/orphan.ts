@@ -3,8 +3,8 @@ import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 
 /**
- * A containerd whose master died usually dies with him. Where the kernel could not be told so, it would still hold the
- * folder's database, and the next one would wait for it for ever: it is killed. Its containers go on.
+ * Kills a containerd left by a previous process. It normally dies with its parent; otherwise it still locks
+ * the database in the directory, and a new containerd would wait for it forever. Its containers keep running.
  */
 export async function killOrphan(platform: Platform, linux: Linux, folder: string): Promise<void> {
   const { files, clock, log } = platform

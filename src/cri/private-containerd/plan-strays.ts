@@ -1,36 +1,37 @@
-/** What a containerd left on the machine, each by a key of its own. */
+/** State that a containerd left on the machine. */
 export interface Traces {
   readonly shims: readonly Shim[]
-  /** Ids of containers that have a folder among those of running ones. */
+  /** Container ids that have a bundle directory. */
   readonly bundles: readonly string[]
-  /** Names of files that hold network namespaces. */
+  /** Names of network namespace files. */
   readonly networks: readonly string[]
 }
 
 export interface Shim {
   readonly pid: number
-  /** The container that it was started for. */
+  /** Id of the container that it serves. */
   readonly id: string
 }
 
-/** What containerd knows: the ids of its containers, and whether a text is anywhere in what it keeps of them. */
+/** Containers in containerd's database. `mentions` searches their serialized form for a text. */
 export interface Known {
   readonly ids: ReadonlySet<string>
   mentions(text: string): boolean
 }
 
-/** When each stray was first seen, by its key. */
+/** Time of the first sighting of each stray, by key. */
 export type Sightings = ReadonlyMap<string, number>
 
 export interface StrayPlan {
-  /** Of those that are to be removed now. */
+  /** Strays past their grace period. */
   readonly remove: Traces
   readonly sightings: Sightings
 }
 
 /**
- * Strays belong to no container. A containerd that is killed while it makes a pod leaves some, and never finds them
- * again. Whatever is being made just now looks the same for a moment: only what was a stray for a while is removed.
+ * A stray is a shim, bundle or network namespace of no known container. A containerd killed during pod
+ * creation leaves strays and never finds them again. Containers in creation look the same for a moment, so
+ * strays are removed only after a grace period.
  */
 export function planStrays(
   traces: Traces,
@@ -55,12 +56,12 @@ export function planStrays(
   return { remove, sightings }
 }
 
-/** Of the words of a process: undefined when it is no shim of the containerd with this socket. */
+/** Parses a process's command line. Undefined if it is not a shim of the containerd with this socket. */
 export function shimOf(pid: number, words: readonly string[], socketPath: string): Shim | undefined {
   const after = (flag: string): string | undefined => words[words.indexOf(flag) + 1]
   const isShim = /(?:^|\/)containerd-shim-/.test(words[0] ?? '') && words.includes('-id')
   const id = after('-id')
   if (!isShim || !id || !words.includes('-address') || after('-address') !== socketPath) return undefined
-  // One that was asked to start or to delete another does so and ends.
+  // Invocations with `start` and `delete` are short-lived helpers.
   return words.includes('start') || words.includes('delete') ? undefined : { pid, id }
 }

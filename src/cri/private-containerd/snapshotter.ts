@@ -3,8 +3,8 @@ import type { Linux } from '#/platform/linux.ts'
 import type { Files } from '#/platform/platform.ts'
 
 /**
- * How containers get their own view of an image's files: as an overlay where the filesystem of the folder can be the
- * upper part of one, and else, which is slow and takes space, as a copy.
+ * Chooses overlayfs if the directory's filesystem supports an overlay upper layer, otherwise the native
+ * snapshotter, which copies: slow and large.
  */
 export async function chooseSnapshotter(
   files: Files,

@@ -12,7 +12,7 @@ export interface StrayRemoverOptions {
   readonly socketPath: string
 }
 
-/** Removes what a containerd that was killed left behind: shims, their folders, network namespaces. */
+/** Removes shims, bundles and network namespaces left behind by a killed containerd. */
 export class StrayRemover {
   readonly #options: StrayRemoverOptions
   #sightings: Sightings = new Map()
@@ -21,10 +21,11 @@ export class StrayRemover {
     this.#options = options
   }
 
-  /** Removes what has been a stray for so long. The channel leads to the containerd that runs now. */
+  /** Removes strays older than `graceMs`. The channel connects to the current containerd. */
   async sweep(channel: GrpcChannel, graceMs: number, signal?: AbortSignal): Promise<void> {
     const { clock, log } = this.#options.platform
-    // Traces first: what is made in between is known and leaves no trace here, and not the other way round.
+    // Traces are read before known containers, so that a container created in between is not taken for a
+    // stray.
     const traces = await this.#traces()
     const known = await knownContainers(channel, signal)
     const nowMs = clock.monotonicMs()
@@ -61,11 +62,11 @@ export class StrayRemover {
     return join(this.#options.folder, 'state/io.containerd.grpc.v1.cri/netns')
   }
 
-  /** With the processes that it holds, which nobody else would ever end. */
+  /** Also kills the shim's child processes, which nothing else would end. */
   async #removeShim({ pid, id }: Shim): Promise<void> {
     const { linux } = this.#options
     const children = (await this.#text(`/proc/${pid}/task/${pid}/children`)).split(' ').filter(Boolean)
-    // Not found is fine: they may have ended by themselves.
+    // Ignores processes that have exited already.
     await linux.run(['sh', '-c', `kill -9 ${[pid, ...children].join(' ')} || :`])
     const runcState = `${runcFolder}/${id}`
     if (await this.#options.platform.files.stat(runcState))
@@ -98,12 +99,12 @@ export class StrayRemover {
   }
 }
 
-/** Where the shims of every containerd have runc keep what it knows. */
+/** Default runc state directory of containerd shims. */
 const runcFolder = '/run/containerd/runc/k8s.io'
 
 const ListContainersResponse = message({ containers: [1, message({ id: [1, 'string'] }), 'repeated'] })
 
-/** Asked of containerd itself, since CRI does not tell of pods that are being made. */
+/** Uses containerd's own API, because CRI does not list pods in creation. */
 async function knownContainers(channel: GrpcChannel, signal?: AbortSignal): Promise<Known> {
   const answer = await channel.unary('/containerd.services.containers.v1.Containers/List', new Uint8Array(), {
     timeoutMs: listTimeoutMs,

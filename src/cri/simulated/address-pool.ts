@@ -2,11 +2,11 @@ import { cidrSize, nthAddress, parseCidr, type Cidr } from '#/api/cidr.ts'
 import { formatIp } from '#/api/ip.ts'
 import { assert } from '#/base/assert.ts'
 
-/** Addresses of one range. One that was given back is given again as late as possible. */
+/** Allocates addresses from a range. A released address is reused as late as possible. */
 export class AddressPool {
   readonly #text: string
   readonly #cidr: Cidr
-  /** The lowest address is the network's, the one after it the gateway's, the highest of IPv4 is for all. */
+  /** The network address, the gateway after it and IPv4's broadcast address are never allocated. */
   readonly #last: bigint
   readonly #taken = new Set<string>()
   #next = 2n
@@ -19,7 +19,7 @@ export class AddressPool {
     this.#last = cidrSize(cidr) - (cidr.family === 4 ? 2n : 1n)
   }
 
-  /** Throws when all are taken. */
+  /** Throws when the range is exhausted. */
   take(): string {
     for (let tries = 0n; tries < this.#last && tries <= BigInt(this.#taken.size); tries++) {
       if (this.#next > this.#last) this.#next = 2n

@@ -1,17 +1,17 @@
-/** Bytes that may wait to be read; whoever writes waits until there are fewer. */
+/** Buffer limit; writes wait while it is exceeded. */
 const waitingBytesMax = 64 * 1_024
 
-/** From one who writes to one who reads. */
+/** A pipe with one writer and one reader. */
 export class ByteStream implements AsyncIterable<Uint8Array> {
   readonly #chunks: Uint8Array[] = []
   #waitingBytes = 0
   #hasEnded = false
-  /** Nobody reads any more: what is written is thrown away. */
+  /** The reader is gone; writes are discarded. */
   #isAbandoned = false
   #wakeReader: (() => void) | undefined
   #wakeWriters: (() => void)[] = []
 
-  /** Resolves when there is room for more. */
+  /** Resolves when the buffer is below its limit. */
   async write(bytes: Uint8Array): Promise<void> {
     if (this.#hasEnded || this.#isAbandoned || bytes.length === 0) return
     this.#chunks.push(bytes)

@@ -1,7 +1,7 @@
 import type { Clock } from '#/platform/platform.ts'
 import { CriError, type CallOptions } from '../cri.ts'
 
-/** The time that one call may take. There is a timer only while the call waits. */
+/** The deadline of one call. A timer exists only while the call waits. */
 export class CallTime {
   readonly #clock: Clock
   readonly #signal: AbortSignal | undefined
@@ -13,7 +13,7 @@ export class CallTime {
     this.#endMs = clock.monotonicMs() + timeoutMs
   }
 
-  /** Waits; throws CriError `timeout` when the call has not so much time left. */
+  /** Waits; throws CriError `timeout` if the deadline comes first. */
   async pass(ms: number): Promise<void> {
     this.#signal?.throwIfAborted()
     if (ms <= 0) return
@@ -23,7 +23,7 @@ export class CallTime {
     if (ms > leftMs) throw timedOut()
   }
 
-  /** What the promise gives, within the time there is. The promise is then left alone. */
+  /** Awaits the promise until the deadline. The promise is not canceled. */
   async until<T>(promise: Promise<T>): Promise<T> {
     const { promise: cut, reject } = Promise.withResolvers<never>()
     const abort = (): void => reject(this.#signal?.reason)

@@ -1,7 +1,7 @@
-/** Pods of which a reader has not heard yet that they changed; past that he hears that anything may have. */
+/** Maximum number of pending pods per reader; beyond it they collapse into a full resync (undefined). */
 const pendingMax = 10_000
 
-/** Tells every reader which pods have changed. Nobody is kept waiting and nothing is told twice. */
+/** Broadcasts pod changes. Writers never wait, and pending changes of a pod are merged. */
 export class ChangeFeed {
   readonly #readers = new Set<Reader>()
 

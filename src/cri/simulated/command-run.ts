@@ -4,16 +4,18 @@ import type { CommandStep } from '../simulated-command.ts'
 export interface CommandRunOptions {
   readonly clock: Clock
   readonly steps: readonly CommandStep[]
-  /** Whether somebody may write to it. */
+  /** True if stdin is open. */
   readonly hasInput: boolean
-  /** Resolves when there is room for more. */
+  /** Resolves when more output can be written. */
   readonly print: (stream: 'stdout' | 'stderr', bytes: Uint8Array) => Promise<void>
   readonly writeFile: (path: string, text: string) => Promise<void>
-  /** Called once, unless the run is cut off. */
+  /** Called at most once; not called after `cutOff`. */
   readonly onExit: (code: number) => void
 }
 
-/** Goes through the steps of a command. It has one timer at most, and none when it waits for input or for ever. */
+/**
+ * Executes the steps of a command. It uses at most one timer, and none while it waits for input or forever.
+ */
 export class CommandRun {
   readonly #options: CommandRunOptions
   #next = 0
@@ -27,7 +29,6 @@ export class CommandRun {
     this.#hasInput = options.hasInput
   }
 
-  /** Does what there is to do now. */
   start(): void {
     void this.#walk()
   }
@@ -37,7 +38,7 @@ export class CommandRun {
     this.#timer?.cancel()
   }
 
-  /** Input that is not asked for is lost. */
+  /** Input is discarded unless a `copy` step is running. */
   async write(bytes: Uint8Array): Promise<void> {
     if (this.#isCopying && !this.#isOver) await this.#options.print('stdout', bytes)
   }

@@ -1,19 +1,19 @@
 import { dirname } from 'node:path/posix'
 import type { AppendFile, Platform } from '#/platform/platform.ts'
 
-/** Longer lines are written in pieces, as runtimes do. */
+/** Longer lines are split into partial lines, as runtimes do. */
 const lineBytesMax = 16 * 1_024
 
 const newline = 10
 
-/** The log of a container as CRI has it: `<time> stdout|stderr F|P <text>`. Nothing is made before the first line. */
+/** Container log in CRI format: `<time> stdout|stderr F|P <text>`. The file is created on the first write. */
 export class ContainerLog {
   readonly #platform: Platform
   readonly #path: string
   #file: AppendFile | undefined
-  /** Whether something was written that may not be in the file yet. */
+  /** True if writes may not have reached the file yet. */
   #isOpen = false
-  /** What is under way; the next write waits for it. */
+  /** The write in progress; the next one waits for it. */
   #last: Promise<void> = Promise.resolve()
 
   constructor(platform: Platform, path: string) {
@@ -33,7 +33,7 @@ export class ContainerLog {
     })
   }
 
-  /** The file was moved away: a new one is made at once. */
+  /** Called after log rotation: creates a new file at once. */
   reopen(): Promise<void> {
     return this.#enqueue(async () => {
       await this.#close()
@@ -41,7 +41,7 @@ export class ContainerLog {
     })
   }
 
-  /** Resolves when all is written. */
+  /** Resolves when everything is written. */
   close(): Promise<void> {
     return this.#enqueue(() => this.#close()).then(() => void (this.#isOpen = false))
   }
@@ -70,7 +70,7 @@ export class ContainerLog {
   }
 }
 
-/** Nanoseconds are written, though the clock does not know them. */
+/** Nanosecond format with the clock's lower precision. */
 function formatTime(nowMs: number): string {
   const microseconds = Math.round((nowMs % 1_000) * 1_000)
   const seconds = new Date(Math.floor(nowMs / 1_000) * 1_000).toISOString().slice(0, 19)

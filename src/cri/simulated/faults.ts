@@ -3,19 +3,19 @@ import type { CallTime } from './call-time.ts'
 
 export type RuntimeMethod = Extract<keyof ContainerRuntime, string>
 
-/** What goes wrong between a kubelet and the simulated runtime, on demand. Containers notice nothing of it. */
+/** Fault injection between the kubelet and the simulated runtime. Containers are not affected. */
 export class Faults {
   readonly #onBack: () => void
   readonly #delays = new Map<RuntimeMethod | 'all', number>()
   readonly #failures = new Map<RuntimeMethod, { readonly error: CriError; left: number }>()
   #isLost = false
 
-  /** What to do when the runtime is back. */
+  /** `onBack` is called when the runtime becomes available again. */
   constructor(onBack: () => void) {
     this.#onBack = onBack
   }
 
-  /** Every call fails as `unavailable` until the runtime is back. */
+  /** All calls fail with `unavailable` until `bringBack`. */
   lose(): void {
     this.#isLost = true
   }
@@ -25,17 +25,17 @@ export class Faults {
     this.#onBack()
   }
 
-  /** Calls take so long from now on: `Infinity` for those that are never answered, 0 as before. */
+  /** Delays calls from now on: `Infinity` never answers, 0 removes the delay. */
   delay(method: RuntimeMethod | 'all', ms: number): void {
     this.#delays.set(method, ms)
   }
 
-  /** The next calls fail. */
+  /** Makes the next calls fail. */
   fail(method: RuntimeMethod, error: CriError, times = 1): void {
     this.#failures.set(method, { error, left: times })
   }
 
-  /** Lets a call pass, or throws. */
+  /** Applies faults to a call: waits or throws. */
   async pass(method: RuntimeMethod, time: CallTime): Promise<void> {
     this.#checkLost()
     await time.pass((this.#delays.get(method) ?? 0) + (this.#delays.get('all') ?? 0))

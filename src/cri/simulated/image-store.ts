@@ -5,7 +5,7 @@ import type { ImageScript } from './script.ts'
 
 const usualSizeBytes = 10_000_000
 
-/** Images by their full names. Unless a script says otherwise every image can be pulled. */
+/** Images by fully qualified name. All images can be pulled unless a script disallows it. */
 export class ImageStore {
   readonly #scripts = new Map<string, ImageScript>()
   readonly #images = new Map<string, Image>()
@@ -21,7 +21,7 @@ export class ImageStore {
     if (script.isPresent) this.#images.set(full, imageOf(full, script))
   }
 
-  /** What is said of the image with this name. */
+  /** Script of an image, empty if none is set. */
   script(reference: string): ImageScript {
     return this.#scripts.get(fullName(reference) ?? '') ?? {}
   }
@@ -38,7 +38,7 @@ export class ImageStore {
     )
   }
 
-  /** Resolves with the id; throws CriError as a registry would refuse. */
+  /** Returns the image id. Throws CriError as for a registry error. */
   pull(reference: string, auth: RegistryAuth | undefined): string {
     const full = fullName(reference)
     if (full === undefined) {

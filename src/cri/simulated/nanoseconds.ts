@@ -1,4 +1,4 @@
-/** Nanoseconds since 1970, of milliseconds with fractions. */
+/** Converts milliseconds with fractions to nanoseconds since the Unix epoch. */
 export function nanoseconds(ms: number): bigint {
   return BigInt(Math.round(ms * 1_000)) * 1_000n
 }

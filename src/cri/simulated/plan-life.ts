@@ -3,13 +3,16 @@ import type { ContainerScript, ExecScript } from './script.ts'
 
 export interface Life {
   readonly script: ContainerScript
-  /** Entry point and arguments. */
+  /** Entrypoint and arguments. */
   readonly command: readonly string[]
-  /** Of the pod. */
+  /** The pod's annotations. */
   readonly annotations: Readonly<Record<string, string>>
 }
 
-/** What a container does from its start to its end: by its script, by the pod's annotations, or by its command. */
+/**
+ * The steps of a container from start to exit, from its script, the pod's annotations or its command, in this
+ * order.
+ */
 export function planLife({ script, command, annotations }: Life): readonly CommandStep[] {
   const { exitAfterMs, exitCode, isOutOfMemory, logs = [], files = {} } = script
   const writes = Object.entries(files).map(([path, text]): CommandStep => ({ do: 'write', path, text }))
@@ -28,7 +31,7 @@ export function planLife({ script, command, annotations }: Life): readonly Comma
   return [...said, ...wait((exitAfterMs ?? 0) - saidMs), ...writes, { do: 'exit', code }]
 }
 
-/** A command of which nothing is known does nothing and does it well. */
+/** A command that is not understood exits with 0 at once. */
 export function planExec(command: readonly string[], script: ExecScript | undefined): readonly CommandStep[] {
   if (script === undefined) return parseSimulatedCommand(command) ?? [{ do: 'exit', code: 0 }]
   const { afterMs = 0, stdout = '', stderr = '', exitCode = 0 } = script
@@ -40,7 +43,7 @@ export function planExec(command: readonly string[], script: ExecScript | undefi
   ]
 }
 
-/** 128 and the number of SIGKILL. */
+/** 128 + SIGKILL. */
 export const killedCode = 137
 
 const forever: CommandStep = { do: 'wait', ms: Infinity }

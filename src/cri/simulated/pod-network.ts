@@ -6,7 +6,7 @@ import type { HttpScript } from './script.ts'
 import type { SimulatedContainer } from './simulated-container.ts'
 import type { SimulatedSandbox } from './simulated-sandbox.ts'
 
-/** The network of simulated pods: connections, requests and calls that end in containers which only seem to run. */
+/** Network of simulated pods: serves connections, HTTP requests and gRPC health checks by pod IP. */
 export class PodNetwork {
   readonly #clock: Clock
   readonly #find: (address: string) => SimulatedSandbox | undefined
@@ -71,7 +71,7 @@ export class PodNetwork {
     return channel
   }
 
-  /** The container that answers there. */
+  /** The container that listens on this address and port. */
   #listener(host: string, port: number): SimulatedContainer | undefined {
     const sandbox = this.#find(host)
     if (sandbox?.isReady !== true) return undefined
@@ -83,7 +83,7 @@ export class PodNetwork {
   }
 }
 
-/** The number of the first field of a message, and that it is a number. */
+/** Protobuf tag of field 1 as a varint. */
 const statusField = 8
 
 function bodyOf({ body = '' }: HttpScript): { readonly body: AsyncIterable<Uint8Array>; discard(): void } {

@@ -1,32 +1,35 @@
 import type { Duplex } from 'node:stream'
 
-/** What a container does. What is absent is read off its command, and where that says nothing, it runs for ever. */
+/**
+ * Behavior of a container. Absent fields follow from its command; if that is not understood, the container
+ * runs forever.
+ */
 export interface ContainerScript {
-  /** How long it takes to make it. */
+  /** Duration of container creation. */
   readonly createMs?: number
   readonly createError?: string
-  /** How long it takes to start it. */
+  /** Duration of container start. */
   readonly startMs?: number
-  /** It cannot be started: the container ends as `StartError` with code 128. */
+  /** The start fails: the container exits with reason `StartError` and code 128. */
   readonly startError?: string
-  /** From its start. */
+  /** Relative to the container's start. */
   readonly exitAfterMs?: number
   readonly exitCode?: number
-  /** It ends because it took too much memory. */
+  /** The exit is reported as `OOMKilled`. */
   readonly isOutOfMemory?: boolean
   readonly logs?: readonly LogScript[]
-  /** Files of the container that it writes before it ends, as far as they are mounted from the node. */
+  /** Files that the container writes before it exits. Only files on mounts from the node are written. */
   readonly files?: Readonly<Record<string, string>>
-  /** How long it takes to end when it is told to; `Infinity` for one that must be killed. */
+  /** Time to exit after SIGTERM; `Infinity` requires SIGKILL. */
   readonly stopMs?: number
   readonly stopExitCode?: number
-  /** By the command, its words joined with blanks; `*` is for all that are not named. */
+  /** By command line, words joined with spaces; `*` matches all others. */
   readonly execs?: Readonly<Record<string, ExecScript>>
-  /** Where it listens. Of one of which nothing is said every port answers those who come by the network. */
+  /** Ports it listens on. If absent, every port accepts connections to the pod IP. */
   readonly ports?: Readonly<Record<number, PortScript>>
-  /** By path: what it answers to requests on any port where it listens; `*` is for all paths that are not named. */
+  /** HTTP responses by path on all listening ports; `*` matches all other paths. */
   readonly http?: Readonly<Record<string, HttpScript>>
-  /** What it says of itself to gRPC: 1 is well. */
+  /** Status of gRPC health checks; 1 is SERVING. */
   readonly grpcHealth?: number
   readonly cpuMillicores?: number
   readonly memoryBytes?: number
@@ -35,7 +38,7 @@ export interface ContainerScript {
 export interface LogScript {
   readonly text: string
   readonly stream?: 'stdout' | 'stderr'
-  /** After the line before it. */
+  /** Relative to the previous line. */
   readonly afterMs?: number
 }
 
@@ -44,11 +47,11 @@ export interface ExecScript {
   readonly stdout?: string
   readonly stderr?: string
   readonly afterMs?: number
-  /** It cannot be started. */
+  /** The command fails to start. */
   readonly error?: string
 }
 
-/** Whoever connects hears himself, or an answer whatever he says, or the other end of the connection is given. */
+/** Echoes, sends a fixed answer, or passes the connection to a function. */
 export type PortScript = 'echo' | { readonly answer: string } | ((connection: Duplex) => void)
 
 export interface HttpScript {
@@ -58,20 +61,20 @@ export interface HttpScript {
   readonly afterMs?: number
 }
 
-/** How an image comes about. */
+/** Behavior of an image. */
 export interface ImageScript {
   readonly pullMs?: number
-  /** Every pull fails with this, or the first ones. */
+  /** Error of every pull, or of the first `pullFailures` pulls. */
   readonly pullError?: string
   readonly pullFailures?: number
-  /** Who may pull it; everybody when absent. */
+  /** Credentials required to pull; none if absent. */
   readonly auth?: { readonly username: string; readonly password: string }
   readonly sizeBytes?: number
   readonly uid?: number
   readonly username?: string
   readonly isPinned?: boolean
-  /** It is there from the beginning. */
+  /** Present without a pull. */
   readonly isPresent?: boolean
-  /** What its containers do. */
+  /** Behavior of containers of this image. */
   readonly container?: ContainerScript
 }

@@ -28,12 +28,12 @@ export interface SimulatedContainerOptions {
   readonly sandbox: SandboxConfig
   readonly config: ContainerConfig
   readonly image: Image
-  /** It may change while the container runs: what it does next is what is said then. */
+  /** Evaluated on each use, because scripts can change while the container runs. */
   readonly script: () => ContainerScript
   readonly onChange: () => void
 }
 
-/** 128 and the number of SIGTERM. */
+/** 128 + SIGTERM. */
 const terminatedCode = 143
 const startErrorCode = 128
 
@@ -55,7 +55,7 @@ export class SimulatedContainer {
   #message = ''
   #resources: LinuxResources
   #run: CommandRun | undefined
-  /** When it is ended at the latest, because somebody asked for it. */
+  /** Deadline of a requested stop. */
   #stop: { readonly atMs: number; readonly timer: Timer } | undefined
   #isEnding = false
 
@@ -72,7 +72,7 @@ export class SimulatedContainer {
     return this.#state === 'running'
   }
 
-  /** Throws when it cannot be started; it has then ended. */
+  /** Throws if the container cannot start; it is in state `exited` then. */
   start(): void {
     const { platform, config, sandbox, script, onChange } = this.options
     if (this.#state !== 'created') {
@@ -103,7 +103,7 @@ export class SimulatedContainer {
     onChange()
   }
 
-  /** Resolves when it has ended. */
+  /** Resolves when the container has exited. */
   async stop(graceMs: number, time: CallTime): Promise<void> {
     if (this.#state !== 'running') return
     const { stopMs = 0, stopExitCode = terminatedCode } = this.options.script()
@@ -155,12 +155,12 @@ export class SimulatedContainer {
     return process
   }
 
-  /** Undefined when nobody listens there. */
+  /** Undefined if the port is not listening. */
   connect(port: number): Duplex | undefined {
     const script = this.isRunning ? this.options.script().ports?.[port] : undefined
     if (script === undefined) return undefined
     const [outside, inside] = duplexPair()
-    // One end that breaks off is no concern of the other.
+    // Resetting one end must not raise an unhandled error on the other.
     for (const end of [outside, inside]) end.on('error', () => undefined)
     if (typeof script === 'function') script(inside)
     else if (script === 'echo') inside.pipe(inside)
@@ -266,7 +266,7 @@ export class SimulatedContainer {
     ])
   }
 
-  /** Only what is mounted from the node is kept. */
+  /** Writes only to mounts from the node. */
   async #writeFile(path: string, text: string): Promise<void> {
     const { config, platform } = this.options
     const mount = config.mounts.findLast(({ containerPath }) => {
@@ -279,7 +279,7 @@ export class SimulatedContainer {
     })
   }
 
-  /** What it said is in its log before it has ended. */
+  /** The log is flushed before the state becomes `exited`. */
   #finish(exitCode: number, reason: string, message: string): void {
     const { platform, onChange } = this.options
     this.#isEnding = true

@@ -2,7 +2,7 @@ import type { CommandOptions, CommandProcess, CommandResult, TerminalSize } from
 import { ByteStream } from './byte-stream.ts'
 import type { CommandRun } from './command-run.ts'
 
-/** A process in a simulated container as somebody outside has hold of it. */
+/** Client handle of a process in a simulated container. */
 export class SimulatedProcess implements CommandProcess {
   readonly stdout = new ByteStream()
   readonly stderr = new ByteStream()
@@ -11,7 +11,7 @@ export class SimulatedProcess implements CommandProcess {
   readonly #onDispose: () => void
   readonly #resolve: (result: CommandResult) => void
   #run: CommandRun | undefined
-  /** The size of the terminal as it was last told. */
+  /** Last terminal size received. */
   size: TerminalSize | undefined
 
   constructor(options: CommandOptions, onDispose: () => void) {
@@ -22,7 +22,7 @@ export class SimulatedProcess implements CommandProcess {
     this.#onDispose = onDispose
   }
 
-  /** Where its input goes. */
+  /** Sets the target of stdin. */
   connect(run: CommandRun | undefined): void {
     this.#run = run
   }

@@ -26,11 +26,11 @@ export class SimulatedSandbox {
   readonly containers = new Map<string, SimulatedContainer>()
   readonly #options: SimulatedSandboxOptions
   readonly #createdAt: bigint
-  /** They belong to it as long as it is ready. */
+  /** Allocated while the sandbox is ready. */
   readonly addresses: readonly string[]
   #isReady = true
 
-  /** Throws CriError when there is no address left. */
+  /** Throws CriError if no address is available. */
   constructor(options: SimulatedSandboxOptions) {
     const { id, config, platform, pools } = options
     this.id = id
@@ -44,7 +44,7 @@ export class SimulatedSandbox {
     return this.#isReady
   }
 
-  /** Everything in it is killed and its addresses are given back. */
+  /** Kills all containers and releases the addresses. */
   end(): void {
     if (!this.#isReady) return
     this.#isReady = false
@@ -53,7 +53,7 @@ export class SimulatedSandbox {
     this.#options.onChange()
   }
 
-  /** Throws CriError when this container cannot be in it. */
+  /** Throws CriError if the container cannot be created in this sandbox. */
   checkTakes({ name, attempt }: ContainerConfig): void {
     if (!this.#isReady) throw new CriError('failed', `sandbox "${this.id}" is not running`)
     for (const { options } of this.containers.values()) {
@@ -62,7 +62,7 @@ export class SimulatedSandbox {
     }
   }
 
-  /** Throws CriError when nobody listens. */
+  /** Throws CriError if the port is not listening. */
   connect(port: number): Duplex {
     for (const container of this.containers.values()) {
       const connection = container.connect(port)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { splitScript } from './split-script.ts'
 
-/** A clause as `when:word,word>target`. */
+/** Formats clauses as `when:word,word>target`. */
 function shown(text: string): string {
   const clauses = splitScript(text)
   if (clauses === undefined) return 'unknown'

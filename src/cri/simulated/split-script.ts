@@ -1,13 +1,13 @@
 /** One command of a script. */
 export interface Clause {
   readonly words: readonly string[]
-  /** Whether it runs depends on how the one before has ended. */
+  /** Condition on the exit code of the previous command. */
   readonly when: 'always' | 'success' | 'failure'
-  /** Where its output goes: `&2`, or a file. */
+  /** Redirection target: `&2` or a file. */
   readonly target?: string
 }
 
-/** Undefined for what is more than words, quotes, `;`, `&&`, `||` and `>`. */
+/** Undefined if the script contains anything but words, quotes, `;`, `&&`, `||` and `>`. */
 export function splitScript(text: string): readonly Clause[] | undefined {
   const clauses: Clause[] = []
   let words: string[] = []
@@ -24,7 +24,7 @@ export function splitScript(text: string): readonly Clause[] | undefined {
       when = operator
     } else if (token.type === 'operator') redirection = token.text
     else if (redirection !== '') {
-      // Nothing that is known here writes to stderr by itself.
+      // No supported command writes to stderr, so redirecting it has no effect.
       if (!redirection.startsWith('2')) target = token.text
       redirection = ''
     } else words.push(token.text)
@@ -44,7 +44,7 @@ interface Token {
   readonly text: string
 }
 
-/** Undefined where something is that is not known here; then there is no more. */
+/** Yields undefined, and then ends, at unsupported syntax. */
 function* tokensOf(text: string): Generator<Token | undefined, void> {
   const pattern =
     /([^\S\n]+)|(\n|;|&&|\|\||[12]?>>?)|(&\d)|'([^']*)'|"([^"$`\\]*)"|([^\s;&|>'"$`\\<(){}*?]+)/y

@@ -1,13 +1,16 @@
-/** Where the kernel's control groups are: a tree for each controller in version 1, one for all in version 2. */
+/** cgroup hierarchies: one per controller (or group of controllers) in v1, a single one in v2. */
 
 export interface Hierarchy {
-  /** `/sys/fs/cgroup/cpu,cpuacct`. */
+  /** Such as `/sys/fs/cgroup/cpu,cpuacct`. */
   readonly folder: string
-  /** `cpu`, `memory`; a tree that only names groups has none. */
+  /** Such as `cpu` and `memory`; empty for named hierarchies. */
   readonly controllers: ReadonlySet<string>
 }
 
-/** Of version 1, as /proc/self/mountinfo has them. Of a controller that is mounted twice the shorter path counts. */
+/**
+ * Parses the cgroup v1 hierarchies from /proc/self/mountinfo. If a controller is mounted twice, the shorter
+ * path wins.
+ */
 export function hierarchiesOf(mountinfo: string): readonly Hierarchy[] {
   const found = new Map<string, Hierarchy>()
   for (const line of mountinfo.split('\n')) {
@@ -23,14 +26,14 @@ export function hierarchiesOf(mountinfo: string): readonly Hierarchy[] {
   return [...found.values()]
 }
 
-/** A tree of version 2 beside the others controls nothing, but runtimes put containers into it too. */
+/** In hybrid mode the v2 hierarchy has no controllers, but runtimes put containers into it too. */
 const unified = 'unified'
 
 function isNamed(option: string): boolean {
   return known.has(option) || option.startsWith('name=')
 }
 
-/** Options beside these say how the tree is mounted. */
+/** Other mount options are not controllers. */
 const known: ReadonlySet<string> = new Set([
   'blkio',
   'cpu',

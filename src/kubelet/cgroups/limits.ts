@@ -1,4 +1,4 @@
-/** What a control group may use, and which of its files say so. */
+/** Limits of a cgroup and the files that set them. */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
 import { podAmounts, podRequests } from '#/api/pod-resources.ts'
 import { qosClassOf } from '#/api/qos-class.ts'
@@ -7,13 +7,13 @@ import { cpuPeriod, cpuQuota, cpuShares, cpuWeight } from '../cpu-time.ts'
 import { hugePageAmounts } from '../huge-pages.ts'
 import { milliAmount, wholeAmount } from '../resource-amount.ts'
 
-/** What is absent stays as it is. -1 is no limit. */
+/** Absent fields are left unchanged. -1 means no limit. */
 export interface CgroupLimits {
   readonly cpuShares?: number
   readonly cpuQuota?: number
   readonly memoryBytes?: number
   readonly pids?: number
-  /** Bytes by size of page: `2MB`. */
+  /** Bytes by page size, such as `2MB`. */
   readonly hugePages?: ReadonlyMap<string, number>
 }
 
@@ -24,12 +24,12 @@ export interface CgroupWrite {
 }
 
 export interface PodLimitsContext {
-  /** -1 when not limited. */
+  /** -1 means no limit. */
   readonly podPidsMax: number
   readonly hugePageSizes: readonly string[]
 }
 
-/** The pod as a whole is limited only where each of its containers is: one without a limit may use all there is. */
+/** A pod has a CPU or memory limit only if each of its containers has one or the pod sets it at pod level. */
 export function podLimits(pod: Pod, { podPidsMax, hugePageSizes }: PodLimitsContext): CgroupLimits {
   const spec = pod.spec ?? { containers: [] }
   const qosClass = qosClassOf(pod)
@@ -69,7 +69,7 @@ function isLimited({ resources }: Container, name: string): boolean {
   return milliAmount(resources?.limits, name) > 0
 }
 
-/** Pods of the class share what all of them ask for; those that ask for nothing get the least. */
+/** CPU shares of the Burstable cgroup: the sum of its pods' requests, at least the minimum. */
 export function burstableShares(pods: readonly Pod[]): number {
   const burstable = pods.filter(pod => qosClassOf(pod) === 'Burstable')
   const sum = burstable.reduce((total, { spec = { containers: [] } }) => {

@@ -1,17 +1,17 @@
 /**
- * Files with variables that a container before has written: `NAME='value'`, comments and empty lines. A value may span
- * lines and is taken as it is.
+ * Parses environment files written by an earlier container: `NAME='value'`, comments and empty lines. Values
+ * may span lines and are not expanded.
  * https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-via-file/
  */
 
-/** Empty when the file has no such variable. Throws an Error that says what is wrong and in which line. */
+/** Empty if the file does not define the variable. Throws an Error with the cause and the line number. */
 export function environmentFileValue(text: string, key: string): string {
   const lines = text.replace(/\n$/, '').split('\n').map(withoutReturn)
   for (let index = 0; index < lines.length; index++) {
     const line = (lines[index] ?? '').replace(/^[ \t]+/, '')
     if (line === '' || line.startsWith('#')) continue
     const { name, value } = splitAssignment(line, index + 1)
-    // As in a shell: `NAME= 'value'` assigns nothing.
+    // As in a shell, whitespace after `=` is not part of an assignment.
     if (/^[ \t]/.test(value)) {
       if (name === key) return ''
       continue

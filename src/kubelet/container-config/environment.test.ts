@@ -96,7 +96,7 @@ test('variables learn what containers ask for and are limited to', async () => {
     ['requests.memory', '1Mi', '64'],
     ['limits.memory', '1Mi', '96'],
     ['limits.memory', '1M', '100'],
-    // What is not limited has all that the node has to give.
+    // Defaults to the node's allocatable.
     ['limits.cpu', undefined, '4'],
     ['limits.ephemeral-storage', '1Gi', '90'],
     ['requests.ephemeral-storage', undefined, '0'],

@@ -1,4 +1,4 @@
-/** The variables of a container, from all that its spec names. Later ones go before earlier ones of the same name. */
+/** Builds the environment of a container. Later definitions of a name override earlier ones. */
 import type { Container, EnvFromSource, EnvVarSource } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/quote.ts'
 import type { ContainerInput, ContainerSources } from '../container-input.ts'
@@ -8,7 +8,7 @@ import { sortAddresses } from '../sort-addresses.ts'
 import { environmentFileValue } from './environment-file.ts'
 import { serviceVariables } from './service-variables.ts'
 
-/** In the order in which they are declared; those of services come last. */
+/** In order of declaration; service variables come last. */
 export type Environment = ReadonlyMap<string, string>
 
 export type EnvironmentInput = Pick<
@@ -16,7 +16,7 @@ export type EnvironmentInput = Pick<
   'pod' | 'container' | 'podAddresses' | 'services' | 'volumes' | 'sources' | 'node' | 'machine'
 >
 
-/** What is missing and not optional is thrown as an Error with Kubernetes' message. */
+/** Throws an Error with Kubernetes' message if a required source is missing. */
 export async function environmentOf(input: EnvironmentInput): Promise<Environment> {
   const { pod, container, services } = input
   const ofServices = serviceVariables(pod, services)
@@ -33,7 +33,7 @@ export async function environmentOf(input: EnvironmentInput): Promise<Environmen
   return variables
 }
 
-/** The command and its arguments as the process gets them. */
+/** Command and arguments with variables expanded. */
 export function expandCommand(
   { command = [], args = [] }: Container,
   environment: Environment,
@@ -57,7 +57,7 @@ async function variablesFrom(
   return []
 }
 
-/** Undefined when it is optional and there is none. */
+/** Undefined if the source is optional and missing. */
 async function valueOf(from: EnvVarSource, input: EnvironmentInput): Promise<string | undefined> {
   const { pod, container, podAddresses, node, machine, sources } = input
   const namespace = pod.metadata?.namespace ?? ''
@@ -125,7 +125,7 @@ async function fileValue(
     if (text === undefined) throw new Error(`there is no file ${path} in volume ${volumeName}`)
     value = environmentFileValue(text, key)
   } catch (error) {
-    // What is wrong with the file is not told: it would show what is in it.
+    // The parse error is not shown, because it could reveal the file's content.
     throw new Error("couldn't parse env file", { cause: error })
   }
   if (value !== '') return value

@@ -10,7 +10,7 @@ const environment = new Map([
   ['EMPTY', ''],
 ])
 
-/** `/host:/inside` and what is special about it. */
+/** Formats a mount as `/host:/inside` with its special flags. */
 function notation({ hostPath, containerPath, ...mount }: Mount): string {
   const flags = [
     mount.readonly ? 'ro' : '',
@@ -26,7 +26,7 @@ async function mounts(given: Given): Promise<readonly string[]> {
   return (await mountsOf(inputOf(given), environment)).map(notation)
 }
 
-/** Without the files that the kubelet makes. */
+/** Without the mounts that the kubelet adds. */
 async function mounted(mount: Partial<VolumeMount>, volume: object = {}, more: object = {}): Promise<string> {
   const volumeMounts = [{ name: 'v', mountPath: '/in', ...mount }]
   const [first = ''] = await mounts({

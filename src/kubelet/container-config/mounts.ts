@@ -1,4 +1,4 @@
-/** What of the node's files a container sees, and where. */
+/** Mounts and devices of a container. */
 import { join } from 'node:path'
 import type { Container, Pod, VolumeMount } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/quote.ts'
@@ -14,7 +14,7 @@ type MountsInput = Pick<
   'pod' | 'container' | 'attempt' | 'podAddresses' | 'volumes' | 'sources' | 'node' | 'handler'
 >
 
-/** Those that the spec asks for in its order, then /etc/hosts and the file for the last words. */
+/** The spec's mounts in order, then /etc/hosts and the termination message file. */
 export async function mountsOf(input: MountsInput, environment: Environment): Promise<readonly Mount[]> {
   const { container, volumes, sources, handler } = input
   const mounts: Mount[] = []
@@ -38,7 +38,7 @@ export async function mountsOf(input: MountsInput, environment: Environment): Pr
   return [...mounts, ...ownMounts(input)]
 }
 
-/** Volumes that a container has as devices. */
+/** Block volumes in `volumeDevices`. */
 export function devicesOf(
   { volumeDevices = [], name: containerName }: Container,
   volumes: ReadonlyMap<string, ContainerVolume>,
@@ -58,7 +58,7 @@ export function devicesOf(
   })
 }
 
-/** The part of the volume that is asked for, with variables expanded. All of them must have a value. */
+/** The mount with `subPath` or the expanded `subPathExpr`. All referenced variables must have a value. */
 function withSubPath(mount: VolumeMount, environment: Environment): VolumeMount {
   const { subPathExpr = '', subPath = '', ...rest } = mount
   const path = subPathExpr === '' ? subPath : expandSubPath(subPathExpr, environment)
@@ -96,7 +96,7 @@ async function hostPathOf(
   try {
     return await sources.subPath(mount, index)
   } catch (error) {
-    // The cause would tell whoever reads the status about files of the node.
+    // The cause is not shown in the status, because it could reveal files of the node.
     const text = `failed to prepare subPath for volumeMount ${quote(mount.name)} of container ${quote(container.name)}`
     throw new Error(text, { cause: error })
   }
@@ -117,7 +117,7 @@ function folderMount(
   }
 }
 
-/** Nobody writes to what is in an image. */
+/** Image volumes are always read-only. */
 function imageMount(mount: VolumeMount, id: string, handler: RuntimeHandler | undefined): Mount {
   return {
     hostPath: '',
@@ -164,7 +164,7 @@ function isRecursivelyReadonly(mount: VolumeMount, handler: RuntimeHandler | und
   return isSupported || refuse(`${wish} not supported by the runtime`)
 }
 
-/** Files that the kubelet makes. */
+/** Mounts that the kubelet adds. */
 function ownMounts(input: MountsInput): readonly Mount[] {
   const { pod, container, attempt, podAddresses, node } = input
   const { terminationMessagePath = '' } = container

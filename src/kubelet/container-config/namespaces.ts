@@ -1,4 +1,4 @@
-/** Which namespaces a pod shares with its node, and its containers with one another. */
+/** Linux namespaces that a pod shares with its node and its containers share with one another. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/quote.ts'
 import type { NamespaceOptions, RuntimeHandler } from '#/cri/cri.ts'
@@ -20,7 +20,7 @@ export function namespacesOf(pod: Pod, context: UserNamespaceContext): Namespace
   }
 }
 
-/** Undefined when users of the pod are those of the node. */
+/** Undefined if the pod uses the node's user namespace. */
 function usersOf(pod: Pod, { handler, users }: UserNamespaceContext): UserMappings | undefined {
   if (pod.spec?.hostUsers !== false) return undefined
   if (handler?.supportsUserNamespaces && users !== undefined) return users

@@ -1,6 +1,7 @@
 /**
- * Who is killed first when the node runs out of memory: whoever promised nothing, then whoever uses more than he asked
- * for, those that are safe last. The kernel adds this to the share of memory that a process uses, in thousandths.
+ * Computes `oom_score_adj`: BestEffort containers are killed first, then Burstable ones that exceed their
+ * requests, Guaranteed and node-critical ones last. The kernel adds the value to the process's share of
+ * memory in thousandths.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-out-of-memory-behavior
  */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
@@ -19,7 +20,7 @@ export function oomScoreOf(pod: Pod, container: Container, memoryBytes: number):
   if (qosClass === 'BestEffort') return firstToGo
   const share = sharedRequest(pod)
   const own = wholeAmount(container.resources?.requests, 'memory') + share
-  // A sidecar must not be killed before those that it serves.
+  // A sidecar must not be killed before the main containers.
   const asked = isSidecarOf(pod, container) ? Math.max(own, smallestRequest(pod) + share) : own
   const score = 1_000 - Math.floor((1_000 * asked) / memoryBytes)
   return Math.min(Math.max(score, 1_000 + safest), firstToGo - 1)
@@ -33,10 +34,10 @@ function isNodeCritical({ metadata, spec }: Pod): boolean {
   return isOwn || (spec.priority ?? 0) >= criticalPriority
 }
 
-/** The priority of `system-cluster-critical`, above which everything is critical. */
+/** Priority of `system-cluster-critical`; pods at or above it are critical. */
 const criticalPriority = 2_000_000_000
 
-/** What the pod as a whole asks for beyond its containers counts for each of them alike. */
+/** Each container's equal share of the pod-level request beyond the containers' requests. */
 function sharedRequest(pod: Pod): number {
   const { resources, containers = [], initContainers = [] } = pod.spec ?? {}
   const ofPod = wholeAmount(resources?.requests, 'memory')

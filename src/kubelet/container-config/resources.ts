@@ -1,4 +1,4 @@
-/** What the kernel gives a container at most, and who goes first when there is not enough. */
+/** CPU, memory and huge page settings of containers and sandboxes. */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
 import { podAmounts } from '#/api/pod-resources.ts'
 import { quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
@@ -9,7 +9,7 @@ import { hugePageAmounts } from '../huge-pages.ts'
 import { milliAmount, wholeAmount, type ResourceList } from '../resource-amount.ts'
 import { oomScoreOf } from './oom-score.ts'
 
-/** Where the container sets no limit, that of the pod as a whole holds for it. */
+/** Pod-level limits apply to containers without limits. */
 export function containerResources(pod: Pod, container: Container, machine: NodeMachine): LinuxResources {
   const { requests = {}, limits = {} } = container.resources ?? {}
   const ofPod = pod.spec?.resources?.limits
@@ -25,7 +25,7 @@ export function containerResources(pod: Pod, container: Container, machine: Node
   }
 }
 
-/** What all containers of a pod come to, for runtimes that make a machine of it. */
+/** Sum over the pod's containers, for VM-based runtimes. */
 export function sandboxResources(pod: Pod): LinuxResources {
   const spec = pod.spec ?? { containers: [] }
   const requests = podAmounts(spec, 'requests')
@@ -35,7 +35,7 @@ export function sandboxResources(pod: Pod): LinuxResources {
   return basicResources({ milliRequest, milliLimit, memoryLimit: whole(limits.get('memory')) })
 }
 
-/** What running a pod costs beside what its containers use. */
+/** Pod overhead. */
 export function overheadResources(pod: Pod): LinuxResources | undefined {
   const { overhead } = pod.spec ?? {}
   if (overhead === undefined) return undefined
@@ -59,7 +59,7 @@ function basicResources({ milliRequest, milliLimit, memoryLimit }: Basic): Linux
   }
 }
 
-/** Who asks for none of a size gets none. */
+/** The limit is 0 for page sizes that are not requested. */
 function hugePageLimits(
   lists: readonly (ResourceList | undefined)[],
   { hugePageSizes }: NodeMachine,
@@ -68,7 +68,7 @@ function hugePageLimits(
   return hugePageSizes.map(pageSize => ({ pageSize, limitBytes: amounts.get(pageSize) ?? 0 }))
 }
 
-/** Containers do not swap. Where control groups can do it, all of a container is killed, not one process of it. */
+/** Disables swap. With cgroup v2, the OOM killer kills the whole container instead of a single process. */
 function swapAndUnified(memoryLimit: number, machine: NodeMachine): LinuxResources {
   if (machine.cgroupVersion === 1) {
     return machine.canLimitSwap && memoryLimit !== 0 ? { memorySwapLimitBytes: memoryLimit } : {}

@@ -10,7 +10,7 @@ interface Asked {
   readonly pod?: PodSecurityContext
   readonly own?: SecurityContext
   readonly spec?: Partial<PodSpec>
-  /** Of the image. */
+  /** User of the image. */
   readonly uid?: number
   readonly username?: string
   readonly more?: Partial<ContainerInput>
@@ -30,7 +30,7 @@ function secured({ pod, own, spec, uid, username, more = {} }: Asked): Container
   return containerSecurity({ ...input, image })
 }
 
-/** Whether what came out has all of this. */
+/** Asserts that the result contains the expected fields. */
 function check(asked: Asked, expected: Partial<Record<keyof ContainerSecurity, unknown>>): void {
   const found = secured(asked)
   for (const [key, value] of Object.entries(expected)) {

@@ -1,5 +1,5 @@
 /**
- * What a container may do: what it says itself, and otherwise what its pod says.
+ * Effective security context of a container: container fields override pod fields.
  * https://kubernetes.io/docs/tasks/configure-pod-container/security-context/
  */
 import { join } from 'node:path'
@@ -69,7 +69,7 @@ export function sandboxSecurity(pod: Pod, context: SandboxContext): SandboxSecur
     readonlyRootfs: false,
     ...groupsOf(pod, new Map()),
     privileged: allContainers(pod).some(({ securityContext }) => securityContext?.privileged ?? false),
-    // The pause container needs no more, whatever the containers of the pod ask for.
+    // The pause container needs no other profile, whatever the pod's containers use.
     seccomp: { type: 'RuntimeDefault' },
   }
 }
@@ -79,7 +79,7 @@ function allContainers({ spec }: Pod): readonly Container[] {
   return [...initContainers, ...containers, ...ephemeralContainers]
 }
 
-/** The spec decides, then the image; who is neither is root. */
+/** From the spec, otherwise from the image, otherwise root. */
 function userOf(
   pod: Pod,
   { securityContext }: Container,
@@ -91,7 +91,10 @@ function userOf(
   return image.username ? { runAsUsername: image.username } : { runAsUser: 0 }
 }
 
-/** A container that must not be root is refused when it would be, or when nobody can tell. */
+/**
+ * Enforces `runAsNonRoot`: rejects containers that would run as root or have a user name that cannot be
+ * verified.
+ */
 function refuseRoot(pod: Pod, container: Container, image: Image): void {
   const { securityContext: ofPod } = pod.spec ?? {}
   const { securityContext: own } = container
@@ -119,7 +122,7 @@ function refuseRoot(pod: Pod, container: Container, image: Image): void {
   }
 }
 
-/** Files of the pod's volumes belong to `fsGroup`, so all of its processes are in it. */
+/** `fsGroup` owns the pod's volumes, so all of its containers get the group. */
 function groupsOf(
   pod: Pod,
   volumes: ReadonlyMap<string, ContainerVolume>,
@@ -140,7 +143,7 @@ function groupsOf(
   return { supplementalGroups: groups.map(Number), supplementalGroupsPolicy: policy }
 }
 
-/** A container for debugging sees the processes of another where it would see its own alone. */
+/** An ephemeral container with a target shares the target's PID namespace. */
 function withTarget(namespaces: NamespaceOptions, target: string | undefined): NamespaceOptions {
   return target !== undefined && namespaces.pid === 'container'
     ? { ...namespaces, pid: { target } }
@@ -166,7 +169,7 @@ function seccompOf(profile: SeccompProfile | undefined, node: NodeSettings): Sec
 const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/'
 const localhostPrefix = 'localhost/'
 
-/** Pods that do not come from the API server may still have it as an annotation. */
+/** Pods that bypass the API server (static pods) may still use the annotation. */
 function appArmorOf(pod: Pod, { name, securityContext }: Container): SecurityProfile | undefined {
   const profile: AppArmorProfile | undefined =
     securityContext?.appArmorProfile ??
@@ -187,7 +190,7 @@ function annotatedProfile(value: string | undefined): AppArmorProfile | undefine
   return { type: 'Localhost', localhostProfile: value.slice(localhostPrefix.length) }
 }
 
-/** Parts of /proc and /sys that tell about the node or change it. */
+/** Paths in /proc and /sys that are masked or read-only. */
 function procPaths(
   procMount: string | undefined,
   machine: NodeMachine,

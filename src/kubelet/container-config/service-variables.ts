@@ -1,7 +1,6 @@
 /**
- * Variables that tell containers where services are. They are those of the services that exist when the container is
- * made; the one of the API server is always among them.
- * https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+ * Environment variables for services that exist when the container is created; the API server's service is
+ * always included. https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
  */
 import type { Pod, Service, ServicePort } from '#/api/generated/core/v1.ts'
 
@@ -13,7 +12,7 @@ export function serviceVariables(pod: Pod, services: readonly Service[]): Readon
     const { name = '', namespace } = service.metadata ?? {}
     if (!hasAddress(service)) continue
     if (isApiService(service)) {
-      // One of the same name in the pod's own namespace goes before it.
+      // A service of the same name in the pod's namespace takes precedence.
       if (!heard.has(name)) heard.set(name, service)
     } else if (namespace === pod.metadata?.namespace && (pod.spec?.enableServiceLinks ?? true)) {
       heard.set(name, service)
@@ -49,7 +48,7 @@ function variablesOf({ metadata, spec }: Service): Variable[] {
   ]
 }
 
-/** As links between Docker's containers made them. */
+/** Variables in the format of Docker links. */
 function linkVariables(prefix: string, port: ServicePort, address: string): Variable[] {
   const { protocol = 'TCP' } = port
   const name = `${prefix}_PORT_${port.port}_${protocol.toUpperCase()}`

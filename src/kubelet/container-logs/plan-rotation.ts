@@ -1,12 +1,12 @@
 export interface RotationPlan {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly remove: readonly string[]
   readonly compress: readonly string[]
 }
 
 /**
- * What is to be done in a folder before its log is moved aside: with that one and the new one there are as many files
- * as there may be. What was left half done goes too.
+ * Plans the cleanup before a rotation, after which the rotated and the new log fit within `maxFiles`. Also
+ * removes leftovers of interrupted compression.
  */
 export function planRotation(names: readonly string[], log: string, maxFiles: number): RotationPlan {
   const rotated = names.filter(name => name.startsWith(`${log}.`)).sort()
@@ -21,7 +21,7 @@ export function planRotation(names: readonly string[], log: string, maxFiles: nu
   }
 }
 
-/** Added to the name of a log that is moved aside: `20261115-155731`. */
+/** Suffix of a rotated log: `20261115-155731`. */
 export function rotatedName(nowMs: number): string {
   return new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-')
 }

@@ -1,4 +1,4 @@
-/** As the status of a container shows it. */
+/** Waiting reason in the container status. */
 export type ImageErrorReason =
   | 'ErrImagePull'
   | 'ImagePullBackOff'
@@ -8,7 +8,6 @@ export type ImageErrorReason =
   | 'RegistryUnavailable'
   | 'SignatureValidationFailed'
 
-/** There is no image to make a container of. */
 export class ImageError extends Error {
   readonly reason: ImageErrorReason
   constructor(reason: ImageErrorReason, message: string, options?: ErrorOptions) {

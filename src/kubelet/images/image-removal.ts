@@ -15,7 +15,7 @@ export interface ImageRemovalOptions {
   readonly records: PullRecords
 }
 
-/** Remembers which images were used when, and removes the oldest when the disk is full. */
+/** Tracks image use and removes the least recently used images when disk usage is high. */
 export class ImageRemoval {
   readonly #options: ImageRemovalOptions
   readonly #kept: ReadonlySet<string>
@@ -26,10 +26,7 @@ export class ImageRemoval {
     this.#kept = new Set(options.keptImages.map(normalizeImage))
   }
 
-  /**
-   * Resolves with what people should be told of the node. Throws when some image could not be removed; all others have
-   * been.
-   */
+  /** Resolves with an event for the node, if any. Throws after trying all candidates if a removal failed. */
   async collect(space: ImageSpace, signal?: AbortSignal): Promise<EventContent | undefined> {
     const { platform, runtime, node } = this.#options
     if (space.capacityBytes <= 0) return noCapacity
@@ -42,7 +39,7 @@ export class ImageRemoval {
     const world = { images, uses: this.#uses, inUse, space, settings: node.imageGc, nowMs }
     const { neededBytes, usedPercent, candidates } = planRemoval(world)
     if (neededBytes <= 0) return undefined
-    // Images that are mounted are only seen one container at a time: not asked for before there is need.
+    // Mounted images require a status call per container, so they are fetched only if there are candidates.
     const mounted =
       candidates.length === 0 ? new Set<string>() : await this.#mountedImages(containers, signal)
     const removed = new Set<string>()

@@ -1,7 +1,6 @@
 /**
- * Whether credentials for a registry are for this repository. Labels of the host may have wildcards, the port must be
- * the same, and the path is the beginning of the repository's.
- * https://kubernetes.io/docs/concepts/containers/images/#config-json
+ * True if registry credentials apply to a repository. Host labels may contain wildcards, the port must match,
+ * and the path must be a prefix. https://kubernetes.io/docs/concepts/containers/images/#config-json
  */
 export function matchesRegistry(pattern: string, repository: string): boolean {
   const wanted = split(pattern)
@@ -14,7 +13,7 @@ export function matchesRegistry(pattern: string, repository: string): boolean {
   )
 }
 
-/** Where a key of a docker configuration is for: `https://index.docker.io/v1/` is for `index.docker.io`. */
+/** Registry of a key in a Docker configuration: `https://index.docker.io/v1/` becomes `index.docker.io`. */
 export function registryOfKey(key: string): string {
   const plain = key.replace(/^https?:\/\//, '').replace(/[?#].*$/s, '')
   const slash = plain.indexOf('/')
@@ -23,7 +22,7 @@ export function registryOfKey(key: string): string {
   return path === '/' ? plain.slice(0, slash) : `${plain.slice(0, slash)}${path}`
 }
 
-/** Whether the repository is one of Docker Hub, for which credentials have a name of their own. */
+/** True for Docker Hub. Its credentials use a special key. */
 export function isDefaultRegistry(repository: string): boolean {
   return repository.startsWith('docker.io/') || repository.startsWith(`${defaultRegistry}/`)
 }
@@ -43,7 +42,7 @@ function split(text: string): Place {
   return { labels: name.split('.'), port, path: slash < 0 ? '' : text.slice(slash) }
 }
 
-/** `*` stands for any characters, `?` for one. It takes no longer than one length times the other. */
+/** `*` matches any characters, `?` one. Runs in O(n*m) time. */
 function matchesLabel(pattern: string, text: string): boolean {
   let at = 0
   let next = 0

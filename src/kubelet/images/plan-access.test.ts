@@ -5,13 +5,13 @@ import type { PullCredential } from './pull-credentials.ts'
 
 const repository = 'quay.io/me/it'
 
-/** Of the form `name/hash`. */
+/** Parses `name/hash`. */
 function credential(text: string): PullCredential {
   const [name = '', hash = ''] = text.split('/')
   return { username: '', password: '', hash, source: { namespace: 'default', name, uid: `uid-${name}` } }
 }
 
-/** A record of pulls, each with a credential or with none. */
+/** A pull record with the given credentials, or with none. */
 function pulled(...texts: readonly string[]): PulledRecord {
   let record: PulledRecord = { imageRef: 'id', lastUpdatedTime: '0', credentialMapping: {} }
   for (const text of texts) {

@@ -1,6 +1,6 @@
 import type { PullCredential, SecretSource } from './pull-credentials.ts'
 
-/** With what an image was pulled; the names are those of Kubernetes, since the files are. */
+/** Credentials that an image was pulled with, in the format of the kubelet's ImagePulledRecord files. */
 export interface PulledRecord {
   readonly imageRef: string
   readonly lastUpdatedTime: string
@@ -9,7 +9,7 @@ export interface PulledRecord {
 }
 
 export interface PulledWith {
-  /** Without credentials: every pod may use it. */
+  /** Pulled without credentials: every pod may use the image. */
   readonly nodePodsAccessible?: boolean
   readonly kubernetesSecrets?: readonly PulledSecret[]
 }
@@ -19,17 +19,17 @@ export interface PulledSecret extends SecretSource {
 }
 
 export interface AccessWorld {
-  /** Absent for an image that nobody pulled through this kubelet. */
+  /** Absent if this kubelet has not pulled the image. */
   readonly record?: PulledRecord
-  /** A pull was begun of which it is not known how it ended. */
+  /** A pull was started and its outcome is unknown. */
   readonly isPulling: boolean
   readonly repository: string
   readonly credentials: readonly PullCredential[]
 }
 
 /**
- * Whether a pod may use an image that is there, because it came otherwise, or because the pod has what it was pulled
- * with. Otherwise it has to be pulled again, so that the registry decides.
+ * True if a pod may use an image that is present: it was not pulled by the kubelet, or the pod has
+ * credentials that it was pulled with. Otherwise it is pulled again, so that the registry decides.
  * https://kubernetes.io/docs/concepts/containers/images/#ensureimagepullcredentialverification
  */
 export function mayUse({ record, isPulling, repository, credentials }: AccessWorld): boolean {
@@ -39,10 +39,10 @@ export function mayUse({ record, isPulling, repository, credentials }: AccessWor
   return credentials.some(credential => pulled?.kubernetesSecrets?.some(secret => isSame(secret, credential)))
 }
 
-/** Secrets that one record has; the oldest goes. */
+/** Maximum number of secrets per record; the oldest is dropped. */
 const secretsMax = 100
 
-/** The record of one more pull; undefined when it says so already. */
+/** Adds a pull to the record; undefined if the record is unchanged. */
 export function withPull(
   record: PulledRecord | undefined,
   { imageRef, repository, credential, now }: RecordedPull,
@@ -58,7 +58,7 @@ export function withPull(
 export interface RecordedPull {
   readonly imageRef: string
   readonly repository: string
-  /** Absent when none was needed. */
+  /** Absent for an anonymous pull. */
   readonly credential?: PullCredential
   readonly now: string
 }
@@ -74,7 +74,7 @@ function withSecret(
   return { kubernetesSecrets: [...others, added].slice(-secretsMax) }
 }
 
-/** A secret that was changed is still the one that was allowed; another one with the same content is as good. */
+/** Matches the same secret after its content changed, and a different secret with the same content. */
 function isSame(secret: PulledSecret, { hash, source }: PullCredential): boolean {
   return (secret.credentialHash !== '' && secret.credentialHash === hash) || isSameSource(secret, source)
 }

@@ -6,7 +6,10 @@ import { planRemoval, type ImageUse } from './plan-removal.ts'
 const nowMs = 1_000_000
 const settings = { highPercent: 85, lowPercent: 80, minimumAgeMs: 120_000 }
 
-/** Images as `name detected used`, in seconds ago; `-` for never used. An exclamation mark pins one. */
+/**
+ * Parses images as `name detected used` in seconds ago; `-` means never used, an exclamation mark pins the
+ * image.
+ */
 function plan(availableBytes: number, texts: readonly string[], inUse: readonly string[] = []) {
   const uses = new Map<string, ImageUse>()
   const images = texts.map((text): Image => {

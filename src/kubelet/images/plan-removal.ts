@@ -6,7 +6,7 @@ export interface ImageSpace {
   readonly availableBytes: number
 }
 
-/** When an image was seen for the first time, and when it was in use last; 0 for one that never was. */
+/** Times of first detection and last use; 0 if never used. */
 export interface ImageUse {
   readonly detectedMs: number
   readonly usedMs: number
@@ -15,7 +15,7 @@ export interface ImageUse {
 export interface RemovalWorld {
   readonly images: readonly Image[]
   readonly uses: ReadonlyMap<string, ImageUse>
-  /** Ids. */
+  /** Image ids. */
   readonly inUse: ReadonlySet<string>
   readonly space: ImageSpace
   readonly settings: ImageGcSettings
@@ -24,13 +24,16 @@ export interface RemovalWorld {
 
 export interface RemovalPlan {
   readonly usedPercent: number
-  /** What has to be freed; 0 while there is enough room. */
+  /** Bytes to free; 0 below the high threshold. */
   readonly neededBytes: number
-  /** In the order in which they may go, until enough is freed. */
+  /** In order of removal, until enough is freed. */
   readonly candidates: readonly Image[]
 }
 
-/** Above the high threshold unused images go until usage is at the low one, those first that were used longest ago. */
+/**
+ * Above the high threshold, unused images are removed until usage reaches the low threshold, least recently
+ * used first.
+ */
 export function planRemoval({ images, uses, inUse, space, settings, nowMs }: RemovalWorld): RemovalPlan {
   const { highPercent, lowPercent, minimumAgeMs } = settings
   const { capacityBytes } = space

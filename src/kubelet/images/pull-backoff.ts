@@ -7,20 +7,20 @@ interface Failures {
   readonly message: string
 }
 
-/** Ten seconds, then twice as long each time, up to five minutes. */
+/** 10 s, doubling up to 5 min. */
 const backoff: Backoff = { initialMs: 10_000, maxMs: 300_000, factor: 2, jitter: 0 }
 
-/** What failed so long ago counts no more. */
+/** Backoff is reset after this time without a failure. */
 const forgottenMs = 2 * backoff.maxMs
 
-/** Images of pods whose failures are remembered; what is forgotten is just tried earlier. */
+/** Limit of remembered failures per pod and image; dropped entries are retried early. */
 const entriesMax = 10_000
 
-/** How long an image is not pulled again for a pod after it could not be. */
+/** Backoff of failed image pulls per pod and image. */
 export class PullBackoff {
   readonly #failures = new LruMap<string, Failures>(entriesMax)
 
-  /** What failed last, as long as it is too early to try again. */
+  /** The last error while the backoff lasts. */
   waiting(
     key: string,
     nowMs: number,

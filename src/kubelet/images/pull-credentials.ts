@@ -3,11 +3,11 @@ import type { Secret } from '#/api/generated/core/v1.ts'
 import { asObject, type JsonObject } from './json-object.ts'
 import { defaultRegistry, isDefaultRegistry, matchesRegistry, registryOfKey } from './match-registry.ts'
 
-/** Who may pull, and from which secret that is known. */
+/** Registry credentials and the secret that contains them. */
 export interface PullCredential {
   readonly username: string
   readonly password: string
-  /** Stands for name and password without telling them. */
+  /** Identifies username and password without revealing them. */
   readonly hash: string
   readonly source: SecretSource
 }
@@ -18,7 +18,7 @@ export interface SecretSource {
   readonly uid: string
 }
 
-/** A secret does not hold what its type says. */
+/** The secret's content does not match its type. */
 export class PullSecretError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -26,10 +26,7 @@ export class PullSecretError extends Error {
   }
 }
 
-/**
- * The credentials for a repository in the order in which they are tried: those that name it most closely first. Throws
- * PullSecretError.
- */
+/** Credentials for a repository in the order to try: most specific match first. Throws PullSecretError. */
 export function pullCredentials(secrets: readonly Secret[], repository: string): readonly PullCredential[] {
   const byRegistry = new Map<string, PullCredential[]>()
   for (const [registry, credential] of secrets.flatMap(readSecret)) {
@@ -49,14 +46,14 @@ function readSecret(secret: Secret): (readonly [registry: string, credential: Pu
       return [registryOfKey(key), credentialOf(secret, entry)] as const
     })
   } catch (error) {
-    // What the parser says of a text may show the text.
+    // A JSON parser's error message could reveal the secret.
     const reason = error instanceof TypeError ? error.message : 'it holds no JSON'
     const message = `cannot read image pull secret ${secret.metadata?.name ?? ''}: ${reason}`
     throw new PullSecretError(message, { cause: error })
   }
 }
 
-/** By key of the docker configuration. Secrets of other types have none. */
+/** Entries by key of the Docker configuration; empty for secrets of other types. */
 function registriesIn({ type, data = {} }: Secret): JsonObject {
   if (type === 'kubernetes.io/dockerconfigjson') {
     const text = data['.dockerconfigjson']

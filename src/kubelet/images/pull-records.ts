@@ -6,29 +6,30 @@ import type { PulledRecord } from './plan-access.ts'
 const apiVersion = 'kubelet.config.k8s.io/v1beta1'
 
 interface Intention {
-  /** What was there under this name before: that it is there says nothing of the pull. */
+  /** Image present under this name before the pull; its presence does not prove that the pull succeeded. */
   readonly presentRef?: string
-  /** Pulls that are under way now. */
+  /** Pulls in progress. */
   readonly count: number
-  /** Begun in another life: only a pull that succeeds tells how things are. */
+  /** Left by an earlier kubelet process; only a successful pull resolves it. */
   readonly isLeftOver: boolean
 }
 
 /**
- * What is known of images that were pulled, in files that outlive the process, as Kubernetes has them. An intention is
- * written before a pull: of an image that is there although it was never finished nobody knows whose it is.
+ * Persistent records of image pulls, in the kubelet's ImagePulledRecord and ImagePullIntent file formats. An
+ * intent is written before each pull: if an image is present and its pull was not recorded as finished, its
+ * credentials are unknown.
  */
 export class PullRecords {
   readonly #files: Files
   readonly #pulling: string
   readonly #pulled: string
-  /** By name of the file. */
+  /** By file name. */
   #records = new Map<string, PulledRecord>()
-  /** Begun and not finished, in this life or another, by name of the file. */
+  /** Unfinished pulls of this and earlier kubelet processes, by file name. */
   #intentions = new Map<string, Intention>()
   #loaded: Promise<void> | undefined
 
-  /** In the kubelet's folder. */
+  /** `folder` is the kubelet's root directory. */
   constructor(files: Files, folder: string) {
     this.#files = files
     this.#pulling = `${folder}/image_manager/pulling`
@@ -40,7 +41,7 @@ export class PullRecords {
     return this.#records.get(fileName(imageRef))
   }
 
-  /** Whether this image may have come by a pull of which it is not known how it ended. */
+  /** True if the image may come from a pull with unknown outcome. */
   async isPulling(image: string, imageRef: string): Promise<boolean> {
     await this.#load()
     const intention = this.#intentions.get(fileName(image))
@@ -82,7 +83,7 @@ export class PullRecords {
     await this.#files.write(`${this.#pulled}/${name}`, content, { mode: 0o600 })
   }
 
-  /** Forgets what is known of all other images, but not what became known meanwhile. */
+  /** Removes the records of all other images, except those updated since `before`. */
   async keepOnly(imageRefs: readonly string[], before: string): Promise<void> {
     await this.#load()
     const kept = new Set(imageRefs.map(fileName))
@@ -120,7 +121,7 @@ function fileName(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('hex')}`
 }
 
-/** Of one that cannot be read it is only known that there was one: nothing that was pulled with is known. */
+/** An unreadable record counts as a pull with unknown credentials. */
 function parseRecord(text: string): PulledRecord {
   try {
     const record = asObject(JSON.parse(text), 'a record')

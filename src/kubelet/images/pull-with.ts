@@ -3,7 +3,7 @@ import type { PullCredential } from './pull-credentials.ts'
 
 export interface Pulled {
   readonly id: string
-  /** Absent when none was needed. */
+  /** Absent for an anonymous pull. */
   readonly credential?: PullCredential
 }
 
@@ -13,7 +13,7 @@ export interface PullRequest {
   readonly signal: AbortSignal
 }
 
-/** Tries one after the other; throws what all of them led to. */
+/** Tries the credentials in order. Throws the errors of all attempts. */
 export async function pullWith(
   runtime: Pick<ContainerRuntime, 'pullImage'>,
   { image, credentials, signal }: PullRequest,

@@ -8,8 +8,8 @@ interface Pull<T> {
 }
 
 /**
- * At most so many pulls at a time, the others wait in the order in which they came. Who asks for what is pulled already
- * shares it; a pull that nobody waits for any more is given up.
+ * Limits parallel pulls; further pulls queue in order. Concurrent requests for the same image share one pull,
+ * which is canceled when its last waiter leaves.
  */
 export class SharedPulls<T> {
   readonly #clock: Clock
@@ -46,7 +46,7 @@ export class SharedPulls<T> {
     const abort = new AbortController()
     const pull: Pull<T> = { result: this.#run(work, abort.signal), abort, waiters: 0 }
     this.#pulls.set(key, pull)
-    // Who has left hears nothing of it any more.
+    // Prevents an unhandled rejection after all waiters have left.
     pull.result.catch(() => undefined).finally(() => this.#end(key, pull))
     return pull
   }

@@ -28,11 +28,11 @@ import { PodVolumes } from '../volumes.ts'
 import { ClassShares } from './class-shares.ts'
 import { PodWorkers } from './pod-workers.ts'
 
-/** Sandboxes that are made at a time: each keeps a processor busy for a while, and then waits for the kernel. */
+/** Limit of concurrent sandbox creations: each uses a CPU for a while and then waits for the kernel. */
 const sandboxesMin = 8
 const sandboxesPerProcessor = 4
 
-/** What is found out while the kubelet runs, and who hears of changes. */
+/** State determined at run time, and the change callback. */
 export interface Known {
   readonly machine: () => NodeMachine
   readonly runtimeName: () => string
@@ -40,7 +40,7 @@ export interface Known {
   readonly onChange: (uid: string) => void
 }
 
-/** The parts of a kubelet. Nothing works yet. */
+/** The components of a kubelet, not yet running. */
 export type Assembly = ReturnType<typeof assemble>
 
 export function assemble(options: KubeletOptions, known: Known) {
@@ -78,7 +78,7 @@ export function assemble(options: KubeletOptions, known: Known) {
   return { ...base, sources, workers, mirrors, orphans, classes, logs }
 }
 
-/** What workers share, and what that stands on. */
+/** Dependencies shared by the pod workers, and what they are built from. */
 function makeParts(options: KubeletOptions, known: Known, wake: (uid: string) => void) {
   const { platform, linux, runtime, client, node, connectHttp, keptImages = [] } = options
   const shared = { platform, linux, client, node, runtime }
@@ -140,7 +140,7 @@ function logsOf(node: NodeSettings): (worker: PodWorker) => readonly WrittenLog[
   }
 }
 
-/** Objects of a list do not say what they are. */
+/** Adds `apiVersion` and `kind`, which objects from a list lack. */
 function recordsOfPods(recorder: EventRecorder): PodParts['recorder']['record'] {
   return (pod, content) => recorder.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, content)
 }

@@ -5,14 +5,14 @@ import type { PodCgroups } from '../cgroups.ts'
 export interface ClassSharesOptions {
   readonly platform: Platform
   readonly cgroups: Pick<PodCgroups, 'updateClasses'>
-  /** Those that the node has now. */
+  /** Active pods of the node. */
   readonly pods: () => readonly Pod[]
 }
 
-/** How long pods that come and go together are collected. */
+/** Debounce: pod changes within this time are handled in one update. */
 const quietMs = 500
 
-/** Classes of pods share processors by what their pods ask for together, so that each pod that comes or goes counts. */
+/** Keeps the CPU shares of the QoS cgroups in proportion to the requests of their pods. */
 export class ClassShares {
   readonly #options: ClassSharesOptions
   #timer: Timer | undefined

@@ -9,19 +9,19 @@ import { PodWorker } from '../pod-worker.ts'
 export interface PodWorkersOptions {
   readonly parts: PodParts
   readonly sources: PodSources
-  /** As the API has it. */
+  /** The API object. */
   readonly node: () => Node | undefined
-  /** What the node runs short of. */
+  /** Node pressure conditions. */
   readonly pressures: () => ReadonlySet<string>
-  /** Something about this pod is different. */
+  /** Called when a pod's state changed. */
   readonly onChange: (uid: string) => void
-  /** A pod came. */
+  /** Called when a pod was added. */
   readonly onCome: () => void
-  /** Nothing is left of this pod. */
+  /** Called when a pod is completely cleaned up. */
   readonly onGone: (pod: Pod) => void
 }
 
-/** A worker for each pod that the node has: begun when the pod is seen first, gone when nothing is left of it. */
+/** One worker per pod: created when the pod is first seen, removed when the pod is cleaned up. */
 export class PodWorkers {
   readonly #options: PodWorkersOptions
   readonly #workers = new Map<string, PodWorker>()
@@ -40,13 +40,13 @@ export class PodWorkers {
     return [...this.#workers.values()]
   }
 
-  /** Something happened to the containers of a pod, or may have to those of all. */
+  /** Schedules a sync after a container event of one pod, or of all pods if `uid` is undefined. */
   wakeSoon(uid?: string): void {
     if (uid !== undefined) this.#workers.get(uid)?.wakeSoon()
     else for (const worker of this.#workers.values()) worker.wakeSoon()
   }
 
-  /** Takes the pods that there are, in the order in which they were made, and all that come later. */
+  /** Starts workers for existing pods, oldest first, and for all later ones. */
   begin(signal: AbortSignal): void {
     this.#signal = signal
     const known = this.#options.sources.all().toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))
@@ -63,7 +63,7 @@ export class PodWorkers {
   #start(sourced: SourcedPod, signal: AbortSignal): void {
     const { parts, onChange } = this.#options
     const { pod, isStatic } = sourced
-    // A manifest that changed is another pod of the same name: it takes the place of the old one, not one beside it.
+    // A changed manifest is a new pod of the same name, which starts only after the old one is cleaned up.
     if (isStatic && this.#isTaken(pod)) return
     const uid = pod.metadata?.uid ?? ''
     const { namespace, name } = pod.metadata ?? {}
@@ -84,7 +84,7 @@ export class PodWorkers {
     if (signal.aborted) return
     this.#workers.delete(worker.uid)
     this.#options.onGone(worker.pod)
-    // Whoever waited for its place, and a pod that came back under the same uid.
+    // Starts a replacement that waited for the name, or a pod that was added again with the same UID.
     for (const { pod } of this.#options.sources.all()) {
       const uid = pod.metadata?.uid ?? ''
       if (keyOf(pod) === keyOf(worker.pod) && !this.#workers.has(uid)) this.#sync(uid)
@@ -95,7 +95,7 @@ export class PodWorkers {
     return this.all().some(worker => keyOf(worker.pod) === keyOf(pod))
   }
 
-  /** What was taken once stays, whatever has become of the node meanwhile. */
+  /** A pod that was admitted once is not checked again, even if the node has changed. */
   #refusal({ pod, isStatic }: SourcedPod): ReturnType<typeof admitPod> {
     const { parts, node, pressures } = this.#options
     const { startTime, phase } = pod.status ?? {}

@@ -1,4 +1,4 @@
-/** What a node has, and what of it pods may have. */
+/** Node capacity and allocatable. */
 import {
   formatQuantity,
   parseQuantity,
@@ -16,7 +16,7 @@ import type { ResourceList } from '../resource-amount.ts'
 export interface HugePages {
   readonly sizeBytes: number
   readonly count: number
-  /** `hugepages-2Mi`. */
+  /** Such as `hugepages-2Mi`. */
   readonly resource: string
 }
 
@@ -41,7 +41,9 @@ export function planCapacity(amounts: MachineAmounts): ResourceList {
   }
 }
 
-/** Pods never get what is reserved, what must stay free, or, as memory, what huge pages take of it. */
+/**
+ * Capacity minus reserved resources and hard eviction thresholds; memory also minus preallocated huge pages.
+ */
 export function planAllocatable(
   capacity: ResourceList,
   { reserved, evictionHard }: Pick<NodeSettings, 'reserved' | 'evictionHard'>,
@@ -67,7 +69,7 @@ export function planAllocatable(
   return Object.fromEntries([...allocatable].map(([name, amount]) => [name, formatQuantity(amount)]))
 }
 
-/** `100Mi`, or `10%` of the whole. */
+/** Parses `100Mi`, or `10%` of the whole. */
 function thresholdOf(text: string | undefined, whole: Quantity): Quantity {
   if (text === undefined) return zeroQuantity
   if (!text.endsWith('%')) return tryParseQuantity(text) ?? zeroQuantity

@@ -1,4 +1,4 @@
-/** The heartbeat of a node: a lease that it renews. */
+/** Node heartbeat: renews the node's lease. */
 import { isApiError } from '#/api/errors.ts'
 import type { Lease } from '#/api/generated/coordination/v1.ts'
 import { leases } from '#/api/generated/coordination/v1-resources.ts'
@@ -10,7 +10,7 @@ import type { Clock } from '#/platform/platform.ts'
 const namespace = 'kube-node-lease'
 const durationSeconds = 40
 
-/** A quarter of the duration, which is also how long one renewal may take. */
+/** A quarter of the lease duration; also the timeout of a renewal. */
 export const renewalMs = 10_000
 
 export interface NodeLeaseOptions {
@@ -21,20 +21,20 @@ export interface NodeLeaseOptions {
 
 export class NodeLease {
   readonly #options: NodeLeaseOptions
-  /** As it was last written; undefined when that is not known. */
+  /** As last written; undefined if unknown. */
   #lease: Lease | undefined
 
   constructor(options: NodeLeaseOptions) {
     this.#options = options
   }
 
-  /** With the node it goes too, once there is one. */
+  /** Once the node is registered it owns the lease, so that both are deleted together. */
   async renew(node: Node | undefined, signal: AbortSignal): Promise<void> {
     try {
       await this.#write(node, signal)
     } catch (error) {
       this.#lease = undefined
-      // Somebody else wrote it or took it away: what it is now is asked for.
+      // The lease was changed or deleted by another client: read it again.
       if (!isApiError(error, 'Conflict') && !isApiError(error, 'NotFound')) throw error
       await this.#write(node, signal)
     }

@@ -1,4 +1,4 @@
-/** What people are told when the status of a node becomes another. */
+/** Events for changes of the node status. */
 import type { NodeStatus } from '#/api/generated/core/v1.ts'
 
 export interface PlannedEvent {
@@ -18,7 +18,7 @@ export function planEvents(name: string, before: NodeStatus, after: NodeStatus):
   for (const { type, status } of after.conditions ?? []) {
     const known = before.conditions?.find(condition => condition.type === type)
     const reason = eventReasons[`${type}=${status}`]
-    // That a new node is ready or not follows from its being there.
+    // No Ready event for a node that is registered for the first time.
     const isNews = known === undefined ? type !== 'Ready' : known.status !== status
     if (reason === undefined || !isNews) continue
     events.push({ type: 'Normal', reason, message: `Node ${name} status is now: ${reason}` })

@@ -1,9 +1,9 @@
-/** A node as it is registered. */
+/** The node object at registration. */
 import type { Node } from '#/api/generated/core/v1.ts'
 import type { MachineFacts } from '#/platform/linux.ts'
 import type { NodeSettings } from '../node-settings.ts'
 
-/** As the node first says that it is there. Its status follows at once. */
+/** The initial object; its status follows immediately. */
 export function planNode(node: NodeSettings, { architecture }: Pick<MachineFacts, 'architecture'>): Node {
   const { name, registerTaints, podCidr } = node
   return {
@@ -25,7 +25,7 @@ function systemLabels(name: string, architecture: string): Readonly<Record<strin
   }
 }
 
-/** What is wrong or missing in a node that is there since an earlier start; others may have added to it. */
+/** Labels and annotations that differ in a node registered earlier. Additional ones are kept. */
 export function missingMetadata(known: Node, wanted: Node): Node['metadata'] | undefined {
   const labels = differing(known.metadata?.labels, wanted.metadata?.labels)
   const ownAnnotations = differing(known.metadata?.annotations, wanted.metadata?.annotations)
@@ -39,5 +39,5 @@ function differing(known: Texts = {}, wanted: Texts = {}): Texts {
   return Object.fromEntries(Object.entries(wanted).filter(([name, value]) => known[name] !== value))
 }
 
-/** Volumes are attached by the controller for that, not by the kubelet. */
+/** The attach/detach controller attaches volumes, not the kubelet. */
 const annotations = { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' }

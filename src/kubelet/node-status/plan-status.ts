@@ -1,4 +1,4 @@
-/** What a node says of itself. */
+/** Computes the node status. */
 import type { NodeCondition, NodeStatus } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { formatTime } from '#/api/time.ts'
@@ -13,18 +13,18 @@ export interface NodeObservation {
   readonly machine: NodeMachine
   readonly facts: MachineFacts
   readonly kubeletVersion: string
-  /** Undefined when it does not answer. */
+  /** Undefined if it does not answer. */
   readonly runtime: RuntimeVersion | undefined
   readonly handlers: readonly RuntimeHandler[]
   readonly images: readonly Image[]
-  /** What keeps the node from running pods. */
+  /** Reasons why the node is not ready. */
   readonly problems: readonly string[]
   readonly pressures: ReadonlySet<PressureType>
   readonly volumesInUse: readonly string[]
   readonly declaredFeatures: readonly string[]
 }
 
-/** What is not the kubelet's stays: capacity that others announce, attached volumes, conditions of other types. */
+/** Fields of other components are kept: extended resources, attached volumes, conditions of other types. */
 export function planStatus(
   before: NodeStatus,
   node: NodeSettings,
@@ -53,7 +53,7 @@ export function planStatus(
   }
 }
 
-/** Whether anything but the times of heartbeats differs. */
+/** True if anything but heartbeat times differs. */
 export function hasChanged(before: NodeStatus, after: NodeStatus): boolean {
   return !equalJson(withoutHeartbeats(before), withoutHeartbeats(after))
 }
@@ -112,12 +112,14 @@ function timed(condition: Said, said: readonly NodeCondition[], nowMs: number): 
   return { ...condition, lastHeartbeatTime: now, lastTransitionTime: since ?? now }
 }
 
-/** What others have put there, such as `example.com/gpu`; sizes of huge pages that are gone are not theirs. */
+/**
+ * Capacity set by other components, such as `example.com/gpu`. Stale huge page resources are not included.
+ */
 function foreignCapacity(capacity: ResourceList | undefined): ResourceList {
   return Object.fromEntries(Object.entries(capacity ?? {}).filter(([name]) => name.includes('/')))
 }
 
-/** Of all images of a node its status names the largest, and some of their names. */
+/** The status lists only the largest images, each with a limited number of names. */
 const imagesMax = 50
 const namesMax = 5
 
@@ -161,7 +163,7 @@ function nodeInfoOf({
   }
 }
 
-/** Some runtimes call themselves `v1.7.0`. */
+/** Some runtimes report versions such as `v1.7.0`. */
 function withoutPrefix(version: string): string {
   return version.replace(/^v(?=[0-9])/, '')
 }

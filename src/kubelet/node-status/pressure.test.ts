@@ -18,9 +18,9 @@ test('a node runs short when less is left than must stay free', () => {
     ['imagefs.available', 15, 100, undefined],
     ['imagefs.available', 14, 100, 'DiskPressure'],
     ['imagefs.inodesFree', 4, 100, 'DiskPressure'],
-    // A filesystem that does not count inodes.
+    // A filesystem without inode counts.
     ['nodefs.inodesFree', 0, 0, undefined],
-    // Nothing is said of them by default.
+    // No threshold by default.
     ['pid.available', 0, 100, undefined],
   ]
   for (const [signal, available, total, expected] of cases) {

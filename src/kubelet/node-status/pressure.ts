@@ -1,18 +1,18 @@
 /**
- * Whether a node runs short of something, by the signals and thresholds of Kubernetes.
+ * Node pressure conditions from eviction signals and thresholds.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  */
 import { quantityToNumber, tryParseQuantity } from '#/api/quantity.ts'
 
 export type PressureType = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure'
 
-/** What of a thing is left, and how much of it there is. */
+/** Available and total amount of a resource. */
 export interface Supply {
   readonly available: number
   readonly total: number
 }
 
-/** By signal: `memory.available`, `nodefs.inodesFree`. What could not be read is not there. */
+/** By eviction signal, such as `memory.available`. Undefined if it could not be read. */
 export type Readings = Readonly<Record<string, Supply | undefined>>
 
 const pressureOfSignal: Readonly<Record<string, PressureType>> = {
@@ -32,17 +32,20 @@ export function observedPressures(
   for (const [signal, threshold] of Object.entries(thresholds)) {
     const pressure = pressureOfSignal[signal]
     const supply = readings[signal]
-    // A filesystem that does not count something says that it has none of it.
+    // Filesystems that do not count inodes report a total of 0.
     if (pressure === undefined || supply === undefined || supply.total === 0) continue
     if (supply.available < amountOf(threshold, supply.total)) pressures.add(pressure)
   }
   return pressures
 }
 
-/** For so long a node is said to run short after it last did, so that pods do not come and go with every wave. */
+/**
+ * Pressure transition period: a condition stays true this long after the signal recovered, to prevent
+ * flapping.
+ */
 const transitionMs = 300_000
 
-/** When each pressure was last observed; those that count now. */
+/** Times of the last observation of each pressure, and the conditions that result. */
 export class LastingPressures {
   readonly #lastMs = new Map<PressureType, number>()
 
@@ -55,7 +58,7 @@ export class LastingPressures {
   }
 }
 
-/** `100Mi`, or a share of the whole. */
+/** Parses `100Mi`, or a percentage of the total. */
 function amountOf(threshold: string, total: number): number {
   if (threshold.endsWith('%')) return (total * Number(threshold.slice(0, -1))) / 100
   const quantity = tryParseQuantity(threshold)

@@ -1,4 +1,4 @@
-/** Reads what is left of memory, disks and process numbers. */
+/** Reads the eviction signals for memory, disks and PIDs. */
 import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { LinuxFiles } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -12,7 +12,7 @@ export interface ReadingsOptions {
   readonly node: NodeSettings
 }
 
-/** What cannot be read is left out: a node that cannot tell is not short of anything. */
+/** Signals that cannot be read are omitted and cause no pressure. */
 export async function takeReadings(options: ReadingsOptions, signal: AbortSignal): Promise<Readings> {
   const { node, runtime } = options
   const [memory, pids, nodefs, imagefs] = await Promise.all([
@@ -31,7 +31,7 @@ export async function takeReadings(options: ReadingsOptions, signal: AbortSignal
   }
 }
 
-/** What processes use and cannot be taken from them: all but what is free or only kept of files. */
+/** Available memory is free memory plus inactive file cache; the rest is the working set. */
 export function memorySupply(meminfo: string): Supply | undefined {
   const total = kibibytes(meminfo, 'MemTotal')
   const free = kibibytes(meminfo, 'MemFree')
@@ -40,7 +40,7 @@ export function memorySupply(meminfo: string): Supply | undefined {
   return { available: Math.min(free + inactive, total) * 1024, total: total * 1024 }
 }
 
-/** `loadavg` has the number of threads, `0.1 0.2 0.3 2/345 6789`. */
+/** The thread count comes from `loadavg`: `0.1 0.2 0.3 2/345 6789`. */
 export function pidSupply(loadavg: string, pidMax: string): Supply | undefined {
   const [, threads] = /^\S+ \S+ \S+ [0-9]+\/([0-9]+)/.exec(loadavg) ?? []
   const total = Number(pidMax)

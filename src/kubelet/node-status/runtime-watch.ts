@@ -1,4 +1,4 @@
-/** What is known of the container runtime, also while it does not answer. */
+/** Last known state of the container runtime. */
 import type {
   ContainerRuntime,
   RuntimeCondition,
@@ -8,7 +8,7 @@ import type {
 } from '#/cri/cri.ts'
 import type { Clock } from '#/platform/platform.ts'
 
-/** For so long a runtime that does not answer is taken for what it last was. */
+/** A runtime that does not answer keeps its last state for this long. */
 const downMs = 30_000
 
 type AskedRuntime = Pick<ContainerRuntime, 'status' | 'version'>
@@ -44,7 +44,7 @@ export class RuntimeWatch {
     }
   }
 
-  /** Why it cannot run pods now; empty when it can. */
+  /** Reasons why it cannot run pods; empty if it can. */
   problems(): readonly string[] {
     if (this.#status === undefined) return ['container runtime status check may not have completed yet']
     const { runtime, network } = this.#status

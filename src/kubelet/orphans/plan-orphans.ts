@@ -7,17 +7,17 @@ export interface Leftovers {
   readonly containers: readonly Pick<ContainerSummary, 'id' | 'labels' | 'state' | 'sandboxId'>[]
   readonly volumeUids: readonly string[]
   readonly cgroupUids: readonly string[]
-  /** `namespace_name_uid`. */
+  /** Directory names of the form `namespace_name_uid`. */
   readonly logFolders: readonly string[]
 }
 
-/** All that one pod has left. */
+/** Everything that remains of one pod. */
 export interface Orphan {
   readonly uid: string
   readonly sandboxes: readonly string[]
-  /** Containers that run, to be stopped first. */
+  /** Running containers, which are stopped first. */
   readonly running: readonly string[]
-  /** Those that go with no sandbox. */
+  /** Containers that are not removed with a sandbox. */
   readonly containers: readonly string[]
   readonly logFolders: readonly string[]
 }
@@ -48,7 +48,7 @@ export function planOrphans(leftovers: Leftovers): readonly Orphan[] {
     })
 }
 
-/** Neither a namespace nor a name has an underscore. */
+/** Namespaces and names contain no underscores. */
 function uidOfLogFolder(name: string): string | undefined {
   const [, uid] = /^[^_]+_[^_]+_([^_/]+)$/.exec(name) ?? []
   return uid

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
 import { answersProbes, scriptOf } from './container-script.ts'
 
-/** A script as `CODE after MILLISECONDS`, or `forever`. */
+/** The expected script is `CODE after MILLISECONDS` or `forever`. */
 function check(pod: Partial<Pod>, container: Partial<Container>, expected: string): void {
   const script = scriptOf(pod, { name: 'it', ...container })
   const shown = script === 'forever' ? script : `${script.exitCode} after ${script.afterMs}`

@@ -6,19 +6,19 @@ import {
   type CommandOutcome,
 } from '#/cri/simulated-command.ts'
 
-/** What a simulated container does: it ends after a time with a code, or it runs for ever. */
+/** A simulated container exits after a time with a code, or runs forever. */
 export type Script = CommandOutcome | 'forever'
 
 /**
- * Two annotations of the pod say it for all its containers. Otherwise the command does, as far as it consists of
- * `sleep`, `exit`, `true`, `false` and `echo`, by itself or given to a shell. A container whose command says nothing
- * runs for ever, and one that is meant to end ends well after a second.
+ * Two pod annotations determine the behavior of all containers. Otherwise it follows from the command, if
+ * that consists of `sleep`, `exit`, `true`, `false` and `echo`, directly or in a shell. For any other
+ * command, a container that is expected to complete exits with 0 after one second, and others run forever.
  */
 export function scriptOf(pod: Pod, container: Container): Script {
   return outcomeOfAnnotations(pod.metadata?.annotations) ?? scriptOfCommand(container) ?? scriptUsual(pod)
 }
 
-/** Whether the containers answer their probes; an annotation of the pod, which may change while it runs, says no. */
+/** False if a pod annotation makes probes fail; it can change while the pod runs. */
 export function answersProbes({ metadata }: Pod): boolean {
   return metadata?.annotations?.[readyAnnotation] !== 'false'
 }

@@ -4,7 +4,7 @@ import type { NodeShape } from '../plain-kubelet.ts'
 
 const capacityUsual = { 'cpu': '8', 'memory': '32Gi', 'ephemeral-storage': '100Gi', 'pods': '110' }
 
-/** As it first says that it is there. */
+/** The node object at registration. */
 export function registeredNode({ name, labels, taints, podCidr }: NodeShape): Node {
   const system = { 'kubernetes.io/arch': 'amd64', 'kubernetes.io/os': 'linux' }
   return {

@@ -9,7 +9,7 @@ interface Case {
   readonly name: string
   readonly spec?: Partial<PodSpec>
   readonly annotations?: Readonly<Record<string, string>>
-  /** Seconds since the start, what the pod is then, and when it wants to be looked at again. */
+  /** Seconds since the start, the expected pod, and the expected requeue delay. */
   readonly steps: readonly (readonly [seconds: number, shown: string, againAfterSeconds?: number])[]
 }
 
@@ -206,7 +206,10 @@ function plan(pod: Pod, seconds: number): ReturnType<typeof planPod> {
   return planPod(pod, { nowMs: startMs + seconds * 1_000, hostIp: '172.18.0.2', podIp: '10.64.0.2' })
 }
 
-/** Phase, readiness, then each container with how often it was restarted; `!` is one that runs and is not ready. */
+/**
+ * Formats phase, readiness and each container with its restart count; `!` marks a running container that is
+ * not ready.
+ */
 function show({ status }: Pod): string {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]

@@ -12,14 +12,11 @@ export interface PodWorld {
 
 export interface PodPlan {
   readonly status: PodStatus
-  /** When the pod has to be looked at again, since something in it ends or begins then. */
+  /** Requeue delay until the next state change. */
   readonly againAfterMs?: number
 }
 
-/**
- * Where a pod stands now, by what was written of it last and the time that has passed: its status is all the memory
- * there is.
- */
+/** Computes the pod status from the previous status and the elapsed time. The status is the only state. */
 export function planPod(pod: Pod, world: PodWorld): PodPlan {
   const { spec, status } = pod
   if (status !== undefined && isEnded(status.phase)) return { status }
@@ -49,7 +46,7 @@ export function planPod(pod: Pod, world: PodWorld): PodPlan {
     : { ...planned, againAfterMs: Math.max(1, walk.nextMs - world.nowMs) }
 }
 
-/** The pod as it is when all its containers have been told to stop. */
+/** The pod after all its containers have been stopped. */
 export function stoppedPod(pod: Pod, nowMs: number): Pod {
   const { status } = pod
   if (isEnded(status?.phase)) return pod
@@ -69,11 +66,11 @@ export function stoppedPod(pod: Pod, nowMs: number): Pod {
   return { ...pod, status: { ...next, conditions: podConditions({ ...pod, status: next }, true, nowMs) } }
 }
 
-/** 128 and the number of SIGTERM. */
+/** 128 + SIGTERM. */
 const terminatedBySignal = 143
 
 /**
- * A container that ends is restarted at once the first time, then later and later, unless it ran for long enough.
+ * Restart backoff: the first restart is immediate, then delays double, and a long run resets them.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy
  */
 const restartMs = { first: 10_000, max: 300_000, ranWell: 600_000 }
@@ -81,7 +78,7 @@ const restartMs = { first: 10_000, max: 300_000, ranWell: 600_000 }
 class Walk {
   readonly #pod: Pod
   readonly #nowMs: number
-  /** When the next thing happens by itself. */
+  /** Time of the next state change. */
   nextMs = Infinity
   isInitialized = true
   hasInitFailed = false
@@ -91,7 +88,7 @@ class Walk {
     this.#nowMs = nowMs
   }
 
-  /** One after the other; those that go on beside the others only have to begin. */
+  /** Init containers run in sequence; a sidecar only has to start. */
   initContainers(): readonly ContainerStatus[] {
     const { initContainers = [] } = this.#pod.spec ?? {}
     return initContainers.map(container => {
@@ -151,7 +148,7 @@ class Walk {
     }
   }
 
-  /** A container that is to run: begun, or begun again when it has waited long enough. */
+  /** Starts the container, or restarts it once its backoff is over. */
   #restarted(container: Container, before: ContainerStatus | undefined): ContainerStatus {
     if (before === undefined || before.state?.waiting?.reason === 'PodInitializing') {
       return this.#running(container, undefined)
@@ -192,7 +189,9 @@ class Walk {
     }
   }
 
-  /** A simulated probe succeeds as soon as it is asked, unless the pod says that it does not. */
+  /**
+   * Simulated readiness probes succeed after their initial delay, unless a pod annotation makes them fail.
+   */
   #readied(container: Container, status: ContainerStatus, startedMs: number): ContainerStatus {
     const { initialDelaySeconds = 0 } = container.readinessProbe ?? {}
     const readyMs = startedMs + initialDelaySeconds * 1_000
@@ -228,13 +227,13 @@ function waiting(container: Container, reason: string): ContainerStatus {
   }
 }
 
-/** A container as it is when it has been told to stop; one that has ended stays as it is. */
+/** Status after a stop; terminated containers are unchanged. */
 function stopped(status: ContainerStatus, exitCode: number, nowMs: number): ContainerStatus {
   if (status.state?.terminated) return status
   return { ...status, ready: false, started: false, state: { terminated: ended(status, exitCode, nowMs) } }
 }
 
-/** Of those that come before the others, whatever still runs. */
+/** Stops a running sidecar; other init containers are unchanged. */
 function stoppedSidecar(status: ContainerStatus, exitCode: number, nowMs: number): ContainerStatus {
   return status.state?.running ? stopped(status, exitCode, nowMs) : status
 }

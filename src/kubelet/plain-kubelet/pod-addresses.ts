@@ -1,18 +1,18 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 
-/** Addresses of the pods of one node, out of its /24. One that was freed is given again as late as possible. */
+/** Allocates pod IPs from the node's /24. A released address is reused as late as possible. */
 export class PodAddresses {
   readonly #prefix: string
   readonly #byUid = new Map<string, string>()
   readonly #taken = new Set<string>()
   #last = 1
 
-  /** Of the form `10.244.3.0/24`. */
+  /** `cidr` has the form `10.244.3.0/24`. */
   constructor(cidr: string) {
     this.#prefix = cidr.replace(/\.\d+\/\d+$/, '')
   }
 
-  /** The address of a pod: the one that it has, or a new one. */
+  /** Returns the pod's address, allocating one if needed. */
   take({ metadata, status }: Pod): string {
     const uid = metadata?.uid ?? ''
     const known = this.#byUid.get(uid)

@@ -1,7 +1,7 @@
 import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
 
-/** What a node says of a pod, beside what others have said of it. */
+/** The kubelet's pod conditions; conditions of other components are kept. */
 export function podConditions(pod: Pod, isInitialized: boolean, nowMs: number): readonly PodCondition[] {
   const { phase, containerStatuses = [], conditions: before = [] } = pod.status ?? {}
   const isSucceeded = phase === 'Succeeded'
@@ -46,7 +46,7 @@ export function podConditions(pod: Pod, isInitialized: boolean, nowMs: number): 
   ]
 }
 
-/** Whether the pod is over, for good or ill. */
+/** True if the pod has succeeded or failed. */
 export function isEnded(phase: string | undefined): boolean {
   return phase === 'Succeeded' || phase === 'Failed'
 }

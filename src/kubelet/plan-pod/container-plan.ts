@@ -6,14 +6,17 @@ import { describePod } from '../pod-containers.ts'
 import { planRestart } from '../restart-backoff.ts'
 import { killContainer, type KillReason } from './kill-containers.ts'
 
-/** A plan as it is made: what to do with each container, and until when those wait that may not run yet. */
+/** Plan under construction: actions per container, and waiting containers with their backoff. */
 export class ContainerPlan {
   readonly #world: PodWorld
   readonly #sandboxId: string
   readonly #actions: PodAction[] = []
   readonly #waiting = new Map<string, Waiting>()
   #againAtMs = Infinity
-  /** One that never ran in this sandbox is being started: those after it wait for that, as people rely on. */
+  /**
+   * A container is started for the first time in this sandbox: later ones wait for it, because users rely on
+   * the order.
+   */
   #isStarting = false
 
   constructor(world: PodWorld, sandboxId: string) {
@@ -29,12 +32,12 @@ export class ContainerPlan {
     this.add(killContainer(this.#world.pod, target, reason))
   }
 
-  /** One that runs already is not done with its start: those after it wait. */
+  /** Called for a running container with an unfinished start (postStart hook): later ones wait. */
   holdOthers(): void {
     this.#isStarting = true
   }
 
-  /** Now, or when the time has come. */
+  /** Plans the start now or after the backoff. */
   start(container: Container): void {
     const { name } = container
     const { observed, starting, retryAtMs, nowMs, areVolumesReady } = this.#world
@@ -91,7 +94,10 @@ export class ContainerPlan {
     return true
   }
 
-  /** One that the kubelet has ended itself to start it again need not wait for its own end, but for the one before. */
+  /**
+   * A container killed by the kubelet for a restart does not count as failed; the backoff follows from the
+   * exit before it.
+   */
   #failedBefore(latest: ObservedContainer | undefined): ObservedContainer | undefined {
     const { observed, restarting } = this.#world
     if (latest === undefined || !restarting.has(latest.id)) return latest
@@ -104,7 +110,7 @@ export class ContainerPlan {
     this.#againAtMs = Math.min(this.#againAtMs, ms)
   }
 
-  /** When the runtime has forgotten, the status remembers how many there were. */
+  /** If the runtime has removed the earlier containers, the count comes from the status. */
   #attemptOf({ name }: Container, latest: ObservedContainer | undefined): number {
     if (latest !== undefined) return latest.attempt + 1
     const { initContainerStatuses = [], containerStatuses = [] } = this.#world.status

@@ -3,7 +3,7 @@ import type { ObservedContainer } from '../observed-pod.ts'
 import type { KillContainer } from '../plan-pod.ts'
 import { findContainer, isSidecar } from '../pod-containers.ts'
 
-/** Of a pod that says nothing of its own. */
+/** Grace period of a pod without `terminationGracePeriodSeconds`. */
 const graceSecondsUsual = 2
 
 export type KillCause = 'liveness' | 'startup'
@@ -11,12 +11,12 @@ export type KillCause = 'liveness' | 'startup'
 export interface KillReason {
   readonly message?: string
   readonly cause?: KillCause
-  /** In place of what the pod says. */
+  /** Overrides the pod's grace period. */
   readonly graceSeconds?: number
   readonly isRestarted?: boolean
 }
 
-/** Of one container; the others go on. */
+/** Kills a single container. */
 export function killContainer(pod: Pod, target: ObservedContainer, reason: KillReason): KillContainer {
   return {
     type: 'kill-container',
@@ -29,7 +29,7 @@ export function killContainer(pod: Pod, target: ObservedContainer, reason: KillR
   }
 }
 
-/** Of all: sidecars go after the containers that they serve, the last first. */
+/** Kills all targets: sidecars after the main containers, in reverse order. */
 export function killContainers(
   pod: Pod,
   targets: readonly ObservedContainer[],

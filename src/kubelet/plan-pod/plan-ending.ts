@@ -2,7 +2,10 @@ import type { ObservedContainer, ObservedPod } from '../observed-pod.ts'
 import type { PodAction, PodPlan, PodWorld } from '../plan-pod.ts'
 import { killContainers } from './kill-containers.ts'
 
-/** Containers first, then their sandboxes, then what they used; what has ended stays to be looked at, or goes too. */
+/**
+ * Terminates a pod: kills containers, stops sandboxes, then releases volumes and cgroups. Exited containers
+ * are kept for inspection, or removed with the pod.
+ */
 export function planEnding(world: PodWorld): PodPlan {
   const { pod, observed, ending } = world
   const alive = observed.containers.filter(isAlive)
@@ -19,7 +22,7 @@ export function planEnding(world: PodWorld): PodPlan {
   return { actions: planLeftovers(world), waiting: new Map(), stage: 'ended' }
 }
 
-/** It runs, or may run for all that is known. */
+/** True if the container is running or its state is unknown. */
 export function isAlive({ state }: ObservedContainer): boolean {
   return state === 'running' || state === 'unknown'
 }
@@ -31,7 +34,7 @@ function planLeftovers({ observed, isReleased, ending }: PodWorld): readonly Pod
   return actions.length > 0 ? actions : [{ type: 'finish' }]
 }
 
-/** A sandbox takes its containers with it. */
+/** Removing a sandbox removes its containers. */
 function planRemoval({ sandboxes, containers }: ObservedPod): readonly PodAction[] {
   const isOfSandbox = ({ sandboxId }: ObservedContainer): boolean =>
     sandboxes.some(({ id }) => id === sandboxId)

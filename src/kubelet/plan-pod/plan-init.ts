@@ -9,8 +9,8 @@ import type { ContainerPlan } from './container-plan.ts'
 export type InitProgress = 'under-way' | 'initialized' | 'failed'
 
 /**
- * Init containers run one after the other; sidecars among them stay. Those that have ended may be gone from the
- * runtime, so only the last one that is there counts: all before it have done their work.
+ * Init containers run in sequence; sidecars keep running. Exited ones may have been removed from the runtime,
+ * so only the last one present counts: all before it have completed.
  */
 export function planInit(world: PodWorld, plan: ContainerPlan): InitProgress {
   const { pod, observed } = world
@@ -69,7 +69,7 @@ function planCurrent(
   return 'under-way'
 }
 
-/** Whether what comes after a sidecar may begin. */
+/** True if the containers after a sidecar can start. */
 function isStarted(
   world: PodWorld,
   { name, startupProbe }: Container,

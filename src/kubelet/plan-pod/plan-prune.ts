@@ -1,10 +1,10 @@
 import { isAlive } from './plan-ending.ts'
 import type { PodAction, PodWorld } from '../plan-pod.ts'
 
-/** Of each name: the newest container and the one before it, for its log and its end. */
+/** The newest container of each name and its predecessor are kept for logs and exit status. */
 const keptContainers = 2
 
-/** Dead containers that nobody will ask for, and old sandboxes with nothing in them. */
+/** Removes exited containers that are no longer needed, and empty old sandboxes. */
 export function planPrune({ pod, observed, starting }: PodWorld): readonly PodAction[] {
   const { sandboxes, containers } = observed
   const initNames = new Set(pod.spec?.initContainers?.map(({ name }) => name))

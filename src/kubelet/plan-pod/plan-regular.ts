@@ -7,7 +7,7 @@ import { restartsOnFailure, shouldRestart } from '../pod-containers.ts'
 import type { ContainerPlan } from './container-plan.ts'
 import type { KillCause } from './kill-containers.ts'
 
-/** The pod is done when no container runs and none is to run again. */
+/** Returns `done` if no container is running or will be restarted. */
 export function planRegular(world: PodWorld, plan: ContainerPlan): 'going-on' | 'done' {
   const { pod, observed } = world
   let goesOn = false
@@ -29,7 +29,7 @@ export function planRegular(world: PodWorld, plan: ContainerPlan): 'going-on' | 
   return goesOn ? 'going-on' : 'done'
 }
 
-/** Says whether it runs, or will again. */
+/** Returns true if the container is running or will be restarted. */
 function keepContainer(
   world: PodWorld,
   plan: ContainerPlan,
@@ -44,7 +44,7 @@ function keepContainer(
   }
   if (fault === undefined) return true
   const { message, cause } = fault
-  // What is asked for has changed: that it may not run twice was said of something else.
+  // If the spec has changed, the container is restarted regardless of the restart policy.
   const isRestarted = cause === undefined || restartsOnFailure(world.pod, container)
   const reason = { message: isRestarted ? `${message}, will be restarted` : message, isRestarted }
   plan.kill(latest, cause === undefined ? reason : { ...reason, cause })

@@ -19,7 +19,7 @@ export function planRunning(world: PodWorld): PodPlan {
   const plan = new ContainerPlan(world, sandbox.id)
   plan.add(...planVolumes(world))
   for (const container of pod.spec?.ephemeralContainers ?? []) {
-    // They are never started again.
+    // Ephemeral containers are never restarted.
     if (latestOf(observed, container.name) === undefined) plan.start(container)
   }
   const progress = planInit(world, plan)
@@ -30,7 +30,7 @@ export function planRunning(world: PodWorld): PodPlan {
   return plan.result()
 }
 
-/** All containers that there were go first, and only then there is a new sandbox. */
+/** Kills all remaining containers before a new sandbox is created. */
 function planSandbox(world: PodWorld): PodPlan {
   const { pod, observed, sandboxRetryAtMs: again, nowMs, stoppedSandboxes } = world
   if (!runsAgain(pod, observed)) return planEnding(world)
@@ -60,7 +60,7 @@ function planVolumes({ areVolumesReady, volumesRetryAtMs, nowMs }: PodWorld): re
   return areVolumesReady || volumesRetryAtMs > nowMs ? [] : [{ type: 'prepare-volumes' }]
 }
 
-/** Whether a pod that has lost its sandbox has anything left to do. */
+/** True if a pod that has lost its sandbox still has containers to run. */
 function runsAgain(pod: Pod, observed: ObservedPod): boolean {
   if (observed.sandboxes.length === 0 || observed.containers.length === 0) return true
   if (pod.spec?.restartPolicy === 'Never') return false
@@ -74,8 +74,9 @@ function runsAgain(pod: Pod, observed: ObservedPod): boolean {
 }
 
 /**
- * The end of one container may be the reason to start all of them anew. They go at once and leave nothing; the one that
- * is the reason goes last, so that the reason is there until the others are gone.
+ * Restarts all containers if the exit of one matches a RestartAllContainers rule. The others are killed
+ * without a grace period and removed; the container that triggered it is removed last, so that the trigger
+ * stays visible until then.
  */
 function planRestartOfAll({ pod, observed, starting }: PodWorld): PodPlan | undefined {
   const { initContainers = [], containers = [] } = pod.spec ?? {}

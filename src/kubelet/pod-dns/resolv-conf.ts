@@ -1,10 +1,10 @@
-/** What a resolv.conf says. */
+/** Parser for resolv.conf. */
 import type { DnsConfig } from '#/cri/cri.ts'
 
-/** Bytes that are looked at: a longer file is cut, as no resolver reads that much either. */
+/** Longer files are truncated. */
 const charactersMax = 1024 * 1024
 
-/** Servers add up; of search lines the last one counts; of options the last of each name. */
+/** Nameservers accumulate; the last search line wins; of options, the last of each name wins. */
 export function parseResolvConf(text: string): DnsConfig {
   const servers: string[] = []
   let searches: readonly string[] = []

@@ -1,4 +1,4 @@
-/** Objects of one kind that pods use: a watch for each, which ends when the last pod is gone. */
+/** Objects of one resource used by pods: one watch per object, stopped with its last user. */
 import { formatKey, type KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
@@ -19,7 +19,7 @@ interface Followed<T extends Followable> {
   readonly informer: Informer<T>
   readonly users: Set<string>
   readonly stopping: AbortController
-  /** The version that was given out while the watch had not begun: to hear of it again is no change. */
+  /** resourceVersion returned before the watch started; receiving it in the watch is not a change. */
   given: string | undefined
 }
 
@@ -58,8 +58,8 @@ export class FollowedObjects<T extends Followable> {
   }
 
   /**
-   * What the watch shows. Where it shows nothing the server is asked: the watch may not have begun, be refused, or be
-   * a moment behind whoever made the object and then the pod.
+   * Returns the watched object. If it is missing, reads it from the API server: the watch may not have
+   * started, may be forbidden, or may lag behind the creation of the object and the pod.
    */
   async get(namespace: string, name: string, signal?: AbortSignal): Promise<T | undefined> {
     const { client, resource } = this.#options
@@ -90,7 +90,7 @@ export class FollowedObjects<T extends Followable> {
     }
     this.#followed.set(key, followed)
     followed.informer.onChange((_, { before, after }) => {
-      // What cannot change need not be watched; the copy stays.
+      // Immutable objects are not watched any further; the cached copy stays.
       if (after?.immutable) followed.stopping.abort()
       const isKnown = before === undefined && after?.metadata?.resourceVersion === followed.given
       if (!isKnown) this.#options.onChange([...followed.users])

@@ -1,4 +1,4 @@
-/** Names of the config maps and secrets that a pod uses, all in its own namespace. */
+/** Names of the ConfigMaps and Secrets referenced by a pod, all in its namespace. */
 import type { Container, Pod, Volume } from '#/api/generated/core/v1.ts'
 import { containersOf } from '../pod-containers.ts'
 

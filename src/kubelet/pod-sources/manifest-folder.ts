@@ -14,19 +14,19 @@ export interface ManifestFolderOptions {
   readonly onChange: (uid: string) => void
 }
 
-/** Of a file that is read. */
+/** Maximum size of a manifest. */
 const bytesMax = 3 * 1024 * 1024
-/** Files in the folder; more are not looked at. */
+/** Maximum number of manifests; further files are ignored. */
 const filesMax = 500
-/** After the folder could not be watched. */
+/** Retry delay after a failed watch. */
 const retryMs = 10_000
-/** Who writes a file does so in several steps. */
+/** Debounce: files are often written in several steps. */
 const quietMs = 50
 
-/** The pods in a folder of manifests. A file that cannot be read as a pod is as if it had not been changed. */
+/** The pods in a static manifest directory. A file that is not a valid pod counts as unchanged. */
 export class ManifestFolder {
   readonly #options: ManifestFolderOptions
-  /** By the path of the file. */
+  /** By file path. */
   #pods = new Map<string, Pod>()
   readonly #synced = Promise.withResolvers<void>()
 
@@ -55,7 +55,7 @@ export class ManifestFolder {
     while (!signal.aborted) {
       try {
         await platform.files.makeFolder(folder)
-        // The watch begins before the folder is read: nothing that happens in between is missed.
+        // The watch starts before the directory is read, so that no change is missed.
         const changes = linux.files.watch(folder, signal)[Symbol.asyncIterator]()
         let next = changes.next()
         next.catch(() => undefined)

@@ -17,13 +17,14 @@ interface PodRules {
 }
 
 /**
- * A pod as this node runs it: with the node's name in its own, and an identity that follows from what it is, so that a
- * file that changes is another pod. Throws when the text is not a pod.
+ * Parses a static pod manifest. The node's name is appended to the pod's name, and the UID defaults to a hash
+ * of content, node and path, so that a changed file is a different pod. Throws if the text is not a valid
+ * pod.
  */
 export function parseManifest(bytes: Uint8Array, { path, nodeName }: ManifestOrigin): Pod {
   const { group, version, kind } = pods
   const options = { expected: { group, version, kind }, fieldValidation: 'Ignore' } as const
-  // The rules of a kind take objects of that kind and of no other.
+  // Kind rules accept only objects of their own kind.
   const rules = kindRulesOf(group, kind) as unknown as PodRules
   const decoded = strictDecode(bytes, 'application/yaml', pods.schema, options).value as unknown as Pod
   const { name, namespace = 'default', annotations } = decoded.metadata ?? {}
@@ -53,7 +54,7 @@ export function parseManifest(bytes: Uint8Array, { path, nodeName }: ManifestOri
 const hashAnnotation = 'kubernetes.io/config.hash'
 export const sourceAnnotation = 'kubernetes.io/config.source'
 
-/** A pod that nobody but the node has started is not driven away when the node is ill. */
+/** Static pods tolerate all NoExecute taints, so that they are not evicted from an unhealthy node. */
 function specOf({ spec }: Pod): NonNullable<Pod['spec']> {
   const toleration = { operator: 'Exists', effect: 'NoExecute' }
   const { tolerations = [], ...rest } = spec ?? { containers: [] }

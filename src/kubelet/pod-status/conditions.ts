@@ -9,7 +9,7 @@ import { isSidecar, restartsAll } from '../pod-containers.ts'
 export interface ConditionsInput {
   readonly pod: Pod
   readonly previous: PodStatus
-  /** All but its conditions. */
+  /** The status without conditions. */
   readonly status: PodStatus
   readonly hasSandbox: boolean
   readonly isFailed: boolean
@@ -29,7 +29,9 @@ export const ownConditions: ReadonlySet<string> = new Set([
   'PodResizeInProgress',
 ])
 
-/** Those of others first, as they are; a condition changes its time with its status only. */
+/**
+ * Conditions of other components come first, unchanged. `lastTransitionTime` changes only with the status.
+ */
 export function podConditions(input: ConditionsInput): readonly PodCondition[] {
   const { pod, previous, nowMs } = input
   const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !ownConditions.has(type))
@@ -104,7 +106,7 @@ function isInitialized(status: ContainerStatus | undefined, isSidecar: boolean):
   return (isSidecar ? status?.started : status?.ready) === true
 }
 
-/** Only of pods in which the end of one container can be that of all. */
+/** Only for pods with a RestartAllContainers rule. */
 function sayRestarting({ pod, observed, status }: ConditionsInput): readonly (readonly [string, Said])[] {
   const { initContainers = [], containers = [] } = pod.spec ?? {}
   const all = [...initContainers, ...containers]
@@ -124,7 +126,7 @@ function sayRestarting({ pod, observed, status }: ConditionsInput): readonly (re
   return [[type, { status: 'True', reason: 'RestartAllContainersStarted', message }]]
 }
 
-/** Only as long as it is under way. */
+/** Only while a resize is in progress. */
 function sayResizing(input: ConditionsInput): readonly (readonly [string, Said])[] {
   return isResizing(input) ? [['PodResizeInProgress', { status: 'True' }]] : []
 }

@@ -16,13 +16,13 @@ export type ContainerStatuses = Pick<
   'initContainerStatuses' | 'containerStatuses' | 'ephemeralContainerStatuses'
 >
 
-/** What a container whose end nobody has seen is said to have ended with: it may well have been killed. */
+/** Exit code if the exit was not observed: the container was possibly killed. */
 export const unknownExitCode = 137
 
-/** For all containers of a pod together. */
+/** Limit for all containers of a pod together. */
 const messageBytesMax = 12 * 1024
 
-/** By name, but init containers in the order in which they run. */
+/** Sorted by name; init containers in the order of the spec. */
 export function containerStatuses(input: StatusInput): ContainerStatuses {
   const { previous } = input
   const init = statusesOf(input, 'init', previous.initContainerStatuses)
@@ -64,7 +64,8 @@ function shownStatus(input: StatusInput, told: Told): ContainerStatus {
   const { container, old } = told
   const own = observed.containers.filter(({ name }) => name === container.name)
   const [latest, earlier] = own
-  // For everybody else a container runs when its hook after the start has run. One that never ran is not there.
+  // A container is reported as running only after its postStart hook. A container in state `created` is
+  // ignored.
   const isBegun = latest !== undefined && latest.state !== 'created' && !isStarting(input, latest)
   if (!isBegun) return absentStatus(input, told, latest === undefined ? undefined : earlier)
   const lastState =
@@ -98,7 +99,7 @@ function isStarting({ starting }: StatusInput, { name, state }: ObservedContaine
   return starting.has(name) && state !== 'exited'
 }
 
-/** What was said of an end stays: what the container left to say may be gone by now. */
+/** A reported termination is kept: the termination message may no longer be available. */
 function stateOf(
   input: StatusInput,
   latest: ObservedContainer,
@@ -149,7 +150,7 @@ function cut(text: string, bytesMax: number): string {
         .replace(/\uFFFD+$/, '')
 }
 
-/** The runtime has no such container, or none that counts yet: it is still to come, or it is gone. */
+/** The container does not exist in the runtime, has not started yet, or has been removed. */
 function absentStatus(
   input: StatusInput,
   { kind, container, old }: Told,
@@ -203,7 +204,7 @@ function waitingReason({ pod }: StatusInput): string {
   return pod.spec?.initContainers?.length ? 'PodInitializing' : 'ContainerCreating'
 }
 
-/** A container that is to be started again, and cannot be yet, waits; how it ended is its last state then. */
+/** A container waiting for its restart is reported as waiting, with its termination as the last state. */
 function withReason(
   { pod, waiting }: StatusInput,
   { kind, container }: Omit<Told, 'old'>,
@@ -225,7 +226,7 @@ interface Judged extends Told {
   readonly status: ContainerStatus
 }
 
-/** As long as a probe has not spoken, what was said before of the very same container holds. */
+/** Until a probe has a result, the previous values of the same container are kept. */
 function withReadiness(input: StatusInput, { kind, container, status, old }: Judged): ContainerStatus {
   if (kind === 'ephemeral') return status
   const { terminated, running } = status.state ?? {}
@@ -258,7 +259,7 @@ function volumeMounts({ volumeMounts: mounts = [] }: Container): Pick<ContainerS
   return { volumeMounts: shown }
 }
 
-/** What it has, and what the node has promised it. */
+/** Applied and allocated resources. */
 function resources(
   { given, previous }: StatusInput,
   container: Container,

@@ -3,8 +3,8 @@ import type { StatusInput } from '../pod-status.ts'
 import { unknownExitCode, type ContainerStatuses } from './container-statuses.ts'
 
 /**
- * Nothing of the pod runs any more: a container that began and whose end nobody has seen has failed, for all that is
- * known. Those that never had their turn are left as they are.
+ * Statuses after the pod has terminated: a started container without an observed exit counts as failed.
+ * Containers that never started are unchanged.
  */
 export function endedStatuses(
   { pod, previous }: StatusInput,

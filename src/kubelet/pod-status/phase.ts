@@ -4,7 +4,7 @@ import { isSidecar, shouldRestart } from '../pod-containers.ts'
 import type { StatusInput } from '../pod-status.ts'
 import type { ContainerStatuses } from './container-statuses.ts'
 
-/** A pod that has ended never begins again, and one ends only when nothing of it runs any more. */
+/** A terminal phase is final and reached only when no container is running anymore. */
 export function phaseOf(input: StatusInput, statuses: ContainerStatuses): string {
   const { pod, previous, stage, failure } = input
   const said = [pod.status?.phase, previous.phase].find(isOver)
@@ -30,7 +30,7 @@ function hasSucceeded(
   return isInitDone && containerStatuses.every(({ state }) => state?.terminated?.exitCode === 0)
 }
 
-/** A container has never run, or has not got its turn. */
+/** True if a container has not run yet or init containers are not complete. */
 function isPending(input: StatusInput, statuses: PodStatus): boolean {
   const { pod, observed } = input
   const { initContainers = [], containers = [] } = pod.spec ?? {}
@@ -49,7 +49,7 @@ function isWaitingFirst({ state, lastState }: ContainerStatus): boolean {
   )
 }
 
-/** Once the others have begun, a sidecar that starts again does not bring the pod back to where it was. */
+/** Once the main containers have started, a restarting sidecar does not make the pod Pending again. */
 function isSidecarPending(status: ContainerStatus | undefined, hasBegun: boolean): boolean {
   if (status === undefined) return true
   if (isWaitingFirst(status)) return true

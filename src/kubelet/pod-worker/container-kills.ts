@@ -8,12 +8,12 @@ export interface ContainerKillsOptions {
   readonly tasks: Tasks
 }
 
-/** Somebody is in a hurry: it may be killed almost at once. */
+/** Minimum grace period after it was shortened. */
 const hurrySecondsMin = 1
 
-/** Ends containers of a pod, and remembers with which it has begun. All is by the ids of containers. */
+/** Kills containers of a pod and tracks kills in progress. All state is keyed by container id. */
 export class ContainerKills {
-  /** Those whose place another one is to take, whatever the restart policy says. */
+  /** Containers to be restarted regardless of the restart policy. */
   readonly restarting = new Set<string>()
   readonly #options: ContainerKillsOptions
   readonly #begun = new Map<string, { readonly graceSeconds: number; readonly hurry: AbortController }>()
@@ -51,7 +51,10 @@ export class ContainerKills {
     this.restarting.delete(id)
   }
 
-  /** Less time is left than there was: hooks and others are not waited for, and the runtime is told so too. */
+  /**
+   * The grace period was shortened: stops waiting for hooks and other containers, and sends another stop to
+   * the runtime.
+   */
   #hurry(action: KillContainer, hurry: AbortController): void {
     const { matters, tasks } = this.#options
     const { id, graceSeconds } = action

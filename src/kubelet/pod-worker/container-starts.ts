@@ -14,29 +14,32 @@ export interface ContainerStartsOptions {
   readonly matters: PodMatters
   readonly tasks: Tasks
   readonly volumes: VolumeState
-  /** Nothing is begun any more when aborted. */
+  /** When aborted, no new start begins. */
   readonly signal: AbortSignal
 }
 
 type StartAction = PodAction & { readonly type: 'start-container' }
 
-/** After a pull that failed: images have a backoff of their own, and that it has begun should soon be told. */
+/**
+ * Retry delay after a failed pull: short, because pulls have their own backoff, which should become visible
+ * soon.
+ */
 const pullRetryMs = 1_000
 
-/** Starts the containers of a pod, and remembers how that went. All is by the names of containers. */
+/** Starts containers of a pod and tracks the results. State is keyed by container name unless noted. */
 export class ContainerStarts {
   readonly starting = new Set<string>()
-  /** Why those could not be started that could not. */
+  /** Reasons of failed starts. */
   readonly failures = new Map<string, Waiting>()
   readonly retryAtMs = new Map<string, number>()
   readonly restarts = new Map<string, Restart>()
-  /** By id: those that run and must not, and why. */
+  /** By container id: running containers that have to be killed, with the reason. */
   readonly condemned = new Map<string, string>()
-  /** By id: what containers were made with, or have been given since. */
+  /** By container id: resources applied at creation or by a resize. */
   readonly given = new Map<string, ResourceRequirements>()
   readonly #options: ContainerStartsOptions
   readonly #images = new Map<string, Promise<Image>>()
-  /** Those whose waiting people were told of already, by the end that each follows. */
+  /** Id of the exited container for which a BackOff event was recorded, by name. */
   readonly #told = new Map<string, string>()
 
   constructor(options: ContainerStartsOptions) {
@@ -56,7 +59,7 @@ export class ContainerStarts {
     })
   }
 
-  /** Asked for at most once until it is used. */
+  /** Each image is requested only once until it is used. */
   image(name: string): Promise<Image> {
     const { matters, signal } = this.#options
     const known = this.#images.get(name)
@@ -66,13 +69,13 @@ export class ContainerStarts {
     const image = target
       ? matters.parts.images.ensure(pod, target.container, signal)
       : Promise.reject(new Error(`no container ${name}`))
-    // Whoever starts the container sees what went wrong.
+    // The error is reported when the container starts.
     image.catch(() => undefined)
     this.#images.set(name, image)
     return image
   }
 
-  /** Of containers that may not run again yet, once for each end of one. */
+  /** Records BackOff events, once per exit. */
   tellWaiting(waiting: ReadonlyMap<string, Waiting>): void {
     const { parts, pod: podOf, observed } = this.#options.matters
     const pod = podOf()
@@ -113,7 +116,7 @@ export class ContainerStarts {
     const [pod, observed, volumes] = [matters.pod(), matters.observed(), state.ready]
     const target = findContainer(pod, name)
     const sandbox = usableSandbox(pod, observed)
-    // The world has changed since this was planned: it is planned anew.
+    // The state has changed since planning; the next sync plans again.
     if (target === undefined || sandbox === undefined || volumes === undefined) return
     const image = this.image(name)
     this.#images.delete(name)

@@ -7,17 +7,17 @@ import { podLogFolder } from '../pod-paths.ts'
 export interface SandboxOrder {
   readonly pod: Pod
   readonly attempt: number
-  /** Ends waiting for others, but not what has begun. */
+  /** Cancels waiting for a slot, but not a call in progress. */
   readonly signal: AbortSignal
 }
 
 export interface MadeSandbox {
   readonly id: string
-  /** How long the runtime alone was at it. */
+  /** Duration of the runtime call. */
   readonly tookMs: number
 }
 
-/** Resolves when the sandbox runs. */
+/** Resolves when the sandbox is running. */
 export async function createSandbox(parts: PodParts, order: SandboxOrder): Promise<MadeSandbox> {
   const { pod, attempt, signal } = order
   const { platform, linux, runtime, cgroups, recorder, node, sandboxSlots } = parts
@@ -37,7 +37,7 @@ export async function createSandbox(parts: PodParts, order: SandboxOrder): Promi
   })
 }
 
-/** What is known of the node decides how sandboxes are made; containers are told it again. */
+/** Node-dependent input of the sandbox configuration; container creation repeats it. */
 export async function sandboxContext(parts: PodParts, pod: Pod, attempt: number): Promise<SandboxContext> {
   const { platform, node } = parts
   const [hostResolvConf, handler] = await Promise.all([

@@ -4,22 +4,25 @@ import type { KillContainer } from '../plan-pod.ts'
 import { fieldPathOf, findContainer } from '../pod-containers.ts'
 import type { PodParts } from '../pod-parts.ts'
 
-/** No container is given less to end by itself. */
+/** Minimum grace period of any container. */
 const graceSecondsMin = 2
 
 export interface KillOrder {
   readonly pod: Pod
   readonly action: KillContainer
   readonly addresses: readonly string[]
-  /** Whether people were told already, and the hook was run. */
+  /** The Killing event was recorded and the preStop hook was run before. */
   readonly isRepeated: boolean
-  /** Resolves when those are gone that go first. */
+  /** Resolves when the containers that have to exit first are gone. */
   readonly othersGone: () => Promise<void>
-  /** There is no time any more for hooks and for others. */
+  /** Aborted when the grace period is shortened: skips hooks and waiting. */
   readonly signal: AbortSignal
 }
 
-/** Hook, waiting for others and the stop itself share the time that there is. Resolves when it has ended. */
+/**
+ * The preStop hook, the wait for other containers and the stop share the grace period. Resolves when the
+ * container has exited.
+ */
 export async function killContainer(parts: PodParts, order: KillOrder): Promise<void> {
   const { platform, runtime, recorder } = parts
   const { pod, action, isRepeated } = order
@@ -62,7 +65,7 @@ async function runHook(parts: PodParts, order: KillOrder, signal: AbortSignal): 
   }
 }
 
-/** Ends when the work does or the time is over, whichever comes first. */
+/** Resolves when the work completes or the signal aborts. */
 async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   const aborted = Promise.withResolvers<void>()
   const abort = (): void => aborted.resolve()

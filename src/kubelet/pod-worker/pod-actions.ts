@@ -11,21 +11,21 @@ import { VolumeState } from './volume-state.ts'
 
 export interface PodActionsOptions extends PodMattersOptions {
   readonly wake: () => void
-  /** After a moment, when nothing else wakes it. */
+  /** Schedules a sync after the debounce time. */
   readonly wakeSoon: () => void
-  /** Nothing is left of the pod. */
+  /** Called when the pod is cleaned up. */
   readonly finish: () => void
 }
 
 /**
- * Between two sandboxes: one that is of no use, since it has no address, is not replaced as fast as that can be done.
+ * Minimum time between sandbox creations, so that a sandbox without a pod IP is not replaced in a tight loop.
  */
 const sandboxPauseMs = 1_000
 
-/** What only the kubelet knows of a pod, and plans need. */
+/** Kubelet-internal state that plans depend on. */
 export type Remembered = Omit<PodWorld, 'pod' | 'status' | 'observed' | 'nowMs' | 'ending' | 'probes'>
 
-/** Performs what was planned, and remembers what only the kubelet knows: what is under way, and what has failed. */
+/** Performs planned actions and tracks those in progress and those that failed. */
 export class PodActions {
   readonly #matters: PodMatters
   readonly #tasks: Tasks
@@ -44,7 +44,7 @@ export class PodActions {
     const { clock, log } = matters.parts.platform
     const tasks: Tasks = new Tasks({
       nowMs: () => clock.now(),
-      // While something else is under way, its end says more than this one.
+      // While other tasks run, the sync is debounced: their completion triggers one anyway.
       onEnd: () => (tasks.isIdle ? options.wake() : options.wakeSoon()),
       onFailure: (key, error) => {
         if (this.#signal.aborted) return
@@ -61,7 +61,7 @@ export class PodActions {
     this.#kills = new ContainerKills({ matters, tasks })
   }
 
-  /** What it waits for ends when aborted. */
+  /** Waiting is canceled when the signal aborts. */
   follow(signal: AbortSignal): void {
     this.#signal = signal
     signal.addEventListener('abort', () => this.#start.abort(signal.reason), { once: true })
@@ -85,12 +85,12 @@ export class PodActions {
     }
   }
 
-  /** Why containers could not be started, by name. */
+  /** Reasons of failed container starts, by name. */
   get failures(): ReadonlyMap<string, Waiting> {
     return this.#starts.failures
   }
 
-  /** When something that failed may be tried again. */
+  /** Earliest time of a retry. */
   get againAtMs(): number {
     return Math.min(this.#tasks.againAtMs, this.#volumes.againAtMs)
   }
@@ -99,12 +99,12 @@ export class PodActions {
     return this.#tasks.isIdle
   }
 
-  /** The pod ends: what is still to begin, and does not run yet, is not waited for. */
+  /** The pod terminates: pending starts are canceled. */
   endStarting(): void {
     this.#start.abort(new Error('the pod ends'))
   }
 
-  /** What the pod refers to has changed: copies of it are old, and what failed for want of it may work now. */
+  /** A referenced object changed: volumes are refreshed, and failed starts are retried. */
   refresh(): void {
     this.#volumes.expire()
     this.#starts.retryAtMs.clear()
@@ -116,7 +116,7 @@ export class PodActions {
     if (this.#volumes.isStale) this.#tasks.begin(refreshKey, () => this.#volumes.refresh())
   }
 
-  /** Containers that may not run again yet. */
+  /** Records BackOff events. */
   tellWaiting(waiting: ReadonlyMap<string, Waiting>): void {
     this.#starts.tellWaiting(waiting)
   }
@@ -184,7 +184,7 @@ export class PodActions {
     this.#stoppedSandboxes.delete(id)
   }
 
-  /** With its log, which nobody can ask for any more. */
+  /** Also removes its log, which can no longer be requested. */
   async #removeContainer({ id, name, attempt }: PodAction & { type: 'remove-container' }): Promise<void> {
     const { runtime, node, platform } = this.#matters.parts
     await runtime.removeContainer(id)

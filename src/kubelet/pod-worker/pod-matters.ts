@@ -3,7 +3,7 @@ import type { LogFields } from '#/platform/platform.ts'
 import type { ObservedPod } from '../observed-pod.ts'
 import type { PodParts } from '../pod-parts.ts'
 
-/** How long what could not be begun is left alone; up to half as much again, so that not all come back together. */
+/** Retry delay of failed starts, with jitter of up to 50% to spread retries. */
 const retryMs = 10_000
 const retryJitter = 0.5
 
@@ -11,11 +11,11 @@ export interface PodMattersOptions {
   readonly parts: PodParts
   readonly pod: () => Pod
   readonly observed: () => ObservedPod
-  /** As it was said last. */
+  /** Last reported status. */
   readonly status: () => PodStatus
 }
 
-/** What everybody asks who does something for one pod: the pod as it is now, and what it is called in logs. */
+/** Context shared by the actions of one pod: current pod and state, logging and events. */
 export class PodMatters {
   readonly parts: PodParts
   readonly pod: () => Pod
@@ -33,7 +33,7 @@ export class PodMatters {
     this.parts.platform.log.info(message, { ...this.name(), ...fields })
   }
 
-  /** What went wrong, for people. */
+  /** Records a warning event. */
   tell(reason: string, message: string): void {
     this.parts.recorder.record(this.pod(), { type: 'Warning', reason, message })
   }
@@ -43,7 +43,7 @@ export class PodMatters {
     return { namespace, pod: name, uid }
   }
 
-  /** When to try again what has failed just now. */
+  /** Time of the next retry after a failure now. */
   retryTimeMs(): number {
     const { clock, random } = this.parts.platform
     return clock.now() + retryMs * (1 + retryJitter * random.fraction('retry of a pod'))

@@ -12,13 +12,13 @@ import type { ObservedContainer, ObservedPod, ObservedSandbox } from '../observe
 export interface PodObserverOptions {
   readonly runtime: ContainerRuntime
   readonly uid: string
-  /** What a container that has ended has to say, beside what the runtime says. */
+  /** Reads the termination message of an exited container. */
   readonly lastWords: (container: ContainerStatus) => Promise<string>
 }
 
 /**
- * Looks at one pod. Lists say what there is and in which state; the rest of a container stays the same as long as its
- * state does, and is asked for once.
+ * Observes one pod in the runtime. Lists are read each time; further details of a container are cached while
+ * its state is unchanged.
  */
 export class PodObserver {
   readonly #options: PodObserverOptions
@@ -104,7 +104,7 @@ function newestFirst(a: { readonly createdAt: bigint }, b: { readonly createdAt:
   return a.createdAt > b.createdAt ? -1 : a.createdAt < b.createdAt ? 1 : 0
 }
 
-/** Between a list and a question something may have been removed. */
+/** An object may be removed between list and status. */
 async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer

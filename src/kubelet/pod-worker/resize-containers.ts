@@ -5,8 +5,8 @@ import { resizedContainers, type Resized } from '../container-resize.ts'
 import type { PodParts } from '../pod-parts.ts'
 
 /**
- * Gives running containers what their spec asks for by now. The pod as a whole may need more before they can have
- * more, and can have less only after they have less: so it is asked both times, and has to succeed the second time.
+ * Resizes running containers in place. The pod cgroup has to grow before and shrink after its containers, so
+ * it is updated twice; only the second update has to succeed.
  */
 export async function resizeContainers(
   parts: Pick<PodParts, 'runtime' | 'cgroups' | 'machine'>,
@@ -23,7 +23,7 @@ export async function resizeContainers(
   await cgroups.ensure(pod)
 }
 
-/** The rest stays as it was. */
+/** The resources that can change; others are left unchanged. */
 function changeable(all: LinuxResources): LinuxResources {
   const { cpuPeriod, cpuQuota, cpuShares, memoryLimitBytes, memorySwapLimitBytes } = all
   return {

@@ -21,19 +21,22 @@ export interface StartOrder {
   readonly target: PodContainer
   readonly attempt: number
   readonly sandbox: { readonly id: string; readonly attempt: number }
-  /** The pod's; those of the node on its network. */
+  /** Pod IPs; the node's addresses with `hostNetwork`. */
   readonly addresses: readonly string[]
   readonly volumes: ReadonlyMap<string, PreparedVolume>
   readonly image: Promise<Image>
-  /** It has the resources that the order's pod asks for. */
+  /** Called with the id of the new container, which has the resources of `pod`. */
   readonly onCreated: (id: string) => void
-  /** The container that one for debugging looks at; without an id when there is none. */
+  /** Target of an ephemeral container; `id` is undefined if it does not exist. */
   readonly debugged?: { readonly name: string; readonly id: string | undefined }
-  /** Ends waiting, but no call to the runtime: what has begun there is easier to undo when it is done. */
+  /** Cancels waiting, but not runtime calls: they are easier to undo once complete. */
   readonly signal: AbortSignal
 }
 
-/** Image, configuration, container, start, hook. What fails is StartError, and an event has told of it. */
+/**
+ * Pulls the image, creates and starts the container, then runs the postStart hook. Failures are recorded as
+ * events and thrown as StartError.
+ */
 export async function startContainer(parts: PodParts, order: StartOrder): Promise<void> {
   const { runtime, platform } = parts
   const { pod, target, attempt, sandbox } = order
@@ -74,7 +77,7 @@ async function runHook(parts: PodParts, order: StartOrder, containerId: string):
     await parts.hooks.run(postStart, { pod, container, containerId, addresses }, signal)
   } catch (error) {
     signal.throwIfAborted()
-    // What the hook said is in no event: secrets may be in it.
+    // The hook's output is not put into events, because it may contain secrets.
     parts.platform.log.warn('the hook after the start failed', { container: container.name, error })
     tell(parts, order, { type: 'Warning', reason: 'FailedPostStartHook', message: 'PostStartHook failed' })
     throw new StartError('PostStartHookError', messageOf(error), { cause: error, containerId })
@@ -92,7 +95,7 @@ async function configure(parts: PodParts, order: StartOrder, image: Image): Prom
   const [handler, volumes] = await Promise.all([
     parts.handlerOf(pod),
     withImages(parts, order),
-    // What the node itself must run cannot wait for an API server, which may be among it.
+    // Static pods must not wait for the API server, which may be one of them.
     isStaticPod(pod) ? undefined : services.waitForSync(order.signal),
     makeFiles(parts, order),
   ])
@@ -112,7 +115,7 @@ async function configure(parts: PodParts, order: StartOrder, image: Image): Prom
   })
 }
 
-/** What containers find mounted, and where their output goes. */
+/** Creates the mounted files and the log directory. */
 async function makeFiles({ platform, linux, node }: PodParts, order: StartOrder): Promise<void> {
   const { pod, target, attempt, addresses } = order
   const { container } = target
@@ -140,7 +143,7 @@ function sourcesOf({ objects, volumes }: PodParts, order: StartOrder): Container
   }
 }
 
-/** Volumes that are images, as far as the container has them, are pulled like its own. */
+/** Pulls the image volumes that the container mounts. */
 async function withImages(parts: PodParts, order: StartOrder): Promise<ReadonlyMap<string, ContainerVolume>> {
   const { pod, target, volumes, signal } = order
   const { volumeMounts = [] } = target.container
@@ -165,7 +168,7 @@ async function step<T>(parts: PodParts, order: StartOrder, usual: string, work: 
     order.signal.throwIfAborted()
     const message = messageOf(error)
     const isKnown = error instanceof ImageError || error instanceof ContainerConfigError
-    // Whoever tried to get an image has told of it already.
+    // Events of image errors have been recorded already.
     if (!(error instanceof ImageError)) {
       tell(parts, order, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` })
     }

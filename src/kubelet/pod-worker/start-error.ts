@@ -1,7 +1,7 @@
-/** Why a container does not run, as its status says it. */
+/** Failed container start, with the reason for the container status. */
 export class StartError extends Error {
   readonly reason: string
-  /** It runs after all, and must not. */
+  /** Set if the container is running and has to be killed. */
   readonly containerId: string | undefined
 
   constructor(

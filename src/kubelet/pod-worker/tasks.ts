@@ -1,16 +1,16 @@
 import { backoffMs, type Backoff } from '#/base/backoff.ts'
 
-/** How long something that failed is left alone. */
+/** Backoff of failed tasks. */
 const retry: Backoff = { initialMs: 1_000, maxMs: 60_000, factor: 2, jitter: 0 }
 
 export interface TasksOptions {
   readonly nowMs: () => number
-  /** A task has ended, well or badly. */
+  /** Called when a task has succeeded or failed. */
   readonly onEnd: () => void
   readonly onFailure: (key: string, error: unknown) => void
 }
 
-/** What is under way for a pod: one thing under each key at a time. What failed may be begun again after a while. */
+/** Tasks in progress for a pod, at most one per key. Failed tasks can restart after a backoff. */
 export class Tasks {
   readonly #options: TasksOptions
   readonly #running = new Map<string, Promise<void>>()
@@ -20,7 +20,7 @@ export class Tasks {
     this.#options = options
   }
 
-  /** Nothing is under way. */
+  /** True if no task is in progress. */
   get isIdle(): boolean {
     return this.#running.size === 0
   }
@@ -29,33 +29,33 @@ export class Tasks {
     return this.#running.has(key)
   }
 
-  /** Resolves when none of these is under way any more. */
+  /** Resolves when none of these tasks is in progress. */
   async ended(keys: readonly string[]): Promise<void> {
     await Promise.all(keys.map(key => this.#running.get(key) ?? Promise.resolve()))
   }
 
-  /** Neither under way, nor failed just now. */
+  /** True if the task is neither in progress nor in backoff. */
   mayBegin(key: string): boolean {
     return !this.#running.has(key) && (this.#failures.get(key)?.againAtMs ?? 0) <= this.#options.nowMs()
   }
 
-  /** Nothing happens when it may not begin. */
+  /** Does nothing if the task is in progress or in backoff. */
   begin(key: string, work: () => Promise<void>): void {
     if (this.mayBegin(key)) this.#running.set(key, this.#run(key, work))
   }
 
-  /** When the first of those that failed may be begun again. */
+  /** End of the earliest backoff. */
   get againAtMs(): number {
     return Math.min(Infinity, ...[...this.#failures.values()].map(({ againAtMs }) => againAtMs))
   }
 
-  /** What failed once is forgotten when nobody asks for it any more. */
+  /** Resets the backoff of tasks that are no longer planned. */
   keepFailures(wanted: ReadonlySet<string>): void {
     for (const key of this.#failures.keys()) if (!wanted.has(key)) this.#failures.delete(key)
   }
 
   async #run(key: string, work: () => Promise<void>): Promise<void> {
-    // Not before whoever began it has finished what it was about.
+    // Defers the work until the caller has finished its synchronous part.
     await Promise.resolve()
     try {
       await work()

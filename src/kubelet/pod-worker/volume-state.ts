@@ -5,21 +5,21 @@ import { VolumeError, volumeWaitMs, type PreparedVolume } from '../volumes.ts'
 export interface VolumeStateOptions {
   readonly parts: PodParts
   readonly pod: () => Pod
-  /** Nothing is begun any more when aborted. */
+  /** When aborted, no new work begins. */
   readonly signal: AbortSignal
 }
 
-/** Volumes that cannot be had are tried again soon at first, then later and later. */
+/** Exponential backoff of failed mounts. */
 const retryMs = { first: 500, max: 122_000 }
 
-/** The volumes of one pod: whether they are ready, whether what is in them is old, and when to try again. */
+/** State of a pod's volumes: readiness, staleness and retries. */
 export class VolumeState {
   readonly #options: VolumeStateOptions
   #ready: ReadonlyMap<string, PreparedVolume> | undefined
   #isStale = false
   #failures = 0
   #retryAtMs = 0
-  /** Since when they are waited for. */
+  /** Start of the current wait. */
   #sinceMs: number | undefined
 
   constructor(options: VolumeStateOptions) {
@@ -34,7 +34,7 @@ export class VolumeState {
     return this.#retryAtMs
   }
 
-  /** When there is something to do although nothing happens. */
+  /** Time of the next retry or refresh. */
   get againAtMs(): number {
     const now = this.#now()
     const { parts, pod } = this.#options
@@ -43,7 +43,7 @@ export class VolumeState {
     return this.#retryAtMs > now ? this.#retryAtMs : Infinity
   }
 
-  /** What is in them may be old, or may be there now. */
+  /** Marks the content as stale and allows an immediate retry. */
   expire(): void {
     this.#isStale = true
     this.#retryAtMs = 0
@@ -73,7 +73,7 @@ export class VolumeState {
     }
   }
 
-  /** Whether copies in volumes are old, or tokens soon will be. */
+  /** True if projected content is stale or a token is about to expire. */
   get isStale(): boolean {
     const { parts, pod, signal } = this.#options
     if (this.#ready === undefined || signal.aborted) return false
@@ -92,7 +92,7 @@ export class VolumeState {
     }
   }
 
-  /** After a while people are told once more, all at once. */
+  /** Records mount events; after a while, also a summary of all missing volumes. */
   #tell(error: unknown): void {
     const { parts, pod } = this.#options
     const isKnown = error instanceof VolumeError

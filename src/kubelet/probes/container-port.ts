@@ -1,6 +1,6 @@
 import type { Container } from '#/api/generated/core/v1.ts'
 
-/** The port that is meant, by number or by the name that the container gives it. Throws when there is none. */
+/** Resolves a port number or a named container port. Throws if it does not exist. */
 export function containerPort(port: number | string, { ports = [] }: Container): number {
   const number = typeof port === 'number' ? port : ports.find(({ name }) => name === port)?.containerPort
   if (number === undefined) throw new Error(`port ${JSON.stringify(port)} not found`)

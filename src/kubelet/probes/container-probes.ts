@@ -8,13 +8,13 @@ export interface ContainerProbesOptions {
   readonly means: ProbeMeans
   readonly container: Container
   readonly running: RunningContainer
-  /** When this process began. */
+  /** Start time of this process. */
   readonly beganMs: number
   readonly onChange: () => void
   readonly onEvent: (reason: string, message: string) => void
 }
 
-/** The probes of one container, from its start to its end. Before it has started nothing else is asked. */
+/** The probes of one container over its lifetime. Until the startup probe succeeds, the others do not run. */
 export class ContainerProbes {
   readonly #options: ContainerProbesOptions
   readonly #startup: ProbeLoop | undefined

@@ -1,6 +1,6 @@
 import type { ProbeResult } from '../plan-pod.ts'
 
-/** How many times in a row a probe has had the same answer. */
+/** Number of consecutive equal probe results. */
 export interface AnswerRun {
   readonly answer?: ProbeResult
   readonly length: number
@@ -13,11 +13,11 @@ export interface Thresholds {
 
 export interface Counted {
   readonly run: AnswerRun
-  /** What the answers so far add up to; undefined as long as they are too few. */
+  /** Undefined until a threshold is reached. */
   readonly verdict?: ProbeResult
 }
 
-/** One more answer. */
+/** Adds a probe result. */
 export function countAnswer(before: AnswerRun, answer: ProbeResult, thresholds: Thresholds): Counted {
   const length = before.answer === answer ? before.length + 1 : 1
   const run = { answer, length }

@@ -13,10 +13,10 @@ export interface ExecProbe {
   readonly signal: AbortSignal
 }
 
-/** Bytes of what the command said that messages show. */
+/** Limit of command output in messages. */
 const outputBytesMax = 10 * 1_024
 
-/** How much longer than its command a call to the runtime may take. */
+/** Time allowed for the runtime call beyond the probe's timeout. */
 const extraMs = 120_000
 
 export async function probeExec(
@@ -36,7 +36,7 @@ export async function probeExec(
   }
 }
 
-/** Variables that are made of something else are not known to probes. */
+/** Variables with `valueFrom` are not resolved in probes. */
 function staticValue({ env = [] }: Container, name: string): string | undefined {
   const variable = env.findLast(one => one.name === name)
   return variable && (variable.value ?? '')

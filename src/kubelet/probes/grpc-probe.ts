@@ -54,7 +54,7 @@ function failureText(error: unknown, target: string, timeoutMs: number): string 
   return `error: health rpc probe failed: rpc error: code = ${camelCase(code)} desc = ${details}`
 }
 
-/** `permission-denied` as `PermissionDenied`. */
+/** Converts `permission-denied` to `PermissionDenied`. */
 function camelCase(code: GrpcCode): string {
   return code.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }

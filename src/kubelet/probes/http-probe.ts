@@ -14,10 +14,10 @@ export interface HttpProbe extends Limits {
 
 const bodyBytesMax = 10 * 1_024
 
-/** Requests that one probe may make because the answers lead from one to the next. */
+/** Maximum number of requests of one probe, including redirects. */
 const requestsMax = 10
 
-/** The answer broke off in its middle: nobody knows what it was. */
+/** The response was interrupted, so the probe's result is unknown. */
 export class BrokenAnswerError extends Error {
   constructor(message: string, options: ErrorOptions) {
     super(message, options)
@@ -25,7 +25,7 @@ export class BrokenAnswerError extends Error {
   }
 }
 
-/** Any status from 200 to 399 is a success. It is followed to other places of the same host and no further. */
+/** A status from 200 to 399 is a success. Redirects are followed only to the same host. */
 export async function probeHttp(connect: HttpConnect, probe: HttpProbe): Promise<ProbeAnswer> {
   const { action, host, port, signal } = probe
   const scheme = (action.scheme || 'http').toLowerCase()
@@ -40,7 +40,7 @@ export async function probeHttp(connect: HttpConnect, probe: HttpProbe): Promise
         const next = nextPlace(place.url, answer)
         if (next === undefined || next.hostname !== start.hostname) return judge(answer)
         if (count >= requestsMax) throw new RedirectError()
-        // A host that was asked for by name is meant as long as no other is named.
+        // The probe's Host header applies until a redirect names a host.
         if (URL.canParse(answer.location ?? '')) headers = withoutHost(headers)
         place = { url: next, path: `${next.pathname}${next.search}`, text: next.href }
       }
@@ -54,9 +54,9 @@ export async function probeHttp(connect: HttpConnect, probe: HttpProbe): Promise
 
 interface Place {
   readonly url: URL
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string
-  /** As messages show it. */
+  /** URL in messages. */
   readonly text: string
 }
 
@@ -75,7 +75,7 @@ interface Question extends Place {
 
 async function ask(connect: HttpConnect, { url, path, headers, signal }: Question): Promise<Answer> {
   await using client = connect({ origin: originOf(url), tls: { insecureSkipVerify: true } })
-  // What is asked once needs no connection that is kept; HTTP/2 knows no such header.
+  // Keep-alive is useless for a single request; HTTP/2 does not allow the header.
   const closing: RequestHeaders = url.protocol === 'http:' ? { connection: 'close' } : {}
   const response = await client.request({ method: 'GET', path, headers: { ...closing, ...headers }, signal })
   const { status, headers: received } = response
@@ -98,7 +98,7 @@ function withoutHost(headers: RequestHeaders): RequestHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'host'))
 }
 
-/** Undefined when the answer does not lead anywhere. */
+/** Undefined if the response is not a redirect. */
 function nextPlace(from: URL, { status, location }: Answer): URL | undefined {
   if (![301, 302, 303, 307, 308].includes(status) || !location) return undefined
   const next = URL.parse(location, from)
@@ -135,7 +135,7 @@ function brokenText(error: unknown): string {
     : rootOf(error).message
 }
 
-/** With the port, also where it is the usual one. */
+/** Always includes the port, even the default one. */
 function originOf({ protocol, hostname, port }: URL): string {
   return `${protocol}//${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
 }

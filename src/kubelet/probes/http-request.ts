@@ -2,10 +2,10 @@ import type { HTTPHeader } from '#/api/generated/core/v1.ts'
 
 export type RequestHeaders = Readonly<Record<string, string | readonly string[]>>
 
-/** Which Kubernetes asks. */
+/** Kubernetes version in the user agent. */
 const version = '1.36'
 
-/** Names in lower case. `purpose` is part of what the kubelet calls itself: `kube-probe/1.36`. */
+/** Names are lowercase. `purpose` is part of the user agent: `kube-probe/1.36`. */
 export function requestHeaders(given: readonly HTTPHeader[], purpose: string): RequestHeaders {
   const headers: Record<string, string | string[]> = Object.create(null)
   for (const { name, value } of given) {
@@ -21,7 +21,7 @@ export function requestHeaders(given: readonly HTTPHeader[], purpose: string): R
   return headers
 }
 
-/** A path as it may be sent, with its query, whatever was written. A host in it is left out. */
+/** A valid request path with query for any input. A host in it is dropped. */
 export function requestPath(path: string): string {
   const local = path.replace(/^(?:[a-z][a-z0-9+.-]*:)?\/\/[^/?#]*/i, '').replace(/#.*$/s, '')
   const rooted = local.startsWith('/') ? local : `/${local}`

@@ -1,4 +1,4 @@
-/** What a failed connection is called by Kubernetes: `dial tcp 10.0.0.1:80: connect: connection refused`. */
+/** Formats a connection error like Kubernetes: `dial tcp 10.0.0.1:80: connect: connection refused`. */
 export function networkFailure(error: unknown, host: string, port: number): string {
   const { code = '', message } = rootOf(error)
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${host}: no such host`
@@ -26,7 +26,7 @@ interface CodedError {
   readonly message: string
 }
 
-/** The error that all others were made of. */
+/** The innermost cause. */
 export function rootOf(error: unknown): CodedError {
   let root = error
   while (root instanceof Error && root.cause instanceof Error) root = root.cause

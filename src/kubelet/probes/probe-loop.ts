@@ -6,7 +6,7 @@ import { countAnswer, type AnswerRun } from './count-answers.ts'
 import { BrokenAnswerError } from './http-probe.ts'
 import { runProbe, type ProbeMeans } from './run-probe.ts'
 
-/** As messages name them. */
+/** As in event messages. */
 export type ProbeType = 'Startup' | 'Liveness' | 'Readiness'
 
 export interface ProbeLoopOptions {
@@ -20,10 +20,10 @@ export interface ProbeLoopOptions {
   readonly onEvent: (reason: string, message: string) => void
 }
 
-/** A probe that could not be made is tried again at once, this often in all. */
+/** Total attempts of a probe that cannot be executed; retries are immediate. */
 const triesMax = 3
 
-/** Asks again and again, until what it found out can change no more or it is stopped. */
+/** Runs a probe periodically until its result is final or it is stopped. */
 export class ProbeLoop {
   readonly #options: ProbeLoopOptions
   readonly #abort = new AbortController()
@@ -46,13 +46,13 @@ export class ProbeLoop {
     const { means, probe, running, beganMs } = this.#options
     const { clock, random } = means.platform
     const delayMs = running.startedMs + (probe.initialDelaySeconds ?? 0) * 1_000 - clock.now()
-    // Of all containers that are there when the kubelet begins, the probes would begin together.
+    // After a kubelet restart, first probes are spread over the period, so that they do not all run at once.
     const isAdopted = running.startedMs < beganMs
     const spreadMs = isAdopted ? random.fraction('start of a probe') * this.#periodMs : 0
     this.#wait(clock.monotonicMs() + Math.max(0, delayMs, spreadMs))
   }
 
-  /** It may leave a last word. */
+  /** `result` overrides the last result. */
   stop(result?: ProbeResult): void {
     if (this.#abort.signal.aborted) return
     this.#abort.abort()
@@ -73,7 +73,10 @@ export class ProbeLoop {
     if (!isFinal && !this.#abort.signal.aborted) this.#wait(this.#nextMs + this.#periodMs)
   }
 
-  /** Whether there is nothing more to ask: another container takes this one's place, or it has started. */
+  /**
+   * Returns true if the result is final: the container has started, failed its startup probe, or will be
+   * restarted.
+   */
   #count(answer: ProbeResult): boolean {
     const { type, probe, onChange } = this.#options
     const { successThreshold: success = 1, failureThreshold: failure = 3 } = probe
@@ -86,7 +89,7 @@ export class ProbeLoop {
     return type === 'Startup' || (type === 'Liveness' && verdict === 'failure')
   }
 
-  /** Undefined when it could not be found out. */
+  /** Undefined if the probe could not be executed. */
   async #answer(): Promise<ProbeResult | undefined> {
     const { type, means, probe, container, running, onEvent } = this.#options
     const { signal } = this.#abort

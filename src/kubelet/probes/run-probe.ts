@@ -10,7 +10,7 @@ import { probeGrpc } from './grpc-probe.ts'
 import { probeHttp } from './http-probe.ts'
 import { probeTcp } from './tcp-probe.ts'
 
-/** What probes are made with. */
+/** Dependencies of probes. */
 export interface ProbeMeans {
   readonly platform: Platform
   readonly runtime: Pick<ContainerRuntime, 'execSync'>
@@ -26,13 +26,13 @@ export interface ProbeRequest {
   readonly signal: AbortSignal
 }
 
-/** A success with a warning is a success. */
+/** `warning` counts as success. */
 export interface ProbeAnswer {
   readonly type: 'success' | 'warning' | 'failure'
   readonly output: string
 }
 
-/** Asks once. Throws when it cannot be found out how the container is. */
+/** Runs a probe once. Throws if the probe cannot be executed. */
 export async function runProbe(means: ProbeMeans, request: ProbeRequest): Promise<ProbeAnswer> {
   const { probe, container, running, signal } = request
   const { exec, httpGet, tcpSocket, grpc, timeoutSeconds = 1 } = probe

@@ -8,7 +8,7 @@ export interface TcpProbe extends Limits {
   readonly port: number
 }
 
-/** Whether a connection can be made; nothing is said on it. */
+/** Succeeds if a connection can be opened; sends nothing. */
 export async function probeTcp(network: Pick<Network, 'connect'>, probe: TcpProbe): Promise<ProbeAnswer> {
   const { host, port, signal } = probe
   try {

@@ -6,7 +6,7 @@ export interface Limits {
   readonly signal: AbortSignal
 }
 
-/** It took too long. */
+/** Timeout. */
 export class LateError extends Error {
   constructor() {
     super('context deadline exceeded')
@@ -14,7 +14,7 @@ export class LateError extends Error {
   }
 }
 
-/** Does something that can be aborted; throws LateError when it takes longer than it may. */
+/** Runs abortable work; throws LateError on timeout. */
 export async function within<T>(
   { clock, timeoutMs, signal }: Limits,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,6 +1,6 @@
 import type { HttpExchange } from '#/platform/http.ts'
 
-/** Answers that are made as a whole. */
+/** Complete responses. */
 export function answerText(exchange: HttpExchange, status: number, text: string): void {
   answerBytes(exchange, { status, mediaType: 'text/plain; charset=utf-8', bytes: Buffer.from(text) })
 }
@@ -25,10 +25,10 @@ export function answerBytes(exchange: HttpExchange, { status, mediaType, bytes }
   exchange.end(exchange.method === 'HEAD' ? [] : [bytes])
 }
 
-/** Behind the API server there may be somebody who reads page by page. */
+/** Maximum pause of a reading client: a user behind the API server may page through the output. */
 const stallMsMax = 4 * 3_600_000
 
-/** Piece by piece, no faster than the client reads. Whoever makes the pieces hears at once that it is gone. */
+/** Streams a response at the client's reading speed. The source is stopped when the client disconnects. */
 export async function answerPieces(
   exchange: HttpExchange,
   mediaType: string,
@@ -42,7 +42,7 @@ export async function answerPieces(
       if (!exchange.write([piece])) await exchange.drained()
     }
   } catch (error) {
-    // An answer that is not whole must not look as if it were.
+    // Aborts the connection, because a truncated response must not look complete.
     exchange.abort()
     throw error
   }

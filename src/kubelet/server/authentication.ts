@@ -1,6 +1,6 @@
 /**
- * Who somebody is that comes to a kubelet: by a certificate that the cluster's authority has signed, or by a token that
- * the API server knows. Who cannot prove anything is nobody.
+ * Authenticates clients of the kubelet by a client certificate signed by the cluster's CA or by a bearer
+ * token (TokenReview). There is no anonymous access.
  */
 import { createHash } from 'node:crypto'
 import type { TokenReview } from '#/api/generated/authentication/v1.ts'
@@ -11,16 +11,18 @@ import type { HttpExchange } from '#/platform/http.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { TimedCache } from './timed-cache.ts'
 
-/** As Kubernetes has it. */
+/** Cache TTL of successful token reviews, as upstream. */
 const knownMs = 120_000
 
-/** Somebody who guesses does not make the API server work for each guess, and a new token is soon known. */
+/**
+ * Cache TTL of failed token reviews: guessing does not load the API server, and a new token is soon accepted.
+ */
 const unknownMs = 10_000
 
-/** Questions at once; who comes past that is not known for now. */
+/** Maximum number of concurrent token reviews; further requests are not authenticated. */
 const questionsMax = 100
 
-/** Longer ones nobody has. */
+/** Longer tokens are rejected. */
 const tokenCharactersMax = 16_384
 
 export class Authentication {
@@ -34,7 +36,7 @@ export class Authentication {
     this.#tokens = new TimedCache({ clock, sizeMax: 4_096 })
   }
 
-  /** Undefined when nobody knows. Rejects when the API server cannot be asked. */
+  /** Undefined if not authenticated. Rejects if the API server is unavailable. */
   async userOf({ connection, headers }: HttpExchange): Promise<UserInfo | undefined> {
     const { certificate } = connection
     if (certificate !== undefined && certificate.expiresMs > this.#clock.now()) {

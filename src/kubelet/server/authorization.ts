@@ -1,4 +1,4 @@
-/** Whether somebody may do something to this node: the API server is asked, as for everything else in the cluster. */
+/** Authorizes requests to the node by SubjectAccessReview. */
 import type { SubjectAccessReview } from '#/api/generated/authorization/v1.ts'
 import { subjectAccessReviews } from '#/api/generated/authorization/v1-resources.ts'
 import type { UserInfo } from '#/api/transport.ts'
@@ -7,7 +7,7 @@ import type { Clock } from '#/platform/platform.ts'
 import type { RequestAttributes } from './request-attributes.ts'
 import { TimedCache } from './timed-cache.ts'
 
-/** As Kubernetes has it. */
+/** Cache TTL of allowed requests, as upstream. */
 const allowedMs = 300_000
 const forbiddenMs = 30_000
 
@@ -28,7 +28,7 @@ export class Authorization {
     this.#decisions = new TimedCache({ clock, sizeMax: 4_096 })
   }
 
-  /** Rejects when the API server cannot be asked. */
+  /** Rejects if the API server is unavailable. */
   async isAllowed(user: UserInfo, { verb, subresources }: RequestAttributes): Promise<boolean> {
     for (const subresource of subresources) {
       const key = JSON.stringify([user, verb, subresource])

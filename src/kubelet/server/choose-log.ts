@@ -1,6 +1,6 @@
 import type { ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
 
-/** Whose log is shown, by the runtime's id; or why there is none, in Kubernetes' words. */
+/** Runtime id of the container to read, or Kubernetes' message why there is none. */
 export type ChosenLog = { readonly containerId: string } | { readonly problem: string }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ function chooseCurrent({ state, lastState, containerID }: ContainerStatus, where
   const { waiting, running, terminated } = state ?? {}
   if (running) return { containerId: idOf(containerID) }
   if (terminated || lastState?.terminated) {
-    // One that could not be started has no id: what the one before it said is all there is.
+    // A container that failed to start has no id: the log of its predecessor is used.
     const containerId = idOf(terminated?.containerID) || last
     return containerId === '' ? { problem: `container ${where} is terminated` } : { containerId }
   }
@@ -39,7 +39,7 @@ function chooseCurrent({ state, lastState, containerID }: ContainerStatus, where
   return { problem: `container ${where} is waiting to start - no logs yet` }
 }
 
-/** `containerd://ID` without the name of the runtime. */
+/** Strips the runtime name from `containerd://ID`. */
 function idOf(containerId: string | undefined): string {
   return containerId?.replace(/^[^:]*:\/\//, '') ?? ''
 }

@@ -1,4 +1,4 @@
-/** Commands in containers, their main process, and ports of pods. */
+/** exec, attach, port-forward and run. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { CriError } from '#/cri/cri.ts'
 import type { HttpExchange } from '#/platform/http.ts'
@@ -12,7 +12,7 @@ import { findContainer } from '../pod-containers.ts'
 import { answerBytes, answerText } from './answers.ts'
 import type { ServerRequest } from './routes.ts'
 
-/** How long a command may take whose answer is given as a whole. */
+/** Timeout of `/run` commands; the output is returned as a whole. */
 const runMsMax = 600_000
 
 export async function exec(request: ServerRequest): Promise<void> {
@@ -32,7 +32,7 @@ export async function attach(request: ServerRequest): Promise<void> {
   if (id === undefined) return
   const asked = readCommandOptions(query)
   if (asked === undefined) return answerText(exchange, 400, noStreams)
-  // Whether a process has a terminal was decided when it was started.
+  // The TTY setting is the container's, not the request's.
   const found = findContainer(findPod(request)!, parameters['container'] ?? '')
   const tty = found?.container.tty ?? false
   const streams = { ...asked, tty, stderr: asked.stderr && !tty }
@@ -54,7 +54,7 @@ async function connect(
   if (client !== undefined) await runCommand({ client, start })
 }
 
-/** The connection, once it is taken over, is cut when the server stops. */
+/** Closes the upgraded connection when the server stops. */
 function endingWith(signal: AbortSignal, exchange: HttpExchange): UpgradeExchange {
   const { method, headers, takeOver } = exchange
   return {
@@ -93,7 +93,7 @@ export async function forwardPorts(request: ServerRequest): Promise<void> {
     client,
     connect: port => runtime.connectPort(id, port),
     describeFailure: (port, { message }) => {
-      // A runtime that forwards ports by itself says so already.
+      // Some runtimes already add this prefix.
       if (message.startsWith(forwardingFailed)) return message
       return `${forwardingFailed} ${port} to pod ${id}, uid ${uid}: ${message}`
     },
@@ -102,7 +102,7 @@ export async function forwardPorts(request: ServerRequest): Promise<void> {
 
 const forwardingFailed = 'error forwarding port'
 
-/** A command whose output is the answer. */
+/** Runs a command and returns its output as the response. */
 export async function run(request: ServerRequest): Promise<void> {
   const { exchange, query, runtime } = request
   const id = findRunning(request)
@@ -125,7 +125,7 @@ function findPod({ view, parameters }: ServerRequest): Pod | undefined {
   return uid === undefined || pod?.metadata?.uid === uid ? pod : undefined
 }
 
-/** The container that the path names, if it runs; otherwise the client has been told. */
+/** Runtime id of the running container in the path. If undefined, the response has been sent. */
 function findRunning(request: ServerRequest): string | undefined {
   const { view, exchange, parameters } = request
   const pod = findPod(request)

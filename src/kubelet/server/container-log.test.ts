@@ -1,4 +1,4 @@
-/** Logs of containers from real files, while they grow, move away and come back. */
+/** Container logs in real files that grow and are rotated. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -40,7 +40,7 @@ async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(await Array.fromAsync(pieces)).toString()
 }
 
-/** Somebody who follows a log of a container that runs until it is told to end. */
+/** Follows the log of a container that runs until stopped. */
 class Follower {
   text = ''
   readonly done: Promise<void>
@@ -106,7 +106,7 @@ test('who follows goes on when the file is moved away, and misses nothing on bot
   await follower.shows('1\n')
   for (let turn = 2; turn < 8; turn += 3) {
     await files.rename(path, `${path}.${turn}`)
-    // The runtime has it open and goes on writing until it is told.
+    // The runtime has the file open and writes to it until it reopens its log.
     await append(`${path}.${turn}`, line(String(turn)))
     await linuxFiles.writePlain(path, '', 0o644)
     await append(`${path}.${turn}`, line(String(turn + 1)))

@@ -1,7 +1,6 @@
 /**
- * What a container has said, and says, from the file that the runtime writes. The file is held open, so that what is
- * read is one file even while it is moved away; who follows goes on with the one that takes its place. Nothing is
- * looked at while nothing happens.
+ * Reads and follows a container's log file. The file is held open, so that log rotation does not disturb
+ * reading; following continues in the new file. It is driven by file watches and does not poll.
  */
 import { dirname } from 'node:path'
 import { findTail } from './find-tail.ts'
@@ -11,24 +10,24 @@ import { Wakeup } from './wakeup.ts'
 
 export interface ContainerLogOptions extends LogReaderOptions {
   readonly selection: LogSelection
-  /** Only the last lines; all of them when absent. */
+  /** Only the last lines; all if absent. */
   readonly tailLines?: number
-  /** Goes on until the container has ended. */
+  /** Continue until the container has exited. */
   readonly follow?: FollowOptions
   readonly signal: AbortSignal
 }
 
 export interface FollowOptions {
-  /** Whether the container may still say something. */
+  /** True if the container may still write. */
   readonly isRunning: () => Promise<boolean>
-  /** Calls back when that may have changed, until the function that it returns is called. */
+  /** Calls back when that may have changed; returns a function that unsubscribes. */
   readonly onChange: (callback: () => void) => () => void
 }
 
-/** Read and shown at once. */
+/** Read size. */
 const pieceBytes = 256 * 1024
 
-/** A container whose file is not there has said nothing. */
+/** Empty if the file does not exist. */
 export async function* readContainerLog(
   options: ContainerLogOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
@@ -39,7 +38,7 @@ export async function* readContainerLog(
   if (reader === undefined) return
   const { sizeBytes } = reader.file
   let offset = tailLines === undefined ? 0 : await findTail(reader.file, tailLines)
-  // What is written from now on is not asked for, however fast that is.
+  // Reads up to the size at opening, so that it ends even if the log grows quickly.
   while (offset < sizeBytes && !filter.isOver && !signal.aborted) {
     const piece = await reader.read(offset, Math.min(pieceBytes, sizeBytes - offset))
     if (piece.length === 0) break
@@ -59,7 +58,7 @@ class FollowedLog {
   #reader: LogReader | undefined
   #offset = 0
   #failure: unknown
-  /** Looked at once at the beginning, and then whenever somebody says that there is a reason to. */
+  /** Checked initially and after each change notification. */
   #mayHaveEnded = true
   #hasEnded = false
 
@@ -89,7 +88,7 @@ class FollowedLog {
         yield* this.#readOn(until)
         if (this.#filter.isOver || this.#hasEnded) return
         if (this.#failure !== undefined) throw this.#failure
-        // What it said last may have been written after it was read, and before it ended.
+        // After an exit, one more read follows, because output may have been written since the last one.
         if (this.#mayHaveEnded) {
           this.#mayHaveEnded = false
           this.#hasEnded = !(await this.#follow.isRunning())
@@ -104,7 +103,7 @@ class FollowedLog {
     }
   }
 
-  /** Up to where there is nothing more now, in this file or those that take its place. */
+  /** Reads to the current end, through rotated files. */
   async *#readOn(until: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
     for (;;) {
       this.#reader ??= await LogReader.open(this.#options)
@@ -128,7 +127,7 @@ class FollowedLog {
     }
   }
 
-  /** Resolves when aborted. A folder that is not there yet is waited for in the one that it will be in. */
+  /** Resolves when aborted. If the directory does not exist yet, watches its nearest existing parent. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { linuxFiles, path } = this.#options
     const wanted = dirname(path)
@@ -137,7 +136,7 @@ class FollowedLog {
         const folder = await nearestFolder(linuxFiles, wanted)
         const enough = new AbortController()
         const watching = this.#watchOne(folder, AbortSignal.any([signal, enough.signal]))
-        // What happened before the folder was watched was not heard.
+        // Changes before the watch started were missed.
         this.#wakeup.wake()
         if (folder !== wanted && (await nearestFolder(linuxFiles, wanted)) !== folder) enough.abort()
         await watching
@@ -158,7 +157,7 @@ class FollowedLog {
   }
 }
 
-/** The folder itself, or the first one above it that is there. */
+/** The directory itself or its nearest existing parent. */
 async function nearestFolder(files: LogReaderOptions['linuxFiles'], folder: string): Promise<string> {
   let nearest = folder
   while (nearest !== '/' && (await files.lstat(nearest)) === undefined) nearest = dirname(nearest)

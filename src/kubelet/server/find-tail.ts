@@ -1,6 +1,6 @@
 import { parseLogLine } from './log-line.ts'
 
-/** Reads so many bytes of a file from an offset; fewer only at its end. */
+/** Reads up to `length` bytes at an offset; fewer only at the end of the file. */
 export type ReadRange = (offset: number, length: number) => Promise<Uint8Array>
 
 export interface LogFile {
@@ -9,13 +9,13 @@ export interface LogFile {
 }
 
 /**
- * Where in a file its last lines begin, read from its end, no more than is needed. A line that was written in parts is
- * one; one that has no end yet is one too.
+ * Offset of the last lines, searched from the end with as few reads as possible. Partial lines of one log
+ * line count as one, and so does an unterminated line.
  */
 export async function findTail(file: LogFile, lines: number): Promise<number> {
   if (lines <= 0) return file.sizeBytes
   let found = 0
-  /** The part of a line that was looked at last: it begins the line unless the one before it goes on here. */
+  /** Offset of the part seen last: it starts the line unless the part before it is partial. */
   let candidate: number | undefined
   for await (const { offset, bytes } of linesBackwards(file)) {
     if (candidate !== undefined && !isPartial(bytes) && ++found === lines) return candidate
@@ -26,20 +26,20 @@ export async function findTail(file: LogFile, lines: number): Promise<number> {
 
 const blockBytes = 64 * 1024
 
-/** A line that is longer is taken for several: runtimes write none. */
+/** Runtimes write no longer lines; such a line may count as several. */
 const lineBytesMax = 1024 * 1024
 
 const newline = 0x0a
 
 interface FoundLine {
   readonly offset: number
-  /** Without its line break. */
+  /** Without the newline. */
   readonly bytes: Uint8Array
 }
 
-/** From the last line to the first. */
+/** Last line first. */
 async function* linesBackwards({ read, sizeBytes }: LogFile): AsyncGenerator<FoundLine, void, undefined> {
-  /** The end of a line that begins in an earlier block. */
+  /** End of a line that starts in an earlier block. */
   let carry: Uint8Array = new Uint8Array()
   for (let end = sizeBytes; end > 0;) {
     const start = Math.max(0, end - blockBytes)

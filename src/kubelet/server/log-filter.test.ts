@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { LogFilter, type LogSelection } from './log-filter.ts'
 import { fixedTime, parseLogLine, timeNanoseconds } from './log-line.ts'
 
-/** `1o one` is a line of the first second on stdout, `2e+ tw` one of the second on stderr that goes on. */
+/** `1o one` is a line of second 1 on stdout, `2e+ tw` a partial line of second 2 on stderr. */
 function logFile(...lines: readonly string[]): string {
   return lines.map(fileLine).join('')
 }

@@ -1,12 +1,12 @@
-/** From the lines of a log file to what somebody wants to see of them. */
+/** Converts lines of a log file to the requested output. */
 import { fixedTime, parseLogLine, timeNanoseconds, type LogLine } from './log-line.ts'
 
 export interface LogSelection {
-  /** Nanoseconds since 1970: earlier lines are left out. */
+  /** Nanoseconds since the Unix epoch; earlier lines are skipped. */
   readonly since?: bigint
-  /** Both when absent. */
+  /** Both if absent. */
   readonly stream?: 'stdout' | 'stderr'
-  /** Each line begins with its time. */
+  /** Prefix each line with its time. */
   readonly timestamps: boolean
   readonly limitBytes?: number
 }
@@ -14,12 +14,12 @@ export interface LogSelection {
 const newline = 0x0a
 const lineBreak = Buffer.of(newline)
 
-/** Longer lines are none of a runtime's: what is past this is left out. */
+/** Runtimes write no longer lines; the rest is dropped. */
 const lineBytesMax = 1024 * 1024
 
 export class LogFilter {
   readonly #selection: LogSelection
-  /** The beginning of a line whose end has not come. */
+  /** Start of an incomplete line. */
   #rest: Uint8Array = new Uint8Array()
   #isAtLineStart = true
   #leftBytes: number
@@ -29,12 +29,12 @@ export class LogFilter {
     this.#leftBytes = selection.limitBytes ?? Infinity
   }
 
-  /** Nothing more will be shown. */
+  /** True if no more output will follow. */
   get isOver(): boolean {
     return this.#leftBytes <= 0
   }
 
-  /** What is shown of the next bytes of the file. */
+  /** Output for the next bytes of the file. */
   take(bytes: Uint8Array): Uint8Array {
     const shown: Uint8Array[] = []
     const whole = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes])
@@ -43,12 +43,12 @@ export class LogFilter {
       this.#show(whole.subarray(start, end), shown)
       start = end + 1
     }
-    // A copy: what is left must not keep the piece that it came with.
+    // A copy, so that the rest does not retain the whole chunk.
     this.#rest = Buffer.from(whole.subarray(start, start + lineBytesMax))
     return Buffer.concat(shown)
   }
 
-  /** A line that was not finished when the file ended. */
+  /** Output for an unterminated last line. */
   finish(): Uint8Array {
     const shown: Uint8Array[] = []
     if (this.#rest.length > 0 && !this.isOver) this.#show(this.#rest, shown, true)
@@ -56,7 +56,7 @@ export class LogFilter {
     return Buffer.concat(shown)
   }
 
-  /** Another file goes on where this one ended. */
+  /** Called when reading continues in a new file. */
   startFile(): void {
     this.#rest = new Uint8Array()
   }

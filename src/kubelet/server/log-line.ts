@@ -1,20 +1,20 @@
-/** One line of a log file as container runtimes write them: `<time> stdout|stderr F|P <text>`. */
+/** A line of a CRI log file: `<time> stdout|stderr F|P <text>`. */
 export interface LogLine {
-  /** As it is written: RFC 3339, with as many digits of a second as there are. */
+  /** As written: RFC 3339 with any number of fractional digits. */
   readonly time: string
   readonly stream: 'stdout' | 'stderr'
-  /** The next line goes on where this one ends. */
+  /** The line continues in the next one. */
   readonly isPartial: boolean
-  /** Without its line break. */
+  /** Without the newline. */
   readonly text: Uint8Array
 }
 
 const blank = 0x20
 
-/** Time, stream and tag are this long at most; a line with a longer head is none. */
+/** Limit of time, stream and tag together; longer lines are invalid. */
 const headBytesMax = 100
 
-/** Undefined when it is no such line. */
+/** Undefined if the line is invalid. */
 export function parseLogLine(line: Uint8Array): LogLine | undefined {
   const head = line.subarray(0, headBytesMax)
   const timeEnd = head.indexOf(blank)
@@ -36,7 +36,7 @@ function latin1(bytes: Uint8Array, start: number, end: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1')
 }
 
-/** Nanoseconds since 1970. */
+/** Nanoseconds since the Unix epoch. */
 export function timeNanoseconds(time: string): bigint {
   const [, seconds = '', fraction = '', zone = 'Z'] =
     /^([^.]*?)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/.exec(time) ?? []
@@ -44,7 +44,7 @@ export function timeNanoseconds(time: string): bigint {
   return Number.isNaN(milliseconds) ? 0n : BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, '0'))
 }
 
-/** With all nine digits, so that what stands below each other can be compared. */
+/** With nine fractional digits, so that times align. */
 export function fixedTime(time: string): string {
   const [, seconds = time, fraction = '', zone = ''] =
     /^([^.]*?)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/.exec(time) ?? []

@@ -15,7 +15,7 @@ const streams: ReadonlyMap<string, LogSelection['stream']> = new Map([
   ['Stderr', 'stderr'],
 ])
 
-/** What of a log is asked for; undefined when it makes no sense. */
+/** Parses the query of a log request; undefined if it is invalid. */
 export function readLogQuery(query: URLSearchParams, nowMs: number): LogQuery | undefined {
   const tail = query.get('tail')
   const tailLines = tail === 'all' ? undefined : wholeNumber(tail ?? query.get('tailLines'))

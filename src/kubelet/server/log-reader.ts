@@ -9,12 +9,12 @@ export interface LogReaderOptions {
   readonly path: string
 }
 
-/** The file that was at the path when it was opened, wherever it is by now. */
+/** The file that was at the path when it was opened, even after it was renamed. */
 export class LogReader implements AsyncDisposable {
   readonly #options: LogReaderOptions
   readonly #held: HeldPath
   readonly #inode: bigint
-  /** As it was when it was opened. */
+  /** Size as of opening. */
   readonly file: LogFile
 
   private constructor(options: LogReaderOptions, { held, inode, sizeBytes }: OpenedLog) {
@@ -24,7 +24,7 @@ export class LogReader implements AsyncDisposable {
     this.file = { sizeBytes, read: (offset, length) => this.read(offset, length) }
   }
 
-  /** Undefined when there is no such file. */
+  /** Undefined if the file does not exist. */
   static async open(options: LogReaderOptions): Promise<LogReader | undefined> {
     const opened = await openLog(options)
     return opened && new LogReader(options, opened)
@@ -34,9 +34,7 @@ export class LogReader implements AsyncDisposable {
     return this.#options.linuxFiles.readRange(this.#held.path, offset, length)
   }
 
-  /**
-   * Whether another file has taken its place and is written to: until then the runtime may still write to this one.
-   */
+  /** True if a new file is at the path and not empty; until then the runtime may still write to this one. */
   async isReplaced(): Promise<boolean> {
     const current = await this.#options.linuxFiles.lstat(this.#options.path)
     return current !== undefined && current.inode !== this.#inode && current.sizeBytes > 0
@@ -58,7 +56,7 @@ interface OpenedLog {
   readonly sizeBytes: number
 }
 
-/** Files are replaced now and then, not all the time. */
+/** Attempts to open a file without a concurrent rotation. */
 const triesMax = 10
 
 async function openLog({ linuxFiles, files, path }: LogReaderOptions): Promise<OpenedLog | undefined> {

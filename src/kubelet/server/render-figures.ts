@@ -1,4 +1,4 @@
-/** Figures of one name. */
+/** Metrics of one name. */
 export interface FigureFamily {
   readonly name: string
   readonly help: string
@@ -9,11 +9,11 @@ export interface FigureFamily {
 export interface Figure {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
-  /** When it was so, where that is not now. */
+  /** Timestamp, if not now. */
   readonly time?: string
 }
 
-/** Figures that are read once and not kept, in Prometheus' text format. What is no number is left out. */
+/** Renders one-off metrics in Prometheus' text format. Values that are not numbers are omitted. */
 export function renderFigures(families: readonly FigureFamily[]): string {
   const lines = families.flatMap(({ name, help, type, figures }) => [
     `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`,

@@ -1,8 +1,8 @@
-/** What a request to a kubelet is to the cluster's authorizers: something done to a part of its node. */
+/** Authorization attributes of a request to the kubelet: a verb on a subresource of the node. */
 export interface RequestAttributes {
-  /** Empty for a method that no rule but one for everything allows. */
+  /** Empty for methods without a verb, which only `*` rules allow. */
   readonly verb: string
-  /** Any of these is enough. */
+  /** Access to any of these is sufficient. */
   readonly subresources: readonly string[]
 }
 
@@ -14,7 +14,7 @@ const verbs: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 }
 
-/** Paths that have a part of the node to themselves. Who may do everything by proxy may look at these too. */
+/** Paths with their own subresources. For some, access to `proxy` is sufficient as well. */
 const parts: readonly (readonly [path: string, ...subresources: string[]])[] = [
   ['/pods', 'pods', 'proxy'],
   ['/runningpods', 'pods', 'proxy'],
@@ -26,7 +26,7 @@ const parts: readonly (readonly [path: string, ...subresources: string[]])[] = [
   ['/checkpoint', 'checkpoint'],
 ]
 
-/** To run something is to change something, also for clients that have to ask for it with GET. */
+/** Authorized as `create`, even if the client uses GET. */
 const running: readonly string[] = ['/attach', '/exec', '/portForward', '/run']
 
 export function requestAttributes(method: string, path: string): RequestAttributes {

@@ -1,4 +1,4 @@
-/** Where on a kubelet's server what is. */
+/** Routes of the kubelet's server. */
 import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { HttpExchange } from '#/platform/http.ts'
 import type { Linux } from '#/platform/linux.ts'
@@ -14,7 +14,7 @@ import { showSummary } from './show-summary.ts'
 import type { ServerMetrics } from './server-metrics.ts'
 import type { Stats } from './stats.ts'
 
-/** A request of somebody who may, with what it takes to answer it. */
+/** An authorized request with the dependencies of its handler. */
 export interface ServerRequest {
   readonly platform: Platform
   readonly linux: Linux
@@ -25,13 +25,13 @@ export interface ServerRequest {
   readonly metrics: ServerMetrics
   readonly exchange: HttpExchange
   readonly query: URLSearchParams
-  /** What stands in the path in the places of names. */
+  /** Path parameters. */
   readonly parameters: Readonly<Record<string, string>>
   /** Aborted when the server stops. */
   readonly signal: AbortSignal
 }
 
-/** Answers, or takes the connection over. What it throws is our failure. */
+/** Responds or takes over the connection. An exception is answered with 500. */
 export type ServerHandler = (request: ServerRequest) => void | Promise<void>
 
 export interface FoundRoute {
@@ -45,7 +45,7 @@ interface Route {
   readonly handle: ServerHandler
 }
 
-/** `:name` stands for one segment, `*name` for all that follow. */
+/** `:name` matches one segment, `*name` the rest. */
 const routes: readonly Route[] = [
   route('GET', '/pods', showPods),
   route('GET', '/runningpods', showRunningPods),
@@ -73,7 +73,7 @@ function route(methods: string, path: string, handle: ServerHandler): Route {
   return { methods: methods.split(' '), segments: path.split('/').slice(1), handle }
 }
 
-/** The path is decoded. A slash at its end says nothing. */
+/** `path` is decoded. A trailing slash is ignored. */
 export function findRoute(method: string, path: string): FoundRoute | 'not found' | 'not allowed' {
   const segments = path.split('/').slice(1)
   if (segments.at(-1) === '') segments.pop()

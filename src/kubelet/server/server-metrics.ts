@@ -1,10 +1,10 @@
-/** Figures of the kubelet itself. */
+/** Metrics of the kubelet itself. */
 import { MetricsRegistry, type Figures } from '#/base/metrics.ts'
 import type { HttpExchange } from '#/platform/http.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { KubeletView } from '../kubelet-view.ts'
 
-/** Paths that are counted by their own names: there is no end to the others. */
+/** Paths with their own label value; others are aggregated to bound cardinality. */
 const paths: ReadonlySet<string> = new Set([
   'attach',
   'configz',

@@ -1,4 +1,4 @@
-/** The log of a container, or why there is none. */
+/** Serves container logs. */
 import { CriError, type ContainerStatus } from '#/cri/cri.ts'
 import { findContainer } from '../pod-containers.ts'
 import { answerPieces, answerText } from './answers.ts'
@@ -55,7 +55,7 @@ async function show(request: ServerRequest, { uid, status, asked }: Shown): Prom
   await answerPieces(exchange, 'text/plain; charset=utf-8', pieces)
 }
 
-/** A runtime that does not answer does not end its containers. */
+/** Containers keep running while the runtime does not answer. */
 async function isRunning(request: ServerRequest, id: string): Promise<boolean> {
   try {
     return (await findStatus(request, id))?.state === 'running'
@@ -66,7 +66,7 @@ async function isRunning(request: ServerRequest, id: string): Promise<boolean> {
   }
 }
 
-/** Undefined when the runtime has forgotten it. */
+/** Undefined if the runtime does not know the container. */
 async function findStatus({ runtime }: ServerRequest, id: string): Promise<ContainerStatus | undefined> {
   try {
     return await runtime.containerStatus(id)

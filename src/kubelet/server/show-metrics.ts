@@ -1,4 +1,4 @@
-/** Figures in the text format that Prometheus reads. */
+/** Serves metrics in Prometheus' text format. */
 import { metricsMediaType } from '#/base/metrics.ts'
 import type { HttpExchange } from '#/platform/http.ts'
 import { answerBytes } from './answers.ts'
@@ -10,7 +10,7 @@ export function showMetrics({ exchange, metrics, view }: ServerRequest): void {
   answer(exchange, metrics.render(view))
 }
 
-/** What pods and the node use, for those who decide by it. */
+/** CPU and memory of containers, pods and node, for the metrics server. */
 export async function showResourceMetrics({ exchange, stats, platform }: ServerRequest): Promise<void> {
   const summary = await stats.resources().catch((error: unknown) => {
     platform.log.warn('the kubelet cannot tell what its containers use', { error })
@@ -25,7 +25,7 @@ export async function showResourceMetrics({ exchange, stats, platform }: ServerR
   answer(exchange, renderFigures([...(summary ? resourceFigures(summary) : []), failed]))
 }
 
-/** The same and more under the names that dashboards know. */
+/** The same and more, under cAdvisor's metric names. */
 export async function showAccumulatedMetrics({ exchange, stats, linux }: ServerRequest): Promise<void> {
   const summary = await stats.resources()
   const { processors, memoryBytes } = linux.machine

@@ -1,11 +1,11 @@
-/** Files below the machine's folder of logs. No link leads out of it. */
+/** Serves files in the machine's log directory. Symlinks cannot leave it. */
 import { join } from 'node:path'
 import { answerPieces, answerText } from './answers.ts'
 import type { ServerRequest } from './routes.ts'
 
 const logsFolder = '/var/log'
 
-/** Read and sent at once. */
+/** Read size. */
 const pieceBytes = 256 * 1024
 
 export async function showNodeLog(request: ServerRequest): Promise<void> {

@@ -1,4 +1,4 @@
-/** What a node has to say of itself and of its pods. */
+/** Serves pods, health and configuration of the node. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { podOfLabels } from '../container-labels.ts'
 import { answerJson, answerText } from './answers.ts'
@@ -8,7 +8,7 @@ export function showPods({ exchange, view }: ServerRequest): void {
   answerJson(exchange, podList(view.pods()))
 }
 
-/** As the runtime sees it, whatever there should be. */
+/** Pods as seen by the runtime, regardless of the assigned ones. */
 export async function showRunningPods({ exchange, runtime }: ServerRequest): Promise<void> {
   const [sandboxes, containers] = await Promise.all([runtime.listSandboxes(), runtime.listContainers()])
   const pods = sandboxes.flatMap(({ id, state, labels }): Pod[] => {
@@ -42,7 +42,7 @@ export function showHealth({ exchange, view, query, parameters }: ServerRequest)
   answerText(exchange, problem === undefined || !isAsked ? 200 : 500, `${lines.join('\n')}\n`)
 }
 
-/** In the words of the kubelet's configuration file, as far as they are used here. */
+/** The fields of KubeletConfiguration that are used here. */
 export function showConfiguration({ exchange, node }: ServerRequest): void {
   const { imageGc, containerLog } = node
   answerJson(exchange, {

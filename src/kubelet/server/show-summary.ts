@@ -1,7 +1,7 @@
 import { answerJson } from './answers.ts'
 import type { ServerRequest } from './routes.ts'
 
-/** What the node and its pods use. */
+/** Serves the stats summary of node and pods. */
 export async function showSummary({ exchange, query, stats }: ServerRequest): Promise<void> {
   const isShort = query.get('only_cpu_and_memory') === 'true'
   answerJson(exchange, await (isShort ? stats.usage() : stats.summary()))

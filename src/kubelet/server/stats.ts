@@ -1,4 +1,4 @@
-/** What the node and its pods use. It is looked at when somebody asks, and at no other time. */
+/** Resource usage of the node and its pods, measured on request only. */
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
@@ -33,14 +33,14 @@ const nodeKey = 'node'
 export class Stats {
   readonly #options: StatsOptions
   readonly #rates = new CpuRates()
-  /** Asked for by several at once it is looked at once. */
+  /** Concurrent requests share one measurement. */
   readonly #running = new Map<string, Promise<Summary>>()
 
   constructor(options: StatsOptions) {
     this.#options = options
   }
 
-  /** With files and networks; what is used now, too. */
+  /** Includes filesystems, networks and CPU rates. */
   summary(): Promise<Summary> {
     return this.#shared('all', async () => {
       await this.#settle()
@@ -48,12 +48,12 @@ export class Stats {
     })
   }
 
-  /** Processors and memory, which are found quickly. */
+  /** CPU and memory only, which are fast to read. */
   resources(): Promise<Summary> {
     return this.#shared('resources', () => this.#look(false))
   }
 
-  /** The same once it is known what is used now. */
+  /** Like `resources`, with CPU rates. */
   usage(): Promise<Summary> {
     return this.#shared('usage', async () => {
       await this.#settle()
@@ -69,7 +69,7 @@ export class Stats {
     return started
   }
 
-  /** How much is used now follows from two looks: when nobody has looked before, this is the first. */
+  /** A CPU rate needs two samples: takes the first one if there is no recent sample. */
   async #settle(): Promise<void> {
     const { clock } = this.#options.platform
     if (this.#rates.isFresh(nodeKey, clock.monotonicMs())) return
@@ -226,7 +226,7 @@ export class Stats {
     })
   }
 
-  /** What a kernel does not have it does not say. */
+  /** Empty if the kernel does not provide the file. */
   async #read(path: string): Promise<string> {
     const bytes = await this.#options.platform.files.read(path).catch(() => new Uint8Array())
     return Buffer.from(bytes).toString()
@@ -249,7 +249,7 @@ function startOf({ status }: Pod, containerId: string): string {
   return found?.state?.running?.startedAt ?? status?.startTime ?? ''
 }
 
-/** Of a container that nobody has looked at before. */
+/** CPU rate of a container without an earlier sample: the average since its start. */
 function averageSince(startTime: string, { cpuNanoseconds, timestamp }: ContainerStats): number {
   const seconds = (Number(timestamp / 1_000_000n) - Date.parse(startTime)) / 1_000
   return seconds > 1 ? Math.round(Number(cpuNanoseconds) / seconds) : Number(cpuNanoseconds)

@@ -6,7 +6,7 @@ export interface TimedCacheOptions {
   readonly sizeMax: number
 }
 
-/** What somebody has said, for as long as that holds. Questions that come while it is being asked share the answer. */
+/** Cache with a TTL per entry. Concurrent lookups of a key share one request. */
 export class TimedCache<T> {
   readonly #clock: Clock
   readonly #entries: LruMap<string, { readonly value: T; readonly untilMs: number }>
@@ -17,12 +17,12 @@ export class TimedCache<T> {
     this.#entries = new LruMap(sizeMax)
   }
 
-  /** How many questions are being asked. */
+  /** Number of requests in progress. */
   get askingCount(): number {
     return this.#asking.size
   }
 
-  /** What fails is asked again. */
+  /** Failures are not cached. */
   async get(key: string, ask: () => Promise<T>, holdsMs: (value: T) => number): Promise<T> {
     const known = this.#entries.get(key)
     if (known !== undefined && known.untilMs > this.#clock.monotonicMs()) return known.value

@@ -1,4 +1,4 @@
-/** Waits until somebody says that there is something to look at. Who says it before anybody waits is heard too. */
+/** Waits for a notification. A notification before the wait is not lost. */
 export class Wakeup {
   #isAwake = false
   #resolve: (() => void) | undefined
@@ -8,7 +8,7 @@ export class Wakeup {
     this.#resolve?.()
   }
 
-  /** From now on what is said counts for the next wait. */
+  /** Resets the flag: only later notifications end the next wait. */
   arm(): void {
     this.#isAwake = false
   }

@@ -4,10 +4,10 @@ import { isOwnCondition } from '../pod-status.ts'
 
 type Patch = Readonly<Record<string, unknown>>
 
-/** Lists that the API merges by a key, where all of it is meant. */
+/** Lists with a merge key that have to be replaced as a whole. */
 const replaced: ReadonlySet<string> = new Set(['podIPs', 'hostIPs'])
 
-/** Fields that the kubelet leaves to others. */
+/** Fields owned by other components; conditions are handled separately. */
 const foreign: ReadonlySet<string> = new Set([
   'conditions',
   'resourceClaimStatuses',
@@ -17,7 +17,7 @@ const foreign: ReadonlySet<string> = new Set([
   'resize',
 ])
 
-/** A strategic merge patch that makes the one the other; undefined when there is nothing to change. */
+/** Strategic merge patch from `before` to `after`; undefined if nothing changed. */
 export function statusPatch(before: PodStatus, after: PodStatus): Patch | undefined {
   const patch: Record<string, unknown> = {}
   const old: Patch = { ...before }
@@ -51,7 +51,7 @@ function isMap(value: unknown): value is Patch {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Those of others are theirs, also when ours are made from an older state of them. */
+/** Conditions of other components are not patched, because our copy may be outdated. */
 function changedConditions(
   before: readonly PodCondition[] = [],
   after: readonly PodCondition[] = [],
@@ -70,13 +70,13 @@ function conditionOf(conditions: readonly PodCondition[], type: string): PodCond
   return conditions.find(condition => condition.type === type)
 }
 
-/** A reason that no longer holds has to be taken away. */
+/** Fields that are no longer set are removed explicitly. */
 function withoutStale(before: PodCondition | undefined, after: PodCondition): Patch {
   const stale = Object.keys(before ?? {}).filter(key => !(key in after))
   return { ...after, ...Object.fromEntries(stale.map(key => [key, null])) }
 }
 
-/** Whether somebody waits for it: what phase a pod is in, and whether it is ready. */
+/** True if phase or readiness changed, which clients wait for. */
 export function isUrgent(before: PodStatus, after: PodStatus): boolean {
   const isReady = ({ conditions = [] }: PodStatus): boolean => {
     return conditionOf(conditions, 'Ready')?.status === 'True'

@@ -4,7 +4,7 @@ import { logTail } from './log-tail.ts'
 
 const time = '2026-01-01T00:00:00.123456789Z'
 
-/** `F text`, `P text`. */
+/** Records as `F text` or `P text`. */
 function tail(records: readonly string[], { linesMax = 80, bytesMax = 2048 } = {}): string {
   const log = records.map(record => `${time} stdout ${record}\n`).join('')
   return logTail(log, { linesMax, bytesMax })

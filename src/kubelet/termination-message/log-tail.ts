@@ -1,11 +1,11 @@
-/** The last lines of a log as container runtimes write it: `<time> stdout|stderr F|P text`. */
+/** Tail of a CRI log: `<time> stdout|stderr F|P text`. */
 
 export interface TailLimits {
   readonly linesMax: number
   readonly bytesMax: number
 }
 
-/** `log` may begin in the middle of a line, which is left out. */
+/** `log` may start within a line, which is dropped. */
 export function logTail(log: string, { linesMax, bytesMax }: TailLimits): string {
   const lines: string[] = []
   let pieces = ''
@@ -21,7 +21,7 @@ export function logTail(log: string, { linesMax, bytesMax }: TailLimits): string
   return lastBytes(lines.slice(-linesMax).join(''), bytesMax)
 }
 
-/** Cut so that no character is split. */
+/** Truncates at a character boundary. */
 function lastBytes(text: string, bytesMax: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= bytesMax) return text

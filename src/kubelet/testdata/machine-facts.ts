@@ -1,4 +1,4 @@
-/** A machine for tests. */
+/** Machine facts for tests. */
 import type { MachineFacts } from '#/platform/linux.ts'
 
 export const machineFacts: MachineFacts = {

@@ -1,7 +1,7 @@
 /**
- * Writes files into a volume so that whoever reads sees all of the old content or all of the new: they are in a folder
- * that is named by the time, `..data` is a link to it that is replaced at once, and the names that people see are links
- * through `..data`.
+ * Atomic updates of volume content: readers see either all old files or all new ones. Files are in a
+ * timestamped directory, `..data` is a symlink to it that is replaced atomically, and the visible names are
+ * symlinks through `..data`.
  */
 import { join } from 'node:path'
 import { formatTime } from '#/api/time.ts'
@@ -12,10 +12,10 @@ import { cleanPayload, topNames, type Payload, type PayloadFile } from './payloa
 export interface AtomicContent {
   readonly platform: Platform
   readonly linux: Linux
-  /** The volume. It exists. */
+  /** The volume's directory, which exists. */
   readonly folder: string
   readonly payload: Payload
-  /** Called when all files are there, before anybody sees them. */
+  /** Called when all files are written, before they become visible. */
   readonly setOwners: () => Promise<void>
 }
 
@@ -32,7 +32,7 @@ export async function writeAtomically(content: AtomicContent): Promise<void> {
   await removeOthers(content, current)
 }
 
-/** Whether a volume has been written to its end at some time. */
+/** True if the volume has been written completely before. */
 export async function hasContent(linux: Linux, folder: string): Promise<boolean> {
   return (await linux.files.lstat(join(folder, dataName))) !== undefined
 }
@@ -58,7 +58,7 @@ async function writeNew(content: AtomicContent, payload: Payload): Promise<strin
     await writeFile(linux, join(folder, name, path), file)
   }
   await setOwners()
-  // A crash may have left one.
+  // Possibly left by a crash.
   await platform.files.remove(join(folder, newDataName))
   await linux.files.symlink(name, join(folder, newDataName))
   await linux.files.renamePlain(join(folder, newDataName), join(folder, dataName))
@@ -70,13 +70,13 @@ async function writeFile(linux: Linux, path: string, file: PayloadFile): Promise
   if (file.uid !== undefined) await linux.files.chown(path, file.uid, -1)
 }
 
-/** `..2026_02_01_15_04_05.1234567890`. */
+/** Such as `..2026_02_01_15_04_05.1234567890`. */
 function folderName({ clock, random }: Platform): string {
   const time = formatTime(clock.now()).replace('Z', '').replaceAll(/[-T:]/g, '_')
   return `..${time}.${random.integer('name of a volume content', 2 ** 32)}`
 }
 
-/** Modes are not compared: who changes them changes the spec, and that makes another pod. */
+/** Modes are not compared: they can only change with the spec, and thus with the pod. */
 async function isOnDisk(
   { platform, linux }: AtomicContent,
   folder: string,
@@ -101,7 +101,7 @@ function bytesOf({ content, encoding }: PayloadFile): Buffer {
   return Buffer.from(content, encoding)
 }
 
-/** Folders that are there are places where other volumes are mounted. */
+/** Existing directories are mount points of other volumes. */
 async function showNames(
   { platform, linux, folder }: AtomicContent,
   names: ReadonlySet<string>,
@@ -120,7 +120,7 @@ async function showNames(
   }
 }
 
-/** What was shown before, and what crashes have left. */
+/** Removes previous content and leftovers of crashes. */
 async function removeOthers({ platform, folder }: AtomicContent, current: string): Promise<void> {
   for (const name of await platform.files.list(folder)) {
     if (name.startsWith('..') && name !== dataName && name !== current) {

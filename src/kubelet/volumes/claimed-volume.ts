@@ -1,4 +1,4 @@
-/** From a claim that a pod names, or that was made for it, to the persistent volume that is behind it. */
+/** Resolves a claim of a pod, or its ephemeral claim, to the persistent volume. */
 import { compileNodeSelector } from '#/api/node-selector.ts'
 import { ephemeralClaimName, isClaimForPod } from '#/api/pod-volumes.ts'
 import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
@@ -7,7 +7,10 @@ import { isBeingDeleted } from '#/api/metadata.ts'
 import type { PodObjects } from '../pod-objects.ts'
 import { VolumeStepError } from './volume-kind.ts'
 
-/** It cannot be said what the volume is: unlike when it cannot be mounted, all volumes of the pod wait at once. */
+/**
+ * The volume cannot be resolved. Unlike a mount failure, it is reported immediately with the summary event of
+ * the pod.
+ */
 export class UnknownVolumeError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -19,7 +22,7 @@ export interface ClaimRequest {
   readonly objects: PodObjects
   readonly pod: Pod
   readonly volume: Volume
-  /** Whether containers name the volume as a folder, and whether as a device. */
+  /** True if containers use the volume in `volumeMounts` (`isMounted`) or in `volumeDevices` (`isDevice`). */
   readonly isMounted: boolean
   readonly isDevice: boolean
   readonly signal: AbortSignal
@@ -65,7 +68,7 @@ export async function claimedVolume(request: ClaimRequest): Promise<PersistentVo
   return found
 }
 
-/** Whoever stops asking is no failure of the server. */
+/** Rethrows an abort as such instead of as an API error. */
 async function asking<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await ask()
@@ -103,7 +106,7 @@ function checkMode({ volume, isMounted, isDevice }: ClaimRequest, { spec }: Pers
   if (isDevice && mode !== 'Block') refuse('volumeDevices')
 }
 
-/** A volume that is elsewhere would come up empty here. */
+/** A volume on a different node would appear empty here. */
 export function checkNodeAffinity({ spec }: PersistentVolume, labels: Labels): void {
   const { required } = spec?.nodeAffinity ?? {}
   if (required === undefined) return
@@ -114,7 +117,7 @@ export function checkNodeAffinity({ spec }: PersistentVolume, labels: Labels): v
 
 const groupAnnotation = 'pv.beta.kubernetes.io/gid'
 
-/** A group that containers are in, so that they may use the volume. */
+/** Supplemental group that grants containers access to the volume. */
 export function groupOfVolume({ metadata }: PersistentVolume): number | undefined {
   const text = metadata?.annotations?.[groupAnnotation]
   return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined

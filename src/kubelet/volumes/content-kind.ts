@@ -1,4 +1,4 @@
-/** Kinds of volumes that hold copies of what the API knows, and are kept as it is. Pods can only read them. */
+/** Volume types with content from the API, which is kept up to date. Read-only for pods. */
 import { aggregateMessage, equalPayloads, type Payload, type PayloadFile } from './payload.ts'
 import { hasContent, writeAtomically } from './atomic-content.ts'
 import { makeEmptyFolder } from './empty-dir.ts'
@@ -8,9 +8,9 @@ import type { PreparedVolume, VolumeKind, VolumeRequest } from './volume-kind.ts
 import { volumeFolder } from './volume-paths.ts'
 
 export interface ContentKind {
-  /** The name by which Kubernetes knows the kind: `secret`. */
+  /** Kubernetes' name of the type, such as `secret`. */
   readonly kind: string
-  /** What is secret is never on a disk. */
+  /** Secrets are never stored on disk. */
   readonly medium: '' | 'Memory'
   readonly collect: (request: VolumeRequest) => Promise<Payload>
 }
@@ -48,7 +48,7 @@ function preparedOf({ node, pod, volume: { name } }: VolumeRequest, kind: string
   return { name, hostPath: volumeFolder(node, pod, kind, name), readonly: true, selinuxRelabel: true }
 }
 
-/** Several sources in one volume: later ones win, and all that fail are told. */
+/** Merges several sources: later ones win, and all errors are reported. */
 export async function mergePayloads(
   sources: readonly (() => Promise<Payload> | Payload)[],
 ): Promise<Payload> {

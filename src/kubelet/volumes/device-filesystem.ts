@@ -1,20 +1,20 @@
-/** Mounts the filesystem on a device of the node, and makes one first where there is none. */
+/** Mounts the filesystem of a block device, formatting the device if it is empty. */
 import type { Linux } from '#/platform/linux.ts'
 
 export interface DeviceMount {
   readonly linux: Linux
   readonly device: string
   readonly target: string
-  /** `ext4`, `xfs`: what is made, and what must be there already. */
+  /** `ext4` or `xfs`: the type to create, or the expected existing type. */
   readonly type: string
   readonly isReadonly: boolean
   readonly mountOptions: readonly string[]
 }
 
-/** Making a large filesystem, or checking one, takes a while. */
+/** Timeout for formatting and checking large filesystems. */
 const timeoutMs = 600_000
 
-/** What `fsck` ends with when it found errors and could not correct them. */
+/** Exit code of `fsck` for errors left uncorrected. */
 const uncorrected = 4
 
 export async function mountDevice(mount: DeviceMount): Promise<void> {
@@ -40,7 +40,7 @@ export async function mountDevice(mount: DeviceMount): Promise<void> {
   }
 }
 
-/** The type of the filesystem, or of what else is on the device, which must not be written over. Empty for nothing. */
+/** Type of the filesystem or of other content, which must not be overwritten. Empty if there is none. */
 async function contentOf(linux: Linux, device: string): Promise<string> {
   const nothing = 2
   try {
@@ -54,7 +54,7 @@ async function contentOf(linux: Linux, device: string): Promise<string> {
   }
 }
 
-/** Nothing is held back for root, and what is known to be empty is not written. */
+/** ext filesystems get no blocks reserved for root. */
 async function makeFilesystem(linux: Linux, device: string, type: string): Promise<void> {
   const options = type === 'ext3' || type === 'ext4' ? ['-F', '-m0'] : type === 'xfs' ? ['-f'] : []
   const program = `mkfs.${type}`
@@ -77,7 +77,7 @@ async function checkFilesystem(linux: Linux, device: string): Promise<void> {
   try {
     await linux.run(['fsck', '-a', device], { timeoutMs })
   } catch (error) {
-    // Anything else is either mended or is found out by the mount.
+    // Other errors were corrected, or the mount will fail.
     if (exitCodeOf(error) !== uncorrected) return
     throw new Error(`'fsck' found errors on device ${device} but could not correct them: ${textOf(error)}`, {
       cause: error,

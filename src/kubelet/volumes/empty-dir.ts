@@ -1,4 +1,4 @@
-/** A folder of the pod's own, which is gone with it: on the node's disk, in memory or in huge pages. */
+/** emptyDir volumes on disk, in memory or in huge pages; removed with the pod. */
 import { dirname } from 'node:path'
 import type { EmptyDirVolumeSource } from '#/api/generated/core/v1.ts'
 import { isHugePageMedium, memorySizeOf, pageSizeOf } from './memory-size.ts'
@@ -31,7 +31,7 @@ export const emptyDir: VolumeKind = {
   },
 }
 
-/** Everybody may write in it; which part of them can is decided by who gets it. Says whether anything was to do. */
+/** World-writable: access is limited by the pods that mount it. Returns true if anything was created. */
 export async function makeEmptyFolder(
   request: VolumeRequest,
   folder: string,
@@ -57,7 +57,7 @@ async function isMounted({ linux }: VolumeRequest, folder: string): Promise<bool
   return (await linux.mounts.list()).some(({ path }) => path === folder)
 }
 
-/** What is secret must not come onto a disk, so it is not swapped out where the kernel can promise that. */
+/** Disables swap if the kernel supports it, because secrets must not reach a disk. */
 async function mountMemory(
   { linux }: VolumeRequest,
   target: string,

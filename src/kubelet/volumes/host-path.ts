@@ -1,4 +1,4 @@
-/** A file or folder of the node as it is, for pods that name it and for persistent volumes. */
+/** hostPath volumes of pods and persistent volumes. */
 import type { HostPathVolumeSource } from '#/api/generated/core/v1.ts'
 import type { LinuxFileType } from '#/platform/linux.ts'
 import type { VolumeKind, VolumeRequest } from './volume-kind.ts'
@@ -17,7 +17,7 @@ export const hostPath: VolumeKind = {
 
 interface Check {
   readonly type: LinuxFileType
-  /** As people read it. */
+  /** Name in error messages. */
   readonly words: string
   readonly make?: (request: VolumeRequest, path: string) => Promise<void>
 }
@@ -49,13 +49,13 @@ async function check(request: VolumeRequest, { path, type = '' }: HostPathVolume
 const provisionedBy = 'pv.kubernetes.io/provisioned-by'
 const ownProvisioner = 'k8ts.io/host-path'
 
-/** What claims get belongs to whoever runs in the pod, which need not be root. */
+/** Directories of our own provisioner are world-writable, because the pod may not run as root. */
 async function makeFolder({ platform, persistentVolume }: VolumeRequest, path: string): Promise<void> {
   const isClaimed = persistentVolume?.metadata?.annotations?.[provisionedBy] === ownProvisioner
   await platform.files.makeFolder(path, { mode: isClaimed ? 0o777 : 0o755 })
 }
 
-/** One that comes to be meanwhile is left as it is. */
+/** Leaves a file that was created concurrently unchanged. */
 async function makeFile({ platform }: VolumeRequest, path: string): Promise<void> {
   await using _ = await platform.files.openAppend(path, { mode: 0o644 })
 }

@@ -1,4 +1,4 @@
-/** One piece of work at a time for each key, in the order in which it was asked for. */
+/** Mutex per key; waiters are served in order. */
 export class KeyedLocks {
   readonly #last = new Map<string, Promise<unknown>>()
 

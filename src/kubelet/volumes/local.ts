@@ -1,6 +1,6 @@
 /**
- * A persistent volume on this node: a folder, a device with a filesystem (which is made when it has none), or the
- * device itself for pods that want it raw.
+ * Local persistent volumes: a directory, a block device with a filesystem (created if missing), or a raw
+ * block device.
  */
 import { basename, join } from 'node:path'
 import { quote } from '#/api/quote.ts'
@@ -17,7 +17,7 @@ export const local: VolumeKind = {
   prepare(request) {
     const { persistentVolume, locks } = request
     const isBlock = persistentVolume?.spec?.volumeMode === 'Block'
-    // Two pods that begin at the same moment must not both make a filesystem.
+    // Serialized, so that two pods do not format the device concurrently.
     return locks.run(nameOf(request), () => (isBlock ? prepareDevice(request) : prepareFolder(request)))
   },
 }
@@ -49,7 +49,7 @@ async function prepareFolder(request: VolumeRequest): Promise<PreparedVolume> {
   return prepared
 }
 
-/** Whether this volume is mounted there for some pod. */
+/** True if the path is a mount of this volume for a pod. */
 function isOfPod(request: VolumeRequest, path: string): boolean {
   return (
     path.startsWith(`${podsFolder(request.node)}/`) &&
@@ -92,7 +92,7 @@ function nameOf({ persistentVolume }: VolumeRequest): string {
   return persistentVolume?.metadata?.name ?? ''
 }
 
-/** Unmounts filesystems on devices that no pod has any more. */
+/** Unmounts device filesystems that no pod uses. */
 export async function unmountUnused({
   node,
   linux,

@@ -1,11 +1,13 @@
-/** How large volumes in memory may become, and in which pages. Pure. */
+/** Size of memory-backed volumes and page size of huge page volumes. Pure. */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
 import { podAmounts } from '#/api/pod-resources.ts'
 import { quantityValue, tryParseQuantity } from '#/api/quantity.ts'
 import { hugePageResource } from '../huge-pages.ts'
 import { wholeAmount, type ResourceList } from '../resource-amount.ts'
 
-/** The least of what the volume, the pod and all pods of the node may have. Undefined when none of them is limited. */
+/**
+ * Minimum of the volume's size limit, the pod's memory limit and node allocatable. Undefined if none is set.
+ */
 export function memorySizeOf(
   pod: Pod,
   sizeLimit: string | undefined,
@@ -20,7 +22,7 @@ export function memorySizeOf(
   return Number.isFinite(least) ? least : undefined
 }
 
-/** 0 when some container may use all there is. */
+/** 0 if a container has no limit. */
 function podMemoryLimit({ spec }: Pod): number {
   if (spec === undefined) return 0
   const isLimited = ({ resources }: Container): boolean => wholeAmount(resources?.limits, 'memory') > 0
@@ -37,7 +39,7 @@ export function isHugePageMedium(medium: string): boolean {
   return medium === hugePages || medium.startsWith(`${hugePages}-`)
 }
 
-/** `2Mi`: the size of pages, which containers of the pod must have asked for. */
+/** Page size such as `2Mi`, which a container of the pod must have requested. */
 export function pageSizeOf(pod: Pod, medium: string): string {
   const wanted = medium === hugePages ? undefined : sizeBytesOf(medium.slice(hugePages.length + 1))
   const asked = new Set(requestedPageSizes(pod))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nestedMountPoints } from './nested-mount-points.ts'
 
-/** Mounts as `volume:path`, containers after one another; the volume in question is `v`. */
+/** Mounts as `volume:path`, one list per container; `v` is the volume under test. */
 const cases: readonly (readonly [containers: readonly string[], expected: string])[] = [
   [['v:/etc/a'], ''],
   [['v:/etc/a other:/etc/b'], ''],

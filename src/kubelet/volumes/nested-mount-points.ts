@@ -1,9 +1,9 @@
-/** Folders that a volume which pods cannot write must have, since containers mount other volumes inside of it. Pure. */
+/** Directories that a read-only volume needs as mount points of other volumes within it. Pure. */
 import { posix } from 'node:path'
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
 import { containersOf } from '../pod-containers.ts'
 
-/** Below the volume. What is inside of another one of them is not among them. */
+/** Relative to the volume; only the outermost ones. */
 export function nestedMountPoints(pod: Pod, volume: string): readonly string[] {
   return [...new Set(containersOf(pod).flatMap(({ container }) => nestedIn(container, volume)))]
 }

@@ -1,4 +1,4 @@
-/** Makes a volume the group's, with `fsGroup` of the pod's security context. */
+/** Applies `fsGroup` of the pod's security context to a volume. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { LinuxFiles, LinuxFileStatus } from '#/platform/linux.ts'
 
@@ -6,9 +6,9 @@ export interface GroupRequest {
   readonly files: LinuxFiles
   readonly folder: string
   readonly pod: Pod
-  /** The group may read and not write. */
+  /** The group gets read access only. */
   readonly isReadonly: boolean
-  /** The pod's `fsGroupChangePolicy` counts: only for volumes that outlive it. */
+  /** Honor `fsGroupChangePolicy`, for volumes that outlive the pod. */
   readonly respectsPolicy: boolean
   readonly signal: AbortSignal
 }
@@ -18,7 +18,7 @@ export function fsGroupOf({ spec }: Pod): number | undefined {
   return fsGroup === undefined ? undefined : Number(fsGroup)
 }
 
-/** Links themselves get the group, what they lead to does not. What refuses is left as it is. */
+/** Symlinks are changed, not their targets. Files that cannot be changed are skipped. */
 export async function setGroup(request: GroupRequest): Promise<void> {
   const { files, folder, pod, isReadonly, respectsPolicy, signal } = request
   const group = fsGroupOf(pod)
@@ -40,7 +40,7 @@ export async function setGroup(request: GroupRequest): Promise<void> {
   )
 }
 
-/** What the group may do is added to what others may do already; new files in a folder are the group's too. */
+/** Adds group permissions to the mode; directories get setgid. */
 export function groupMode(
   { type, mode }: Pick<LinuxFileStatus, 'type' | 'mode'>,
   isReadonly: boolean,
@@ -49,7 +49,7 @@ export function groupMode(
   return type === 'folder' ? mode | added | 0o2110 : mode | added
 }
 
-/** Whether a folder, and so probably what is in it, is the group's already. */
+/** True if the directory, and thus probably its content, has the group already. */
 export function hasGroup(status: LinuxFileStatus, group: number, isReadonly: boolean): boolean {
   return status.type === 'folder' && status.gid === group && groupMode(status, isReadonly) === status.mode
 }

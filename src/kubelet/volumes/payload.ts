@@ -1,29 +1,29 @@
-/** Files that a volume is to have: what they are made of, and whether they are the same as others. Pure. */
+/** Files of a volume: construction and comparison. Pure. */
 import { posix } from 'node:path'
 import type { KeyToPath } from '#/api/generated/core/v1.ts'
 
-/** By path below the volume. */
+/** By path relative to the volume. */
 export type Payload = ReadonlyMap<string, PayloadFile>
 
 export interface PayloadFile {
-  /** As the API has it, so that nothing is copied until it is written. */
+  /** Encoded as in the API, decoded only when written. */
   readonly content: string
   readonly encoding: 'utf8' | 'base64'
   readonly mode: number
-  /** Whose file it is; root's when absent. */
+  /** Owner; root if absent. */
   readonly uid?: number
 }
 
 export const defaultFileMode = 0o644
 
 export interface KeysRequest {
-  /** The keys that are wanted, and where; all of them, under their own names, when empty. */
+  /** Selected keys and their paths; all keys under their own names if empty. */
   readonly items?: readonly KeyToPath[] | undefined
   readonly data: ReadonlyMap<string, Pick<PayloadFile, 'content' | 'encoding'>>
   readonly defaultMode: number
-  /** Keys that are not there are left out. */
+  /** Missing keys are skipped. */
   readonly isOptional: boolean
-  /** What people read before the name of a key that is missing. */
+  /** Error message prefix for a missing key. */
   readonly missing: string
 }
 
@@ -41,7 +41,7 @@ export function payloadOfKeys({ items = [], data, defaultMode, isOptional, missi
 const pathLengthMax = 4_096
 const nameLengthMax = 255
 
-/** The same files under clean paths. Throws where a path leads elsewhere than below the volume. */
+/** Normalizes paths. Throws if a path leaves the volume. */
 export function cleanPayload(payload: Payload): Payload {
   return new Map(
     [...payload].map(([path, file]) => {
@@ -83,12 +83,12 @@ function isSameFile(left: PayloadFile, right: PayloadFile): boolean {
   )
 }
 
-/** The names that are seen at the top of the volume. */
+/** Names at the top level of the volume. */
 export function topNames(payload: Payload): ReadonlySet<string> {
   return new Set([...payload.keys()].map(path => path.split('/')[0] ?? ''))
 }
 
-/** One text for several failures: each once, in brackets when there is more than one. */
+/** Combined error message: duplicates removed, in brackets if there are several. */
 export function aggregateMessage(messages: readonly string[]): string {
   const distinct = [...new Set(messages)]
   return distinct.length === 1 ? (distinct[0] ?? '') : `[${distinct.join(', ')}]`

@@ -1,4 +1,4 @@
-/** Several sources in one volume: config maps, secrets, fields of the pod, and tokens of its service account. */
+/** Projected volumes: ConfigMaps, Secrets, downward API and service account tokens. */
 import type { Pod, VolumeProjection } from '#/api/generated/core/v1.ts'
 import { containersOf } from '../pod-containers.ts'
 import { configMapPayload } from './config-map.ts'
@@ -42,7 +42,10 @@ async function sourcePayload(
   return new Map()
 }
 
-/** Whoever the containers run as, when that is one, may read it, and the group of the volume; else everybody. */
+/**
+ * If all containers run as one user, or with `fsGroup`, the token is readable only by that user and the
+ * volume's group; otherwise it has the default mode.
+ */
 export function tokenOwner(pod: Pod, defaultMode: number): { readonly mode: number; readonly uid?: number } {
   const uid = onlyUserOf(pod)
   const mode = uid === undefined && fsGroupOf(pod) === undefined ? defaultMode : 0o600

@@ -1,7 +1,7 @@
-/** Takes away all that a pod has on the node's disk, whoever made it and whatever was forgotten in a crash. */
+/** Removes a pod's directory and all mounts in it, including leftovers of crashes. */
 import type { Linux, MountPoint } from '#/platform/linux.ts'
 
-/** What is mounted while it goes away, by a container that is about to end. */
+/** A terminating container may mount something in the meantime. */
 const triesMax = 3
 
 export async function removePodFolder(linux: Linux, folder: string, signal: AbortSignal): Promise<void> {
@@ -18,7 +18,7 @@ export async function removePodFolder(linux: Linux, folder: string, signal: Abor
   }
 }
 
-/** What is inside of another comes first; of two at one place the later one, which hides the other. Pure. */
+/** Mounts within the directory, innermost first. Pure. */
 export function mountsBelow(mounts: readonly MountPoint[], folder: string): readonly string[] {
   const paths = mounts
     .map(({ path }) => path)

@@ -1,6 +1,6 @@
 /**
- * Tokens for the service accounts of pods, bound to the pod: worth nothing once it is gone. One is asked for once and
- * given again until it has lived four fifths of its time, or a day.
+ * Service account tokens bound to pods; they become invalid when the pod is deleted. A token is cached until
+ * 80% of its lifetime has passed, or for one day.
  * https://kubernetes.io/docs/concepts/storage/projected-volumes/#serviceaccounttoken
  */
 import type { TokenRequest } from '#/api/generated/authentication/v1.ts'
@@ -19,22 +19,22 @@ export interface ServiceAccountTokensOptions {
 interface Token {
   readonly text: string
   readonly expiresMs: number
-  /** When a newer one is asked for. */
+  /** Time of renewal. */
   renewsMs: number
 }
 
 const secondsUsual = 3_600
 const ageMsMax = 24 * 3_600_000
 
-/** Tokens that were issued together are not renewed together. */
+/** Spreads renewals of tokens issued together. */
 const jitterMsMax = 10_000
 
-/** When a renewal fails and the old one is good for a while. */
+/** Retry delay after a failed renewal while the old token is valid. */
 const retryMs = 30_000
 
 export class ServiceAccountTokens {
   readonly #options: ServiceAccountTokensOptions
-  /** By pod, and by what is asked for. Pods that are gone are forgotten. */
+  /** By pod UID, then by audience and lifetime. Removed with the pod. */
   readonly #tokens = new Map<string, Map<string, Token>>()
 
   constructor(options: ServiceAccountTokensOptions) {
@@ -65,7 +65,7 @@ export class ServiceAccountTokens {
     }
   }
 
-  /** Until the first token of the pod is to be renewed; undefined when it has none. */
+  /** Delay until the pod's first renewal; undefined if it has no tokens. */
   nextRenewalMs(uid: string): number | undefined {
     const ofPod = this.#tokens.get(uid)
     if (ofPod === undefined) return undefined
@@ -98,7 +98,7 @@ export class ServiceAccountTokens {
   }
 }
 
-/** Before the last fifth of its life, and before it is a day old. */
+/** At 80% of the lifetime, at most one day after issuance. */
 export function renewalMs({
   expiresMs,
   lifeMs,

@@ -1,7 +1,7 @@
 /**
- * A part of a volume for one mount of a container. Containers that write to the volume may put a link in its place at
- * any moment; so the part is opened without ever leaving the volume, and what was opened is what is mounted below the
- * folder of the pod, where nobody else can reach. The runtime is given that place.
+ * Bind mounts for `subPath`. Containers that write to the volume could replace the path with a symlink at any
+ * time. So the path is opened without leaving the volume, and the opened file is bind-mounted in the pod's
+ * directory, where containers have no access. The runtime mounts that location.
  */
 import { dirname, join } from 'node:path'
 import type { Linux } from '#/platform/linux.ts'
@@ -14,7 +14,7 @@ export interface SubPathRequest {
   readonly node: NodeSettings
   readonly uid: string
   readonly container: string
-  /** The number of the mount among those of the container. */
+  /** Index among the container's mounts. */
   readonly index: number
   readonly volume: PreparedVolume
   readonly path: string
@@ -38,14 +38,17 @@ async function openPart({ linux, volume, path }: SubPathRequest) {
     return await linux.files.openBeneath(volume.hostPath, path)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
-    // The new folder is for the same people as the volume.
+    // A new directory gets the volume's mode.
     const mode = (await linux.files.stat(volume.hostPath))?.mode ?? 0o750
     await linux.files.makeFoldersBeneath(volume.hostPath, path, mode)
     return linux.files.openBeneath(volume.hostPath, path)
   }
 }
 
-/** Anything but a folder is mounted on a file. One of the other sort may be left of an earlier container. */
+/**
+ * Files are mounted on a file, directories on a directory. A target of the wrong type may be left by an
+ * earlier container.
+ */
 async function makeTarget(linux: Linux, target: string, isFolder: boolean): Promise<void> {
   const there = await linux.files.lstat(target)
   if (there && (there.type === 'folder') !== isFolder) await linux.files.removeTree(target)

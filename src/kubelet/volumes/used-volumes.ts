@@ -1,4 +1,4 @@
-/** Which volumes of a pod its containers use: those that none uses are not made. Pure. */
+/** Volumes that containers of a pod use; unused ones are not set up. Pure. */
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 import { containersOf } from '../pod-containers.ts'
 

@@ -2,22 +2,21 @@ import { quote } from '#/api/quote.ts'
 import { UnknownVolumeError } from './claimed-volume.ts'
 import { VolumeStepError } from './volume-kind.ts'
 
-/** Why a volume of a pod is not ready. */
 export interface VolumeFailure {
-  /** As the pod calls it. */
+  /** Name in the pod spec. */
   readonly volume: string
-  /** As people know it: the name of the persistent volume where there is one. */
+  /** Name in messages: the persistent volume's if there is one. */
   readonly shownName: string
   readonly error: unknown
 }
 
-/** Volumes of a pod are not ready. The message says why, for logs. */
+/** Volumes of a pod are not ready. The message is for logs. */
 export class VolumeError extends Error {
-  /** What people are to read now, as events FailedMount of the pod. */
+  /** Messages of FailedMount events to record now. */
   readonly events: readonly string[]
-  /** What they are to read, as an event too, once it has been like this for `volumeWaitMs`. */
+  /** Message of a further event to record after `volumeWaitMs`. */
   readonly summary: string
-  /** The names of the volumes that are not ready. */
+  /** Names of the volumes that are not ready. */
   readonly volumes: readonly string[]
 
   constructor(failures: readonly VolumeFailure[]) {
@@ -36,7 +35,7 @@ export class VolumeError extends Error {
   }
 }
 
-/** How long people wait for volumes before they are told that it takes long. */
+/** Time after which the summary event is recorded. */
 export const volumeWaitMs = 123_000
 
 function mountMessage({ shownName, error }: VolumeFailure): string {

@@ -1,4 +1,4 @@
-/** What a kind of volume is: a value that knows how to make one ready for a pod. `volume-kinds.ts` lists them all. */
+/** The contract of a volume type. `volume-kinds.ts` lists all types. */
 import type { ImageVolumeSource, KeyToPath, PersistentVolume, Pod, Volume } from '#/api/generated/core/v1.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -9,62 +9,62 @@ import type { KeyedLocks } from './keyed-locks.ts'
 import type { Payload } from './payload.ts'
 import type { ServiceAccountTokens } from './service-account-tokens.ts'
 
-/** A volume as containers can have it. */
+/** A volume that is ready for containers. */
 export interface PreparedVolume {
   readonly name: string
-  /** A folder, a file or a device of the node; empty for the content of an image. */
+  /** Directory, file or device on the node; empty for image volumes. */
   readonly hostPath: string
   readonly readonly: boolean
-  /** A device, for containers that name it in `volumeDevices`. */
+  /** A block device for `volumeDevices`. */
   readonly isBlock?: boolean
   readonly selinuxRelabel?: boolean
-  /** The content of this image: whoever starts a container pulls it first, and adds its id as `image`. */
+  /** Image volume: the image is pulled when a container starts, and its id set as `image`. */
   readonly imageSource?: ImageVolumeSource
   readonly image?: { readonly id: string }
-  /** The annotation `pv.beta.kubernetes.io/gid` of the persistent volume. */
+  /** Value of the annotation `pv.beta.kubernetes.io/gid` of the persistent volume. */
   readonly supplementalGroup?: number
 }
 
 export interface VolumeKind {
   /**
-   * Makes the volume ready, or does nothing when it is: it is asked again after the kubelet was restarted, and at any
-   * moment when `isContent`. Throws an Error that says to people what is wrong.
+   * Sets up the volume. Idempotent: called again after a kubelet restart, and repeatedly if `isContent`.
+   * Throws an Error with a message for events.
    */
   prepare(request: VolumeRequest): Promise<PreparedVolume>
-  /** What is there of an earlier life of the kubelet, where it cannot be brought up to date. */
+  /** Returns a volume left by an earlier kubelet process if `prepare` fails. */
   adopt?(request: VolumeRequest): Promise<PreparedVolume | undefined>
-  /** It holds a copy of something that may change. */
+  /** The content is a copy of API objects and can change. */
   readonly isContent?: boolean
-  /** What it uses of the node's disk or memory is told. */
+  /** How usage is measured for stats; not reported if absent. */
   readonly usage?: 'files' | 'filesystem'
 }
 
-/** What all volumes need to be made. */
+/** Dependencies of all volume types. */
 export interface VolumeContext {
   readonly platform: Platform
   readonly linux: Linux
   readonly node: NodeSettings
   readonly objects: PodObjects
   readonly tokens: ServiceAccountTokens
-  /** By names of persistent volumes. */
+  /** By persistent volume name. */
   readonly locks: KeyedLocks
-  /** What the node has to give: `memory`. */
+  /** Node allocatable: `memory`. */
   readonly allocatable: () => ResourceList
 }
 
 export interface VolumeRequest extends VolumeContext {
   readonly pod: Pod
   readonly volume: Volume
-  /** What the volume's claim is bound to. */
+  /** The volume bound to the claim. */
   readonly persistentVolume?: PersistentVolume
-  /** Whoever claims it said so. */
+  /** Set by `readOnly` of the claim source. */
   readonly isReadonly: boolean
-  /** What is written in volumes of this pod, by the name of the volume: to write it again is no work. */
+  /** Content written to this pod's volumes, by volume name; saves redundant writes. */
   readonly written: Map<string, Payload>
   readonly signal: AbortSignal
 }
 
-/** Which keys of a config map or a secret, and how. */
+/** Selected keys of a ConfigMap or Secret. */
 export interface KeysOf {
   readonly name?: string | undefined
   readonly items?: readonly KeyToPath[] | undefined
@@ -72,7 +72,7 @@ export interface KeysOf {
   readonly defaultMode?: number | undefined
 }
 
-/** A failure in some other step than the usual `MountVolume.SetUp failed`. */
+/** An error in a step other than `MountVolume.SetUp failed`. */
 export class VolumeStepError extends Error {
   readonly step: string
   constructor(step: string, message: string, options?: ErrorOptions) {

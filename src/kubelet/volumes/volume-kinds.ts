@@ -1,4 +1,4 @@
-/** Every kind of volume by the field that names it, in pods and in persistent volumes. */
+/** Volume types by their field name in pods and persistent volumes. */
 import type { PersistentVolume, Volume } from '#/api/generated/core/v1.ts'
 import { configMap } from './config-map.ts'
 import { downwardApi } from './downward-api.ts'
@@ -42,7 +42,7 @@ const ofPods: Kinds = {
 }
 const ofPersistentVolumes: Kinds = { csi, hostPath, local }
 
-/** A pod's volume that says nothing is an empty folder. */
+/** A volume without a source is an emptyDir. */
 export function kindOfVolume(volume: Volume): VolumeKind {
   const field = Object.keys(volume).find(key => key !== 'name')
   return field === undefined ? emptyDir : (ofPods[field] ?? unsupported(field))
@@ -54,7 +54,7 @@ export function kindOfPersistentVolume({ spec = {} }: PersistentVolume): VolumeK
   return spec.volumeMode === 'Block' && kind !== local ? noDevices : kind
 }
 
-/** What a persistent volume says beside where it is. */
+/** Fields of a persistent volume that are not volume sources. */
 const describing: readonly string[] = [
   'accessModes',
   'capacity',

@@ -1,4 +1,4 @@
-/** Where the volumes of a pod are, below the folder of the pod. */
+/** Paths of a pod's volumes in the pod's directory. */
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { podFolder } from '../pod-paths.ts'
@@ -6,12 +6,12 @@ import type { VolumeContext } from './volume-kind.ts'
 
 type Node = VolumeContext['node']
 
-/** `kind` is the name by which Kubernetes knows the kind: `empty-dir`. */
+/** `kind` is Kubernetes' name of the type, such as `empty-dir`. */
 export function volumeFolder(node: Node, pod: Pod, kind: string, name: string): string {
   return join(podFolder(node, uidOf(pod)), 'volumes', `kubernetes.io~${kind}`, name)
 }
 
-/** Something that is there once a volume was made to its end. */
+/** Marker file that exists once a volume is set up completely. */
 export function readyPath(node: Node, pod: Pod, kind: string, name: string): string {
   return join(podFolder(node, uidOf(pod)), 'plugins', `kubernetes.io~${kind}`, name, 'ready')
 }
@@ -20,7 +20,7 @@ export function subPathsFolder(node: Node, uid: string): string {
   return join(podFolder(node, uid), 'volume-subpaths')
 }
 
-/** Where filesystems on devices of the node are mounted, once for all pods that use them. */
+/** Mount points of device filesystems, shared by all pods that use them. */
 export function deviceMountsFolder(node: Node): string {
   return join(node.folder, 'plugins', 'kubernetes.io~local-volume', 'mounts')
 }

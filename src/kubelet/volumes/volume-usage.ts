@@ -1,4 +1,4 @@
-/** What a pod's volumes take of the node, for its statistics. */
+/** Disk usage of a pod's volumes, for stats. */
 import { ephemeralClaimName } from '#/api/pod-volumes.ts'
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 import type { FilesystemSpace, Linux } from '#/platform/linux.ts'
@@ -8,11 +8,11 @@ export interface VolumeUsage {
   readonly name: string
   readonly usedBytes: number
   readonly usedInodes: number
-  /** Of the filesystem that it is on. */
+  /** Of the filesystem that contains it. */
   readonly space: FilesystemSpace
-  /** The claim that it is of. */
+  /** Claim of the volume. */
   readonly claim?: { readonly namespace: string; readonly name: string }
-  /** It is on the node's disk and gone with the pod: it counts as the pod's own. */
+  /** On the node's disk and removed with the pod: counts as the pod's ephemeral storage. */
   readonly isEphemeral: boolean
 }
 

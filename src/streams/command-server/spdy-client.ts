@@ -12,7 +12,7 @@ const streamCreationTimeoutMsUsual = 30_000
 const streamTypes = ['error', 'stdin', 'stdout', 'stderr', 'resize'] as const
 type StreamType = (typeof streamTypes)[number]
 
-/** The client opens the streams, in any order; nothing begins before all are there. */
+/** The client opens the streams in any order; the session starts when all are open. */
 export async function acceptSpdyCommand(accepting: AcceptCommandOptions): Promise<CommandClient | undefined> {
   const { exchange, options, clock, idleTimeoutMs } = accepting
   const names = spdyProtocols.map(({ name }) => name)
@@ -28,7 +28,7 @@ export async function acceptSpdyCommand(accepting: AcceptCommandOptions): Promis
     const type = streamTypes.find(each => each === headers['streamtype'])
     if (type === undefined || channels.has(type)) return false
     channels.set(type, channel)
-    // Nobody reads where the client has nothing to say, nor what the server was not told of.
+    // Discards data on streams that the client should only read, and on streams that were not requested.
     if (type !== 'stdin' && type !== 'resize') channel.resume()
     if (!expected.includes(type)) channel.resume()
     if (expected.every(each => channels.has(each))) complete.resolve(true)

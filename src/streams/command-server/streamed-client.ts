@@ -4,7 +4,7 @@ import { endStatus, endText } from '../command/status.ts'
 import { readTerminalSizes } from '../command/terminal-sizes.ts'
 import type { CommandClient, CommandOptions, CommandResult, TerminalSize } from '../streams.ts'
 
-/** Those that the client asked for. */
+/** Channels requested by the client. */
 export interface CommandChannels {
   readonly error: Channel
   readonly stdin?: Channel | undefined
@@ -17,15 +17,15 @@ export interface StreamedClientOptions {
   readonly options: CommandOptions
   readonly channels: CommandChannels
   readonly protocol: CommandProtocol
-  /** Resolves when the client is known to read: nothing is sent before. At once when absent. */
+  /** Resolves when the client is known to read; nothing is sent before. Immediately if absent. */
   readonly listening?: Promise<void>
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
-  /** Says goodbye. */
+  /** Closes the connection gracefully. */
   readonly close: () => Promise<void>
 }
 
-/** A client whose streams are channels of a connection, whatever that is. */
+/** A client with one channel per stream, independent of the transport. */
 export class StreamedClient implements CommandClient {
   readonly options: CommandOptions
   readonly signal: AbortSignal

@@ -8,7 +8,7 @@ import { WebSocketChannels } from '../web-socket/channels.ts'
 import { WebSocket } from '../web-socket.ts'
 import { StreamedClient } from './streamed-client.ts'
 
-/** The numbers of channels are those of file descriptors, and two more. */
+/** Channel numbers: file descriptors 0 to 2, error and resize. */
 const numbers = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 }
 
 export function acceptWebSocketCommand({
@@ -44,11 +44,11 @@ export function acceptWebSocketCommand({
     stderr: at('stderr', options.stderr),
     resize: at('resize', options.tty),
   }
-  // Whatever a client sends where nothing is to be read is thrown away.
+  // Discards data sent on channels that the client should only read.
   for (const channel of [error, used.stdout, used.stderr]) channel?.resume()
   void channels.run().finally(() => gone.abort(new Error('the client is gone')))
-  // Clients of the newest protocol throw away what comes before they have made their streams, which they begin with
-  // when they begin to read. The others are to be greeted.
+  // Clients of v5 drop data received before they have created their streams, which is when they start
+  // reading. Older clients expect an empty first message.
   const listening = protocol.hasHalfClose ? untilHeard(socket, clock) : Promise.resolve()
   if (!protocol.hasHalfClose)
     void channels.greet(options.stdout ? numbers.stdout : options.stderr ? numbers.stderr : numbers.error)
@@ -66,7 +66,7 @@ export function acceptWebSocketCommand({
   })
 }
 
-/** How long a client that does not answer pings is waited for. */
+/** Time to wait for a client that does not answer pings. */
 const listeningMs = 1_000
 
 async function untilHeard(socket: WebSocket, clock: Clock): Promise<void> {

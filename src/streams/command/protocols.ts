@@ -1,19 +1,19 @@
-/** Versions of the protocol of remote commands, and what is special about each. */
+/** Versions of the remote command protocol and their differences. */
 export interface CommandProtocol {
   readonly name: string
-  /** How the end is told: as a Status with the exit code, or as a text, and nothing when all went well. */
+  /** Format of the result: a Status with the exit code, or a text that is empty on success. */
   readonly end: 'status' | 'text'
-  /** Whether a client of SPDY with a terminal opens a stream for its sizes. */
+  /** SPDY: clients with a TTY open a resize stream. */
   readonly hasResize: boolean
-  /** Over WebSocket: how bytes are put into messages. */
+  /** WebSocket: message encoding. */
   readonly encoding: 'binary' | 'base64'
-  /** Over WebSocket: whether a client can end one stream by itself. */
+  /** WebSocket: a client can close a single stream. */
   readonly hasHalfClose: boolean
 }
 
 const usual = { end: 'status', hasResize: true, encoding: 'binary', hasHalfClose: false } as const
 
-/** Over SPDY. */
+/** SPDY protocol versions. */
 export const spdyProtocols: readonly CommandProtocol[] = [
   { ...usual, name: 'v4.channel.k8s.io' },
   { ...usual, name: 'v3.channel.k8s.io', end: 'text' },
@@ -21,7 +21,7 @@ export const spdyProtocols: readonly CommandProtocol[] = [
   { ...usual, name: 'channel.k8s.io', end: 'text', hasResize: false },
 ]
 
-/** Over WebSocket. A client that names none speaks the first version. */
+/** WebSocket subprotocols. A client without one uses the first version. */
 export const webSocketProtocols: readonly CommandProtocol[] = [
   { ...usual, name: 'v5.channel.k8s.io', hasHalfClose: true },
   { ...usual, name: 'v4.channel.k8s.io' },

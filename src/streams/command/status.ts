@@ -1,7 +1,7 @@
-/** How a command ended, as it is told on the error stream. */
+/** Result of a command as sent on the error stream. */
 import type { CommandResult } from '../streams.ts'
 
-/** What a client needs of a Status. */
+/** The fields of a Status that clients use. */
 interface Status {
   readonly status?: string
   readonly message?: string
@@ -9,13 +9,13 @@ interface Status {
   readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] }
 }
 
-/** The text of protocols that have no exit code. Empty when all went well. */
+/** Result for protocols without exit codes. Empty on success. */
 export function endText(result: CommandResult): string {
   if (result.type === 'failed') return result.message
   return result.code === 0 ? '' : nonZeroText(result.code)
 }
 
-/** The Status of the others. */
+/** Result as a Status. */
 export function endStatus(result: CommandResult): string {
   return JSON.stringify({ metadata: {}, ...statusFields(result) })
 }
@@ -33,12 +33,12 @@ function statusFields(result: CommandResult): Status & { readonly code?: number 
   }
 }
 
-/** Clients look for the beginning. */
+/** Clients match on the prefix. */
 function nonZeroText(code: number): string {
   return `command terminated with non-zero exit code: command terminated with exit code ${code}`
 }
 
-/** Reads what a server that tells a Status has said. */
+/** Parses the result of a server that sends a Status. */
 export function readEnd(text: string): CommandResult {
   if (text === '') return { type: 'failed', message: 'the server did not say how the command ended' }
   const status = parse(text)

@@ -1,14 +1,14 @@
-/** Sizes of a terminal on their way: one JSON object after the other. */
+/** Terminal sizes on the resize stream: a sequence of JSON objects. */
 import type { TerminalSize } from '../streams.ts'
 
-/** Nobody needs more for two numbers. */
+/** Limit of one JSON object. */
 const sizeBytesMax = 1_024
 
 export function terminalSizeBytes({ columns, rows }: TerminalSize): Uint8Array {
   return Buffer.from(`${JSON.stringify({ Width: columns, Height: rows })}\n`)
 }
 
-/** Ends with what comes, or when that makes no sense: nothing after it could be told apart. */
+/** Ends with the source, or at malformed data, after which the stream cannot be resynchronized. */
 export async function* readTerminalSizes(
   source: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<TerminalSize, void, undefined> {
@@ -31,7 +31,7 @@ function readSize(text: string): TerminalSize | undefined {
   try {
     const fields = Object.entries(JSON.parse(text) as Record<string, unknown>)
     const find = (name: string): number => {
-      // Go, which most clients are written in, does not mind how names are written.
+      // Go decodes field names case-insensitively, so clients may use any case.
       const [, value] = fields.find(([each]) => each.toLowerCase() === name) ?? []
       return typeof value === 'number' && value >= 0 && value <= 65_535 ? Math.floor(value) : 0
     }

@@ -1,4 +1,4 @@
-/** Things that come when they come, for one reader. Who pushes must know a bound to how many there can be. */
+/** Unbounded queue for one reader. The writer has to bound the number of items. */
 export class AsyncQueue<T> implements AsyncIterable<T> {
   readonly #items: T[] = []
   #isEnded = false
@@ -10,7 +10,7 @@ export class AsyncQueue<T> implements AsyncIterable<T> {
     this.#wake()
   }
 
-  /** What was pushed before is still read. */
+  /** Items pushed before are still delivered. */
   end(): void {
     this.#isEnded = true
     this.#wake()

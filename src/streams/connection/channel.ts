@@ -1,21 +1,21 @@
-/** One of several streams that share a connection, as a stream of Node's. */
+/** One of several streams multiplexed on a connection, as a Node.js Duplex. */
 import { Duplex } from 'node:stream'
 import type { UnreadBytes } from './unread-bytes.ts'
 
-/** How a channel's bytes get to the other side. */
+/** Transport of a channel. */
 export interface Carrier {
-  /** Resolves when there is room for more. */
+  /** Resolves when more can be sent. */
   send(bytes: Uint8Array): Promise<void>
-  /** Nothing more will be sent. */
+  /** Half-closes the channel. */
   sendEnd(): Promise<void>
-  /** Nobody here reads or writes the channel any more. */
+  /** Called when the channel is destroyed locally. */
   gone(): void
 }
 
 export class Channel extends Duplex {
   readonly #unread: UnreadBytes
   readonly #carrier: Carrier
-  /** What has come and was not asked for yet. */
+  /** Received data that has not been read. */
   readonly #inbox: Uint8Array[] = []
   #hasArrivedAny = false
   #hasArrivedAll = false
@@ -28,16 +28,16 @@ export class Channel extends Duplex {
     super({ allowHalfOpen: true })
     this.#unread = unread
     this.#carrier = carrier
-    // Who reads or writes learns of a failure; unheard it would end the process.
+    // Readers and writers see the error; without a listener it would crash the process.
     this.on('error', () => undefined)
   }
 
-  /** The other side has sent something. */
+  /** True if the peer has sent data. */
   get hasArrivedAny(): boolean {
     return this.#hasArrivedAny
   }
 
-  /** The other side has sent all. */
+  /** True if the peer has half-closed the channel. */
   get hasArrivedAll(): boolean {
     return this.#hasArrivedAll
   }
@@ -60,12 +60,15 @@ export class Channel extends Duplex {
     this.#flush()
   }
 
-  /** The end is not shown to who reads while this is true: whoever holds it destroys the channel instead. */
+  /**
+   * Delays the end of the readable side while `isHeld` returns true, so that the holder can destroy the
+   * channel with an error instead.
+   */
   holdEnd(isHeld: () => boolean): void {
     this.#isEndHeld = isHeld
   }
 
-  /** Nobody is at the other side: what came can still be read, what is written from now on is lost. */
+  /** The peer is gone: received data can still be read; later writes are discarded. */
   cutOff(): void {
     if (this.#isCut) return
     this.#isCut = true
@@ -73,7 +76,7 @@ export class Channel extends Duplex {
     this.emit('cut-off')
   }
 
-  /** Resolves when there is room for more. Does nothing when nobody can get it. */
+  /** Resolves when more can be sent. Does nothing if the peer is gone. */
   send(bytes: Uint8Array): Promise<void> {
     if (!this.writable || this.#isCut) return Promise.resolve()
     return new Promise(resolve => {
@@ -81,7 +84,7 @@ export class Channel extends Duplex {
     })
   }
 
-  /** Resolves when all that was written is sent, or cannot be. */
+  /** Resolves when everything is sent or the channel is closed. */
   sendAll(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     if (this.closed || this.writableFinished) resolve()
@@ -90,7 +93,10 @@ export class Channel extends Duplex {
     return promise
   }
 
-  /** What comes, to its end. Leaves the way back open; whoever stops reading wants nothing of the rest. */
+  /**
+   * Yields received data until the end. Keeps the writable side open; data after an early return is
+   * discarded.
+   */
   async *bytes(): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       for await (const piece of this.iterator({ destroyOnReturn: false })) yield piece as Uint8Array
@@ -124,7 +130,7 @@ export class Channel extends Duplex {
     while (this.#isWanted && !this.destroyed) {
       const next = this.#inbox.shift()
       if (next === undefined) break
-      // Pushing may ask for more at once, and that must not be forgotten.
+      // Set before the push, because `push` can call `_read` synchronously.
       this.#isWanted = false
       if (this.push(next)) this.#isWanted = true
       this.#unread.release(next.length)
@@ -136,7 +142,7 @@ export class Channel extends Duplex {
   }
 }
 
-/** Tells a callback of Node's how a promise ended. */
+/** Adapts a promise to a Node.js callback. */
 export async function settle(promise: Promise<void>, done: (error?: Error) => void): Promise<void> {
   try {
     await promise

@@ -1,7 +1,7 @@
 /**
- * Bytes that have come over a connection for any of its streams and wait for a reader. The protocols here have no
- * windows for each stream, or nobody keeps to them: at the bound the connection is not read any further, and one stream
- * that nobody reads holds up the others, as it does with every other server of Kubernetes.
+ * Limit of received bytes on a connection that wait for a reader, over all its streams. The protocols have no
+ * per-stream flow control, or peers ignore it: at the limit the connection is not read, and one stream
+ * without a reader blocks the others, as in Kubernetes' own servers.
  */
 export const unreadBytesMax = 1024 * 1024
 
@@ -24,7 +24,10 @@ export class UnreadBytes {
     this.#waiting = undefined
   }
 
-  /** Resolves when more may be read, or nobody will. Only one may wait: who reads the connection. */
+  /**
+   * Resolves when the connection may be read or is aborted. Supports a single waiter, the reader of the
+   * connection.
+   */
   async room(signal: AbortSignal): Promise<void> {
     if (this.#bytes < unreadBytesMax || signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,20 +1,19 @@
 /**
- * A connection that was taken over from HTTP: its bytes, from the first one on, and how it ends. It is read no faster
- * than somebody asks for more, and who writes waits until there is room. One on which nothing happens for long is
- * closed.
+ * A connection taken over from HTTP. Reads and writes respect backpressure, and an idle connection is closed
+ * after a timeout.
  */
 import type { Duplex } from 'node:stream'
 import type { Clock, Timer } from '#/platform/platform.ts'
 
 export interface WireOptions {
   readonly connection: Duplex
-  /** What came before the connection was taken over. */
+  /** Bytes received before the connection was taken over. */
   readonly head?: Uint8Array
   readonly clock: Clock
   readonly idleTimeoutMs?: number
 }
 
-/** How long a peer that has been told everything may take to hang up. */
+/** Time for the peer to close the connection after our end. */
 const lingerMs = 5_000
 
 export class Wire {
@@ -24,7 +23,7 @@ export class Wire {
   readonly #idleTimeoutMs: number | undefined
   readonly #gone = new AbortController()
   readonly #closed = Promise.withResolvers<void>()
-  /** Those who wait until there is room. */
+  /** Writers waiting for the buffer to drain. */
   readonly #writing = new Set<() => void>()
   #activeMs: number
   #idleTimer: Timer | undefined
@@ -35,19 +34,19 @@ export class Wire {
     this.#clock = clock
     this.#idleTimeoutMs = idleTimeoutMs
     this.#activeMs = clock.monotonicMs()
-    // Whoever reads learns of an error; unheard it would end the process.
+    // The reader sees the error; without a listener it would crash the process.
     connection.on('error', () => undefined)
     if (connection.closed) this.#onClose()
     else connection.once('close', () => this.#onClose())
     this.#watchIdle()
   }
 
-  /** Aborted when the connection is closed, for whatever reason. */
+  /** Aborted when the connection is closed for any reason. */
   get signal(): AbortSignal {
     return this.#gone.signal
   }
 
-  /** Ends when the peer has sent all; throws when the connection broke. Once. */
+  /** Ends when the peer has half-closed; throws if the connection broke. Can be called once. */
   async *read(): AsyncGenerator<Uint8Array, void, undefined> {
     if (this.#head !== undefined && this.#head.length > 0) yield this.#head
     if (this.#connection.destroyed) throw new Error('the connection is closed')
@@ -57,12 +56,12 @@ export class Wire {
         yield piece as Uint8Array
       }
     } finally {
-      // What comes from now on is not wanted, but the end of it is.
+      // Discards further data, but still receives the end.
       this.#connection.resume()
     }
   }
 
-  /** Resolves when there is room for more. Does nothing once the connection is gone. */
+  /** Resolves when more can be written. Does nothing once the connection is closed. */
   write(pieces: readonly Uint8Array[]): Promise<void> {
     const connection = this.#connection
     if (!connection.writable) return Promise.resolve()
@@ -84,9 +83,8 @@ export class Wire {
   }
 
   /**
-   * Sends what waits to be sent and hangs up. The peer is given time to do the same: to close a connection on which
-   * bytes still arrive would make its operating system throw away what it has not read. Whoever reads must go on, or
-   * stop reading.
+   * Flushes and half-closes the connection, then waits a limited time for the peer to close it: closing with
+   * unread data would send a reset, and the peer could lose data. A reader has to continue or return.
    */
   async close(): Promise<void> {
     if (this.#connection.destroyed) return
@@ -103,7 +101,7 @@ export class Wire {
   #onClose(): void {
     this.#idleTimer?.cancel()
     this.#closed.resolve()
-    // Not every stream tells them.
+    // Not every stream calls the callbacks of pending writes.
     for (const done of this.#writing) done()
     this.#gone.abort(new Error('the connection is closed'))
   }

@@ -9,7 +9,7 @@ export interface ChannelPortsOptions {
   readonly ports: readonly number[]
 }
 
-/** The old form: one connection to each port that the request names, and nothing after them. */
+/** Legacy protocol: exactly one connection to each port in the request. */
 export function forwardChannels({ socket, encoding, ports }: ChannelPortsOptions): PortForwardClient {
   const channels = new WebSocketChannels({ socket, encoding, hasHalfClose: false, count: ports.length * 2 })
   const connections = new AsyncQueue<ForwardedConnection>()
@@ -17,12 +17,12 @@ export function forwardChannels({ socket, encoding, ports }: ChannelPortsOptions
   for (const [index, port] of ports.entries()) {
     const data = channels.at(index * 2)
     const error = channels.at(index * 2 + 1)
-    // Both begin with the port they are for.
+    // Both channels start with the port number.
     const name = Uint8Array.of(port & 0xff, port >> 8)
     void data.send(name)
     void error.send(name)
     error.resume()
-    // There is no way to say that one direction has ended.
+    // The protocol cannot half-close.
     data.once('finish', () => data.destroy())
     data.once('cut-off', () => data.destroy())
     data.once('close', () => {

@@ -5,7 +5,7 @@ import type { SpdyStream } from '../spdy.ts'
 import type { ForwardedConnection } from '../streams.ts'
 import { parsePort } from './ports.ts'
 
-/** Each connection is two streams, one for its bytes and one for what goes wrong; they find each other here. */
+/** Pairs the data and error streams of each connection. */
 export class StreamPairs {
   readonly connections = new AsyncQueue<ForwardedConnection>()
   readonly #clock: Clock
@@ -17,7 +17,7 @@ export class StreamPairs {
     this.#timeoutMs = timeoutMs
   }
 
-  /** False when the stream belongs to no connection that can be. */
+  /** False if the stream is invalid or its pair is complete. */
   add(stream: SpdyStream): boolean {
     const { port: portText = '', streamtype: type } = stream.headers
     const port = parsePort(portText)
@@ -35,7 +35,7 @@ export class StreamPairs {
     return true
   }
 
-  /** The client is gone. */
+  /** Called when the client has disconnected. */
   end(): void {
     for (const { timer } of this.#waiting.values()) timer.cancel()
     this.#waiting.clear()
@@ -63,7 +63,7 @@ interface Pair {
   port: number
 }
 
-/** Old clients do not say which streams belong together, and open the one for errors first. */
+/** Old clients send no request id and open the error stream immediately before the data stream. */
 function requestIdOf({ id, headers }: SpdyStream): string {
   const given = headers['requestid'] ?? ''
   if (given !== '') return given
@@ -71,9 +71,9 @@ function requestIdOf({ id, headers }: SpdyStream): string {
 }
 
 function forwarded(port: number, data: Channel, error: Channel): ForwardedConnection {
-  // The client only reads there.
+  // The client sends nothing on the error stream.
   error.resume()
-  // A client that gives a connection up does so for both directions.
+  // A client that resets the data stream abandons both directions.
   data.once('cut-off', () => data.destroy())
   data.once('close', () => error.end())
   if (data.isCutOff) data.destroy()

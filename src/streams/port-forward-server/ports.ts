@@ -1,10 +1,10 @@
-/** A port as clients write it. */
+/** Parses a port number. */
 export function parsePort(text: string): number | undefined {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
   return port >= 1 && port <= 65_535 ? port : undefined
 }
 
-/** The ports that a request names, or what is wrong with it. */
+/** Ports in the request, or an error message. */
 export function readPorts(query: URLSearchParams): readonly number[] | string {
   const values = query.getAll('port')
   if (values.length === 0) return 'query parameter "port" is required'
@@ -24,5 +24,5 @@ export function readPorts(query: URLSearchParams): readonly number[] | string {
   return ports.length > portsMax ? `at most ${portsMax} ports can be forwarded at once` : ports
 }
 
-/** Each takes two channels, whose numbers are one byte. */
+/** Each port uses two channels, and channel numbers are one byte. */
 const portsMax = 127

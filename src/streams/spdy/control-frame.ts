@@ -1,8 +1,8 @@
-/** What frames say that are not data (SPDY protocol, draft 3.1, 2.6). */
+/** SPDY control frames (SPDY protocol, draft 3.1, 2.6). */
 import { finFlag, version, type ControlFrame } from './frame-parser.ts'
 import { SpdyError } from './spdy-error.ts'
 
-/** Headers are compressed in one stream for the whole connection: each block must be read, in order. */
+/** Headers share one compression stream per connection: every block must be read, in order. */
 export type Control =
   | {
       readonly type: 'open' | 'reply' | 'headers'
@@ -13,7 +13,7 @@ export type Control =
   | { readonly type: 'reset'; readonly streamId: number; readonly status: number }
   | { readonly type: 'ping'; readonly id: number }
   | { readonly type: 'go-away' }
-  /** Settings, windows that nobody keeps to, and what we do not know. */
+  /** SETTINGS, WINDOW_UPDATE (unused here) and unknown types. */
   | { readonly type: 'ignored' }
 
 export const kinds = { open: 1, reply: 2, reset: 3, ping: 6, goAway: 7, headers: 8 } as const
@@ -32,7 +32,7 @@ export function readControl({ kind, flags, payload }: ControlFrame): Control {
   const isEnd = (flags & finFlag) !== 0
   switch (kind) {
     case kinds.open:
-      // The stream that it belongs to, a priority and a slot are in between.
+      // Associated stream, priority and slot are skipped, but must be present.
       number(6)
       return { type: 'open', streamId: streamId(), isEnd, block: payload.subarray(10) }
     case kinds.reply:
@@ -50,7 +50,7 @@ export function readControl({ kind, flags, payload }: ControlFrame): Control {
   }
 }
 
-/** A frame that begins with some numbers of 32 bits, and may go on with other bytes. */
+/** A control frame with leading 32-bit numbers and optional further bytes. */
 export function controlBytes(
   kind: number,
   numbers: readonly number[],
@@ -69,7 +69,7 @@ export function openBytes(streamId: number, block: Uint8Array): Uint8Array {
   return controlBytes(kinds.open, [streamId, 0], Buffer.concat([Uint8Array.of(0, 0), block]))
 }
 
-/** The head of a data frame; its bytes follow. */
+/** Header of a data frame. */
 export function dataHead(
   streamId: number,
   length: number,

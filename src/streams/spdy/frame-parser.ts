@@ -1,14 +1,14 @@
-/** Takes what comes over a connection apart into frames of SPDY/3.1. Knows no stream and no clock. */
+/** Splits a byte stream into SPDY/3.1 frames. Pure parser without stream state or clock. */
 import { SpdyError } from './spdy-error.ts'
 
 export type SpdyPiece = DataPiece | ControlFrame
 
-/** A data frame comes in pieces of any size, at least one. */
+/** Data frames are delivered in one or more pieces of any size. */
 export interface DataPiece {
   readonly type: 'data'
   readonly streamId: number
   readonly bytes: Uint8Array
-  /** The peer will send no more on this stream. */
+  /** Last data of this stream (FIN). */
   readonly isEnd: boolean
 }
 
@@ -19,7 +19,7 @@ export interface ControlFrame {
   readonly payload: Uint8Array
 }
 
-/** A frame that is not data is kept until it is whole; nobody has headers that are larger. */
+/** Control frames are buffered; larger ones are rejected. */
 const controlBytesMax = 64 * 1024
 
 const headBytes = 8
@@ -27,9 +27,9 @@ export const version = 3
 export const finFlag = 1
 
 interface Frame {
-  /** Of a data frame. */
+  /** Data frames only. */
   readonly streamId?: number
-  /** Of any other. */
+  /** Control frames only. */
   readonly kind?: number
   readonly flags: number
   readonly lengthBytes: number
@@ -41,7 +41,7 @@ export class SpdyFrameParser {
   readonly #payload: Uint8Array[] = []
   #frame: Frame | undefined;
 
-  /** Throws SpdyError for what is against the protocol. Refers to the chunk in pieces. */
+  /** Throws SpdyError on protocol violations. Pieces refer to the chunk's memory. */
   *parse(chunk: Uint8Array): Generator<SpdyPiece, void, undefined> {
     let rest = chunk
     for (;;) {

@@ -1,7 +1,7 @@
-/** Names and values of a stream, before they are compressed. */
+/** Uncompressed name/value header blocks. */
 import { SpdyError } from './spdy-error.ts'
 
-/** Names in lower case. */
+/** Names are lowercase. */
 export type SpdyHeaders = Readonly<Record<string, string>>
 
 export function headerBlock(headers: SpdyHeaders): Uint8Array {
@@ -12,7 +12,7 @@ export function headerBlock(headers: SpdyHeaders): Uint8Array {
   ])
 }
 
-/** Throws SpdyError when the block is cut off. Of several values of a name the first counts. */
+/** Throws SpdyError if the block is truncated. For repeated values, the first counts. */
 export function readHeaderBlock(block: Uint8Array): SpdyHeaders {
   const bytes = Buffer.from(block.buffer, block.byteOffset, block.length)
   const headers: Record<string, string> = Object.create(null)

@@ -1,15 +1,15 @@
 /**
- * Blocks of headers go through one zlib stream for each direction of a connection. Ours are stored in it as they are:
- * they are a few dozen bytes, and a stream that compresses nothing needs no state.
+ * Header blocks pass through one zlib stream per direction. Ours are stored uncompressed: they are a few
+ * dozen bytes, and no compressor state is needed.
  */
 import { createInflate, type Inflate } from 'node:zlib'
 import { headerDictionary, headerDictionaryId } from './header-dictionary.ts'
 import { SpdyError } from './spdy-error.ts'
 
-/** Of one block: what is larger ends the connection, however small it was when it came. */
+/** Limit of a decompressed block; larger ones end the connection. */
 export const headerBytesMax = 64 * 1024
 
-/** The most that a stored block of deflate holds (RFC 1951, 3.2.4). */
+/** Maximum size of a stored deflate block (RFC 1951, 3.2.4). */
 const storedBytesMax = 65_535
 
 export class HeaderWriter {
@@ -21,13 +21,13 @@ export class HeaderWriter {
     this.#isBegun = true
     for (let at = 0; at < block.length; at += storedBytesMax)
       pieces.push(...stored(block.subarray(at, at + storedBytesMax)))
-    // An empty one says that everything before it can be used.
+    // An empty stored block flushes the stream (sync flush).
     pieces.push(...stored(new Uint8Array()))
     return Buffer.concat(pieces)
   }
 }
 
-/** Deflate with a window of 32 KiB and the dictionary (RFC 1950). */
+/** zlib header: deflate, 32 KiB window, preset dictionary (RFC 1950). */
 function streamHead(): Uint8Array {
   const head = Buffer.from([0x78, 0xbb, 0, 0, 0, 0])
   head.writeUInt32BE(headerDictionaryId, 2)
@@ -45,7 +45,7 @@ export class HeaderReader {
   #inflate: Inflate | undefined
   #isClosed = false
 
-  /** Throws SpdyError when the block cannot be decompressed, or is too large. One at a time. */
+  /** Throws SpdyError if the block is malformed or too large. Calls must not overlap. */
   async read(block: Uint8Array): Promise<Uint8Array> {
     if (this.#isClosed) throw new SpdyError('the connection is closed')
     const inflate = (this.#inflate ??= makeInflate())
@@ -62,7 +62,7 @@ export class HeaderReader {
     try {
       inflate.write(block, error => (error ? reject(error) : resolve()))
       await promise
-      // Whatever is left is given to who listens.
+      // Flushes the remaining output to the data listener.
       inflate.read()
       if (sizeBytes > headerBytesMax) throw new Error('too large')
     } catch (cause) {
@@ -80,6 +80,6 @@ export class HeaderReader {
 }
 
 function makeInflate(): Inflate {
-  // Whoever waits for a block learns of an error; unheard it would end the process.
+  // The pending read gets the error; without a listener it would crash the process.
   return createInflate({ dictionary: headerDictionary }).on('error', () => undefined)
 }

@@ -1,4 +1,4 @@
-/** What both sides of SPDY/3 know beforehand of headers (SPDY protocol, draft 3.1, 2.6.10.1). */
+/** Preset compression dictionary of SPDY/3 headers (SPDY protocol, draft 3.1, 2.6.10.1). */
 const words = [
   'options|head|post|put|delete|trace|accept|accept-charset|accept-encoding|accept-language',
   'accept-ranges|age|allow|authorization|cache-control|connection|content-base|content-encoding',
@@ -26,5 +26,5 @@ export const headerDictionary: Uint8Array = Buffer.concat([
   Buffer.from(tail.join('')),
 ])
 
-/** Its Adler-32, by which a compressed stream says that it was made with it (RFC 1950). */
+/** Adler-32 of the dictionary, which identifies it in a zlib stream (RFC 1950). */
 export const headerDictionaryId = 0xe3c6a7c2

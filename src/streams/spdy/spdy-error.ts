@@ -1,4 +1,4 @@
-/** The peer does what the protocol forbids, and no state is left in which to go on. */
+/** Unrecoverable protocol violation by the peer. */
 export class SpdyError extends Error {
   constructor(message: string) {
     super(message)

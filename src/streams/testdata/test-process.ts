@@ -1,4 +1,4 @@
-/** A process that a test plays. */
+/** Process controlled by a test. */
 import { AsyncQueue } from '../connection/async-queue.ts'
 import type { CommandProcess, CommandResult, TerminalSize } from '../streams.ts'
 
@@ -38,7 +38,7 @@ export class TestProcess implements CommandProcess {
   }
 }
 
-/** Says what it hears, and something else to stderr at the end. */
+/** Echoes stdin to stdout and writes to stderr at the end. */
 export function echoProcess(result: CommandResult): TestProcess {
   const process = new TestProcess()
   void (async () => {

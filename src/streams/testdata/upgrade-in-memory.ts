@@ -1,4 +1,4 @@
-/** Upgrades without a network: what a server would do with the request, on a pair of streams. */
+/** In-memory HTTP upgrades over a pair of streams. */
 import { duplexPair, type Duplex } from 'node:stream'
 import type { HttpConnect, HttpUpgrade, HttpUpgradeRequest } from '#/platform/http-client.ts'
 import type { UpgradeExchange } from '../upgrade-exchange.ts'

@@ -1,4 +1,4 @@
-/** Numbered channels inside of a WebSocket: each message begins with the number of its channel. */
+/** Channels multiplexed on a WebSocket: the first byte of each message is the channel number. */
 import { Channel } from '../connection/channel.ts'
 import { UnreadBytes } from '../connection/unread-bytes.ts'
 import type { WebSocket } from '../web-socket.ts'
@@ -8,18 +8,18 @@ import { WebSocketError } from './web-socket-error.ts'
 export interface WebSocketChannelsOptions {
   readonly socket: WebSocket
   readonly encoding: 'binary' | 'base64'
-  /** Whether a message can say that there will be no more on a channel. */
+  /** Messages can half-close a channel (v5). */
   readonly hasHalfClose: boolean
   readonly count: number
 }
 
-/** What is written at once goes as messages of at most so many bytes. */
+/** Maximum message size. */
 const sentBytesMax = 32 * 1024
 
-/** A message that must be whole before it means something. */
+/** Limit of messages that have to be buffered completely. */
 const keptBytesMax = 1024 * 1024
 
-/** The number that is no channel's: the channel whose number follows is at its end. */
+/** Reserved channel number: the next byte is the channel to half-close. */
 const endOfChannel = 255
 
 export class WebSocketChannels {
@@ -28,9 +28,9 @@ export class WebSocketChannels {
   readonly #hasHalfClose: boolean
   readonly #unread = new UnreadBytes()
   readonly #channels: readonly Channel[]
-  /** The channel of the message that is coming. */
+  /** Channel of the current message. */
   #current = 0
-  /** What has come of a message that must be whole. */
+  /** Buffered part of the current message. */
   readonly #kept: Uint8Array[] = []
   #keptBytes = 0
 
@@ -45,7 +45,7 @@ export class WebSocketChannels {
     return this.#channels[index]!
   }
 
-  /** Reads until the WebSocket ends, once. Never rejects: each channel learns of it by itself. */
+  /** Reads until the WebSocket ends. Can be called once. Never rejects: each channel gets its own error. */
   async run(): Promise<void> {
     try {
       for await (const piece of this.#socket.pieces()) {
@@ -62,7 +62,7 @@ export class WebSocketChannels {
     }
   }
 
-  /** Sends a message without content, by which a client knows that the server is there. */
+  /** Sends an empty message, which signals clients that the server is ready. */
   greet(index: number): Promise<void> {
     return this.#sendMessage(index, new Uint8Array())
   }
@@ -121,5 +121,5 @@ export class WebSocketChannels {
   }
 }
 
-/** Channel 0 in base64 protocols, where numbers are digits. */
+/** ASCII digit of channel 0 in base64 protocols. */
 const zero = 48

@@ -1,6 +1,6 @@
 import { applyMask } from './frame-parser.ts'
 
-/** A whole frame, in pieces that follow each other. What is masked is copied. */
+/** A complete frame as consecutive pieces. Masked payload is copied. */
 export function frameBytes(
   opcode: number,
   pieces: readonly Uint8Array[],

@@ -1,9 +1,11 @@
-/** Takes what comes over a connection apart into frames (RFC 6455, 5.2). Knows no stream and no clock. */
+/**
+ * Splits a byte stream into WebSocket frames (RFC 6455, 5.2). Pure parser without connection state or clock.
+ */
 import { WebSocketError } from './web-socket-error.ts'
 
 export type WebSocketEvent = MessagePiece | ControlFrame
 
-/** A message comes in pieces of any size; at least one, and the first or the last may be empty. */
+/** Messages are delivered in one or more pieces of any size; the first and the last may be empty. */
 export interface MessagePiece {
   readonly type: 'message'
   readonly isText: boolean
@@ -17,7 +19,7 @@ export interface ControlFrame {
   readonly bytes: Uint8Array
 }
 
-/** The same that other servers of Kubernetes take. Messages are passed on as they come, not kept. */
+/** Same limit as Kubernetes' servers. Messages are streamed, not buffered. */
 export const messageBytesMax = 32 * 1024 * 1024
 
 const controlBytesMax = 125
@@ -30,32 +32,34 @@ const controls = new Map<number, ControlFrame['type']>([
   [opcodes.pong, 'pong'],
 ])
 
-/** The frame whose bytes are coming. */
+/** Frame being received. */
 interface Frame {
   readonly opcode: number
   readonly isFinal: boolean
   readonly key: Uint8Array | undefined
   readonly lengthBytes: number
-  /** How many of them have come. */
+  /** Payload bytes received. */
   seenBytes: number
 }
 
 export class FrameParser {
-  /** What clients send is masked, what servers send is not (RFC 6455, 5.1). */
+  /** Frames of clients are masked, frames of servers are not (RFC 6455, 5.1). */
   readonly #isMasked: boolean
-  /** The beginning of a frame, as far as it has come. */
+  /** Incomplete frame header. */
   #head: Uint8Array = new Uint8Array()
   #frame: Frame | undefined
-  /** Of a control frame, which may come in the middle of a message. */
+  /** Payload of a control frame, which can be interleaved with a message. */
   #control: Uint8Array[] = []
-  /** The message of which not all frames have come. */
+  /** Message with missing frames. */
   #message: { readonly isText: boolean; sizeBytes: number; isBegun: boolean } | undefined
 
   constructor({ isMasked }: { readonly isMasked: boolean }) {
     this.#isMasked = isMasked
   }
 
-  /** Throws WebSocketError for what is against the protocol. Writes to the chunk, and refers to it in pieces. */
+  /**
+   * Throws WebSocketError on protocol violations. Modifies the chunk in place; pieces refer to its memory.
+   */
   *parse(chunk: Uint8Array): Generator<WebSocketEvent, void, undefined> {
     let rest = chunk
     for (;;) {
@@ -99,7 +103,7 @@ export class FrameParser {
     return { opcode, isFinal, key, lengthBytes, seenBytes: 0 }
   }
 
-  /** Whether a frame of a message may come now. */
+  /** Throws if a data frame is not allowed here. */
   #expect(opcode: number, lengthBytes: number): void {
     if (opcode === opcodes.continuation) {
       if (this.#message === undefined) throw new WebSocketError(1002, 'nothing is to be continued')
@@ -131,7 +135,7 @@ export class FrameParser {
   }
 }
 
-/** How long the beginning of a frame is, as far as what has come of it tells. */
+/** Length of a frame header, or a lower bound while it is incomplete. */
 function headLength(head: Uint8Array): number {
   if (head.length < 2) return 2
   const length = head[1]! & 0x7f
@@ -148,7 +152,7 @@ function payloadLength(head: Uint8Array): number {
   return view.getUint32(6)
 }
 
-/** The bytes of the frame at the beginning of these, in plain. */
+/** Unmasked payload of the frame at the start of `rest`. */
 function unmask(frame: Frame, rest: Uint8Array): Uint8Array {
   const { key, seenBytes } = frame
   const bytes = rest.subarray(0, frame.lengthBytes - seenBytes)
@@ -157,13 +161,13 @@ function unmask(frame: Frame, rest: Uint8Array): Uint8Array {
   return bytes
 }
 
-/** Masks, or takes the mask off, which is the same. */
+/** Masks or unmasks: XOR with the key. */
 export function applyMask(bytes: Uint8Array, key: Uint8Array, offset = 0): void {
   for (let index = 0; index < bytes.length; index++) bytes[index]! ^= key[(offset + index) & 3]!
 }
 
 function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
   if (one.length === 0) return other
-  // A beginning is at most 14 bytes long.
+  // A frame header is at most 14 bytes long.
   return Buffer.concat([one, other.subarray(0, 14)])
 }

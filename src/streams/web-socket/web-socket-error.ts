@@ -1,4 +1,4 @@
-/** The peer does what the protocol forbids. The code tells it so (RFC 6455, 7.4.1). */
+/** Protocol violation by the peer, with the close code (RFC 6455, 7.4.1). */
 export class WebSocketError extends Error {
   readonly code: number
 

@@ -1,14 +1,14 @@
-/** The classes that `@kubernetes/client-node` has for the versions of groups, with their many methods by name. */
+/** The API classes of `@kubernetes/client-node`, with their methods by name. */
 import * as k8s from '@kubernetes/client-node'
 
 export interface ApiClass {
   readonly name: string
-  /** `listNamespacedPod` and the like. */
+  /** `listNamespacedPod` and similar. */
   readonly methods: readonly string[]
   call(method: string, parameters?: object, options?: k8s.ConfigurationOptions): Promise<unknown>
 }
 
-/** Classes whose name matches, each as a client of the cluster. */
+/** The classes with a matching name, each as a client of the cluster. */
 export function apiClasses(config: k8s.KubeConfig, name: RegExp): readonly ApiClass[] {
   const classes = Object.entries(k8s).filter(([key]) => name.test(key)) as [string, Constructor][]
   return classes.map(([key, type]) => {

@@ -5,17 +5,17 @@ import { basename } from 'node:path'
 import type { Session } from './session.ts'
 import { firstDifference, parseTranscript, type Step } from './transcript.ts'
 
-/** What is to be so eventually is so within this time. */
+/** Timeout for steps marked as `# eventually`. */
 const eventuallyMsMax = 20_000
 const repeatMs = 50
 
-/** What a transcript says, as far as this version of kubectl knows it. */
+/** The steps of a transcript that this version of kubectl supports. */
 export async function stepsOf(transcript: URL, version: number): Promise<readonly Step[]> {
   const steps = parseTranscript(await readFile(transcript, 'utf8'))
   return steps.filter(({ needs }) => needs <= version)
 }
 
-/** Does one step after the other, and fails at the first that prints something else than it should. */
+/** Runs the steps in order, and fails at the first unexpected output. */
 export async function performTranscript(
   session: Session,
   transcript: URL,

@@ -1,4 +1,4 @@
-/** A shell with kubectl and k8ts for one test: a namespace, a home and a folder of its own. */
+/** A shell with kubectl and k8ts for one test: with its own namespace, home and folder. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -10,12 +10,12 @@ import { promisify } from 'node:util'
 import { parse, stringify } from 'yaml'
 import type { ChildCluster } from '../cluster.ts'
 
-/** That of the search path, or any other: `KUBECTL=/opt/kubectl-1.30 npm test -- tests/clients/kubectl`. */
+/** From the search path, or another one: `KUBECTL=/opt/kubectl-1.30 npm test -- tests/clients/kubectl`. */
 const kubectl = process.env.KUBECTL ?? 'kubectl'
 
 const k8ts = fileURLToPath(new URL('../../../k8ts', import.meta.url))
 
-/** The minor version of kubectl; undefined when there is none. */
+/** The minor version of kubectl; undefined when it is not installed. */
 export async function kubectlVersion(): Promise<number | undefined> {
   try {
     const { stdout } = await promisify(execFile)(kubectl, ['version', '--client', '-o', 'json'])
@@ -35,7 +35,7 @@ export class Session implements AsyncDisposable {
     this.#folder = folder
     this.#environment = {
       ...process.env,
-      // A process that lives for a moment collects no garbage.
+      // Garbage collection is off in such short-lived processes.
       GOGC: 'off',
       HOME: folder,
       KUBECONFIG: join(folder, 'kubeconfig'),
@@ -60,7 +60,7 @@ export class Session implements AsyncDisposable {
     return session
   }
 
-  /** What a command prints, and how it ends unless it ends well. */
+  /** The output of a command, with its exit code if not 0. */
   async run(command: string): Promise<string> {
     const child = this.#spawn(command)
     let printed = ''
@@ -71,7 +71,7 @@ export class Session implements AsyncDisposable {
     return code === 0 ? printed : `${printed}\n[exit ${code}]`
   }
 
-  /** The lines that a command prints, as it prints them; undefined at the end. */
+  /** The lines of a command's output as they are printed; undefined at the end. */
   follow(command: string): AsyncDisposable & { next(): Promise<string | undefined> } {
     const child = this.#spawn(`exec ${command}`)
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
@@ -92,7 +92,7 @@ export class Session implements AsyncDisposable {
   }
 
   #spawn(command: string) {
-    // What goes wrong is printed where everything is: the order is part of what people see.
+    // Stderr is merged into stdout to keep the order of the output.
     const script = `exec 2>&1\n${command}`
     const options = { cwd: this.#folder, env: this.#environment }
     return spawn('sh', ['-c', script], { ...options, stdio: ['ignore', 'pipe', 'inherit'] })

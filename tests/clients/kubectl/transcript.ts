@@ -1,10 +1,9 @@
 /**
- * Sessions with a shell as people write them down. A line that begins with `$ ` is a command, lines with `> `
- * continue it, what follows is what it prints, and `[exit N]` how it ends when that is not well. Within a line
- * `...` stands for any text, on a line of its own for any lines; how many spaces there are does not matter, and
- * empty lines and colours do not. A line with `# ` is a remark; `# needs 1.24` says which version of the program
- * the next command takes, `# all need 1.24` all that follow, and `# eventually` that the next command is to be
- * repeated until it prints what follows it.
+ * Transcripts of shell sessions. A line that begins with `$ ` is a command, `> ` continues it, the lines
+ * after it are its expected output, and `[exit N]` is its exit code if not 0. `...` matches any text within a
+ * line, and any lines on a line alone; the number of spaces, empty lines and colors are ignored. A line with
+ * `# ` is a comment; `# needs 1.24` gives the required version for the next command, `# all need 1.24` for
+ * all that follow, and `# eventually` repeats the next command until its output matches.
  */
 import { stripVTControlCharacters } from 'node:util'
 
@@ -12,9 +11,9 @@ export interface Step {
   readonly line: number
   readonly command: string
   readonly expected: readonly string[]
-  /** The minor version of 1.x that knows the command. */
+  /** The minor version of 1.x required by the command. */
   readonly needs: number
-  /** Whether it may print something else at first. */
+  /** True if the command is repeated until its output matches. */
   readonly isEventual: boolean
 }
 
@@ -45,7 +44,7 @@ export function parseTranscript(text: string): readonly Step[] {
   return steps
 }
 
-/** The first line that a command printed and that is not expected; undefined when it printed what it should. */
+/** The first unexpected line of the output; undefined when it matches. */
 export function firstDifference(expected: readonly string[], printed: string): string | undefined {
   const lines = printed
     .split('\n')

@@ -1,6 +1,6 @@
 /**
- * The tree of control groups of version 2 as the kernel shows it, for machines that have another: a new group has the
- * files of those controllers that the group above it hands on, and only an empty group can be removed.
+ * Fake cgroup v2 filesystem for machines without one: a new cgroup has the files of the controllers that its
+ * parent enables, and only an empty cgroup can be removed.
  */
 import { basename, dirname } from 'node:path'
 import type { LinuxFileStatus } from '#/platform/linux.ts'
@@ -17,7 +17,7 @@ const filesOf: Readonly<Record<string, readonly string[]>> = {
 export class UnifiedTree {
   readonly #files = new Map<string, string>()
   readonly #folders = new Set<string>()
-  /** Groups that hand nothing on because processes are in them. */
+  /** Cgroups that contain processes and therefore cannot enable controllers for their children. */
   readonly busy = new Set<string>()
 
   constructor(root: string, controllers: readonly string[]) {

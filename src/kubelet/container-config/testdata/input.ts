@@ -1,4 +1,4 @@
-/** A container and its surroundings for tests: everything is there, and what a test is about is passed in. */
+/** Complete input for container configuration tests; tests override the fields that they are about. */
 import type { ConfigMap, Container, Pod, PodSpec, Secret } from '#/api/generated/core/v1.ts'
 import type { ContainerInput, ContainerSources, ContainerVolume } from '../../container-input.ts'
 import type { NodeMachine } from '../../node-machine.ts'
@@ -39,7 +39,7 @@ export interface Given {
   readonly spec?: Partial<PodSpec>
   readonly container?: Partial<Container>
   readonly configMaps?: Readonly<Record<string, ConfigMap['data']>>
-  /** Values are not base64 here. */
+  /** Plain text, not base64. */
   readonly secrets?: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly volumes?: readonly (Partial<ContainerVolume> & { readonly name: string })[]
   readonly files?: Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-/** What is known of a machine, for tests. */
+/** Machine facts for tests. */
 import type { NodeMachine } from '../../node-machine.ts'
 import { machineFacts } from '../../testdata/machine-facts.ts'
 

@@ -1,14 +1,16 @@
-/** How much of a processor something uses now, from what it had used before. */
+/** CPU rates computed from samples of cumulative CPU time. */
 export class CpuRates {
   readonly #samples = new Map<string, Sample>()
 
-  /** Whether something was looked at not too long ago. */
+  /** True if there is a recent sample with a rate. */
   isFresh(key: string, nowMs: number): boolean {
     const sample = this.#samples.get(key)
     return sample !== undefined && nowMs - sample.timeMs <= windowMs && sample.nanoCores !== undefined
   }
 
-  /** Since the last look; since the look before it when that is hardly over. Undefined at the first. */
+  /**
+   * Rate since the last sample; the last rate if that sample is too recent. Undefined for the first sample.
+   */
   sample(key: string, nowMs: number, cpuNanoseconds: number): number | undefined {
     const before = this.#samples.get(key)
     if (
@@ -27,13 +29,13 @@ export class CpuRates {
     return nanoCores
   }
 
-  /** What is gone is forgotten. */
+  /** Drops samples of other keys. */
   keep(keys: ReadonlySet<string>): void {
     for (const key of this.#samples.keys()) if (!keys.has(key)) this.#samples.delete(key)
   }
 }
 
-/** Over a shorter time the figure says nothing, over a longer one nothing of now. */
+/** Below this interval rates are too inaccurate; above `windowMs` they are no longer current. */
 export const spanMsMin = 900
 const windowMs = 120_000
 

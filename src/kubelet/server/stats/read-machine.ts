@@ -1,4 +1,4 @@
-/** What the kernel says that the machine uses, read from its texts. */
+/** Parses machine usage from kernel files. */
 import type { InterfaceUsage } from './summary.ts'
 
 export interface MachineTexts {
@@ -24,11 +24,11 @@ export interface MachineUsage {
   readonly swap: { readonly totalBytes: number; readonly usedBytes: number }
   readonly processes: number
   readonly interfaces: readonly InterfaceUsage[]
-  /** Through which the machine reaches the others. */
+  /** Interface of the default route. */
   readonly defaultInterface: string | undefined
 }
 
-/** The kernel counts in hundredths of a second, whatever its own ticks are. */
+/** USER_HZ is 100 regardless of the kernel's tick rate. */
 const tickNanoseconds = 10_000_000
 
 export function readMachine(texts: MachineTexts): MachineUsage {
@@ -58,7 +58,7 @@ export function readMachine(texts: MachineTexts): MachineUsage {
   }
 }
 
-/** `Name: 12 kB` or `name 12`, one in each line. */
+/** Parses lines of the form `Name: 12 kB` or `name 12`. */
 function figures(text: string, unit: number): (name: string) => number {
   const found = new Map<string, number>()
   for (const [, name = '', value = ''] of text.matchAll(/^([^\s:]+):?\s+(\d+)/gm)) {

@@ -1,7 +1,4 @@
-/**
- * What a node and its pods use, in the form of the kubelet's summary.
- * https://kubernetes.io/docs/reference/instrumentation/node-metrics/
- */
+/** Types of the kubelet's summary API. https://kubernetes.io/docs/reference/instrumentation/node-metrics/ */
 export interface Summary {
   readonly node: NodeUsage
   readonly pods: readonly PodUsage[]
@@ -39,9 +36,9 @@ export interface ContainerUsage {
 
 export interface CpuUsage {
   readonly time: string
-  /** Now: a whole processor is a milliard. */
+  /** Current rate; 1e9 is one core. */
   readonly usageNanoCores?: number
-  /** From the beginning. */
+  /** Cumulative. */
   readonly usageCoreNanoSeconds: number
 }
 
