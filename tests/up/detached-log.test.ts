@@ -16,10 +16,12 @@ import { script } from './process.ts'
 const sizeBytesMax = 4 * 1_024 * 1_024
 
 test('the log of a cluster in the background is moved aside when it is full', async t => {
-  const folder = join(await temporaryFolder(t), 'data')
+  let folder = ''
   const k8ts = async (...words: readonly string[]): Promise<string> =>
     (await promisify(execFile)(script, [...words, '--data-dir', folder])).stdout
+  // Hooks run in the order of their registration: the folder of a running cluster must not be removed.
   t.after(() => k8ts('down'))
+  folder = join(await temporaryFolder(t), 'data')
   const path = join(folder, 'k8ts.log')
   const said = await k8ts('up', '--detach', '--simulated-nodes=1', '--store=memory', '--port=0', '-v=4')
   assert.match(said, /^ready in .*\nrunning in the background as process \d+; its log is (.*)\n$/m)

@@ -11,22 +11,11 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-export interface RemoveLeftoversOptions {
-  /** Only the folder is removed, which is empty. */
-  readonly isClean: boolean
-  /** Of the tree. */
-  readonly root: string
-}
-
-/** Resolves with what there was, one line each. Throws when something cannot be removed. */
-export async function removeLeftovers(
-  folder: string,
-  { isClean, root }: RemoveLeftoversOptions,
-): Promise<readonly string[]> {
-  if (isClean) {
-    await rmdir(folder)
-    return []
-  }
+/**
+ * Resolves with what there was apart from files, one line each. Throws when something cannot be removed.
+ * `root` is the folder of the tree.
+ */
+export async function removeLeftovers(folder: string, root: string): Promise<readonly string[]> {
   const found = [
     ...(await killProcesses(folder)),
     ...(await removeClusters(folder, root)),
@@ -36,9 +25,8 @@ export async function removeLeftovers(
     ...(await removeNetworkNamespaces(basename(folder))),
     ...(await removeCgroups(basename(folder))),
   ]
-  const files = (await readdir(folder)).map(name => `file ${join(folder, name)}`)
   await run('rm', ['-rf', '--one-file-system', folder])
-  return [...found, ...files]
+  return found
 }
 
 const attemptsMax = 100
@@ -69,12 +57,10 @@ async function killProcesses(folder: string): Promise<readonly string[]> {
 async function processesOf(folder: string): Promise<ReadonlyMap<number, string>> {
   const pids = (await readdir('/proc')).filter(name => /^\d+$/.test(name))
   const all = (await Promise.all(pids.map(readProcess))).filter(each => each !== undefined)
-  const own = await readlink('/proc/self/ns/mnt')
   const found = new Map<number, string>()
-  for (const { pid, command, environment, mountNamespace, rootMount } of all) {
-    const isContainer = mountNamespace !== own && rootMount.includes(`${folder}/`)
-    const isOurs = environment.includes(`TMPDIR=${folder}`) || command.includes(`${folder}/`) || isContainer
-    if (isOurs && pid !== process.pid) found.set(pid, command)
+  for (const { pid, command, environment, rootMount } of all) {
+    const isOurs = [command, rootMount].some(text => text.includes(`${folder}/`))
+    if (isOurs || environment.includes(`TMPDIR=${folder}`)) found.set(pid, command)
   }
   for (let before = -1; before !== found.size;) {
     before = found.size
@@ -88,10 +74,11 @@ interface RunningProcess {
   readonly parent: number
   readonly command: string
   readonly environment: readonly string[]
-  readonly mountNamespace: string
-  /** The line of its mount table. */
+  /** The line of its mount table, in a mount namespace of its own. */
   readonly rootMount: string
 }
+
+const ownMounts = await readlink('/proc/self/ns/mnt')
 
 /** Undefined when it has ended, or waits for its parent. */
 async function readProcess(name: string): Promise<RunningProcess | undefined> {
@@ -99,13 +86,13 @@ async function readProcess(name: string): Promise<RunningProcess | undefined> {
   try {
     const [, state, parent] = /\) (\S) (\d+)/.exec(await read('stat')) ?? []
     if (state === 'Z' || state === 'X') return undefined
-    const mounts = (await read('mountinfo')).split('\n')
+    const isElsewhere = (await readlink(join('/proc', name, 'ns/mnt'))) !== ownMounts
+    const mounts = isElsewhere ? (await read('mountinfo')).split('\n') : []
     return {
       pid: Number(name),
       parent: Number(parent),
       command: (await read('cmdline')).replaceAll('\0', ' ').trim(),
       environment: (await read('environ')).split('\0'),
-      mountNamespace: await readlink(join('/proc', name, 'ns/mnt')),
       rootMount: mounts.findLast(line => line.split(' ')[4] === '/') ?? '',
     }
   } catch {

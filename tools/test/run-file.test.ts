@@ -34,9 +34,25 @@ test('a file that fails is told of with what it left, which is removed', async t
     })`,
   )
   const { counts, leftovers } = await run
-  const { folder, pids } = await told
+  const { pids } = await told
   assert.equal(counts.failed, 1)
-  assert.deepEqual(leftovers, [`process ${pids?.[0]} sleep 1000`, `file ${join(folder, 'file')}`])
+  assert.deepEqual(leftovers, [`process ${pids?.[0]} sleep 1000`])
+  await isGone(await told)
+})
+
+test('a process that a file leaves which passes is killed, too', async t => {
+  const { run, told } = await play(
+    t,
+    `test('it', async () => {
+      const child = spawn('sleep', ['1001'], { detached: true, stdio: 'ignore' })
+      child.unref()
+      await tell({ pids: [child.pid] })
+    })`,
+  )
+  const { counts, leftovers } = await run
+  const { pids } = await told
+  assert.deepEqual([counts.passed, counts.failed], [1, 0])
+  assert.deepEqual(leftovers, [`process ${pids?.[0]} sleep 1001`])
   await isGone(await told)
 })
 

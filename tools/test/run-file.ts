@@ -1,4 +1,4 @@
-import { mkdtemp, readdir } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
@@ -21,7 +21,7 @@ export interface FileRun {
   /** For a reporter. */
   readonly events: readonly unknown[]
   readonly counts: Readonly<Counts>
-  /** What was still there after it, and is removed. */
+  /** What it left apart from files; all of it is removed. */
   readonly leftovers: readonly string[]
 }
 
@@ -52,8 +52,5 @@ export async function runFile(file: string, { root, timeouts, signal }: RunFileO
     // Diagnostics without a file repeat the totals.
     else if (event.type !== 'test:diagnostic' || event.data.file !== undefined) events.push(event)
   }
-  // The search takes longer than most files; those that pass and leave no files are trusted.
-  const isClean = counts.failed + counts.cancelled === 0 && (await readdir(folder)).length === 0
-  const leftovers = await removeLeftovers(folder, { isClean, root })
-  return { events, counts, leftovers }
+  return { events, counts, leftovers: await removeLeftovers(folder, root) }
 }
