@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  AuthorizationAnswers,
+  AuthorizationDecisions,
   AuthorizerValue,
   authorizerType,
   ResourceCheck,
   resourceCheckType,
-  withAnswers,
-  type AuthorizationAnswer,
-  type AuthorizationQuestion,
+  withDecisions,
+  type AuthorizationDecision,
+  type AuthorizationCheck,
   type Authorize,
 } from './authorizer.ts'
 import { compile } from './cel.ts'
@@ -23,7 +23,7 @@ const environment = new Environment({
 })
 
 function run(expression: string, authorize: Authorize): Value | Promise<Value> {
-  const authorizer = new AuthorizerValue(new AuthorizationAnswers(authorize))
+  const authorizer = new AuthorizerValue(new AuthorizationDecisions(authorize))
   const variables = {
     authorizer,
     'authorizer.requestResource': new ResourceCheck(authorizer, {
@@ -34,23 +34,22 @@ function run(expression: string, authorize: Authorize): Value | Promise<Value> {
     }),
   }
   const program = compile(expression, environment)
-  return withAnswers(() => program.evaluate(variables, new Budget(expressionCostMax)))
+  return withDecisions(() => program.evaluate(variables, new Budget(expressionCostMax)))
 }
 
-/** Records the question in short form; allows only get. */
-function answer(question: AuthorizationQuestion, asked: string[]): AuthorizationAnswer {
-  const { serviceAccount } = question
+/** Records the check in short form; allows only get. */
+function decide(check: AuthorizationCheck, asked: string[]): AuthorizationDecision {
+  const { serviceAccount } = check
   const who = serviceAccount ? `${serviceAccount.namespace}:${serviceAccount.name} ` : ''
-  asked.push(who + (question.isResource ? resourceText(question) : `${question.verb} ${question.path}`))
-  if (question.verb === 'get') return { decision: 'allow', reason: 'reading is free' }
-  return question.verb === 'fail'
+  asked.push(who + (check.isResource ? resourceText(check) : `${check.verb} ${check.path}`))
+  if (check.verb === 'get') return { decision: 'allow', reason: 'reading is free' }
+  return check.verb === 'fail'
     ? { decision: 'no opinion', reason: '', error: 'it broke' }
     : { decision: 'deny', reason: 'no' }
 }
 
-function resourceText(question: AuthorizationQuestion & { isResource: true }): string {
-  const { verb, group, version, resource, subresource, namespace, name, fieldSelector, labelSelector } =
-    question
+function resourceText(check: AuthorizationCheck & { isResource: true }): string {
+  const { verb, group, version, resource, subresource, namespace, name, fieldSelector, labelSelector } = check
   const place = [group, version, resource, subresource, namespace, name].join('/')
   return [verb, place, fieldSelector?.rawSelector, labelSelector?.rawSelector].filter(Boolean).join(' ')
 }
@@ -59,7 +58,7 @@ test('a check asks for what was described', () => {
   const check = (expression: string, expectedValue: Value, ...expected: string[]): void => {
     const asked: string[] = []
     assert.equal(
-      run(expression, question => answer(question, asked)),
+      run(expression, check => decide(check, asked)),
       expectedValue,
       expression,
     )
@@ -92,7 +91,7 @@ test('a check asks for what was described', () => {
 
 test('what makes no sense is a fault', () => {
   const check = (expression: string, message: string): void => {
-    assert.throws(() => run(expression, question => answer(question, [])), {
+    assert.throws(() => run(expression, check => decide(check, [])), {
       name: 'EvaluationError',
       message,
     })
@@ -109,7 +108,7 @@ test('what makes no sense is a fault', () => {
 
 test('answers that come later are waited for, each asked once, and no operator swallows the wait', async () => {
   const asked: string[] = []
-  const later: Authorize = async question => answer(question, asked)
+  const later: Authorize = async check => decide(check, asked)
   const expression = `authorizer.path('/a').check('post').allowed() || authorizer.path('/b').check('get').allowed()`
   const value = run(expression, later)
   assert.ok(value instanceof Promise)

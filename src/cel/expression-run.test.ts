@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { admissionEnvironment } from './admission-environment.ts'
-import { AuthorizationAnswers, AuthorizerValue } from './authorizer.ts'
+import { AuthorizationDecisions, AuthorizerValue } from './authorizer.ts'
 import { compileExpression } from './compile-expression.ts'
-import { ExpressionRun, OutOfBudget } from './expression-run.ts'
+import { ExpressionRun, CostBudgetExceeded } from './expression-run.ts'
 import { fromJson } from './json.ts'
 import { checkConstructed, objectConstructorLibrary } from './object-constructors.ts'
 import { PolicyVariables } from './policy-variables.ts'
@@ -12,9 +12,9 @@ import { list, type Value } from './value.ts'
 
 function start(definitions: Readonly<Record<string, string>>, costMax = 10_000_000) {
   const asked: string[] = []
-  const answers = new AuthorizationAnswers(async question => {
-    asked.push(question.verb)
-    return { decision: 'allow', reason: question.verb }
+  const decisions = new AuthorizationDecisions(async check => {
+    asked.push(check.verb)
+    return { decision: 'allow', reason: check.verb }
   })
   const variables = new PolicyVariables()
   const environment = admissionEnvironment({
@@ -24,7 +24,7 @@ function start(definitions: Readonly<Record<string, string>>, costMax = 10_000_0
   })
   for (const [name, expression] of Object.entries(definitions))
     variables.define({ name, expression }, environment)
-  const inputs = { object: fromJson({ a: 1 }, dynType), authorizer: new AuthorizerValue(answers) }
+  const inputs = { object: fromJson({ a: 1 }, dynType), authorizer: new AuthorizerValue(decisions) }
   const run = new ExpressionRun({ inputs, costMax, variables })
   const evaluate = (expression: string) => run.evaluate(compileExpression(expression, environment))
   return { run, asked, evaluate }
@@ -66,7 +66,7 @@ test('a run ends when its budget does', async () => {
   assert.deepEqual(await evaluate('1 + 1'), { value: 2n })
   await assert.rejects(
     () => evaluate("'aaaaaaaaaa'.contains('b') || [1, 2, 3, 4, 5, 6].all(x, x > 0)"),
-    OutOfBudget,
+    CostBudgetExceeded,
   )
 })
 

@@ -48,7 +48,7 @@ function contextOf(platform = new Simulation({ seed: 1 }).host('a')): Configurat
 async function errorOf(read: Promise<SchedulerConfiguration>): Promise<string> {
   try {
     const configuration = await read
-    configuration.profiles({ ...world.context, snapshot: () => emptySnapshot })
+    configuration.profiles({ ...world.handle, snapshot: () => emptySnapshot })
     return ''
   } catch (error) {
     assert.ok(error instanceof Error && error.name === 'ConfigurationError', String(error))
@@ -367,7 +367,7 @@ for (const [policy, want] of badPolicies) {
 
 test('a policy that says nothing is the usual scheduler', async () => {
   const { profiles } = await readSchedulerPolicy('{"apiVersion": "v1", "kind": "Policy"}', contextOf())
-  const [made] = profiles({ ...world.context, snapshot: () => emptySnapshot })
+  const [made] = profiles({ ...world.handle, snapshot: () => emptySnapshot })
   const scorers = made!.scorers.map(({ plugin, weight }) => `${plugin.name}:${weight}`)
   assert.ok(scorers.includes('NodeResourcesFit:1'))
   assert.ok(made!.filters.some(({ name }) => name === 'NodeResourcesFit'))

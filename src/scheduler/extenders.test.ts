@@ -194,16 +194,16 @@ function review(answer: object, changes: Partial<ExtenderSettings> = {}): Promis
   const snapshot = {
     get: (name: string) => (name === 'n1' ? { pods: [...known.values()] } : undefined),
   }
-  const extension = extenders.extension({ snapshot: () => snapshot as never })
+  const extension = extenders.hooks({ snapshot: () => snapshot as never })
   const evictions = [
-    { node: 'n1', victims: [known.get('a')!], violations: 0 },
-    { node: 'n2', victims: [known.get('b')!], violations: 1 },
+    { node: 'n1', victims: [known.get('a')!], pdbViolations: 0 },
+    { node: 'n2', victims: [known.get('b')!], pdbViolations: 1 },
   ]
-  return Promise.resolve(extension?.review?.(podInfoOf(podOf('p')), evictions)).then(
+  return Promise.resolve(extension?.processPreemption?.(podInfoOf(podOf('p')), evictions)).then(
     left =>
       left?.map(
-        ({ node, victims, violations }) =>
-          `${node}: ${victims.map(({ uid }) => uid).join(' ')}!${violations}`,
+        ({ node, victims, pdbViolations }) =>
+          `${node}: ${victims.map(({ uid }) => uid).join(' ')}!${pdbViolations}`,
       ),
     (error: unknown) => String(error),
   )
@@ -234,8 +234,8 @@ test('a program that does not answer in time has failed', async () => {
   const silent = testExtender(() => new Promise(() => undefined))
   const slow = { ...settings, filterVerb: 'filter', timeoutMs: 2_000 }
   const extenders = new Extenders({ platform: simulation.host('a'), ...silent, extenders: [slow] })
-  const extension = extenders.extension({ snapshot: () => emptySnapshot })!
-  const filtered = { feasible: [{ name: 'a' }], refusals: new Map() }
+  const extension = extenders.hooks({ snapshot: () => emptySnapshot })!
+  const filtered = { feasible: [{ name: 'a' }], nodeToStatus: new Map() }
   await assert.rejects(
     simulation.run(Promise.resolve(extension.filter(podInfoOf(podOf('p')), filtered as never))),
     /^Error: failed filter with extender at URL http:\/\/outside\/filter: no answer within 2000 ms$/,

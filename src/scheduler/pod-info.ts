@@ -1,7 +1,7 @@
 /** A pod with everything precomputed that the scheduler reads repeatedly from its spec. */
 import type { PodAffinityTerm, Pod, WeightedPodAffinityTerm } from '#/api/generated/core/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
-import { requestsOf, type Amounts } from './amounts.ts'
+import { requestsOf, type ResourceAmounts } from './resource-amounts.ts'
 import { compileAffinityTerm, type AffinityTerm } from './pod-info/affinity-term.ts'
 
 export type { AffinityTerm } from './pod-info/affinity-term.ts'
@@ -13,9 +13,9 @@ export interface PodInfo {
   readonly namespace: string
   readonly labels: Readonly<Record<string, string>>
   readonly priority: number
-  readonly requests: Amounts
+  readonly requests: ResourceAmounts
   /** Non-zero requests, used for scoring. */
-  readonly load: Amounts
+  readonly nonZeroRequests: ResourceAmounts
   /** The host ports of the pod. */
   readonly hostPorts: readonly HostPort[]
   readonly requiredAffinity: readonly AffinityTerm[]

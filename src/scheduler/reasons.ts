@@ -1,19 +1,23 @@
-/** Aggregates the refusals of many nodes into one message. */
-import type { Refusal } from './framework.ts'
+/** Aggregates the statuses of many nodes into one message. */
+import type { Unschedulable } from './framework.ts'
 
 /**
  * Kubernetes' message: `0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s).`
- * Nodes without a refusal count for `other`.
+ * Nodes without a status count for `other`.
  */
-export function noneAvailable(total: number, refusals: ReadonlyMap<string, Refusal>, other?: string): string {
+export function fitErrorMessage(
+  total: number,
+  nodeToStatus: ReadonlyMap<string, Unschedulable>,
+  other?: string,
+): string {
   const counts = new Map<string, number>()
   const count = (reason: string, nodes: number): void => {
     counts.set(reason, (counts.get(reason) ?? 0) + nodes)
   }
-  for (const { reason, more = [] } of refusals.values()) {
+  for (const { reason, more = [] } of nodeToStatus.values()) {
     for (const each of [reason, ...more]) count(each, 1)
   }
-  if (other !== undefined && refusals.size < total) count(other, total - refusals.size)
+  if (other !== undefined && nodeToStatus.size < total) count(other, total - nodeToStatus.size)
   const reasons = [...counts].map(([reason, nodes]) => `${nodes} ${reason}`).toSorted()
   return `0/${total} nodes are available:${reasons.length > 0 ? ` ${reasons.join(', ')}.` : ''}`
 }

@@ -6,14 +6,14 @@ import { events, nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { defaultPlugins } from './plugins.ts'
 import type { Plugin } from './framework.ts'
-import { profileOf, type MakeProfiles } from './profile.ts'
+import { profileOf, type ProfileFactory } from './profile.ts'
 import { nodeOf, podOf, startTestCluster, type TestCluster, type TestClusterOptions } from './test-cluster.ts'
 
 /** The default plugins with these in front. */
-function profilesWith(...added: readonly Plugin[]): MakeProfiles {
-  return context => {
+function profilesWith(...added: readonly Plugin[]): ProfileFactory {
+  return handle => {
     const usual = [...defaultPlugins].map(([, { make, weight = 1 }]) => ({
-      plugin: make(context, {}),
+      plugin: make(handle, {}),
       weight,
     }))
     const plugins = [...added.map(plugin => ({ plugin, weight: 1 })), ...usual]
@@ -118,15 +118,15 @@ test('gates hold a pod back', async t => {
 
 test('a binding that fails leaves no trace, and the pod is tried again', async t => {
   let failures = 2
-  const refused = (plural: string): Error | undefined =>
+  const rejected = (plural: string): Error | undefined =>
     plural === 'pods' && failures-- > 0 ? internalError('the disk is full') : undefined
   const cluster = await start(t, {
     admission: () => [
       {
-        name: 'RefuseBindings',
+        name: 'RejectBindings',
         handles: ({ operation, subresource }) => operation === 'CREATE' && subresource === 'binding',
         validate({ resource }) {
-          const error = refused(resource.plural)
+          const error = rejected(resource.plural)
           if (error) throw error
         },
       },
@@ -224,7 +224,7 @@ for (const point of ['reserve', 'permit'] as const) {
     const say = (): { readonly reason: string } | undefined => (isOpen ? undefined : { reason: 'not today' })
     const gatekeeper: Plugin = {
       name: 'Gatekeeper',
-      wakeUps: [{ resource: nodes, on: ['update'] }],
+      eventsToRegister: [{ resource: nodes, on: ['update'] }],
       ...(point === 'reserve' ? { reserve: say } : { permit: async () => say() }),
     }
     const cluster = await start(t, { profiles: profilesWith(gatekeeper) })
@@ -245,7 +245,7 @@ for (const point of ['reserve', 'permit'] as const) {
 test('a plugin that throws is an error of that pod, and of no other', async t => {
   const faulty: Plugin = {
     name: 'Faulty',
-    filter: ({ pod }) => {
+    preFilter: ({ pod }) => {
       if (pod.metadata?.name === 'bad') throw new Error('division by zero')
       return undefined
     },
@@ -335,7 +335,7 @@ test('how a decision came about is remembered', async t => {
   const decision = cluster.scheduler.decisionOn('default/p')
   assert.equal(decision?.node, 'b')
   assert.equal(decision?.nodes, 3)
-  assert.deepEqual(decision?.refused, [
+  assert.deepEqual(decision?.rejected, [
     { node: 'c', plugin: 'NodeResourcesFit', reasons: ['Insufficient cpu'] },
   ])
   assert.deepEqual(

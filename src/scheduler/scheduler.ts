@@ -14,26 +14,26 @@ import { EventRecorder } from '#/client/event-recorder.ts'
 import type { Informer } from '#/client/informer.ts'
 import { Informers } from '#/client/informers.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { ClusterCache } from './cluster-cache.ts'
-import type { CycleId, PluginContext, QueuedPod, Refusal, Room } from './framework.ts'
-import { Nominations } from './nominations.ts'
+import { SchedulerCache } from './scheduler-cache.ts'
+import type { CycleState, PluginHandle, QueuedPodInfo, Unschedulable, PostFilterResult } from './framework.ts'
+import { Nominator } from './nominator.ts'
 import {
-  chooseNode,
+  prioritizeNodes,
   filterNodes,
-  filterNominated,
-  prepareFilters,
-  type Filtered,
-  type PlaceWorld,
-} from './place-pod.ts'
+  evaluateNominatedNode,
+  runPreFilterPlugins,
+  type FilterResult,
+  type SchedulingCycle,
+} from './schedule-pod.ts'
 import { podInfoOf, type PodInfo } from './pod-info.ts'
-import type { MakeProfiles, Profile } from './profile.ts'
+import type { ProfileFactory, Profile } from './profile.ts'
 import { SchedulingQueue } from './queue.ts'
-import { noneAvailable } from './reasons.ts'
+import { fitErrorMessage } from './reasons.ts'
 import { bindPod } from './scheduler/bind-pod.ts'
 import { Decisions, type PodDecision } from './scheduler/decisions.ts'
 import { failureMessage } from './scheduler/failure-message.ts'
 import { reportFailure, type FailureReport } from './scheduler/report-failure.ts'
-import { wakeUpsOf, type WakeUps } from './scheduler/wake-ups.ts'
+import { queueingHintsOf, type QueueingHints } from './scheduler/queueing-hints.ts'
 
 export type { PodDecision } from './scheduler/decisions.ts'
 
@@ -41,7 +41,7 @@ export interface SchedulerOptions {
   readonly platform: Platform
   /** Authenticated as `system:kube-scheduler`. */
   readonly client: Client
-  readonly profiles: MakeProfiles
+  readonly profiles: ProfileFactory
   readonly backoffMs?: { readonly first: number; readonly max: number }
 }
 
@@ -51,13 +51,13 @@ const turnMs = 5
 export class Scheduler {
   readonly informers: Informers
   readonly #options: SchedulerOptions
-  readonly #cache = new ClusterCache()
-  readonly #nominations = new Nominations()
+  readonly #cache = new SchedulerCache()
+  readonly #nominations = new Nominator()
   readonly #decisions = new Decisions()
   readonly #profiles: ReadonlyMap<string, Profile>
   readonly #recorders = new Map<string, EventRecorder>()
   readonly #queue: SchedulingQueue
-  readonly #wakeUps: WakeUps
+  readonly #queueingHints: QueueingHints
   /** Binding cycles and preemptions in progress. */
   readonly #underWay = new Set<Promise<void>>()
   /** Uids of pods with a preemption in progress, which are gated until it is done. */
@@ -70,22 +70,22 @@ export class Scheduler {
     const { platform, client } = options
     this.#options = options
     this.informers = new Informers({ platform, client })
-    const context: PluginContext = {
+    const handle: PluginHandle = {
       platform,
       client,
       informer: resource => this.#informer(resource),
       snapshot: () => this.#cache.snapshot(),
-      reconsider: key => this.#queue.reconsider(key),
+      recheckPreEnqueue: key => this.#queue.recheckPreEnqueue(key),
     }
-    const profiles = options.profiles(context)
+    const profiles = options.profiles(handle)
     this.#profiles = new Map(profiles.map(profile => [profile.schedulerName, profile]))
     for (const { schedulerName } of profiles) {
       this.#recorders.set(schedulerName, new EventRecorder({ platform, client, component: schedulerName }))
     }
-    this.#wakeUps = wakeUpsOf(profiles, pod => this.#profileOf(pod))
+    this.#queueingHints = queueingHintsOf(profiles, pod => this.#profileOf(pod))
     this.#queue = new SchedulingQueue({
       clock: platform.clock,
-      compare: profiles[0]!.compare,
+      queueSort: profiles[0]!.queueSort,
       preEnqueue: pod => this.#whyHeldBack(pod),
       ...(options.backoffMs && { backoffMs: options.backoffMs }),
     })
@@ -125,7 +125,7 @@ export class Scheduler {
   async #placeAll(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options.platform
     let turnedMs = clock.monotonicMs()
-    for (let queued = await this.#queue.take(); queued !== undefined; queued = await this.#queue.take()) {
+    for (let queued = await this.#queue.pop(); queued !== undefined; queued = await this.#queue.pop()) {
       try {
         await this.#place(queued, signal)
       } catch (error) {
@@ -140,8 +140,8 @@ export class Scheduler {
   }
 
   /** Requeues the pod after an error, such as a failed extender, which a retry may not have. */
-  #failed({ key, pod }: QueuedPod, error: unknown, signal: AbortSignal): void {
-    this.#queue.refused(key, new Set())
+  #failed({ key, pod }: QueuedPodInfo, error: unknown, signal: AbortSignal): void {
+    this.#queue.addUnschedulable(key, new Set())
     const profile = this.#profileOf(pod)
     const info = podInfoOf(pod)
     if (profile === undefined || !this.#isStillWaiting(info)) return
@@ -149,17 +149,17 @@ export class Scheduler {
     this.#report(info, profile, { reason: 'SchedulerError', message, nominated: '' }, signal)
   }
 
-  async #place(queued: QueuedPod, signal: AbortSignal): Promise<void> {
+  async #place(queued: QueuedPodInfo, signal: AbortSignal): Promise<void> {
     const { key, pod } = queued
     const profile = this.#profileOf(pod)
     const now = this.informers.of(pods).get(key)
     if (profile === undefined || now === undefined || !isWaiting(now)) return this.#queue.delete(key)
     const info = podInfoOf(now)
-    const cycle: CycleId = {}
-    const world: PlaceWorld = {
+    const cycleState: CycleState = {}
+    const world: SchedulingCycle = {
       pod: info,
       profile,
-      cycle,
+      cycleState,
       snapshot: this.#cache.snapshot(),
       nominated: node => this.#nominations.on(node),
       nominatedNode: this.#nominations.nodeOf(info.uid),
@@ -168,38 +168,44 @@ export class Scheduler {
     }
     const feasible = await this.#filter(world)
     if (feasible.feasible.length === 0) return this.#fail(info, profile, feasible, signal)
-    const chosen = await profile.extend.choose(info, feasible, () => chooseNode(world, feasible.feasible))
+    const chosen = await profile.extenders.prioritize(info, feasible, () =>
+      prioritizeNodes(world, feasible.feasible),
+    )
     this.#decisions.placed(info, feasible, chosen, this.#options.platform.clock.now())
-    this.#reserveAndBind(info, profile, { node: chosen.node, cycle, signal })
+    this.#reserveAndBind(info, profile, { node: chosen.node, cycleState, signal })
   }
 
   /** The nominated node is likely to fit, so the other nodes are examined only if it does not. */
-  async #filter(world: PlaceWorld): Promise<Filtered> {
+  async #filter(world: SchedulingCycle): Promise<FilterResult> {
     const { pod, profile } = world
-    const prepared = prepareFilters(world)
-    const awaited = filterNominated(world, prepared)
+    const prepared = runPreFilterPlugins(world)
+    const awaited = evaluateNominatedNode(world, prepared)
     if (awaited !== undefined) {
-      const passed = await profile.extend.filter(pod, awaited)
+      const passed = await profile.extenders.filter(pod, awaited)
       if (passed.feasible.length > 0) return passed
     }
     const filtered = filterNodes(world, prepared)
-    this.#nextNode = (this.#nextNode + filtered.looked) % Math.max(1, world.snapshot.nodes.length)
-    return profile.extend.filter(pod, filtered)
+    this.#nextNode = (this.#nextNode + filtered.evaluatedNodes) % Math.max(1, world.snapshot.nodes.length)
+    return profile.extenders.filter(pod, filtered)
   }
 
   /** Assumes the pod on the node; the binding cycle runs concurrently with the next scheduling cycles. */
   #reserveAndBind(
     info: PodInfo,
     profile: Profile,
-    { node, cycle, signal }: { readonly node: string; readonly cycle: CycleId; readonly signal: AbortSignal },
+    {
+      node,
+      cycleState,
+      signal,
+    }: { readonly node: string; readonly cycleState: CycleState; readonly signal: AbortSignal },
   ): void {
     this.#cache.assume(info, node)
     if (this.#nominations.nodeOf(info.uid) === node) this.#nominations.delete(info.uid)
     else this.#nominate(info, undefined)
     const { client, platform } = this.#options
-    const binding = bindPod(info, node, { profile, client, cycle, signal, clock: platform.clock }).then(
-      refusal => {
-        if (refusal === undefined) {
+    const binding = bindPod(info, node, { profile, client, cycleState, signal, clock: platform.clock }).then(
+      status => {
+        if (status === undefined) {
           this.#queue.delete(info.key)
           const message = `Successfully assigned ${info.key} to ${node}`
           this.#recorderOf(profile).record(info.pod, { type: 'Normal', reason: 'Scheduled', message })
@@ -207,15 +213,15 @@ export class Scheduler {
         }
         this.#undo(info, node)
         if (this.#isReplaced(info)) return
-        this.#queue.refused(info.key, new Set(refusal.plugin === undefined ? [] : [refusal.plugin]))
-        const message = noneAvailable(1, new Map([[node, refusal]]))
+        this.#queue.addUnschedulable(info.key, new Set(status.plugin === undefined ? [] : [status.plugin]))
+        const message = fitErrorMessage(1, new Map([[node, status]]))
         this.#report(info, profile, { reason: 'Unschedulable', message, nominated: '' }, signal)
       },
       (error: unknown) => {
         this.#undo(info, node)
         if (this.#isReplaced(info)) return
         if (isApiError(error, 'NotFound') || signal.aborted) return this.#queue.delete(info.key)
-        this.#queue.refused(info.key, new Set())
+        this.#queue.addUnschedulable(info.key, new Set())
         platform.log.warn('a pod could not be bound and is tried again', { pod: info.key, node, error })
         const message = error instanceof Error ? error.message : String(error)
         this.#report(info, profile, { reason: 'SchedulerError', message, nominated: '' }, signal)
@@ -232,15 +238,16 @@ export class Scheduler {
   /** Forgets the assumed pod, which may make other pods schedulable. */
   #undo({ pod, uid }: PodInfo, node: string): void {
     this.#cache.forget(uid)
-    if (!this.#queue.cares) return
-    const { mayHelp } = this.#wakeUps.eventOf(pods, 'delete', { before: placedOn(pod, node) })
-    this.#queue.happened({
-      mayHelp: (other, plugins) => other.metadata?.uid !== uid && mayHelp(other, plugins),
+    if (!this.#queue.hasEventConsumers) return
+    const { queueingHint } = this.#queueingHints.eventOf(pods, 'delete', { before: placedOn(pod, node) })
+    this.#queue.moveAllToActiveOrBackoffQueue({
+      queueingHint: (other, plugins) => other.metadata?.uid !== uid && queueingHint(other, plugins),
     })
   }
 
-  async #fail(info: PodInfo, profile: Profile, filtered: Filtered, signal: AbortSignal): Promise<void> {
-    const room = filtered.snapshot.nodes.length > 0 ? await profile.makeRoom(info, filtered) : undefined
+  async #fail(info: PodInfo, profile: Profile, filtered: FilterResult, signal: AbortSignal): Promise<void> {
+    const room =
+      filtered.snapshot.nodes.length > 0 ? await profile.runPostFilterPlugins(info, filtered) : undefined
     // postFilter is asynchronous: no victims are evicted for a pod that is gone.
     if (!this.#isStillWaiting(info)) return
     let message = failureMessage(filtered)
@@ -249,16 +256,16 @@ export class Scheduler {
       nominated = ''
     } else if ('node' in room) {
       nominated = room.node
-      if (room.prepare !== undefined) this.#prepareRoom(info, profile, room.prepare, signal)
+      if (room.preempt !== undefined) this.#prepareRoom(info, profile, room.preempt, signal)
     } else {
       message = `${message} ${room.message}`
-      if (room.dropsNomination) nominated = ''
+      if (room.clearsNominatedNode) nominated = ''
     }
     if (nominated !== undefined) this.#nominate(info, nominated || undefined)
     this.#decisions.failed(info, filtered, message, this.#options.platform.clock.now())
-    const refusedBy = [...filtered.refusals.values()].map(({ plugin = '' }) => plugin)
-    const plugins = new Set([...refusedBy, ...(filtered.narrowedBy ?? [])])
-    this.#queue.refused(info.key, plugins.size === 0 ? noNodes : plugins)
+    const rejectedBy = [...filtered.nodeToStatus.values()].map(({ plugin = '' }) => plugin)
+    const plugins = new Set([...rejectedBy, ...(filtered.preFilterPlugins ?? [])])
+    this.#queue.addUnschedulable(info.key, plugins.size === 0 ? noNodes : plugins)
     this.#report(info, profile, { reason: 'Unschedulable', message, nominated }, signal)
   }
 
@@ -266,7 +273,7 @@ export class Scheduler {
   #prepareRoom(
     info: PodInfo,
     profile: Profile,
-    prepare: NonNullable<Extract<Room, { node: string }>['prepare']>,
+    prepare: NonNullable<Extract<PostFilterResult, { node: string }>['preempt']>,
     signal: AbortSignal,
   ): void {
     const { client, platform } = this.#options
@@ -276,7 +283,7 @@ export class Scheduler {
     const prepared = preparing.then(
       () => {
         this.#makingRoom.delete(info.uid)
-        this.#queue.reconsider(info.key)
+        this.#queue.recheckPreEnqueue(info.key)
       },
       (error: unknown) => {
         this.#makingRoom.delete(info.uid)
@@ -293,11 +300,11 @@ export class Scheduler {
     const before = this.#nominations.nodeOf(info.uid)
     if (node === undefined) this.#nominations.delete(info.uid)
     else this.#nominations.set(info, node)
-    if (before === undefined || before === node || !this.#queue.cares) return
-    const { mayHelp } = this.#wakeUps.eventOf(pods, 'delete', { before: info.pod })
-    this.#queue.happened({
+    if (before === undefined || before === node || !this.#queue.hasEventConsumers) return
+    const { queueingHint } = this.#queueingHints.eventOf(pods, 'delete', { before: info.pod })
+    this.#queue.moveAllToActiveOrBackoffQueue({
       // Only pods of lower or equal priority were blocked by the nomination.
-      mayHelp: (pod, plugins) => podInfoOf(pod).priority <= info.priority && mayHelp(pod, plugins),
+      queueingHint: (pod, plugins) => podInfoOf(pod).priority <= info.priority && queueingHint(pod, plugins),
     })
   }
 
@@ -330,7 +337,7 @@ export class Scheduler {
     return now !== undefined && now.metadata?.uid !== uid
   }
 
-  #whyHeldBack(pod: Pod): Refusal | undefined {
+  #whyHeldBack(pod: Pod): Unschedulable | undefined {
     const isMakingRoom = this.#makingRoom.has(pod.metadata?.uid ?? '')
     return isMakingRoom ? roomIsBeingMade : this.#profileOf(pod)?.preEnqueue(pod)
   }
@@ -353,7 +360,8 @@ export class Scheduler {
     informer.onChange((_key, { before, after }) => {
       const type = before === undefined ? 'add' : after === undefined ? 'delete' : 'update'
       const change = { ...(before && { before }), ...(after && { after }) }
-      if (this.#queue.cares) this.#queue.happened(this.#wakeUps.eventOf(resource, type, change))
+      if (this.#queue.hasEventConsumers)
+        this.#queue.moveAllToActiveOrBackoffQueue(this.#queueingHints.eventOf(resource, type, change))
     })
     return informer
   }
@@ -365,7 +373,8 @@ export class Scheduler {
       else return
       const type = before === undefined ? 'add' : after === undefined ? 'delete' : 'update'
       const change = { ...(before && { before }), ...(after && { after }) }
-      if (this.#queue.cares) this.#queue.happened(this.#wakeUps.eventOf(nodes, type, change))
+      if (this.#queue.hasEventConsumers)
+        this.#queue.moveAllToActiveOrBackoffQueue(this.#queueingHints.eventOf(nodes, type, change))
     })
     this.informers.of(pods).onChange((key, { before, after }) => this.#podChanged(key, before, after))
   }
@@ -385,9 +394,9 @@ export class Scheduler {
     } else if (after.spec?.nodeName) this.#cache.setPod(after)
     else if (now !== undefined && this.#profileOf(now) !== undefined && !this.#cache.isAssumed(uid)) {
       const isNominationLost = this.#nominationTold(before, now)
-      this.#queue.set(now, before === undefined || isNominationLost || isChanged(before, now))
+      this.#queue.addOrUpdate(now, before === undefined || isNominationLost || isChanged(before, now))
     }
-    if (this.#queue.cares) this.#podHappened(before, after, place)
+    if (this.#queue.hasEventConsumers) this.#podHappened(before, after, place)
   }
 
   /**
@@ -400,10 +409,12 @@ export class Scheduler {
     if (!wasPlaced && !isThere && place === undefined) return
     if (isThere) {
       const change = { ...(wasPlaced && { before }), after }
-      return this.#queue.happened(this.#wakeUps.eventOf(pods, wasPlaced ? 'update' : 'add', change))
+      return this.#queue.moveAllToActiveOrBackoffQueue(
+        this.#queueingHints.eventOf(pods, wasPlaced ? 'update' : 'add', change),
+      )
     }
     const gone = wasPlaced ? before : placedOn(before!, place ?? '')
-    this.#queue.happened(this.#wakeUps.eventOf(pods, 'delete', { before: gone }))
+    this.#queue.moveAllToActiveOrBackoffQueue(this.#queueingHints.eventOf(pods, 'delete', { before: gone }))
   }
 
   /** Takes the nominated node from the pod status. Returns true if the pod has lost its nomination. */
@@ -418,7 +429,7 @@ export class Scheduler {
   }
 }
 
-/** Placeholder for a pod without any refusing plugin: every event may help. */
+/** Placeholder for a pod without any rejecting plugin: every event may help. */
 const noNodes: ReadonlySet<string> = new Set(['no nodes'])
 
 /** Maximum length of an event message in the API. */
@@ -428,7 +439,7 @@ function shortened(message: string): string {
   return message.length <= eventCharactersMax ? message : `${message.slice(0, eventCharactersMax - 4)} ...`
 }
 
-const roomIsBeingMade: Refusal = { reason: 'waiting for the preemption for this pod to be finished' }
+const roomIsBeingMade: Unschedulable = { reason: 'waiting for the preemption for this pod to be finished' }
 
 /** True for a pod on a node that has not terminated. */
 function isPlaced({ spec, status }: Pod): boolean {

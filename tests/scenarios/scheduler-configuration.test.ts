@@ -56,12 +56,12 @@ const configurationHead = {
 const packing = { name: 'NodeResourcesFit', args: { scoringStrategy: { type: 'MostAllocated' } } }
 
 const ownPlugin = `
-const refusal: { reason: string } = { reason: 'another ending' }
+const unschedulable: { reason: string } = { reason: 'another ending' }
 
 export default () => ({
   name: 'SameEnding',
-  filter: ({ pod }) => ({
-    test: ({ name }) => (name.at(-1) === pod.metadata.name.at(-1) ? undefined : refusal),
+  preFilter: ({ pod }) => ({
+    filter: ({ name }) => (name.at(-1) === pod.metadata.name.at(-1) ? undefined : unschedulable),
   }),
 })
 `

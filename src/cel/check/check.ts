@@ -33,7 +33,7 @@ import { literalType } from './literal-type.ts'
 import { OverloadFinder } from './overload-finder.ts'
 import { qualifiedName } from './qualified-name.ts'
 import { Unifier } from './unifier.ts'
-import { literalComplaint } from './validate-literal.ts'
+import { validateLiteral } from './validate-literal.ts'
 
 export interface Checked {
   readonly type: Type
@@ -227,8 +227,8 @@ class Checker {
       return this.#complain(call.offset, `found no matching overload for '${name}' applied to '${signature}'`)
     }
     this.#calls.set(call, { overloads: found.overloads, hasTarget })
-    const complaint = literalComplaint(call)
-    if (complaint !== undefined) this.#complain(complaint.offset, complaint.message)
+    const problem = validateLiteral(call)
+    if (problem !== undefined) this.#complain(problem.offset, problem.message)
     return found.type
   }
 

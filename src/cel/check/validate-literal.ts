@@ -3,7 +3,7 @@ import { parseDuration, parseTimestamp } from '../standard/time-text.ts'
 import type { Call } from '../syntax.ts'
 
 /** Validates literal durations, timestamps and regular expressions at compile time. */
-export function literalComplaint(call: Call): { offset: number; message: string } | undefined {
+export function validateLiteral(call: Call): { offset: number; message: string } | undefined {
   const argument = call.parameters.at(-1)
   if (argument?.kind !== 'literal' || typeof argument.value !== 'string') return undefined
   return isValid(call.name, argument.value)

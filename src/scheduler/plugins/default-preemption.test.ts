@@ -14,7 +14,7 @@ import {
   type TestCluster,
   type TestClusterOptions,
 } from '../test-cluster.ts'
-import { evict } from './default-preemption/evict.ts'
+import { prepareCandidate } from './default-preemption/prepare-candidate.ts'
 import { defaultPreemption } from './default-preemption.ts'
 
 type TestOf = Parameters<typeof startTestCluster>[0]
@@ -248,16 +248,16 @@ test('the pod is not tried while victims are still being told to go', async t =>
 })
 
 test('when a victim cannot be told to go, the pod is tried again at once', async t => {
-  let refusals = 0
+  let rejected = 0
   const admission = onEviction(() => {
-    if (refusals++ === 0) throw internalError('the webhook is down')
+    if (rejected++ === 0) throw internalError('the webhook is down')
     return undefined
   })
   const cluster = await startTestCluster(t, { admission: admission! })
   await cluster.addNodes(nodeOf('n1'))
   await cluster.addPods(podOf('a', low))
   await cluster.addPods(podOf('high', high))
-  assert.equal(refusals, 2)
+  assert.equal(rejected, 2)
   assert.equal(await leaving(cluster), 'a')
 })
 
@@ -267,11 +267,17 @@ test('a victim in whose place another pod is stays', async t => {
   const { client, run } = cluster
   const old = podInfoOf({ ...podOf('a', { uid: 'old' }) })
   const told: string[] = []
-  const task = { pod: podInfoOf(podOf('high')), node: 'n1', victims: [old], displaced: [old], nowMs: 0 }
+  const task = {
+    pod: podInfoOf(podOf('high')),
+    node: 'n1',
+    victims: [old],
+    lowerPriorityNominatedPods: [old],
+    nowMs: 0,
+  }
   const record = (_about: Pod, { message }: { readonly message: string }): void => void told.push(message)
-  await run(evict(task, { client, signal: new AbortController().signal, record }))
+  await run(prepareCandidate(task, { client, signal: new AbortController().signal, record }))
   await run(
-    evict(
+    prepareCandidate(
       { ...task, victims: [podInfoOf(podOf('gone', { uid: 'gone' }))] },
       { client, signal: new AbortController().signal, record },
     ),
@@ -283,11 +289,11 @@ test('a victim in whose place another pod is stays', async t => {
 })
 
 test('parameters are checked', () => {
-  const make = (parameters: Readonly<Record<string, unknown>>): unknown => {
+  const make = (args: Readonly<Record<string, unknown>>): unknown => {
     const context = { platform: {}, informer: () => undefined } as unknown as Parameters<
       typeof defaultPreemption
     >[0]
-    return defaultPreemption(context, parameters)
+    return defaultPreemption(context, args)
   }
   assert.throws(() => make({ minCandidateNodesPercentage: 101 }), /not in valid range \[0, 100\]/)
   assert.throws(() => make({ minCandidateNodesPercentage: '10' }), /not in valid range/)

@@ -237,9 +237,9 @@ test('resources by name are met by devices where nodes do not have them', async 
 })
 
 test('a pod that cannot be bound leaves no devices behind', async t => {
-  const refuse: MakeAdmissionPlugins = () => [
+  const reject: MakeAdmissionPlugins = () => [
     {
-      name: 'RefuseAllocation',
+      name: 'RejectAllocation',
       handles: ({ operation }) => operation === 'UPDATE',
       validate: ({ resource, subresource, name }) => {
         if (resource.plural === 'resourceclaims' && subresource === 'status' && name === 'one')
@@ -247,12 +247,12 @@ test('a pod that cannot be bound leaves no devices behind', async t => {
       },
     },
   ]
-  const cluster = await start(t, { n1: ['a'] }, refuse)
+  const cluster = await start(t, { n1: ['a'] }, reject)
   await cluster.create(resourceClaims, claimFor('one'))
   await cluster.create(resourceClaims, claimFor('two'))
-  await cluster.addPods(podWithClaims('refused', ['gpu=one']))
-  assert.match(await wordsAbout(cluster, 'refused'), /not this one/)
+  await cluster.addPods(podWithClaims('rejected', ['gpu=one']))
+  assert.match(await wordsAbout(cluster, 'rejected'), /not this one/)
   await cluster.addPods(podWithClaims('web', ['gpu=two']))
   await cluster.advance(5_000)
-  assert.deepEqual(await cluster.places(), { refused: '', web: 'n1' })
+  assert.deepEqual(await cluster.places(), { rejected: '', web: 'n1' })
 })

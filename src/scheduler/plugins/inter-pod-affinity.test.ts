@@ -4,11 +4,11 @@ import fc from 'fast-check'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import { labelOf } from '#/api/labels.ts'
-import type { ClusterCache } from '../cluster-cache.ts'
-import type { FilterCycle, Refusal } from '../framework.ts'
+import type { SchedulerCache } from '../scheduler-cache.ts'
+import type { FilterState, Unschedulable } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import { podInfoOf, type AffinityTerm, type PodInfo } from '../pod-info.ts'
-import { profileOf, type MakeProfiles } from '../profile.ts'
+import { profileOf, type ProfileFactory } from '../profile.ts'
 import { nodeOf, podOf, startTestCluster } from '../test-cluster.ts'
 import { defaultBinder } from './default-binder.ts'
 import { interPodAffinity } from './inter-pod-affinity.ts'
@@ -16,33 +16,33 @@ import { prioritySort } from './priority-sort.ts'
 import { byName, cacheOf, parseNode, parsePod, startPluginWorld } from './test-world.ts'
 
 const world = await startPluginWorld()
-const plugin = interPodAffinity(world.context, {})
+const plugin = interPodAffinity(world.handle, {})
 await world.create(namespaces, { metadata: { name: 'test', labels: { env: 'test' } } })
 await world.create(namespaces, { metadata: { name: 'live', labels: { env: 'live' } } })
 
-function refuse(refusal: Refusal | undefined): string {
+function textOf(status: Unschedulable | undefined): string {
   const texts: Readonly<Record<string, string>> = {
     "node(s) didn't match pod affinity rules": 'near',
     "node(s) didn't match pod anti-affinity rules": 'far',
     "node(s) didn't satisfy existing pods anti-affinity rules": 'existing',
   }
-  if (refusal === undefined) return 'ok'
-  assert.equal(refusal.isFinal ?? false, refusal.reason === "node(s) didn't match pod affinity rules")
-  return texts[refusal.reason] ?? refusal.reason
+  if (status === undefined) return 'ok'
+  assert.equal(status.isUnresolvable ?? false, status.reason === "node(s) didn't match pod affinity rules")
+  return texts[status.reason] ?? status.reason
 }
 
-function answersOf(cycle: FilterCycle | Refusal | undefined, nodes: readonly NodeInfo[]): string {
-  if (cycle === undefined) return 'nothing to say'
-  assert.ok('test' in cycle)
+function answersOf(state: FilterState | Unschedulable | undefined, nodes: readonly NodeInfo[]): string {
+  if (state === undefined) return 'nothing to say'
+  assert.ok('filter' in state)
   return byName(nodes)
-    .map(node => `${node.name} ${refuse(cycle.test(node))}`)
+    .map(node => `${node.name} ${textOf(state.filter(node))}`)
     .join(', ')
 }
 
 function check(lines: readonly string[], pod: string, expected: string): void {
   const snapshot = cacheOf(lines).snapshot()
   const info = podInfoOf(parsePod('new', pod))
-  assert.equal(answersOf(plugin.filter?.(info, snapshot), snapshot.nodes), expected, pod)
+  assert.equal(answersOf(plugin.preFilter?.(info, snapshot), snapshot.nodes), expected, pod)
 }
 
 test('a pod is put near pods that it wants', () => {
@@ -119,16 +119,16 @@ function checkScores(
   lines: readonly string[],
   pod: string,
   expected: string,
-  parameters: Readonly<Record<string, unknown>> = {},
+  args: Readonly<Record<string, unknown>> = {},
 ): void {
   const snapshot = cacheOf(lines).snapshot()
-  const made = interPodAffinity(world.context, parameters)
+  const made = interPodAffinity(world.handle, args)
   const nodes = byName(snapshot.nodes)
-  const cycle = made.score?.(podInfoOf(parsePod('new', pod)), snapshot, nodes)
-  if (cycle === undefined) return assert.equal('nothing to say', expected, pod)
-  const raw = Float64Array.from(nodes, node => cycle.score(node))
+  const state = made.score?.(podInfoOf(parsePod('new', pod)), snapshot, nodes)
+  if (state === undefined) return assert.equal('nothing to say', expected, pod)
+  const raw = Float64Array.from(nodes, node => state.score(node))
   const scores = raw.slice()
-  cycle.normalize?.(scores)
+  state.normalizeScore?.(scores)
   assert.equal(`${raw.join(' ')} > ${scores.join(' ')}`, expected, pod)
 }
 
@@ -163,7 +163,7 @@ test('what pods on nodes want counts too', () => {
 
 test('the weight of what is required has bounds', () => {
   for (const hardPodAffinityWeight of [-1, 101]) {
-    assert.throws(() => interPodAffinity(world.context, { hardPodAffinityWeight }), {
+    assert.throws(() => interPodAffinity(world.handle, { hardPodAffinityWeight }), {
       message: `hardPodAffinityWeight: Invalid value: ${hardPodAffinityWeight}: not in valid range [0, 100]`,
     })
   }
@@ -183,8 +183,10 @@ function checkHelp(pod: string, change: string, expected: boolean): void {
   }
   const kind = parse === parseNode ? 'nodes' : 'pods'
   const type = from === 'none' ? 'add' : to === 'gone' ? 'delete' : 'update'
-  const found = plugin.wakeUps?.find(({ resource, on }) => resource.plural === kind && on.includes(type))
-  assert.equal(found?.isHelpful?.(parsePod('new', pod), changed), expected, `${pod}: ${change}`)
+  const found = plugin.eventsToRegister?.find(
+    ({ resource, on }) => resource.plural === kind && on.includes(type),
+  )
+  assert.equal(found?.queueingHint?.(parsePod('new', pod), changed), expected, `${pod}: ${change}`)
 }
 
 test('only what may help wakes a pod', () => {
@@ -221,7 +223,7 @@ function areTogether(key: string, left: NodeInfo, right: NodeInfo): boolean {
 }
 
 /** Reference implementation: checks each pod on each node. */
-function refusalByDefinition(pod: PodInfo, node: NodeInfo, nodes: readonly NodeInfo[]): string {
+function statusByDefinition(pod: PodInfo, node: NodeInfo, nodes: readonly NodeInfo[]): string {
   const all = nodes.flatMap(place => place.pods.map(each => ({ place, each })))
   const isIn = ({ topologyKey }: AffinityTerm, place: NodeInfo): boolean =>
     areTogether(topologyKey, place, node)
@@ -281,7 +283,7 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-function take(cache: ClusterCache, each: Step, name: string): void {
+function take(cache: SchedulerCache, each: Step, name: string): void {
   if ('pod' in each) cache.assume(podInfoOf(parsePod(name, each.pod.join(''))), `n${each.on}`)
   else if ('gone' in each) cache.removePod({ metadata: { uid: `p${each.gone}` } })
   else if ('node' in each) cache.setNode(parseNode(`n${each.node}${each.zone}`))
@@ -296,10 +298,10 @@ test('counting from snapshot to snapshot is the same as by the definition', () =
       for (const [index, each] of steps.entries()) {
         take(cache, each, `p${index}`)
         const { nodes } = cache.snapshot()
-        const cycle = plugin.filter?.(pod, cache.snapshot())
-        const expected = byName(nodes).map(node => `${node.name} ${refusalByDefinition(pod, node, nodes)}`)
-        const isQuiet = cycle === undefined && expected.every(answer => answer.endsWith(' ok'))
-        if (!isQuiet) assert.equal(answersOf(cycle, nodes), expected.join(', '))
+        const state = plugin.preFilter?.(pod, cache.snapshot())
+        const expected = byName(nodes).map(node => `${node.name} ${statusByDefinition(pod, node, nodes)}`)
+        const isQuiet = state === undefined && expected.every(answer => answer.endsWith(' ok'))
+        if (!isQuiet) assert.equal(answersOf(state, nodes), expected.join(', '))
         const scores = plugin.score?.(pod, cache.snapshot(), nodes)
         for (const node of nodes) {
           assert.equal(scores?.score(node) ?? 0, scoreByDefinition(pod, node, nodes))
@@ -316,7 +318,7 @@ test('counts stay right however many nodes have come and gone', () => {
   for (let round = 0; round < 1_500; round++) {
     const { nodes } = cache.snapshot()
     const expected = `a${round} existing, b far`
-    assert.equal(answersOf(plugin.filter?.(pod, cache.snapshot()), nodes), expected)
+    assert.equal(answersOf(plugin.preFilter?.(pod, cache.snapshot()), nodes), expected)
     cache.removeNode(`a${round}`)
     cache.setNode(parseNode(`a${round + 1}`))
     cache.assume(podInfoOf(parsePod(`hater${round}`, 'app=b [far host app=a]')), `a${round + 1}`)
@@ -338,16 +340,16 @@ test('trying out that a pod comes or goes is the same as if it did', () => {
       const { info, node } = moved[0]!
       const pod = podInfoOf(parsePod('new', text.join('')))
       const [without, beside] = [cache.snapshot(), other.snapshot()]
-      const [cycle, cycleBeside] = [plugin.filter?.(pod, without), plugin.filter?.(pod, beside)]
-      if (cycle === undefined || cycleBeside === undefined) return
-      assert.ok('test' in cycle && 'test' in cycleBeside)
-      const tried = cycle.withPod?.(info, beside.get(node)!)
-      assert.equal(answersOf(tried, without.nodes), answersOf(cycleBeside, beside.nodes))
-      const undone = cycleBeside.withoutPod?.(info, without.get(node)!)
-      assert.equal(answersOf(undone, beside.nodes), answersOf(cycle, without.nodes))
+      const [state, stateBeside] = [plugin.preFilter?.(pod, without), plugin.preFilter?.(pod, beside)]
+      if (state === undefined || stateBeside === undefined) return
+      assert.ok('filter' in state && 'filter' in stateBeside)
+      const tried = state.addPod?.(info, beside.get(node)!)
+      assert.equal(answersOf(tried, without.nodes), answersOf(stateBeside, beside.nodes))
+      const undone = stateBeside.removePod?.(info, without.get(node)!)
+      assert.equal(answersOf(undone, beside.nodes), answersOf(state, without.nodes))
       assert.equal(
-        answersOf(tried?.withoutPod?.(info, without.get(node)!), without.nodes),
-        answersOf(cycle, without.nodes),
+        answersOf(tried?.removePod?.(info, without.get(node)!), without.nodes),
+        answersOf(state, without.nodes),
       )
     }),
     { numRuns: 200 },
@@ -355,9 +357,9 @@ test('trying out that a pod comes or goes is the same as if it did', () => {
 })
 
 test('pods that do not want each other get a node each, and the last waits for one', async t => {
-  const profiles: MakeProfiles = context => {
+  const profiles: ProfileFactory = handle => {
     const plugins = [prioritySort, interPodAffinity, defaultBinder].map(make => ({
-      plugin: make(context, {}),
+      plugin: make(handle, {}),
       weight: 1,
     }))
     return [profileOf({ schedulerName: 'default-scheduler', plugins, percentageOfNodesToScore: 0 })]

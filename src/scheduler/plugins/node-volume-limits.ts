@@ -3,20 +3,25 @@ import { csiNodes, storageClasses, volumeAttachments } from '#/api/generated/sto
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import { inTreeDiskOf } from '#/api/in-tree-storage.ts'
 import type { Informer } from '#/client/informer.ts'
-import { type FilterCycle, type PluginFactory, type Refusal, wakeUp } from '../framework.ts'
+import {
+  type FilterState,
+  type PluginFactory,
+  type Unschedulable,
+  clusterEventWithHint,
+} from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import { attachableVolumes, isAttachable, nameOn, type VolumesWorld } from './node-volume-limits/volumes.ts'
 import { usesClaim } from './pod-claims.ts'
 
-const refusal: Refusal = { reason: 'node(s) exceed max volume count' }
+const unschedulable: Unschedulable = { reason: 'node(s) exceed max volume count' }
 
 /** Limits the attached volumes per CSI driver to the count in the CSINode. */
-export const nodeVolumeLimits: PluginFactory = context => {
-  const drivers = context.informer(csiNodes)
-  const claims = context.informer(persistentVolumeClaims)
-  const volumes = context.informer(persistentVolumes)
-  const classes = context.informer(storageClasses)
-  const attachments = context.informer(volumeAttachments).index('node', ({ spec }) => [spec.nodeName])
+export const nodeVolumeLimits: PluginFactory = handle => {
+  const drivers = handle.informer(csiNodes)
+  const claims = handle.informer(persistentVolumeClaims)
+  const volumes = handle.informer(persistentVolumes)
+  const classes = handle.informer(storageClasses)
+  const attachments = handle.informer(volumeAttachments).index('node', ({ spec }) => [spec.nodeName])
   const world: VolumesWorld = {
     claim: key => claims.get(key),
     volume: name => volumes.get(name),
@@ -25,44 +30,44 @@ export const nodeVolumeLimits: PluginFactory = context => {
   }
   return {
     name: 'NodeVolumeLimits',
-    wakeUps: [
-      wakeUp({ resource: csiNodes, on: ['add'] }),
-      wakeUp({
+    eventsToRegister: [
+      clusterEventWithHint({ resource: csiNodes, on: ['add'] }),
+      clusterEventWithHint({
         resource: csiNodes,
         on: ['update'],
-        isHelpful: (_pod, { before, after }) => hasMore(before, after),
+        queueingHint: (_pod, { before, after }) => hasMore(before, after),
       }),
-      wakeUp({
+      clusterEventWithHint({
         resource: pods,
         on: ['delete'],
-        isHelpful: (_pod, { before }) => before?.spec?.volumes?.some(isAttachable) ?? false,
+        queueingHint: (_pod, { before }) => before?.spec?.volumes?.some(isAttachable) ?? false,
       }),
-      wakeUp({
+      clusterEventWithHint({
         resource: persistentVolumeClaims,
         on: ['add'],
-        isHelpful: (pod, { after }) => after === undefined || usesClaim(pod, after),
+        queueingHint: (pod, { after }) => after === undefined || usesClaim(pod, after),
       }),
-      wakeUp({
+      clusterEventWithHint({
         resource: volumeAttachments,
         on: ['delete'],
-        isHelpful: ({ spec }) =>
+        queueingHint: ({ spec }) =>
           spec?.volumes?.some(volume => volume.persistentVolumeClaim || inTreeDiskOf(volume)) ?? false,
       }),
     ],
-    filter: ({ pod }) => {
+    preFilter: ({ pod }) => {
       if (!pod.spec?.volumes?.some(isAttachable)) return undefined
       const wanted = attachableVolumes(pod, world)
       if ('reason' in wanted) return wanted
-      return wanted.length === 0 ? undefined : cycleOf(wanted, drivers, world)
+      return wanted.length === 0 ? undefined : filterStateOf(wanted, drivers, world)
     },
   }
 }
 
-type Wanted = Exclude<ReturnType<typeof attachableVolumes>, Refusal>
+type Wanted = Exclude<ReturnType<typeof attachableVolumes>, Unschedulable>
 
-function cycleOf(wanted: Wanted, drivers: Informer<CSINode>, world: VolumesWorld): FilterCycle {
+function filterStateOf(wanted: Wanted, drivers: Informer<CSINode>, world: VolumesWorld): FilterState {
   return {
-    test: node => {
+    filter: node => {
       const csiNode = drivers.get(node.name)
       const limits = limitsOf(csiNode)
       if (csiNode === undefined || limits.size === 0) return undefined
@@ -71,7 +76,9 @@ function cycleOf(wanted: Wanted, drivers: Informer<CSINode>, world: VolumesWorld
         const named = nameOn(volume, csiNode)
         if (named !== undefined && limits.has(named.driver)) added.set(named.name, named.driver)
       }
-      return added.size === 0 || isRoom(node, csiNode, { added, limits, world }) ? undefined : refusal
+      return added.size === 0 || isWithinLimits(node, csiNode, { added, limits, world })
+        ? undefined
+        : unschedulable
     },
   }
 }
@@ -83,7 +90,7 @@ interface Count {
   readonly world: VolumesWorld
 }
 
-function isRoom(
+function isWithinLimits(
   { name, pods: placed }: NodeInfo,
   csiNode: CSINode,
   { added, limits, world }: Count,

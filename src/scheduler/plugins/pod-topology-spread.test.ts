@@ -6,10 +6,10 @@ import type { Pod, PodSpec, TopologySpreadConstraint } from '#/api/generated/cor
 import { namespaces, replicationControllers, services } from '#/api/generated/core/v1-resources.ts'
 import { labelOf } from '#/api/labels.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
-import type { FilterCycle, Refusal } from '../framework.ts'
+import type { FilterState, Unschedulable } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import { podInfoOf, type PodInfo } from '../pod-info.ts'
-import { profileOf, type MakeProfiles } from '../profile.ts'
+import { profileOf, type ProfileFactory } from '../profile.ts'
 import { nodeOf, podOf, startTestCluster } from '../test-cluster.ts'
 import { defaultBinder } from './default-binder.ts'
 import { podTopologySpread } from './pod-topology-spread.ts'
@@ -25,7 +25,7 @@ import {
 } from './test-world.ts'
 
 const world = await startPluginWorld()
-const plugin = podTopologySpread(world.context, {})
+const plugin = podTopologySpread(world.handle, {})
 await world.create(namespaces, { metadata: { name: 'test' } })
 
 /** `zone<=1 app=web min=3` is DoNotSchedule, `zone~1 app=web` is ScheduleAnyway. */
@@ -59,25 +59,27 @@ function parseSpreadPod(name: string, text: string, spec: Partial<PodSpec> = {})
   return { ...pod, spec: { ...pod.spec!, ...spec, topologySpreadConstraints } }
 }
 
-function refuse(refusal: Refusal | undefined): string {
-  if (refusal === undefined) return 'ok'
+function textOf(status: Unschedulable | undefined): string {
+  if (status === undefined) return 'ok'
   const text = "node(s) didn't match pod topology spread constraints"
-  if (refusal.reason === text && !refusal.isFinal) return 'skew'
-  return refusal.reason === `${text} (missing required label)` && refusal.isFinal ? 'label' : refusal.reason
+  if (status.reason === text && !status.isUnresolvable) return 'skew'
+  return status.reason === `${text} (missing required label)` && status.isUnresolvable
+    ? 'label'
+    : status.reason
 }
 
-function answersOf(cycle: FilterCycle | Refusal | undefined, nodes: readonly NodeInfo[]): string {
-  if (cycle === undefined) return 'nothing to say'
-  assert.ok('test' in cycle)
+function answersOf(state: FilterState | Unschedulable | undefined, nodes: readonly NodeInfo[]): string {
+  if (state === undefined) return 'nothing to say'
+  assert.ok('filter' in state)
   return byName(nodes)
-    .map(node => `${node.name} ${refuse(cycle.test(node))}`)
+    .map(node => `${node.name} ${textOf(state.filter(node))}`)
     .join(', ')
 }
 
 function check(lines: readonly string[], pod: string, expected: string, spec: Partial<PodSpec> = {}): void {
   const snapshot = cacheOf(lines).snapshot()
   const info = podInfoOf(parseSpreadPod('new', pod, spec))
-  assert.equal(answersOf(plugin.filter?.(info, snapshot), snapshot.nodes), expected, pod)
+  assert.equal(answersOf(plugin.preFilter?.(info, snapshot), snapshot.nodes), expected, pod)
 }
 
 test('a domain with too many pods is refused', () => {
@@ -142,16 +144,16 @@ function checkScores(
   lines: readonly string[],
   pod: Pod,
   expected: string,
-  parameters: Readonly<Record<string, unknown>> = {},
+  args: Readonly<Record<string, unknown>> = {},
 ): void {
   const snapshot = cacheOf(lines).snapshot()
   const nodes = byName(snapshot.nodes)
-  const made = podTopologySpread(world.context, parameters)
-  const cycle = made.score?.(podInfoOf(pod), snapshot, nodes)
-  if (cycle === undefined) return assert.equal('nothing to say', expected)
-  const scores = Float64Array.from(nodes, node => cycle.score(node))
+  const made = podTopologySpread(world.handle, args)
+  const state = made.score?.(podInfoOf(pod), snapshot, nodes)
+  if (state === undefined) return assert.equal('nothing to say', expected)
+  const scores = Float64Array.from(nodes, node => state.score(node))
   const raw = scores.join(' ')
-  cycle.normalize?.(scores)
+  state.normalizeScore?.(scores)
   assert.equal(`${raw} > ${scores.join(' ')}`, expected)
 }
 
@@ -218,46 +220,49 @@ test('pods that belong together are spread, though nobody asked for it', async (
 })
 
 test('constraints that the configuration gives to pods without', () => {
-  const parameters = {
+  const args = {
     defaultingType: 'List',
     defaultConstraints: [parseConstraint('zone<=1 -'), parseConstraint('zone~1 -')],
   }
-  const made = podTopologySpread(world.context, parameters)
+  const made = podTopologySpread(world.handle, args)
   const snapshot = cacheOf(['n1 zone=a: app=web', 'n2 zone=b', 'n3']).snapshot()
-  const filtered = made.filter?.(podInfoOf(podOf('new', { labels: { app: 'web' } })), snapshot)
+  const filtered = made.preFilter?.(podInfoOf(podOf('new', { labels: { app: 'web' } })), snapshot)
   assert.equal(answersOf(filtered, snapshot.nodes), 'n1 skew, n2 ok, n3 label')
   checkScores(
     ['n1 zone=a: app=web', 'n2 zone=b', 'n3'],
     podOf('new', { labels: { app: 'web' } }),
     '1 0 -1 > 0 100 0',
-    parameters,
+    args,
   )
 })
 
 test('bad constraints of the configuration are refused', () => {
-  const refused = (parameters: Readonly<Record<string, unknown>>, message: string): void => {
-    assert.throws(() => podTopologySpread(world.context, parameters), { message })
+  const checkInvalid = (args: Readonly<Record<string, unknown>>, message: string): void => {
+    assert.throws(() => podTopologySpread(world.handle, args), { message })
   }
   const list = (...texts: string[]) => ({
     defaultingType: 'List',
     defaultConstraints: texts.map(parseConstraint),
   })
-  refused(
+  checkInvalid(
     { defaultingType: 'Some' },
     'defaultingType: Unsupported value: "Some": supported values: "System", "List"',
   )
-  refused(
+  checkInvalid(
     { defaultConstraints: [parseConstraint('zone~1 -')] },
     'defaultingType: Invalid value: "System": when .defaultConstraints are not empty',
   )
-  refused(list('zone<=0 -'), 'defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf)')
-  refused(list('<=1 -'), 'defaultConstraints[0].topologyKey: Required value: can not be empty')
-  refused(
+  checkInvalid(
+    list('zone<=0 -'),
+    'defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf)',
+  )
+  checkInvalid(list('<=1 -'), 'defaultConstraints[0].topologyKey: Required value: can not be empty')
+  checkInvalid(
     list('zone~1 app=web'),
     'defaultConstraints[0].labelSelector: Forbidden: ' +
       'constraint must not define a selector, as they deduced for each pod',
   )
-  refused(
+  checkInvalid(
     list('zone~1 -', 'zone<=1 -', 'zone~2 -'),
     'defaultConstraints[2]: Duplicate value: "{topology.kubernetes.io/zone, ScheduleAnyway}"',
   )
@@ -277,8 +282,10 @@ function checkHelp(pod: string, change: string, expected: boolean): void {
   }
   const kind = parse === parseNode ? 'nodes' : 'pods'
   const type = from === 'none' ? 'add' : to === 'gone' ? 'delete' : 'update'
-  const found = plugin.wakeUps?.find(({ resource, on }) => resource.plural === kind && on.includes(type))
-  assert.equal(found?.isHelpful?.(parseSpreadPod('new', pod), changed), expected, `${pod}: ${change}`)
+  const found = plugin.eventsToRegister?.find(
+    ({ resource, on }) => resource.plural === kind && on.includes(type),
+  )
+  assert.equal(found?.queueingHint?.(parseSpreadPod('new', pod), changed), expected, `${pod}: ${change}`)
 }
 
 test('only what may help wakes a pod', () => {
@@ -303,7 +310,7 @@ test('only what may help wakes a pod', () => {
 })
 
 /** Reference implementation: checks each pod on each node. */
-function refusalByDefinition(
+function statusByDefinition(
   { pod, labels, namespace }: PodInfo,
   node: NodeInfo,
   nodes: readonly NodeInfo[],
@@ -367,8 +374,8 @@ test('counting from snapshot to snapshot is the same as by the definition', () =
         else if ('node' in each) cache.setNode(parseNode(`n${each.node} ${each.labels}`))
         else cache.removeNode(`n${each.lost}`)
         const { nodes } = cache.snapshot()
-        const expected = byName(nodes).map(node => `${node.name} ${refusalByDefinition(pod, node, nodes)}`)
-        assert.equal(answersOf(plugin.filter?.(pod, cache.snapshot()), nodes), expected.join(', '))
+        const expected = byName(nodes).map(node => `${node.name} ${statusByDefinition(pod, node, nodes)}`)
+        assert.equal(answersOf(plugin.preFilter?.(pod, cache.snapshot()), nodes), expected.join(', '))
       }
     }),
     { numRuns: 60 },
@@ -388,16 +395,18 @@ test('trying out that pods come and go is the same as if they did', () => {
       for (const { info, node } of all) other.assume(info, node)
       const pod = podInfoOf(parseSpreadPod('new', text))
       const [without, beside] = [cache.snapshot(), other.snapshot()]
-      const [cycle, cycleBeside] = [plugin.filter?.(pod, without), plugin.filter?.(pod, beside)]
-      assert.ok(cycle !== undefined && 'test' in cycle && cycleBeside !== undefined && 'test' in cycleBeside)
-      const moved = all.slice(0, 2)
-      const tried = moved.reduce((now, { info, node }) => now.withPod!(info, beside.get(node)!), cycle)
-      assert.equal(answersOf(tried, without.nodes), answersOf(cycleBeside, beside.nodes))
-      const undone = moved.reduce(
-        (now, { info, node }) => now.withoutPod!(info, without.get(node)!),
-        cycleBeside,
+      const [state, stateBeside] = [plugin.preFilter?.(pod, without), plugin.preFilter?.(pod, beside)]
+      assert.ok(
+        state !== undefined && 'filter' in state && stateBeside !== undefined && 'filter' in stateBeside,
       )
-      assert.equal(answersOf(undone, beside.nodes), answersOf(cycle, without.nodes))
+      const moved = all.slice(0, 2)
+      const tried = moved.reduce((now, { info, node }) => now.addPod!(info, beside.get(node)!), state)
+      assert.equal(answersOf(tried, without.nodes), answersOf(stateBeside, beside.nodes))
+      const undone = moved.reduce(
+        (now, { info, node }) => now.removePod!(info, without.get(node)!),
+        stateBeside,
+      )
+      assert.equal(answersOf(undone, beside.nodes), answersOf(state, without.nodes))
     }),
     { numRuns: 200 },
   )
@@ -415,9 +424,9 @@ test('the skew is never exceeded, and no pod is where it was refused', () => {
         for (const [index, choice] of choices.entries()) {
           const snapshot = cache.snapshot()
           const pod = podInfoOf(parseSpreadPod(`p${index}`, `app=a: zone<=${maxSkew} app=a & host<=2 app=a`))
-          const cycle = plugin.filter?.(pod, snapshot)
-          assert.ok(cycle !== undefined && 'test' in cycle)
-          const allowed = snapshot.nodes.filter(node => cycle.test(node) === undefined)
+          const state = plugin.preFilter?.(pod, snapshot)
+          assert.ok(state !== undefined && 'filter' in state)
+          const allowed = snapshot.nodes.filter(node => state.filter(node) === undefined)
           const chosen = allowed[choice % Math.max(1, allowed.length)]
           if (chosen === undefined) continue
           cache.assume(pod, chosen.name)
@@ -437,9 +446,9 @@ test('the skew is never exceeded, and no pod is where it was refused', () => {
 })
 
 test('pods of a set are spread over zones, and one that has no place says why', async t => {
-  const profiles: MakeProfiles = context => {
+  const profiles: ProfileFactory = handle => {
     const plugins = [prioritySort, podTopologySpread, defaultBinder].map(make => ({
-      plugin: make(context, {}),
+      plugin: make(handle, {}),
       weight: 1,
     }))
     return [profileOf({ schedulerName: 'default-scheduler', plugins, percentageOfNodesToScore: 0 })]

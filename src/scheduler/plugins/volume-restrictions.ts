@@ -4,58 +4,63 @@ import { formatKey } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
-import { type FilterCycle, type PluginFactory, type Refusal, wakeUp } from '../framework.ts'
+import {
+  type FilterState,
+  type PluginFactory,
+  type Unschedulable,
+  clusterEventWithHint,
+} from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { areInConflict, disksOf, type Disk } from './volume-restrictions/disks.ts'
 
-const diskConflict: Refusal = { reason: 'node(s) had no available disk' }
-const claimConflict: Refusal = {
+const diskConflict: Unschedulable = { reason: 'node(s) had no available disk' }
+const claimConflict: Unschedulable = {
   reason:
     'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod',
 }
 
-/** Refuses nodes with conflicting in-tree disks, and claims with ReadWriteOncePod that another pod uses. */
-export const volumeRestrictions: PluginFactory = context => {
-  const claims = context.informer(persistentVolumeClaims)
-  const byClaim = context.informer(pods).index('claims by name', claimKeysOf)
+/** Filters out nodes with conflicting in-tree disks, and rejects pods with a ReadWriteOncePod claim in use. */
+export const volumeRestrictions: PluginFactory = handle => {
+  const claims = handle.informer(persistentVolumeClaims)
+  const byClaim = handle.informer(pods).index('claims by name', claimKeysOf)
   return {
     name: 'VolumeRestrictions',
-    wakeUps: [
-      wakeUp({
+    eventsToRegister: [
+      clusterEventWithHint({
         resource: pods,
         on: ['delete'],
-        isHelpful: (pod, { before }) => before === undefined || isInTheWay(before, pod),
+        queueingHint: (pod, { before }) => before === undefined || isInTheWay(before, pod),
       }),
-      wakeUp({ resource: nodes, on: ['add'] }),
-      wakeUp({
+      clusterEventWithHint({ resource: nodes, on: ['add'] }),
+      clusterEventWithHint({
         resource: persistentVolumeClaims,
         on: ['add'],
-        isHelpful: (pod, { after }) => after === undefined || claimKeysOf(pod).includes(keyOfClaim(after)),
+        queueingHint: (pod, { after }) => after === undefined || claimKeysOf(pod).includes(keyOfClaim(after)),
       }),
     ],
-    filter: ({ pod, uid }, snapshot) => {
+    preFilter: ({ pod, uid }, snapshot) => {
       if (pod.spec?.volumes === undefined) return undefined
       const own = exclusiveClaims(pod, claims)
       if ('reason' in own) return own
       const disks = disksOf(pod)
       const inUse = [...own].filter(key => isInUse(key, uid, byClaim, snapshot)).length
-      return disks.length === 0 && inUse === 0 ? undefined : cycleOf(disks, own, inUse)
+      return disks.length === 0 && inUse === 0 ? undefined : filterStateOf(disks, own, inUse)
     },
   }
 }
 
-/** Cycles differ only in the number of the pod's exclusive claims in use. */
-function cycleOf(disks: readonly Disk[], own: ReadonlySet<string>, inUse: number): FilterCycle {
+/** States differ only in the number of the pod's exclusive claims in use. */
+function filterStateOf(disks: readonly Disk[], own: ReadonlySet<string>, inUse: number): FilterState {
   const shared = (pod: Pod): number => claimKeysOf(pod).filter(key => own.has(key)).length
   return {
-    test: ({ pods: placed }) => {
+    filter: ({ pods: placed }) => {
       if (disks.length > 0 && placed.some(({ pod }) => hasConflict(disks, pod))) return diskConflict
       return inUse > 0 ? claimConflict : undefined
     },
     ...(own.size > 0 && {
-      withPod: ({ pod }: NodeInfo['pods'][number]) => cycleOf(disks, own, inUse + shared(pod)),
-      withoutPod: ({ pod }: NodeInfo['pods'][number]) => cycleOf(disks, own, inUse - shared(pod)),
+      addPod: ({ pod }: NodeInfo['pods'][number]) => filterStateOf(disks, own, inUse + shared(pod)),
+      removePod: ({ pod }: NodeInfo['pods'][number]) => filterStateOf(disks, own, inUse - shared(pod)),
     }),
   }
 }
@@ -66,13 +71,16 @@ function hasConflict(disks: readonly Disk[], pod: Pod): boolean {
 }
 
 /** Keys of the pod's claims with ReadWriteOncePod. */
-function exclusiveClaims(pod: Pod, claims: Informer<PersistentVolumeClaim>): ReadonlySet<string> | Refusal {
+function exclusiveClaims(
+  pod: Pod,
+  claims: Informer<PersistentVolumeClaim>,
+): ReadonlySet<string> | Unschedulable {
   const own = new Set<string>()
   for (const key of claimKeysOf(pod)) {
     const claim = claims.get(key)
     if (claim === undefined) {
       const name = quote(key.slice(key.indexOf('/') + 1))
-      return { reason: `persistentvolumeclaim ${name} not found`, isFinal: true }
+      return { reason: `persistentvolumeclaim ${name} not found`, isUnresolvable: true }
     }
     if (claim.spec?.accessModes?.includes('ReadWriteOncePod')) own.add(key)
   }

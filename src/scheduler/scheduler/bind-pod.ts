@@ -1,26 +1,26 @@
 import { ApiError } from '#/api/errors.ts'
 import { TransportError } from '#/client/transport.ts'
 import type { Clock } from '#/platform/platform.ts'
-import type { BindWork, Refusal } from '../framework.ts'
+import type { BindWork, Unschedulable } from '../framework.ts'
 import type { PodInfo } from '../pod-info.ts'
 import type { Profile } from '../profile.ts'
 import { isBound } from './is-bound.ts'
 
 /**
- * The reserve phase and the binding cycle: reserve, permit, preBind, bind, postBind. A refusal or an error
+ * The reserve phase and the binding cycle: reserve, permit, preBind, bind, postBind. A rejection or an error
  * calls unreserve.
  */
 export async function bindPod(
   pod: PodInfo,
   node: string,
   { profile, clock, ...work }: BindWork & { readonly profile: Profile; readonly clock: Clock },
-): Promise<Refusal | undefined> {
+): Promise<Unschedulable | undefined> {
   const { preBind, postBind } = profile.binding
   try {
-    const refusal = reserve(pod, node, profile, work) ?? (await permit(pod, node, profile, work))
-    if (refusal !== undefined) {
+    const status = reserve(pod, node, profile, work) ?? (await permit(pod, node, profile, work))
+    if (status !== undefined) {
       unreserve(pod, node, profile, work)
-      return refusal
+      return status
     }
     for (const plugin of preBind) await plugin.preBind(pod, node, work)
     try {
@@ -44,16 +44,21 @@ function mayBeDone(error: unknown): boolean {
   return !(error instanceof ApiError) || error.code >= 500
 }
 
-function reserve(pod: PodInfo, node: string, { binding }: Profile, { cycle }: BindWork): Refusal | undefined {
+function reserve(
+  pod: PodInfo,
+  node: string,
+  { binding }: Profile,
+  { cycleState }: BindWork,
+): Unschedulable | undefined {
   for (const plugin of binding.reserve) {
-    const refusal = plugin.reserve(pod, node, cycle)
-    if (refusal !== undefined) return { ...refusal, plugin: plugin.name }
+    const status = plugin.reserve(pod, node, cycleState)
+    if (status !== undefined) return { ...status, plugin: plugin.name }
   }
   return undefined
 }
 
-function unreserve(pod: PodInfo, node: string, { binding }: Profile, { cycle }: BindWork): void {
-  for (const plugin of binding.unreserve) plugin.unreserve(pod, node, cycle)
+function unreserve(pod: PodInfo, node: string, { binding }: Profile, { cycleState }: BindWork): void {
+  for (const plugin of binding.unreserve) plugin.unreserve(pod, node, cycleState)
 }
 
 async function permit(
@@ -61,16 +66,21 @@ async function permit(
   node: string,
   { binding }: Profile,
   { signal }: BindWork,
-): Promise<Refusal | undefined> {
+): Promise<Unschedulable | undefined> {
   if (binding.permit.length === 0) return undefined
   const asked = binding.permit.map(async plugin => {
-    const refusal = await plugin.permit(pod, node, signal)
-    return refusal && { ...refusal, plugin: plugin.name }
+    const status = await plugin.permit(pod, node, signal)
+    return status && { ...status, plugin: plugin.name }
   })
-  return (await Promise.all(asked)).find(refusal => refusal !== undefined)
+  return (await Promise.all(asked)).find(status => status !== undefined)
 }
 
-async function bind(pod: PodInfo, node: string, { binding, extend }: Profile, work: BindWork): Promise<void> {
+async function bind(
+  pod: PodInfo,
+  node: string,
+  { binding, extenders: extend }: Profile,
+  work: BindWork,
+): Promise<void> {
   if (await extend.bind?.(pod, node)) return
   for (const plugin of binding.bind) {
     const isBound = plugin.bind(pod, node, work)

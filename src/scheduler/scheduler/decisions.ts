@@ -1,5 +1,5 @@
 import { LruMap } from '#/base/lru-map.ts'
-import type { Chosen, Filtered } from '../place-pod.ts'
+import type { ScheduleResult, FilterResult } from '../schedule-pod.ts'
 import type { PodInfo } from '../pod-info.ts'
 
 /** The result of a scheduling attempt, for diagnosis. */
@@ -12,8 +12,8 @@ export interface PodDecision {
   readonly message: string
   /** Number of nodes in the cluster, and of those examined. */
   readonly nodes: number
-  readonly looked: number
-  readonly refused: readonly {
+  readonly evaluatedNodes: number
+  readonly rejected: readonly {
     readonly node: string
     readonly plugin: string
     readonly reasons: readonly string[]
@@ -34,8 +34,8 @@ interface Kept {
   readonly uid: string
   /** Only the count: a reference to the snapshot would keep all its nodes in memory. */
   readonly nodes: number
-  readonly filtered: Pick<Filtered, 'feasible' | 'looked' | 'refusals'>
-  readonly chosen: Chosen | undefined
+  readonly filtered: Pick<FilterResult, 'feasible' | 'evaluatedNodes' | 'nodeToStatus'>
+  readonly chosen: ScheduleResult | undefined
   readonly message: string
   readonly atMs: number
 }
@@ -44,12 +44,12 @@ interface Kept {
 export class Decisions {
   readonly #kept = new LruMap<string, Kept>(decisionsMax)
 
-  placed(pod: PodInfo, filtered: Filtered, chosen: Chosen, atMs: number): void {
+  placed(pod: PodInfo, filtered: FilterResult, chosen: ScheduleResult, atMs: number): void {
     const message = `Successfully assigned ${pod.key} to ${chosen.node}`
     this.#kept.set(pod.key, { ...light(pod, filtered), chosen, message, atMs })
   }
 
-  failed(pod: PodInfo, filtered: Filtered, message: string, atMs: number): void {
+  failed(pod: PodInfo, filtered: FilterResult, message: string, atMs: number): void {
     this.#kept.set(pod.key, { ...light(pod, filtered), chosen: undefined, message, atMs })
   }
 
@@ -68,22 +68,24 @@ export class Decisions {
       ...(chosen && { node: chosen.node }),
       message,
       nodes,
-      looked: filtered.looked,
-      refused: [...filtered.refusals].slice(0, nodesMax).map(([node, { plugin = '', reason, more = [] }]) => {
-        return { node, plugin, reasons: [reason, ...more] }
-      }),
+      evaluatedNodes: filtered.evaluatedNodes,
+      rejected: [...filtered.nodeToStatus]
+        .slice(0, nodesMax)
+        .map(([node, { plugin = '', reason, more = [] }]) => {
+          return { node, plugin, reasons: [reason, ...more] }
+        }),
       scored: scoresOf(filtered, chosen),
     }
   }
 }
 
 /** Without the state of plugins, to save memory. */
-function light({ uid }: PodInfo, filtered: Filtered): Pick<Kept, 'uid' | 'nodes' | 'filtered'> {
-  const { feasible, looked, refusals, snapshot } = filtered
-  return { uid, nodes: snapshot.nodes.length, filtered: { feasible, looked, refusals } }
+function light({ uid }: PodInfo, filtered: FilterResult): Pick<Kept, 'uid' | 'nodes' | 'filtered'> {
+  const { feasible, evaluatedNodes, nodeToStatus, snapshot } = filtered
+  return { uid, nodes: snapshot.nodes.length, filtered: { feasible, evaluatedNodes, nodeToStatus } }
 }
 
-function scoresOf({ feasible }: Kept['filtered'], chosen: Chosen | undefined): PodDecision['scored'] {
+function scoresOf({ feasible }: Kept['filtered'], chosen: ScheduleResult | undefined): PodDecision['scored'] {
   return feasible
     .slice(0, nodesMax)
     .map(({ name }, index) => {

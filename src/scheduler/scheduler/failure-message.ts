@@ -1,11 +1,17 @@
-import type { FilterFailure } from '../framework.ts'
-import { noneAvailable } from '../reasons.ts'
+import type { Diagnosis } from '../framework.ts'
+import { fitErrorMessage } from '../reasons.ts'
 
 /** The user-visible reason why a pod is unschedulable. */
-export function failureMessage({ snapshot, refusals, everywhere, narrowedBy }: FilterFailure): string {
+export function failureMessage({
+  snapshot,
+  nodeToStatus,
+  preFilterStatus,
+  preFilterPlugins,
+}: Diagnosis): string {
   const total = snapshot.nodes.length
   if (total === 0) return 'no nodes available to schedule pods'
-  if (everywhere !== undefined) return `0/${total} nodes are available: ${everywhere.reason}.`
-  const other = narrowedBy && `node(s) didn't satisfy plugin(s) [${narrowedBy.toSorted().join(' ')}]`
-  return noneAvailable(total, refusals, other)
+  if (preFilterStatus !== undefined) return `0/${total} nodes are available: ${preFilterStatus.reason}.`
+  const other =
+    preFilterPlugins && `node(s) didn't satisfy plugin(s) [${preFilterPlugins.toSorted().join(' ')}]`
+  return fitErrorMessage(total, nodeToStatus, other)
 }

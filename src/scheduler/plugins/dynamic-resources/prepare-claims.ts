@@ -19,7 +19,7 @@ export interface Alternative extends RequestName {
   /** Number of devices; undefined for all matching devices. */
   readonly count: number | undefined
   /** Admin access: devices in use can be allocated too. */
-  readonly isAdministrative: boolean
+  readonly adminAccess: boolean
   readonly tolerations: readonly DeviceToleration[]
   readonly capacity: CapacityRequests
 }
@@ -83,7 +83,7 @@ function prepareAlternative(
     deviceClass,
     selectors: [...ofClass, ...own],
     count: countOf(way, about),
-    isAdministrative: 'adminAccess' in way && way.adminAccess === true,
+    adminAccess: 'adminAccess' in way && way.adminAccess === true,
     tolerations: way.tolerations ?? [],
     capacity: way.capacity?.requests ?? {},
   }

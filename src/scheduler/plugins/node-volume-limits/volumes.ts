@@ -6,7 +6,7 @@ import { formatKey } from '#/api/metadata.ts'
 import { ephemeralClaimName, isClaimForPod } from '#/api/pod-volumes.ts'
 import { quote } from '#/api/quote.ts'
 import { storageClassOf } from '#/api/storage-classes.ts'
-import type { Refusal } from '../../framework.ts'
+import type { Unschedulable } from '../../framework.ts'
 
 export interface VolumesWorld {
   readonly claim: (key: string) => PersistentVolumeClaim | undefined
@@ -29,8 +29,11 @@ export function isAttachable(volume: Volume): boolean {
   )
 }
 
-/** The volumes to attach for a pod; a refusal if they cannot be determined. */
-export function attachableVolumes(pod: Pod, world: VolumesWorld): readonly AttachableVolume[] | Refusal {
+/** The volumes to attach for a pod; a status if they cannot be determined. */
+export function attachableVolumes(
+  pod: Pod,
+  world: VolumesWorld,
+): readonly AttachableVolume[] | Unschedulable {
   const namespace = pod.metadata?.namespace ?? ''
   const volumes: AttachableVolume[] = []
   for (const volume of pod.spec?.volumes ?? []) {
@@ -43,11 +46,14 @@ export function attachableVolumes(pod: Pod, world: VolumesWorld): readonly Attac
     const claim = world.claim(key)
     if (claim === undefined) {
       const reason = `looking up PVC ${key}: persistentvolumeclaim ${quote(name)} not found`
-      return { reason, isFinal: true }
+      return { reason, isUnresolvable: true }
     }
     if (ephemeral && !isClaimForPod(claim, pod)) {
       const owner = `${namespace}/${pod.metadata?.name}`
-      return { reason: `PVC ${key} was not created for pod ${owner} (pod is not owner)`, isFinal: true }
+      return {
+        reason: `PVC ${key} was not created for pod ${owner} (pod is not owner)`,
+        isUnresolvable: true,
+      }
     }
     const attachable = volumeOf(claim, key, world)
     if (attachable !== undefined) volumes.push(attachable)

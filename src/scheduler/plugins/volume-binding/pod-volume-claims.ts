@@ -12,8 +12,8 @@ import { claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
 import { compareQuantities } from '#/api/quantity.ts'
 import { quote } from '#/api/quote.ts'
 import { storageClassOf } from '#/api/storage-classes.ts'
-import type { Refusal } from '../../framework.ts'
-import { isUsableOn } from './volume-affinity.ts'
+import type { Unschedulable } from '../../framework.ts'
+import { matchesNodeAffinity } from './matches-node-affinity.ts'
 
 export interface StorageWorld {
   /** From the informer. */
@@ -25,7 +25,7 @@ export interface StorageWorld {
   readonly candidates: (claim: PersistentVolumeClaim) => readonly PersistentVolume[]
   readonly storageClass: (name: string) => StorageClass | undefined
   /** Tests if the provisioner has capacity for the claim on a node; undefined if it is unlimited. */
-  readonly roomFor: (
+  readonly hasEnoughCapacity: (
     claim: PersistentVolumeClaim,
     storageClass: StorageClass,
   ) => ((node: Node) => boolean) | undefined
@@ -37,18 +37,18 @@ export interface VolumePlan {
     readonly volume: PersistentVolume
     readonly claim: PersistentVolumeClaim
   }[]
-  readonly provisions: PersistentVolumeClaim[]
+  readonly provisionedClaims: PersistentVolumeClaim[]
 }
 
-export interface StorageForPod {
+export interface PodVolumeClaims {
   /** True if all claims are bound. */
   readonly isBound: boolean
   /** Tests a node; the required writes are added to the plan, if given. */
-  readonly examine: (node: Node, plan?: VolumePlan) => Refusal | undefined
+  readonly findPodVolumes: (node: Node, plan?: VolumePlan) => Unschedulable | undefined
 }
 
-/** Undefined if the pod has no claims; a refusal if no node is possible. */
-export function storageForPod(pod: Pod, world: StorageWorld): StorageForPod | Refusal | undefined {
+/** Undefined if the pod has no claims; a status if no node is possible. */
+export function podVolumeClaims(pod: Pod, world: StorageWorld): PodVolumeClaims | Unschedulable | undefined {
   const uses = claimsOf(pod)
   if (uses.length === 0) return undefined
   const bound: PersistentVolumeClaim[] = []
@@ -57,7 +57,7 @@ export function storageForPod(pod: Pod, world: StorageWorld): StorageForPod | Re
     const key = formatKey({ namespace: pod.metadata?.namespace ?? '', name })
     const claim = world.claim(key)
     const problem = problemWith(pod, name, claim, isEphemeral)
-    if (problem !== undefined) return { reason: problem, isFinal: true }
+    if (problem !== undefined) return { reason: problem, isUnresolvable: true }
     const now = world.assumedClaim(key) ?? claim!
     if (isFullyBound(now)) bound.push(now)
     else if (isDelayed(now, world)) waiting.push(now)
@@ -67,12 +67,15 @@ export function storageForPod(pod: Pod, world: StorageWorld): StorageForPod | Re
   const wanted = waiting.map(claim => wantedBy(claim, world))
   // Smallest first, so that large volumes remain for large claims.
   wanted.sort((left, right) => compareQuantities(requestedSize(left.claim), requestedSize(right.claim)))
-  return { isBound: waiting.length === 0, examine: (node, plan) => examine(node, { found, wanted }, plan) }
+  return {
+    isBound: waiting.length === 0,
+    findPodVolumes: (node, plan) => findPodVolumes(node, { found, wanted }, plan),
+  }
 }
 
-const unboundImmediate: Refusal = {
+const unboundImmediate: Unschedulable = {
   reason: 'pod has unbound immediate PersistentVolumeClaims',
-  isFinal: true,
+  isUnresolvable: true,
 }
 
 function problemWith(
@@ -119,7 +122,7 @@ interface WantedVolume {
 /** Tests if a volume can be provisioned for a claim on a node. */
 interface Provisioning {
   readonly isPossible: (node: Node) => boolean
-  readonly hasRoom: ((node: Node) => boolean) | undefined
+  readonly hasEnoughCapacity: ((node: Node) => boolean) | undefined
 }
 
 function wantedBy(claim: PersistentVolumeClaim, world: StorageWorld): WantedVolume {
@@ -136,12 +139,12 @@ function provisioningFor(claim: PersistentVolumeClaim, world: StorageWorld): Pro
   const storageClass = world.storageClass(storageClassOf(claim))
   const provisioner = storageClass?.provisioner
   if (storageClass === undefined || !provisioner || provisioner === noProvisioner)
-    return { isPossible: () => false, hasRoom: undefined }
+    return { isPossible: () => false, hasEnoughCapacity: undefined }
   const { allowedTopologies = [] } = storageClass
   return {
     isPossible: node =>
       allowedTopologies.length === 0 || allowedTopologies.some(term => isTermMet(term, node)),
-    hasRoom: world.roomFor(claim, storageClass),
+    hasEnoughCapacity: world.hasEnoughCapacity(claim, storageClass),
   }
 }
 
@@ -171,24 +174,28 @@ const reasons = [
 ]
 const conflict = 1
 const noMatch = 2
-const noRoom = 4
+const notEnoughCapacity = 4
 const gone = 8
 
-const refusals = Array.from({ length: 1 << reasons.length }, (_, bits): Refusal => {
+const statuses = Array.from({ length: 1 << reasons.length }, (_, bits): Unschedulable => {
   const [reason = '', ...more] = reasons.filter((_reason, index) => bits & (1 << index))
-  return { reason, isFinal: true, ...(more.length > 0 && { more }) }
+  return { reason, isUnresolvable: true, ...(more.length > 0 && { more }) }
 })
 
-function examine(node: Node, { found, wanted }: Needs, plan: VolumePlan | undefined): Refusal | undefined {
+function findPodVolumes(
+  node: Node,
+  { found, wanted }: Needs,
+  plan: VolumePlan | undefined,
+): Unschedulable | undefined {
   const problems = checkFound(found, node) | checkWanted(wanted, node, plan)
-  return problems === 0 ? undefined : refusals[problems]
+  return problems === 0 ? undefined : statuses[problems]
 }
 
 /** Stops at the first volume that does not match. */
 function checkFound(found: Needs['found'], node: Node): number {
   for (const volume of found) {
     if (volume === undefined) return gone
-    if (!isUsableOn(volume, node)) return conflict
+    if (!matchesNodeAffinity(volume, node)) return conflict
   }
   return 0
 }
@@ -201,7 +208,7 @@ function checkWanted(wanted: Needs['wanted'], node: Node, plan: VolumePlan | und
     const volume = want.onlyOn === undefined ? choose(want, node, chosen) : undefined
     if (volume === undefined) {
       problems ||= checkProvisioning(want.provisioning, node)
-      plan?.provisions.push(want.claim)
+      plan?.provisionedClaims.push(want.claim)
     } else {
       plan?.bindings.push({ volume, claim: want.claim })
       if (wanted.length > 1) (chosen ??= new Set()).add(volume)
@@ -215,11 +222,11 @@ function choose(
   node: Node,
   chosen: ReadonlySet<PersistentVolume> | undefined,
 ): PersistentVolume | undefined {
-  if (kept !== undefined && !chosen?.has(kept)) return isUsableOn(kept, node) ? kept : undefined
-  return free.find(volume => !chosen?.has(volume) && isUsableOn(volume, node))
+  if (kept !== undefined && !chosen?.has(kept)) return matchesNodeAffinity(kept, node) ? kept : undefined
+  return free.find(volume => !chosen?.has(volume) && matchesNodeAffinity(volume, node))
 }
 
-function checkProvisioning({ isPossible, hasRoom }: Provisioning, node: Node): number {
+function checkProvisioning({ isPossible, hasEnoughCapacity }: Provisioning, node: Node): number {
   if (!isPossible(node)) return noMatch
-  return hasRoom === undefined || hasRoom(node) ? 0 : noRoom
+  return hasEnoughCapacity === undefined || hasEnoughCapacity(node) ? 0 : notEnoughCapacity
 }

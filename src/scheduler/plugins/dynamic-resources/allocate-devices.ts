@@ -20,7 +20,7 @@ export interface SearchWorld {
 }
 
 /** A device allocated to a request. */
-export interface Allotment {
+export interface DeviceAllocation {
   readonly alternative: Alternative
   readonly candidate: Candidate
   /** Consumed capacity of a device with multiple allocations. */
@@ -29,7 +29,7 @@ export interface Allotment {
 
 export interface Solution {
   /** By claim. */
-  readonly allotments: readonly (readonly Allotment[])[]
+  readonly allocations: readonly (readonly DeviceAllocation[])[]
   /** The chosen alternative, by claim and request. */
   readonly chosen: readonly (readonly Alternative[])[]
 }
@@ -38,13 +38,13 @@ export interface Solution {
 const devicesMax = 32
 
 /** Maximum number of devices examined on a node, since backtracking is exponential in the worst case. */
-const looksMax = 500_000
+const evaluatedDevicesMax = 500_000
 
 /** The search exceeded its limit. */
-export class SearchTooLong extends Error {}
+export class AllocationTimeout extends Error {}
 
 /** Undefined if there is no solution. Throws Error if the claims are invalid. */
-export function findDevices(claims: readonly PreparedClaim[], world: SearchWorld): Solution | undefined {
+export function allocateDevices(claims: readonly PreparedClaim[], world: SearchWorld): Solution | undefined {
   const search = new Search(claims, world)
   return search.request(0, 0) === 'found' ? search.solution : undefined
 }
@@ -70,14 +70,14 @@ class Search {
   /** The claims that would use a device. */
   readonly #taken = new Map<string, Set<number>>()
   readonly #shared = new Map<string, Sharing>()
-  readonly #allotments: Allotment[][]
+  readonly #allocations: DeviceAllocation[][]
   readonly #chosen: Alternative[][]
   #looks = 0
 
   constructor(claims: readonly PreparedClaim[], world: SearchWorld) {
     this.#claims = claims
     this.#world = world
-    this.#allotments = claims.map(() => [])
+    this.#allocations = claims.map(() => [])
     this.#chosen = claims.map(() => [])
     this.#counters = new Counters(world.inUse)
     this.#candidates = world.pools.filter(({ state }) => state === 'usable').flatMap(candidatesOf)
@@ -86,7 +86,7 @@ class Search {
   }
 
   get solution(): Solution {
-    return { allotments: this.#allotments, chosen: this.#chosen }
+    return { allocations: this.#allocations, chosen: this.#chosen }
   }
 
   /** Satisfies this request and all later ones. */
@@ -115,12 +115,12 @@ class Search {
     const count = all === undefined ? alternative.count! : all.length
     if (all?.length === 0) return 'none'
     if (placed >= count) return this.request(claim, request + 1)
-    if (this.#allotments[claim]!.length + count - placed > devicesMax) return 'too many'
+    if (this.#allocations[claim]!.length + count - placed > devicesMax) return 'too many'
     if (all !== undefined) return this.#placeOne(claim, request, placed, all[placed]!, 0, true)
     for (let index = from; index < this.#candidates.length; index++) {
-      if (++this.#looks > looksMax) throw new SearchTooLong()
+      if (++this.#looks > evaluatedDevicesMax) throw new AllocationTimeout()
       const candidate = this.#candidates[index]!
-      const isUsed = !alternative.isAdministrative && this.#isInUse(candidate.id)
+      const isUsed = !alternative.adminAccess && this.#isInUse(candidate.id)
       if (isUsed || !this.#isSelectable(alternative, candidate)) continue
       const outcome = this.#placeOne(claim, request, placed, candidate, index + 1)
       if (outcome !== 'none') return outcome
@@ -152,7 +152,7 @@ class Search {
   ): (() => void) | undefined {
     const { id, device } = candidate
     const isShareable = device.allowMultipleAllocations === true
-    const isFree = alternative.isAdministrative
+    const isFree = alternative.adminAccess
       ? isShareable || !this.#taken.get(id)?.has(claim)
       : !this.#isInUse(id)
     if (!isFree || !areTaintsTolerated(device, alternative)) return undefined
@@ -171,9 +171,9 @@ class Search {
     }
     if (isShareable) this.#share(id, consumed, 1)
     else this.#takenFor(id).add(claim)
-    this.#allotments[claim]!.push({ alternative, candidate, consumed: isShareable ? consumed : undefined })
+    this.#allocations[claim]!.push({ alternative, candidate, consumed: isShareable ? consumed : undefined })
     return () => {
-      this.#allotments[claim]!.pop()
+      this.#allocations[claim]!.pop()
       if (isShareable) this.#share(id, consumed, -1)
       else this.#takenFor(id).delete(claim)
       for (const constraint of this.#constraints[claim]!) constraint.remove(alternative)

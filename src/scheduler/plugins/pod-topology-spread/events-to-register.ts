@@ -2,24 +2,24 @@ import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { labelOf } from '#/api/labels.ts'
-import { wakeUp, type WakeUp } from '../../framework.ts'
+import { clusterEventWithHint, type ClusterEventWithHint } from '../../framework.ts'
 import { podInfoOf } from '../../pod-info.ts'
-import { placedChange } from '../placed-change.ts'
+import { scheduledPodChange } from '../scheduled-pod-change.ts'
 import { hasKeys, type Constraint } from './constraints.ts'
 
 export type ConstraintsOf = (waiting: Pod) => readonly Constraint[]
 
-export function wakeUpsWith(constraintsOf: ConstraintsOf): readonly WakeUp[] {
+export function eventsToRegisterWith(constraintsOf: ConstraintsOf): readonly ClusterEventWithHint[] {
   return [
-    wakeUp({
+    clusterEventWithHint({
       resource: pods,
       on: ['add', 'update', 'delete'],
-      isHelpful: (waiting, change) => isPodHelpful(waiting, change, constraintsOf),
+      queueingHint: (waiting, change) => isPodHelpful(waiting, change, constraintsOf),
     }),
-    wakeUp({
+    clusterEventWithHint({
       resource: nodes,
       on: ['add', 'update', 'delete'],
-      isHelpful: (waiting, { before, after }) => isNodeHelpful(constraintsOf(waiting), before, after),
+      queueingHint: (waiting, { before, after }) => isNodeHelpful(constraintsOf(waiting), before, after),
     }),
   ]
 }
@@ -30,16 +30,16 @@ function isPodHelpful(
   change: { readonly before?: Pod; readonly after?: Pod },
   constraintsOf: ConstraintsOf,
 ): boolean {
-  const { was, is } = placedChange(change)
+  const { was, is } = scheduledPodChange(change)
   const { uid, namespace } = waiting.metadata ?? {}
   const other = (is ?? was)?.metadata
   if (is !== undefined && other?.uid === uid) return true
   if (other?.namespace !== namespace) return false
   const [wasInfo, isInfo] = [was && podInfoOf(was), is && podInfoOf(is)]
-  return constraintsOf(waiting).some(({ pods: { isOne }, selector }) => {
+  return constraintsOf(waiting).some(({ pods: { matches }, selector }) => {
     // A terminating pod already did not count, but its removal may be the first event seen.
     if (isInfo === undefined) return wasInfo !== undefined && selector.matches(wasInfo.labels)
-    return isOne(isInfo) !== (wasInfo !== undefined && isOne(wasInfo))
+    return matches(isInfo) !== (wasInfo !== undefined && matches(wasInfo))
   })
 }
 

@@ -9,7 +9,7 @@ import {
 import { validateLabelName } from '#/api/labels.ts'
 import type { ShapePoint, StrategySettings } from './strategy.ts'
 
-export interface FitParameters {
+export interface NodeResourcesFitArgs {
   readonly ignoredResources?: readonly string[]
   readonly ignoredResourceGroups?: readonly string[]
   readonly scoringStrategy?: StrategySettings
@@ -21,9 +21,9 @@ const utilizationMax = 100
 const scoreMax = 10
 
 /** Throws Error if they are invalid. */
-export function readParameters(parameters: Readonly<Record<string, unknown>>): FitParameters {
+export function readArgs(args: Readonly<Record<string, unknown>>): NodeResourcesFitArgs {
   // The args were decoded against their schema.
-  const read = parameters as FitParameters
+  const read = args as NodeResourcesFitArgs
   const { ignoredResources = [], ignoredResourceGroups = [], scoringStrategy } = read
   const errors = [
     ...ignoredResources.flatMap((name, index) => validateLabelName(`ignoredResources[${index}]`, name)),

@@ -4,7 +4,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/co
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
 import { claimOf, classOf, podWithClaims, volumeOf } from '#/controllers/test-storage.ts'
 import { nodeOf } from '../../test-cluster.ts'
-import { storageForPod, type StorageWorld, type VolumePlan } from './storage-for-pod.ts'
+import { podVolumeClaims, type StorageWorld, type VolumePlan } from './pod-volume-claims.ts'
 
 const classes: readonly StorageClass[] = [
   classOf('local', {
@@ -73,35 +73,37 @@ function worldOf(claims: readonly string[], volumes: readonly string[]): Storage
     assumedVolume: name => all.find(({ metadata }) => metadata?.name === name),
     candidates: () => all,
     storageClass: name => classes.find(({ metadata }) => metadata?.name === name),
-    roomFor: ({ metadata }, storageClass) =>
+    hasEnoughCapacity: ({ metadata }, storageClass) =>
       full.has(`${storageClass.metadata?.name} ${metadata?.name}`) ? () => false : undefined,
   }
 }
 
-/** Expected: `fits: claim>volume claim+`, where `+` is provisioned; or the refusal reasons. */
+/** Expected: `fits: claim>volume claim+`, where `+` is provisioned; or the reasons against the node. */
 function check(claims: readonly string[], volumes: readonly string[], expected: string): void {
   const names = claims.map(claim => claim.split(' ')[0]!.replace('?', ''))
   const world = worldOf(
     claims.filter(claim => !claim.endsWith('?')),
     volumes,
   )
-  const storage = storageForPod(podWithClaims('web', names), world)
-  const plan: VolumePlan = { bindings: [], provisions: [] }
+  const storage = podVolumeClaims(podWithClaims('web', names), world)
+  const plan: VolumePlan = { bindings: [], provisionedClaims: [] }
   const show = (): string => {
     if (storage === undefined) return 'nothing'
     if ('reason' in storage) return storage.reason
-    const refusal = storage.examine(node, plan)
-    assert.deepEqual(storage.examine(node), refusal, 'the same without a plan')
-    if (refusal !== undefined) return [refusal.reason, ...(refusal.more ?? [])].join(' & ')
+    const status = storage.findPodVolumes(node, plan)
+    assert.deepEqual(storage.findPodVolumes(node), status, 'the same without a plan')
+    if (status !== undefined) return [status.reason, ...(status.more ?? [])].join(' & ')
     const bindings = plan.bindings.map(each => `${each.claim.metadata?.name}>${each.volume.metadata?.name}`)
-    return ['fits:', ...bindings, ...plan.provisions.map(({ metadata }) => `${metadata?.name}+`)].join(' ')
+    return ['fits:', ...bindings, ...plan.provisionedClaims.map(({ metadata }) => `${metadata?.name}+`)].join(
+      ' ',
+    )
   }
   assert.equal(show(), expected, `${claims.join(', ')} with ${volumes.join(', ')}`)
 }
 
 const conflict = "node(s) didn't match PersistentVolume's node affinity"
 const noMatch = "node(s) didn't find available persistent volumes to bind"
-const noRoom = 'node(s) did not have enough free storage'
+const notEnoughCapacity = 'node(s) did not have enough free storage'
 const gone = 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)'
 
 test('claims that cannot be used keep the pod away from everywhere', () => {
@@ -123,7 +125,7 @@ test('a claim that is made for a pod must be its own', () => {
     spec: { ...pod.spec!, volumes: [{ name: 'tmp', ephemeral: { volumeClaimTemplate: { spec: {} } } }] },
   }
   const reasonWith = (claims: readonly string[]): string | undefined => {
-    const storage = storageForPod(owned, worldOf(claims, []))
+    const storage = podVolumeClaims(owned, worldOf(claims, []))
     return storage !== undefined && 'reason' in storage ? storage.reason : undefined
   }
   assert.equal(
@@ -144,7 +146,7 @@ test('claims that have a volume want to be where it is', () => {
   check(['a x 1Gi >v'], [], gone)
   check(['a x 1Gi >v', 'b x 1Gi >w'], ['v x', 'w x 1Gi @n2'], conflict)
   check(['a x 1Gi >v', 'b local'], ['v x 1Gi @n2'], `${conflict} & ${noMatch}`)
-  check(['a x 1Gi >v', 'big made'], [], `${noRoom} & ${gone}`)
+  check(['a x 1Gi >v', 'big made'], [], `${notEnoughCapacity} & ${gone}`)
 })
 
 test('claims that wait get the smallest volume that the node can use', () => {
@@ -167,15 +169,15 @@ test('what is not there is made, where the class allows it and there is room', (
   check(['a zonal'], [], 'fits: a+')
   check(['a made 1Gi @n1'], ['v made'], 'fits: a+')
   check(['a made 1Gi @n2'], ['v made'], noMatch)
-  check(['big made'], [], noRoom)
+  check(['big made'], [], notEnoughCapacity)
   check(['big made'], ['v made'], 'fits: big>v')
   check(['a local', 'big made'], [], noMatch)
 })
 
 test('a class that says where volumes may be is believed', () => {
-  const storage = storageForPod(podWithClaims('web', ['a']), worldOf(['a zonal'], []))
-  assert.ok(storage !== undefined && 'examine' in storage)
-  assert.equal(storage.examine(nodeOf('n2', { labels: { zone: 'b' } })), undefined)
-  assert.equal(storage.examine(nodeOf('n3', { labels: { zone: 'c' } }))?.reason, noMatch)
-  assert.equal(storage.examine(nodeOf('n4'))?.reason, noMatch)
+  const storage = podVolumeClaims(podWithClaims('web', ['a']), worldOf(['a zonal'], []))
+  assert.ok(storage !== undefined && 'findPodVolumes' in storage)
+  assert.equal(storage.findPodVolumes(nodeOf('n2', { labels: { zone: 'b' } })), undefined)
+  assert.equal(storage.findPodVolumes(nodeOf('n3', { labels: { zone: 'c' } }))?.reason, noMatch)
+  assert.equal(storage.findPodVolumes(nodeOf('n4'))?.reason, noMatch)
 })

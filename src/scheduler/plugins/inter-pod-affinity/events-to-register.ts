@@ -2,23 +2,23 @@ import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { labelOf } from '#/api/labels.ts'
-import { wakeUp, type WakeUp } from '../../framework.ts'
+import { clusterEventWithHint, type ClusterEventWithHint } from '../../framework.ts'
 import { podInfoOf, type PodInfo } from '../../pod-info.ts'
-import { placedChange } from '../placed-change.ts'
+import { scheduledPodChange } from '../scheduled-pod-change.ts'
 import type { Namespaces } from './namespaces.ts'
-import { isMeant, kindOf } from './term.ts'
+import { termMatchesPod, podMatcherOf } from './term.ts'
 
-export function wakeUpsWith(namespaces: Namespaces): readonly WakeUp[] {
+export function eventsToRegisterWith(namespaces: Namespaces): readonly ClusterEventWithHint[] {
   return [
-    wakeUp({
+    clusterEventWithHint({
       resource: pods,
       on: ['add', 'update', 'delete'],
-      isHelpful: (waiting, change) => isPodHelpful(waiting, change, namespaces),
+      queueingHint: (waiting, change) => isPodHelpful(waiting, change, namespaces),
     }),
-    wakeUp({
+    clusterEventWithHint({
       resource: nodes,
       on: ['add', 'update'],
-      isHelpful: (waiting, { before, after }) => isNodeHelpful(podInfoOf(waiting), before, after),
+      queueingHint: (waiting, { before, after }) => isNodeHelpful(podInfoOf(waiting), before, after),
     }),
   ]
 }
@@ -30,21 +30,23 @@ function isPodHelpful(
   namespaces: Namespaces,
 ): boolean {
   const pod = podInfoOf(waiting)
-  const { was, is } = placedChange(change)
+  const { was, is } = scheduledPodChange(change)
   if (is !== undefined && is.metadata?.uid === pod.uid) return true
   const isUnmoved = was !== undefined && is !== undefined
   if (isUnmoved && equalJson(was.metadata?.labels, is.metadata?.labels)) return false
   const [wasInfo, isInfo] = [was && podInfoOf(was), is && podInfoOf(is)]
-  const near = pod.requiredAffinity.map(term => kindOf(term, namespaces))
+  const near = pod.requiredAffinity.map(term => podMatcherOf(term, namespaces))
   const isNear = (info: PodInfo | undefined): boolean =>
-    info !== undefined && near.length > 0 && near.every(kind => kind.isOne(info))
+    info !== undefined && near.length > 0 && near.every(matcher => matcher.matches(info))
   if (isNear(isInfo) && !isNear(wasInfo)) return true
   if (wasInfo === undefined) return false
-  const far = pod.requiredAntiAffinity.map(term => kindOf(term, namespaces))
-  if (far.some(kind => kind.isOne(wasInfo) && !(isInfo !== undefined && kind.isOne(isInfo)))) return true
+  const far = pod.requiredAntiAffinity.map(term => podMatcherOf(term, namespaces))
+  if (far.some(matcher => matcher.matches(wasInfo) && !(isInfo !== undefined && matcher.matches(isInfo))))
+    return true
   const namespaceLabels = namespaces.labelsOf(pod.namespace)
   return (
-    isInfo === undefined && wasInfo.requiredAntiAffinity.some(term => isMeant(term, pod, namespaceLabels))
+    isInfo === undefined &&
+    wasInfo.requiredAntiAffinity.some(term => termMatchesPod(term, pod, namespaceLabels))
   )
 }
 

@@ -1,14 +1,14 @@
-import type { Eviction } from '../../framework.ts'
+import type { PreemptionCandidate } from '../../framework.ts'
 import { startMs } from './importance.ts'
 
-type Price = (eviction: Eviction, nowMs: number) => number
+type Criterion = (candidate: PreemptionCandidate, nowMs: number) => number
 
 /**
  * Criteria in order; the lowest value wins, and the first candidate if all are equal. The victims of each
  * candidate are sorted by priority, highest first.
  */
-const prices: readonly Price[] = [
-  ({ violations }) => violations,
+const criteria: readonly Criterion[] = [
+  ({ pdbViolations }) => pdbViolations,
   ({ victims }) => victims[0]?.priority ?? 0,
   // Shifted to be non-negative, so that more victims of negative priority are not cheaper than fewer.
   ({ victims }) => victims.reduce((sum, { priority }) => sum + priority + 2 ** 31, 0),
@@ -22,13 +22,16 @@ const prices: readonly Price[] = [
   },
 ]
 
-export function chooseEviction(evictions: readonly Eviction[], nowMs: number): Eviction | undefined {
-  let left = evictions
-  for (const priceOf of prices) {
+export function selectCandidate(
+  candidates: readonly PreemptionCandidate[],
+  nowMs: number,
+): PreemptionCandidate | undefined {
+  let left = candidates
+  for (const criterion of criteria) {
     if (left.length < 2) break
-    const priced = left.map(eviction => ({ eviction, price: priceOf(eviction, nowMs) }))
-    const lowest = priced.reduce((least, { price }) => Math.min(least, price), Infinity)
-    left = priced.filter(({ price }) => price === lowest).map(({ eviction }) => eviction)
+    const rated = left.map(candidate => ({ candidate, value: criterion(candidate, nowMs) }))
+    const lowest = rated.reduce((least, { value }) => Math.min(least, value), Infinity)
+    left = rated.filter(({ value }) => value === lowest).map(({ candidate }) => candidate)
   }
   return left[0]
 }

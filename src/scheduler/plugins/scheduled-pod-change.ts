@@ -1,7 +1,7 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 
 /** Reduces a pod event to pods on nodes: a pod that gets a node is added, one that terminates is removed. */
-export function placedChange({ before, after }: { readonly before?: Pod; readonly after?: Pod }): {
+export function scheduledPodChange({ before, after }: { readonly before?: Pod; readonly after?: Pod }): {
   readonly was: Pod | undefined
   readonly is: Pod | undefined
 } {

@@ -1,12 +1,12 @@
 /**
- * Nominated pods: pods with a nominated node after preemption. Pods of lower or equal priority leave that
- * room free.
+ * Nominated pods: pods with a nominated node after preemption. Their requests count on that node for pods of
+ * lower or equal priority.
  */
 import type { PodInfo } from './pod-info.ts'
 
 const none: readonly PodInfo[] = []
 
-export class Nominations {
+export class Nominator {
   readonly #byUid = new Map<string, string>()
   readonly #byNode = new Map<string, readonly PodInfo[]>()
 

@@ -5,16 +5,16 @@ import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
 import { Simulation } from '#/platform/simulated.ts'
-import { ClusterCache } from '../../cluster-cache.ts'
-import type { Eviction, FilterCycle, PluginContext } from '../../framework.ts'
+import { SchedulerCache } from '../../scheduler-cache.ts'
+import type { PreemptionCandidate, FilterState, PluginHandle } from '../../framework.ts'
 import type { NodeInfo } from '../../node-info.ts'
 import { podInfoOf, type PodInfo } from '../../pod-info.ts'
 import { nodeOf, podOf } from '../../test-cluster.ts'
-import type { Filters } from '../../tried-node.ts'
+import type { Filters } from '../../filter-with-nominated-pods.ts'
 import { nodeResourcesFit } from '../node-resources-fit.ts'
-import { Budgets } from './budgets.ts'
-import { chooseEviction } from './choose-eviction.ts'
-import { findEvictions } from './find-evictions.ts'
+import { DisruptionBudgets } from './budgets.ts'
+import { selectCandidate } from './select-candidate.ts'
+import { findCandidates } from './find-candidates.ts'
 
 const { clock } = new Simulation({ seed: 1 }).host('scheduler')
 const nowMs = Date.parse('2026-01-01T12:00:00Z')
@@ -46,7 +46,7 @@ function readPods(text: string, node: string): Pod[] {
 }
 
 function readNodes(text: string): readonly NodeInfo[] {
-  const cache = new ClusterCache()
+  const cache = new SchedulerCache()
   for (const [, name = '', cpu = '', content = ''] of text.matchAll(/(\w+)=(\d+)\[([^\]]*)\]/g)) {
     cache.setNode(nodeOf(name, { cpu }))
     for (const pod of readPods(content, name)) cache.setPod(pod)
@@ -68,21 +68,21 @@ function preemptor(text: string): PodInfo {
 }
 
 function fitOf(pod: PodInfo, nodes: readonly NodeInfo[]): Filters {
-  const cache = new ClusterCache()
+  const cache = new SchedulerCache()
   for (const { node } of nodes) cache.setNode(node)
-  const cycle = nodeResourcesFit({} as PluginContext, {}).filter!(pod, cache.snapshot()) as FilterCycle
-  return [{ plugin: 'NodeResourcesFit', cycle }]
+  const state = nodeResourcesFit({} as PluginHandle, {}).preFilter!(pod, cache.snapshot()) as FilterState
+  return [{ plugin: 'NodeResourcesFit', state }]
 }
 
-function search(parts: Case, filters?: Filters): ReturnType<typeof findEvictions> {
+function search(parts: Case, filters?: Filters): ReturnType<typeof findCandidates> {
   const nodes = readNodes(parts.nodes)
   const pod = preemptor(parts.pod)
-  return findEvictions({
+  return findCandidates({
     pod,
     filters: filters ?? fitOf(pod, nodes),
     nominated: node =>
       readPods(parts.nominated?.match(`${node}\\[([^\\]]*)\\]`)?.[1] ?? '', '').map(podInfoOf),
-    budgets: new Budgets(readBudgets(parts.budgets ?? '')),
+    budgets: new DisruptionBudgets(readBudgets(parts.budgets ?? '')),
     nodes,
     startAt: 0,
     wanted: parts.wanted ?? 100,
@@ -91,17 +91,17 @@ function search(parts: Case, filters?: Filters): ReturnType<typeof findEvictions
   })
 }
 
-function show(eviction: Eviction | undefined): string {
-  if (eviction === undefined) return 'none'
-  const { node, victims, violations } = eviction
+function show(candidate: PreemptionCandidate | undefined): string {
+  if (candidate === undefined) return 'none'
+  const { node, victims, pdbViolations } = candidate
   const names = victims.map(({ pod }) => pod.metadata?.name).join(' ')
-  return `${node}: ${names}${violations > 0 ? ` !${violations}` : ''}`
+  return `${node}: ${names}${pdbViolations > 0 ? ` !${pdbViolations}` : ''}`
 }
 
 async function check(parts: Case, expected: string): Promise<void> {
-  const { found, refusals } = await search(parts)
-  const chosen = chooseEviction(found, nowMs)
-  const reasons = [...refusals].map(([node, { reason }]) => `${node}: ${reason}`)
+  const { found, nodeToStatus } = await search(parts)
+  const chosen = selectCandidate(found, nowMs)
+  const reasons = [...nodeToStatus].map(([node, { reason }]) => `${node}: ${reason}`)
   assert.equal(chosen === undefined ? reasons.join('; ') : show(chosen), expected)
 }
 
@@ -170,24 +170,27 @@ test('enough ways out end the search, but not while all of them break budgets', 
 })
 
 test('what plugins remember of pods follows them', async () => {
-  // A plugin that refuses nodes while any pod of `a` exists.
-  const counting = (names: ReadonlySet<string>): FilterCycle => ({
-    test: () => (names.size > 0 ? { reason: 'pods of a are there' } : undefined),
-    withoutPod: ({ uid }) => counting(names.difference(new Set([uid]))),
-    withPod: ({ uid, labels }) =>
+  // A plugin that rejects nodes while any pod of `a` exists.
+  const counting = (names: ReadonlySet<string>): FilterState => ({
+    filter: () => (names.size > 0 ? { reason: 'pods of a are there' } : undefined),
+    removePod: ({ uid }) => counting(names.difference(new Set([uid]))),
+    addPod: ({ uid, labels }) =>
       labels['app'] === 'a' ? counting(new Set([...names, uid])) : counting(names),
   })
-  const filters = (...names: string[]): Filters => [{ plugin: 'Counting', cycle: counting(new Set(names)) }]
+  const filters = (...names: string[]): Filters => [{ plugin: 'Counting', state: counting(new Set(names)) }]
   const parts = { nodes: 'n=4[a1:1@1 b:1@1 a2:1@2]', pod: '1@10' }
   assert.deepEqual((await search(parts, filters('a1', 'a2'))).found.map(show), ['n: a2 a1'])
   const elsewhere = await search(parts, filters('a1', 'a2', 'a3'))
-  assert.deepEqual([...elsewhere.refusals.values()], [{ reason: 'pods of a are there', plugin: 'Counting' }])
+  assert.deepEqual(
+    [...elsewhere.nodeToStatus.values()],
+    [{ reason: 'pods of a are there', plugin: 'Counting' }],
+  )
 })
 
 test('a budget with an invalid or empty selector, or that counts the pod already, protects nobody', () => {
   const [pod] = readPods('a:1@1', 'n').map(podInfoOf)
-  const budgetOf = (parts: Partial<PodDisruptionBudget>): Budgets => {
-    return new Budgets([{ metadata: { namespace: 'default', name: 'b' }, ...parts }])
+  const budgetOf = (parts: Partial<PodDisruptionBudget>): DisruptionBudgets => {
+    return new DisruptionBudgets([{ metadata: { namespace: 'default', name: 'b' }, ...parts }])
   }
   const selector = { matchLabels: { app: 'a' } }
   assert.equal(budgetOf({ spec: { selector } }).allow([pod!]), false)
@@ -233,7 +236,7 @@ test('property: only the less important go, just enough, and within the budgets 
       })
       const parts = { nodes: texts.join(' '), pod: `${cpu}@${priority}`, budgets: `a=${a} b=${b}` }
       const infos = readNodes(parts.nodes)
-      const chosen = chooseEviction((await search(parts)).found, nowMs)
+      const chosen = selectCandidate((await search(parts)).found, nowMs)
       const isEnough = (gone: readonly PodInfo[]): boolean => {
         return gone.reduce((sum, pod) => sum + pod.requests.cpu, 0) >= cpu * 1_000
       }
@@ -245,12 +248,12 @@ test('property: only the less important go, just enough, and within the budgets 
         .flatMap(node => subsets(node.pods.filter(pod => pod.priority < priority)))
         .filter(isEnough)
       if (chosen === undefined) return assert.equal(ways.length, 0)
-      const { victims, violations } = chosen
+      const { victims, pdbViolations } = chosen
       assert.ok(victims.every(victim => victim.priority < priority))
       assert.ok(isEnough(victims))
       for (const victim of victims) assert.ok(!isEnough(victims.filter(each => each !== victim)))
       assert.equal(isAllowed(victims), ways.some(isAllowed))
-      assert.equal(violations === 0, isAllowed(victims))
+      assert.equal(pdbViolations === 0, isAllowed(victims))
     }),
     { numRuns: 600 },
   )

@@ -4,8 +4,8 @@
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { zoneOf } from '#/api/zone.ts'
-import { ImageStates } from './cluster-cache/image-states.ts'
-import { inZoneOrder } from './cluster-cache/zone-order.ts'
+import { ImageStates } from './scheduler-cache/image-states.ts'
+import { nodesInZoneOrder } from './scheduler-cache/nodes-in-zone-order.ts'
 import { nodeInfoOf, withNode, withoutPod, withPod, type NodeInfo } from './node-info.ts'
 import { podInfoOf, type PodInfo } from './pod-info.ts'
 import { emptySnapshot, Snapshot } from './snapshot.ts'
@@ -17,12 +17,12 @@ interface PlacedPod {
   readonly isAssumed: boolean
 }
 
-export class ClusterCache {
+export class SchedulerCache {
   readonly #nodes = new Map<string, NodeInfo>()
   /** By uid. */
   readonly #pods = new Map<string, PlacedPod>()
   /** Pods on nodes that are not known, or not yet, by node name. */
-  readonly #homeless = new Map<string, Map<string, PodInfo>>()
+  readonly #podsWithoutNode = new Map<string, Map<string, PodInfo>>()
   readonly #changed = new Set<string>()
   readonly #images = new ImageStates()
   #isOrderStale = false
@@ -41,8 +41,8 @@ export class ClusterCache {
     const name = node.metadata?.name ?? ''
     const known = this.#nodes.get(name)
     if (known === undefined) {
-      const pods = [...(this.#homeless.get(name)?.values() ?? [])]
-      this.#homeless.delete(name)
+      const pods = [...(this.#podsWithoutNode.get(name)?.values() ?? [])]
+      this.#podsWithoutNode.delete(name)
       this.#nodes.set(name, nodeInfoOf(node, pods))
       this.#isOrderStale = true
     } else {
@@ -57,7 +57,7 @@ export class ClusterCache {
   removeNode(name: string): void {
     const known = this.#nodes.get(name)
     if (known === undefined) return
-    if (known.pods.length > 0) this.#homeless.set(name, new Map(known.pods.map(pod => [pod.uid, pod])))
+    if (known.pods.length > 0) this.#podsWithoutNode.set(name, new Map(known.pods.map(pod => [pod.uid, pod])))
     this.#nodes.delete(name)
     this.#isOrderStale = true
     this.#images.change(known.node.status?.images, undefined)
@@ -92,7 +92,7 @@ export class ClusterCache {
     if (this.#changed.size === 0 && !this.#isOrderStale) return this.#snapshot
     const last = this.#snapshot
     const isReordered = this.#isOrderStale
-    const nodes = isReordered ? inZoneOrder([...this.#nodes.values()]) : last.nodes.slice()
+    const nodes = isReordered ? nodesInZoneOrder([...this.#nodes.values()]) : last.nodes.slice()
     const positions = isReordered ? new Map(nodes.map((info, index) => [info.name, index])) : last.positions
     let { nodesWithAffinity, nodesWithRequiredAntiAffinity } = last
     if (isReordered) {
@@ -136,8 +136,8 @@ export class ClusterCache {
       this.#changed.add(node)
       return
     }
-    const homeless = this.#homeless.get(node)
-    if (homeless === undefined) this.#homeless.set(node, new Map([[info.uid, info]]))
+    const homeless = this.#podsWithoutNode.get(node)
+    if (homeless === undefined) this.#podsWithoutNode.set(node, new Map([[info.uid, info]]))
     else homeless.set(info.uid, info)
   }
 
@@ -147,9 +147,9 @@ export class ClusterCache {
     this.#pods.delete(uid)
     const known = this.#nodes.get(placed.node)
     if (known === undefined) {
-      const homeless = this.#homeless.get(placed.node)
+      const homeless = this.#podsWithoutNode.get(placed.node)
       homeless?.delete(uid)
-      if (homeless?.size === 0) this.#homeless.delete(placed.node)
+      if (homeless?.size === 0) this.#podsWithoutNode.delete(placed.node)
       return
     }
     this.#nodes.set(placed.node, withoutPod(known, uid))

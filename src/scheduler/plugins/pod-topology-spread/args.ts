@@ -26,9 +26,9 @@ const actions = ['DoNotSchedule', 'ScheduleAnyway']
 const defaultings = ['System', 'List']
 
 /** Throws Error if they are invalid. */
-export function readDefaults(parameters: Readonly<Record<string, unknown>>): Defaults {
+export function readDefaults(args: Readonly<Record<string, unknown>>): Defaults {
   // The args were decoded against their schema.
-  const { defaultingType = 'System', defaultConstraints = [] } = parameters as {
+  const { defaultingType = 'System', defaultConstraints = [] } = args as {
     readonly defaultingType?: string
     readonly defaultConstraints?: readonly TopologySpreadConstraint[]
   }

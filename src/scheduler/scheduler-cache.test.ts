@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
-import { ClusterCache } from './cluster-cache.ts'
+import { SchedulerCache } from './scheduler-cache.ts'
 import { podInfoOf } from './pod-info.ts'
 import type { Snapshot } from './snapshot.ts'
 import { nodeOf, podOf } from './test-cluster.ts'
@@ -22,7 +22,7 @@ function podNamed(name: string): Pod {
 }
 
 test('a pod is where it was assumed to be, until an informer knows better or it is forgotten', () => {
-  const cache = new ClusterCache()
+  const cache = new SchedulerCache()
   cache.setNode(nodeOf('a'))
   cache.setNode(nodeOf('b'))
   cache.assume(podInfoOf(podNamed('p')), 'a')
@@ -41,7 +41,7 @@ test('a pod is where it was assumed to be, until an informer knows better or it 
 })
 
 test('pods are remembered for nodes that are not there yet, or come back', () => {
-  const cache = new ClusterCache()
+  const cache = new SchedulerCache()
   cache.setPod(onNode(podNamed('p'), 'a'))
   assert.deepEqual(placesIn(cache.snapshot()), {})
   cache.setNode(nodeOf('a'))
@@ -55,7 +55,7 @@ test('pods are remembered for nodes that are not there yet, or come back', () =>
 })
 
 test('a snapshot never changes, and the next shares what stayed the same', () => {
-  const cache = new ClusterCache()
+  const cache = new SchedulerCache()
   for (const name of ['a', 'b']) cache.setNode(nodeOf(name))
   const before = cache.snapshot()
   assert.equal(cache.snapshot(), before)
@@ -68,7 +68,7 @@ test('a snapshot never changes, and the next shares what stayed the same', () =>
 })
 
 test('nodes come zone by zone', () => {
-  const cache = new ClusterCache()
+  const cache = new SchedulerCache()
   const zones = { a: '1', b: '1', c: '1', d: '2', e: '3', f: '3' }
   for (const [name, zone] of Object.entries(zones))
     cache.setNode(nodeOf(name, { labels: { 'topology.kubernetes.io/zone': zone } }))
@@ -143,7 +143,7 @@ interface World {
   readonly pods: Map<string, { readonly pod: Pod; readonly node: string; readonly isAssumed: boolean }>
 }
 
-function perform(step: Step, cache: ClusterCache, { nodes, pods }: World): void {
+function perform(step: Step, cache: SchedulerCache, { nodes, pods }: World): void {
   switch (step.type) {
     case 'setNode': {
       const node = nodeWith(step)
@@ -192,8 +192,11 @@ function contentOf(snapshot: Snapshot): unknown {
         podsWithRequiredAntiAffinity: byUid(info.podsWithRequiredAntiAffinity),
         podsWithPorts: byUid(info.podsWithPorts),
         allocatable: info.allocatable,
-        requested: { ...info.requested, others: withoutZeros(info.requested.others) },
-        load: { ...info.load, others: withoutZeros(info.load.others) },
+        requested: { ...info.requested, scalarResources: withoutZeros(info.requested.scalarResources) },
+        nonZeroRequested: {
+          ...info.nonZeroRequested,
+          scalarResources: withoutZeros(info.nonZeroRequested.scalarResources),
+        },
       }))
       .toSorted((left, right) => (left.node.metadata!.name! < right.node.metadata!.name! ? -1 : 1)),
     places: snapshot.nodes.map(({ name }, index) => snapshot.positions.get(name) === index),
@@ -210,10 +213,10 @@ function withoutZeros(amounts: ReadonlyMap<string, number>): ReadonlyMap<string,
 test('after any steps a snapshot is what one made from scratch would be', () => {
   fc.assert(
     fc.property(fc.array(steps, { maxLength: 40 }), script => {
-      const cache = new ClusterCache()
+      const cache = new SchedulerCache()
       const world: World = { nodes: new Map(), pods: new Map() }
       for (const step of script) perform(step, cache, world)
-      const fresh = new ClusterCache()
+      const fresh = new SchedulerCache()
       for (const node of world.nodes.values()) fresh.setNode(node)
       for (const { pod, node } of world.pods.values()) fresh.assume(podInfoOf(pod), node)
       assert.deepEqual(contentOf(cache.snapshot()), contentOf(fresh.snapshot()))

@@ -1,3 +1,4 @@
+/** The requests of pods during an in-place resize. */
 import type { Container, ContainerStatus, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { compareQuantities, tryParseQuantity } from '#/api/quantity.ts'
 
@@ -10,7 +11,7 @@ const noSpec: PodSpec = { containers: [] }
  * actual resources. The desired ones are ignored if the resize is infeasible. Returns the same object if
  * nothing differs.
  */
-export function countedSpec({ spec = noSpec, status = {} }: Pod): PodSpec {
+export function withResizeRequests({ spec = noSpec, status = {} }: Pod): PodSpec {
   const { containerStatuses = [], initContainerStatuses = [], resources: whole } = status
   const statuses = new Map(
     [...containerStatuses, ...initContainerStatuses].flatMap(each =>

@@ -5,7 +5,7 @@ import type { Informer } from '#/client/informer.ts'
  * An assume cache: objects of an informer overlaid with assumed versions, until the informer has a newer one.
  * Further decisions are based on the assumed versions.
  */
-export class Assumed<T extends KubernetesObject> {
+export class AssumeCache<T extends KubernetesObject> {
   readonly #informer: Informer<T>
   readonly #assumed = new Map<string, T>()
 

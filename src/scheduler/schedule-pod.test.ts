@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Random } from '#/platform/platform.ts'
-import { ClusterCache } from './cluster-cache.ts'
-import type { FilterCycle, Plugin, PluginContext, Refusal } from './framework.ts'
+import { SchedulerCache } from './scheduler-cache.ts'
+import type { FilterState, Plugin, PluginHandle, Unschedulable } from './framework.ts'
 import {
-  chooseNode,
-  feasibleWanted,
+  prioritizeNodes,
+  numFeasibleNodesToFind,
   filterNodes,
-  filterNominated,
-  prepareFilters,
-  type Filtered,
-  type PlaceWorld,
-} from './place-pod.ts'
+  evaluateNominatedNode,
+  runPreFilterPlugins,
+  type FilterResult,
+  type SchedulingCycle,
+} from './schedule-pod.ts'
 import { podInfoOf, type PodInfo } from './pod-info.ts'
 import { nodeResourcesFit } from './plugins/node-resources-fit.ts'
 import { prioritySort } from './plugins/priority-sort.ts'
@@ -20,7 +20,7 @@ import { failureMessage } from './scheduler/failure-message.ts'
 import type { Snapshot } from './snapshot.ts'
 import { nodeOf, podOf, type PodParts } from './test-cluster.ts'
 
-const context = {} as PluginContext
+const handle = {} as PluginHandle
 
 /** A score plugin; without any, filtering stops at the first feasible node. */
 const indifferent: Plugin = { name: 'Indifferent', score: () => undefined }
@@ -29,7 +29,7 @@ function profile(
   plugins: readonly (Plugin & { readonly weight?: number })[],
   percentageOfNodesToScore = 0,
 ): Profile {
-  const all = [prioritySort(context, {}), indifferent, ...plugins]
+  const all = [prioritySort(handle, {}), indifferent, ...plugins]
   return profileOf({
     schedulerName: 'default-scheduler',
     plugins: all.map(plugin => ({ plugin, weight: (plugin as { weight?: number }).weight ?? 1 })),
@@ -39,7 +39,7 @@ function profile(
 
 /** Nodes n0, n1... with four CPUs each. */
 function snapshotOf(count: number): Snapshot {
-  const cache = new ClusterCache()
+  const cache = new SchedulerCache()
   for (let index = 0; index < count; index++) cache.setNode(nodeOf(`n${index}`))
   return cache.snapshot()
 }
@@ -58,25 +58,25 @@ function drawing(...numbers: readonly number[]): Random & { readonly bounds: num
   return { bounds, integer } as unknown as Random & { readonly bounds: number[] }
 }
 
-function worldOf(parts: Partial<PlaceWorld> & { readonly profile: Profile }): PlaceWorld {
+function worldOf(parts: Partial<SchedulingCycle> & { readonly profile: Profile }): SchedulingCycle {
   return {
     pod: pod('web'),
     snapshot: snapshotOf(3),
     nominated: () => [],
     startAt: 0,
     random: drawing(),
-    cycle: {},
+    cycleState: {},
     ...parts,
   }
 }
 
-/** Refuses the named nodes. */
-function refusing(name: string, nodes: readonly string[], refusal: Refusal = { reason: name }): Plugin {
-  return { name, filter: () => ({ test: node => (nodes.includes(node.name) ? refusal : undefined) }) }
+/** Rejects the named nodes. */
+function rejecting(name: string, nodes: readonly string[], status: Unschedulable = { reason: name }): Plugin {
+  return { name, preFilter: () => ({ filter: node => (nodes.includes(node.name) ? status : undefined) }) }
 }
 
 function onlyOn(name: string, nodes: readonly string[]): Plugin {
-  return { name, filter: () => ({ only: new Set(nodes), test: () => undefined }) }
+  return { name, preFilter: () => ({ preFilterResult: new Set(nodes), filter: () => undefined }) }
 }
 
 function scoring(name: string, scores: readonly number[], weight = 1): Plugin & { readonly weight: number } {
@@ -87,30 +87,30 @@ function scoring(name: string, scores: readonly number[], weight = 1): Plugin & 
   }
 }
 
-const namesOf = ({ feasible }: Pick<Filtered, 'feasible'>): string =>
+const namesOf = ({ feasible }: Pick<FilterResult, 'feasible'>): string =>
   feasible.map(({ name }) => name).join(' ')
 
 test('nodes will do that no plugin refuses; the first that refuses is named', () => {
-  const world = worldOf({ profile: profile([refusing('A', ['n0']), refusing('B', ['n0', 'n2'])]) })
+  const world = worldOf({ profile: profile([rejecting('A', ['n0']), rejecting('B', ['n0', 'n2'])]) })
   const filtered = filterNodes(world)
   assert.equal(namesOf(filtered), 'n1')
   assert.deepEqual(
-    [...filtered.refusals].map(([node, { plugin }]) => `${node} ${plugin}`),
+    [...filtered.nodeToStatus].map(([node, { plugin }]) => `${node} ${plugin}`),
     ['n0 A', 'n2 B'],
   )
-  assert.equal(filtered.looked, 3)
+  assert.equal(filtered.evaluatedNodes, 3)
 })
 
 test('a plugin that has nothing to say of a pod is not asked about nodes; one that refuses it ends the pass', () => {
-  const never: FilterCycle = { test: () => assert.fail('asked') }
-  const silent: Plugin = { name: 'Silent', filter: () => undefined }
+  const never: FilterState = { filter: () => assert.fail('asked') }
+  const silent: Plugin = { name: 'Silent', preFilter: () => undefined }
   assert.equal(namesOf(filterNodes(worldOf({ profile: profile([silent]) }))), 'n0 n1 n2')
-  const strict: Plugin = { name: 'Strict', filter: () => ({ reason: 'not today' }) }
-  const asked: Plugin = { name: 'Asked', filter: () => never }
+  const strict: Plugin = { name: 'Strict', preFilter: () => ({ reason: 'not today' }) }
+  const asked: Plugin = { name: 'Asked', preFilter: () => never }
   const filtered = filterNodes(worldOf({ profile: profile([asked, strict]) }))
-  assert.deepEqual(filtered.everywhere, { reason: 'not today', plugin: 'Strict' })
-  assert.deepEqual([...filtered.refusals.keys()], ['n0', 'n1', 'n2'])
-  assert.equal(filtered.looked, 0)
+  assert.deepEqual(filtered.preFilterStatus, { reason: 'not today', plugin: 'Strict' })
+  assert.deepEqual([...filtered.nodeToStatus.keys()], ['n0', 'n1', 'n2'])
+  assert.equal(filtered.evaluatedNodes, 0)
   assert.equal(failureMessage(filtered), '0/3 nodes are available: not today.')
 })
 
@@ -127,17 +127,17 @@ test('plugins may say which nodes come into question at all', () => {
   check([onlyOn('A', [])], '', "node(s) didn't satisfy plugin A")
   const apart = "node(s) didn't satisfy plugin(s) [A B] simultaneously"
   check([onlyOn('B', ['n0']), onlyOn('A', ['n1'])], '', apart)
-  const refused = "1 full, 2 node(s) didn't satisfy plugin(s) [A]"
-  check([onlyOn('A', ['n1']), refusing('B', ['n1'], { reason: 'full' })], '', refused)
-  const { narrowedBy } = filterNodes(
+  const rejected = "1 full, 2 node(s) didn't satisfy plugin(s) [A]"
+  check([onlyOn('A', ['n1']), rejecting('B', ['n1'], { reason: 'full' })], '', rejected)
+  const { preFilterPlugins } = filterNodes(
     worldOf({ profile: profile([onlyOn('A', ['n1']), onlyOn('B', ['n2'])]) }),
   )
-  assert.deepEqual(narrowedBy, ['A', 'B'])
+  assert.deepEqual(preFilterPlugins, ['A', 'B'])
 })
 
 test('how many nodes that will do are enough', () => {
   const check = (nodes: number, percentage: number, wanted: number): void => {
-    assert.equal(feasibleWanted(nodes, percentage), wanted, `${percentage} % of ${nodes}`)
+    assert.equal(numFeasibleNodesToFind(nodes, percentage), wanted, `${percentage} % of ${nodes}`)
   }
   check(0, 0, 0)
   check(99, 0, 99)
@@ -154,15 +154,15 @@ test('how many nodes that will do are enough', () => {
 
 test('the search begins where the last one ended, and ends when there are enough', () => {
   const snapshot = snapshotOf(200)
-  const look = (startAt: number, plugins: readonly Plugin[] = []): Filtered => {
+  const look = (startAt: number, plugins: readonly Plugin[] = []): FilterResult => {
     return filterNodes(worldOf({ snapshot, startAt, profile: profile(plugins, 10) }))
   }
   const first = look(0)
-  assert.deepEqual([first.looked, first.feasible.length, first.feasible[0]?.name], [100, 100, 'n0'])
-  const second = look(150, [refusing('A', ['n150', 'n0'])])
-  assert.deepEqual([second.looked, second.feasible.length], [102, 100])
+  assert.deepEqual([first.evaluatedNodes, first.feasible.length, first.feasible[0]?.name], [100, 100, 'n0'])
+  const second = look(150, [rejecting('A', ['n150', 'n0'])])
+  assert.deepEqual([second.evaluatedNodes, second.feasible.length], [102, 100])
   assert.deepEqual([second.feasible[0]?.name, second.feasible.at(-1)?.name], ['n151', 'n51'])
-  assert.deepEqual([...second.refusals.keys()], ['n150', 'n0'])
+  assert.deepEqual([...second.nodeToStatus.keys()], ['n150', 'n0'])
   const narrow = look(7, [onlyOn('A', ['n4', 'n5', 'n6'])])
   assert.equal(namesOf(narrow), 'n5 n6 n4')
 })
@@ -170,7 +170,7 @@ test('the search begins where the last one ended, and ends when there are enough
 test('where nobody compares nodes, the first that will do is enough', () => {
   const alone = profileOf({
     schedulerName: 'default-scheduler',
-    plugins: [prioritySort(context, {}), refusing('A', ['n1'])].map(plugin => ({ plugin, weight: 1 })),
+    plugins: [prioritySort(handle, {}), rejecting('A', ['n1'])].map(plugin => ({ plugin, weight: 1 })),
     percentageOfNodesToScore: 0,
   })
   assert.equal(namesOf(filterNodes(worldOf({ profile: alone, startAt: 1 }))), 'n2')
@@ -183,7 +183,7 @@ test('the highest sum of weighted scores is best', () => {
     random = drawing(),
   ): void => {
     const world = worldOf({ profile: profile(plugins), random })
-    assert.equal(chooseNode(world, world.snapshot.nodes).node, node)
+    assert.equal(prioritizeNodes(world, world.snapshot.nodes).node, node)
   }
   check([scoring('A', [1, 3, 2])], 'n1')
   check([scoring('A', [1, 3, 2]), scoring('B', [10, 0, 9])], 'n0', drawing(0))
@@ -192,7 +192,7 @@ test('the highest sum of weighted scores is best', () => {
     name: 'C',
     score: () => ({
       score: node => (node.name === 'n2' ? 100 : 0),
-      normalize: scores => scores.forEach((score, index) => (scores[index] = 100 - score)),
+      normalizeScore: scores => scores.forEach((score, index) => (scores[index] = 100 - score)),
     }),
   }
   check([halved, scoring('A', [1, 2, 3])], 'n1')
@@ -212,10 +212,10 @@ test('the highest sum of weighted scores is best', () => {
 test('one node that will do needs no scores', () => {
   const costly: Plugin = { name: 'Costly', score: () => assert.fail('asked') }
   const world = worldOf({ profile: profile([costly]), snapshot: snapshotOf(1) })
-  assert.equal(chooseNode(world, world.snapshot.nodes).node, 'n0')
+  assert.equal(prioritizeNodes(world, world.snapshot.nodes).node, 'n0')
 })
 
-const fit = nodeResourcesFit(context, {})
+const fit = nodeResourcesFit(handle, {})
 
 test('room that was made for others is left free for those who are not less important', () => {
   const check = (waiting: PodParts & { readonly uid?: string }, expected: string): void => {
@@ -237,12 +237,12 @@ test('room that was made for others is left free for those who are not less impo
 
 test('a node must do without those who may still come, too', () => {
   // Requires a pod of `db` on the node.
-  const near = (count: number): FilterCycle => ({
-    test: () => (count > 0 ? undefined : { reason: 'alone' }),
-    withPod: ({ labels }) => near(labels['app'] === 'db' ? count + 1 : count),
+  const near = (count: number): FilterState => ({
+    filter: () => (count > 0 ? undefined : { reason: 'alone' }),
+    addPod: ({ labels }) => near(labels['app'] === 'db' ? count + 1 : count),
   })
   const check = (nominated: readonly PodInfo[], count: number, expected: string): void => {
-    const plugin: Plugin = { name: 'Near', filter: () => near(count) }
+    const plugin: Plugin = { name: 'Near', preFilter: () => near(count) }
     const world = worldOf({ profile: profile([plugin]), nominated: () => nominated, snapshot: snapshotOf(1) })
     assert.equal(namesOf(filterNodes(world)), expected)
   }
@@ -251,15 +251,15 @@ test('a node must do without those who may still come, too', () => {
   // Fails with the nominated pod present: one pod too many.
   const far: Plugin = {
     name: 'Far',
-    filter: () => ({
-      test: () => undefined,
-      withPod: () => ({ test: () => ({ reason: 'crowded' }) }),
+    preFilter: () => ({
+      filter: () => undefined,
+      addPod: () => ({ filter: () => ({ reason: 'crowded' }) }),
     }),
   }
   const world = worldOf({ profile: profile([far]), nominated: node => (node === 'n0' ? [pod('db')] : []) })
   const filtered = filterNodes(world)
   assert.equal(namesOf(filtered), 'n1 n2')
-  assert.deepEqual(filtered.refusals.get('n0'), { reason: 'crowded', plugin: 'Far' })
+  assert.deepEqual(filtered.nodeToStatus.get('n0'), { reason: 'crowded', plugin: 'Far' })
 })
 
 test('all who wait for a node count together', () => {
@@ -284,17 +284,17 @@ test('all who wait for a node count together', () => {
 test('where room was made for the pod is looked at first, and nowhere else when it will do', () => {
   const check = (plugins: readonly Plugin[], nominatedNode: string | undefined, expected: string): void => {
     const world = worldOf({ profile: profile(plugins), nominatedNode })
-    const filtered = filterNominated(world, prepareFilters(world))
+    const filtered = evaluateNominatedNode(world, runPreFilterPlugins(world))
     assert.equal(filtered && namesOf(filtered), expected || undefined)
   }
   check([], undefined, '')
   check([], 'n1', 'n1')
   check([], 'gone', '')
-  check([refusing('A', ['n1'])], 'n1', '')
-  check([refusing('A', ['n0'])], 'n1', 'n1')
+  check([rejecting('A', ['n1'])], 'n1', '')
+  check([rejecting('A', ['n0'])], 'n1', 'n1')
   check([onlyOn('A', ['n0'])], 'n1', '')
   check([onlyOn('A', ['n0', 'n1'])], 'n1', 'n1')
-  check([{ name: 'A', filter: () => ({ reason: 'never' }) }], 'n1', '')
+  check([{ name: 'A', preFilter: () => ({ reason: 'never' }) }], 'n1', '')
   // A pod of higher priority is nominated for it too.
   const world = worldOf({
     profile: profile([fit]),
@@ -302,5 +302,5 @@ test('where room was made for the pod is looked at first, and nowhere else when 
     nominatedNode: 'n1',
     nominated: () => [pod('other', { cpu: '3', priority: 1 })],
   })
-  assert.equal(filterNominated(world, prepareFilters(world)), undefined)
+  assert.equal(evaluateNominatedNode(world, runPreFilterPlugins(world)), undefined)
 })

@@ -1,9 +1,9 @@
 import type { Clock } from '#/platform/platform.ts'
-import type { Eviction, Refusal } from '../../framework.ts'
+import type { PreemptionCandidate, Unschedulable } from '../../framework.ts'
 import type { NodeInfo } from '../../node-info.ts'
-import { selectVictims, selectWithinBudgets, type EvictionWorld } from './select-victims.ts'
+import { selectVictimsOnNode, selectWithinBudgets, type VictimSearch } from './select-victims.ts'
 
-export interface EvictionSearch extends EvictionWorld {
+export interface CandidateSearch extends VictimSearch {
   /** The nodes where preemption may help. */
   readonly nodes: readonly NodeInfo[]
   /** Index of the first node to examine. */
@@ -15,11 +15,11 @@ export interface EvictionSearch extends EvictionWorld {
   readonly clock: Clock
 }
 
-export interface Evictions {
+export interface Candidates {
   /** The candidates, those without PodDisruptionBudget violations first. */
-  readonly found: readonly Eviction[]
+  readonly found: readonly PreemptionCandidate[]
   /** Reason why there is no candidate, by node name. */
-  readonly refusals: ReadonlyMap<string, Refusal>
+  readonly nodeToStatus: ReadonlyMap<string, Unschedulable>
 }
 
 /** Milliseconds after which the search yields to the event loop. */
@@ -29,35 +29,38 @@ const turnMs = 5
 const triesMax = 2_000
 
 /** Tests for each node if the pod would fit without the pods of lower priority. */
-export async function findEvictions(search: EvictionSearch): Promise<Evictions> {
+export async function findCandidates(search: CandidateSearch): Promise<Candidates> {
   const { nodes, startAt, wanted, clock } = search
-  const refusals = new Map<string, Refusal>()
-  const fine: Eviction[] = []
-  const violating: Eviction[] = []
+  const nodeToStatus = new Map<string, Unschedulable>()
+  const fine: PreemptionCandidate[] = []
+  const violating: PreemptionCandidate[] = []
   const turns = turnsOf(clock)
   for (let looked = 0; looked < nodes.length; looked++) {
     const node = nodes[(startAt + looked) % nodes.length]!
-    const selected = selectVictims(node, search)
-    if ('reason' in selected) refusals.set(node.name, selected)
-    else if (selected.violations === 0) fine.push(selected)
+    const selected = selectVictimsOnNode(node, search)
+    if ('reason' in selected) nodeToStatus.set(node.name, selected)
+    else if (selected.pdbViolations === 0) fine.push(selected)
     else if (violating.length < wanted) violating.push(selected)
     if (fine.length > 0 && fine.length + violating.length >= wanted) break
     await turns.takeIfDue()
   }
   if (fine.length === 0) fine.push(...(await keepBudgets(search, violating)))
-  return { found: [...fine, ...violating], refusals }
+  return { found: [...fine, ...violating], nodeToStatus }
 }
 
 /** Searches other victims on the nodes where PodDisruptionBudgets would be violated. */
-async function keepBudgets(search: EvictionSearch, violating: readonly Eviction[]): Promise<Eviction[]> {
+async function keepBudgets(
+  search: CandidateSearch,
+  violating: readonly PreemptionCandidate[],
+): Promise<PreemptionCandidate[]> {
   const byName = new Map(search.nodes.map(node => [node.name, node]))
   const tries = { left: triesMax }
   const turns = turnsOf(search.clock)
-  const found: Eviction[] = []
+  const found: PreemptionCandidate[] = []
   for (const { node } of violating) {
     if (tries.left <= 0) break
-    const eviction = selectWithinBudgets(byName.get(node)!, search, tries)
-    if (eviction !== undefined) found.push(eviction)
+    const candidate = selectWithinBudgets(byName.get(node)!, search, tries)
+    if (candidate !== undefined) found.push(candidate)
     await turns.takeIfDue()
   }
   return found

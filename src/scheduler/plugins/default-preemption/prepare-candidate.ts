@@ -3,16 +3,16 @@ import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
-import type { RoomWork } from '../../framework.ts'
+import type { PreemptionWork } from '../../framework.ts'
 import type { PodInfo } from '../../pod-info.ts'
 
-export interface EvictionTask {
+export interface PreemptionTask {
   /** The preemptor. */
   readonly pod: PodInfo
   readonly node: string
   readonly victims: readonly PodInfo[]
   /** Pods of lower priority nominated for the node, which lose their nomination. */
-  readonly displaced: readonly PodInfo[]
+  readonly lowerPriorityNominatedPods: readonly PodInfo[]
   readonly nowMs: number
 }
 
@@ -25,24 +25,28 @@ export function isPreempted(pod: Pod): boolean {
 const preemption = 'PreemptionByScheduler'
 
 /** Evicts all victims, even if some evictions fail; then it throws. */
-export async function evict(task: EvictionTask, work: RoomWork): Promise<void> {
+export async function prepareCandidate(task: PreemptionTask, work: PreemptionWork): Promise<void> {
   const told = await Promise.allSettled([
-    ...task.displaced.map(pod => takeNomination(pod, work)),
+    ...task.lowerPriorityNominatedPods.map(pod => clearNominatedNode(pod, work)),
     // Terminating victims need no eviction.
-    ...task.victims.filter(({ pod }) => !isBeingDeleted(pod)).map(victim => evictOne(victim, task, work)),
+    ...task.victims.filter(({ pod }) => !isBeingDeleted(pod)).map(victim => preemptPod(victim, task, work)),
   ])
   const errors = told.flatMap(each => (each.status === 'rejected' ? [each.reason as unknown] : []))
   if (errors.length > 0) throw new AggregateError(errors, `cannot make room for pod ${task.pod.key}`)
 }
 
-async function takeNomination({ pod, uid }: PodInfo, { client, signal }: RoomWork): Promise<void> {
+async function clearNominatedNode({ pod, uid }: PodInfo, { client, signal }: PreemptionWork): Promise<void> {
   const patch = { metadata: { uid }, status: { nominatedNodeName: null } }
   await unlessGone(
     client.patch(pods, { ...at(pod), subresource: 'status' }, { type: 'merge', patch }, { signal }),
   )
 }
 
-async function evictOne(victim: PodInfo, { pod, node, nowMs }: EvictionTask, work: RoomWork): Promise<void> {
+async function preemptPod(
+  victim: PodInfo,
+  { pod, node, nowMs }: PreemptionTask,
+  work: PreemptionWork,
+): Promise<void> {
   const { client, signal, record } = work
   const condition = conditionOf(victim.pod, pod.pod.spec?.schedulerName ?? 'default-scheduler', nowMs)
   if (condition !== undefined) {

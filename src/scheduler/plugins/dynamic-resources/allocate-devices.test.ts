@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { formatQuantity } from '#/api/quantity.ts'
 import { AllocatedDevices } from './allocated-devices.ts'
 import { allocationOf } from './allocation.ts'
-import { SearchTooLong, type Solution } from './search.ts'
+import { AllocationTimeout, type Solution } from './allocate-devices.ts'
 import { find, parseClaim, sliceOf } from './test-devices.ts'
 
 interface Setting {
@@ -29,9 +29,9 @@ function inUseOf(taken: readonly string[]): AllocatedDevices {
 /** `request:device` of each claim, with consumed capacity in brackets. */
 function show(solution: Solution | undefined): string {
   if (solution === undefined) return 'none'
-  return solution.allotments
-    .map(allotments =>
-      allotments
+  return solution.allocations
+    .map(allocations =>
+      allocations
         .map(({ alternative, candidate, consumed }) => {
           const parts = [...(consumed ?? [])].map(([name, amount]) => `${name}:${formatQuantity(amount)}`)
           return `${alternative.name}:${candidate.device.name}${consumed ? `(${parts.join()})` : ''}`
@@ -152,7 +152,7 @@ test('claims that are too large, and those that nobody could meet in a lifetime'
   )
   const endless = parseClaim('c', '20, 1 kind=y')
   const slices = sliceOf(many.map(each => `${each} kind=x`))
-  assert.throws(() => find([endless], slices), SearchTooLong)
+  assert.throws(() => find([endless], slices), AllocationTimeout)
 })
 
 test('what is written of a solution', () => {
@@ -166,8 +166,8 @@ test('what is written of a solution', () => {
       },
     },
   }
-  const { allotments, chosen } = find([withConfig], sliceOf(['a memory:8Gi shared !broken']))!
-  const found = { allotments: allotments[0]!, chosen: chosen[0]! }
+  const { allocations, chosen } = find([withConfig], sliceOf(['a memory:8Gi shared !broken']))!
+  const found = { allocations: allocations[0]!, chosen: chosen[0]! }
   assert.deepEqual(allocationOf(withConfig, found, { node: 'n1', shareId: () => 'id' }), {
     devices: {
       results: [
@@ -210,7 +210,7 @@ test('whatever is asked: no device twice, all that was asked for, no counter bey
         const solution = find(parsed, sliceOf(texts, { slots: String(slots) }))
         const wanted = claims.flat()
         if (solution === undefined) return
-        const all = solution.allotments.flat()
+        const all = solution.allocations.flat()
         const used = all.map(({ candidate }) => Number(candidate.device.name.slice(1)))
         assert.equal(new Set(used).size, used.length)
         assert.equal(

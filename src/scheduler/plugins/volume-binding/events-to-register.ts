@@ -2,39 +2,39 @@ import { nodes, persistentVolumeClaims, persistentVolumes } from '#/api/generate
 import { csiDrivers, csiStorageCapacities, storageClasses } from '#/api/generated/storage/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { compareQuantities } from '#/api/quantity.ts'
-import { wakeUp } from '../../framework.ts'
+import { clusterEventWithHint } from '../../framework.ts'
 import { usesClaim } from '../pod-claims.ts'
-import { volumeLimit } from './free-storage.ts'
+import { volumeLimit } from './storage-capacity.ts'
 
-export const wakeUps = [
-  wakeUp({
+export const eventsToRegister = [
+  clusterEventWithHint({
     resource: storageClasses,
     on: ['add', 'update'],
-    isHelpful: (_pod, { before, after }) =>
+    queueingHint: (_pod, { before, after }) =>
       before === undefined || !equalJson(before.allowedTopologies, after?.allowedTopologies),
   }),
-  wakeUp({
+  clusterEventWithHint({
     resource: persistentVolumeClaims,
     on: ['add', 'update'],
-    isHelpful: (pod, { after }) => after === undefined || usesClaim(pod, after),
+    queueingHint: (pod, { after }) => after === undefined || usesClaim(pod, after),
   }),
-  wakeUp({ resource: persistentVolumes, on: ['add', 'update'] }),
-  wakeUp({
+  clusterEventWithHint({ resource: persistentVolumes, on: ['add', 'update'] }),
+  clusterEventWithHint({
     resource: nodes,
     on: ['add', 'update'],
-    isHelpful: (_pod, { before, after }) =>
+    queueingHint: (_pod, { before, after }) =>
       before === undefined || !equalJson(before.metadata?.labels, after?.metadata?.labels),
   }),
-  wakeUp({
+  clusterEventWithHint({
     resource: csiDrivers,
     on: ['update'],
-    isHelpful: (_pod, { before, after }) =>
+    queueingHint: (_pod, { before, after }) =>
       before?.spec?.storageCapacity === true && after?.spec?.storageCapacity !== true,
   }),
-  wakeUp({
+  clusterEventWithHint({
     resource: csiStorageCapacities,
     on: ['add', 'update'],
-    isHelpful: (_pod, { before, after }) => {
+    queueingHint: (_pod, { before, after }) => {
       if (before === undefined || after === undefined) return true
       const [was, is] = [volumeLimit(before), volumeLimit(after)]
       return is !== undefined && (was === undefined || compareQuantities(is, was) > 0)

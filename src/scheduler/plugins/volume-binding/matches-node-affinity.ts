@@ -5,7 +5,7 @@ import { compileNodeSelector, type NodeTest } from '#/api/node-selector.ts'
 const compiled = new WeakMap<object, NodeTest>()
 
 /** True if the volume's node affinity matches the node. */
-export function isUsableOn({ spec }: PersistentVolume, node: Node): boolean {
+export function matchesNodeAffinity({ spec }: PersistentVolume, node: Node): boolean {
   const required = spec?.nodeAffinity?.required
   if (required === undefined) return true
   const known = compiled.get(required)

@@ -14,7 +14,7 @@ export interface CapacityWorld {
  * Tests if a node has enough storage capacity for the claim; undefined if the driver does not publish
  * capacities. https://kubernetes.io/docs/concepts/storage/storage-capacity/
  */
-export function roomFor(
+export function hasEnoughCapacity(
   claim: PersistentVolumeClaim,
   { metadata, provisioner }: StorageClass,
   { driver, capacities }: CapacityWorld,

@@ -13,7 +13,7 @@ export interface WaitOptions {
 }
 
 /** Binding cycles that wait for other components, such as the volume controller or a device driver. */
-export class PodWaits {
+export class BindingWaits {
   readonly #clock: Clock
   /** By pod uid. */
   readonly #waiting = new Map<string, LinkedAbort>()

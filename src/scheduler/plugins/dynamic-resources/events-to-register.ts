@@ -3,15 +3,15 @@ import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { deviceClasses, resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
-import { type WakeUp, wakeUp } from '../../framework.ts'
+import { type ClusterEventWithHint, clusterEventWithHint } from '../../framework.ts'
 import type { DeviceAllocator } from './device-allocator.ts'
 
-export function wakeUpsFor(allocator: DeviceAllocator): readonly WakeUp[] {
+export function eventsToRegisterFor(allocator: DeviceAllocator): readonly ClusterEventWithHint[] {
   return [
-    wakeUp({
+    clusterEventWithHint({
       resource: nodes,
       on: ['add', 'update'],
-      isHelpful: (_pod, { before, after }) => {
+      queueingHint: (_pod, { before, after }) => {
         return (
           before === undefined ||
           !equalJson(before.metadata?.labels, after?.metadata?.labels) ||
@@ -19,23 +19,23 @@ export function wakeUpsFor(allocator: DeviceAllocator): readonly WakeUp[] {
         )
       },
     }),
-    wakeUp({
+    clusterEventWithHint({
       resource: resourceClaims,
       on: ['add', 'update'],
-      isHelpful: (pod, change) => isHelpful(pod, change, allocator),
+      queueingHint: (pod, change) => isSchedulableAfterClaimChange(pod, change, allocator),
     }),
-    wakeUp({
+    clusterEventWithHint({
       resource: resourceClaims,
       on: ['delete'],
-      isHelpful: (_pod, { before }) => before?.status?.allocation !== undefined,
+      queueingHint: (_pod, { before }) => before?.status?.allocation !== undefined,
     }),
-    wakeUp({ resource: deviceClasses, on: ['add', 'update'] }),
-    wakeUp({ resource: resourceSlices, on: ['add', 'update'] }),
+    clusterEventWithHint({ resource: deviceClasses, on: ['add', 'update'] }),
+    clusterEventWithHint({ resource: resourceSlices, on: ['add', 'update'] }),
   ]
 }
 
 /** True if devices were freed, or if a claim of the pod was created or changed. */
-function isHelpful(
+function isSchedulableAfterClaimChange(
   pod: Pod,
   { before, after }: { readonly before?: ResourceClaim; readonly after?: ResourceClaim },
   allocator: DeviceAllocator,

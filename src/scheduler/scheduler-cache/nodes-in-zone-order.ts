@@ -2,7 +2,7 @@ import { zoneOf } from '#/api/zone.ts'
 import type { NodeInfo } from '../node-info.ts'
 
 /** Orders nodes round-robin over the zones. */
-export function inZoneOrder(infos: readonly NodeInfo[]): NodeInfo[] {
+export function nodesInZoneOrder(infos: readonly NodeInfo[]): NodeInfo[] {
   const zones = Map.groupBy(infos, info => zoneOf(info.node))
   if (zones.size <= 1) return [...infos]
   const ordered: NodeInfo[] = []

@@ -2,52 +2,69 @@
 import type { Container, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { podRequests } from '#/api/pod-resources.ts'
 import { quantityMilliValue, quantityValue, tryParseQuantity } from '#/api/quantity.ts'
-import { countedSpec } from './amounts/counted-spec.ts'
+import { withResizeRequests } from './resize-requests.ts'
 
-export interface Amounts {
+export interface ResourceAmounts {
   /** Millicores. */
   readonly cpu: number
   /** Bytes. */
   readonly memory: number
   readonly ephemeralStorage: number
   /** All other requested resources by name, such as `example.com/gpu` or `hugepages-2Mi`. */
-  readonly others: ReadonlyMap<string, number>
+  readonly scalarResources: ReadonlyMap<string, number>
 }
 
-const nothingElse: ReadonlyMap<string, number> = new Map()
+const noScalarResources: ReadonlyMap<string, number> = new Map()
 
-export const noAmounts: Amounts = { cpu: 0, memory: 0, ephemeralStorage: 0, others: nothingElse }
+export const noResources: ResourceAmounts = {
+  cpu: 0,
+  memory: 0,
+  ephemeralStorage: 0,
+  scalarResources: noScalarResources,
+}
 
 /**
  * Non-zero requests: the amounts assumed by scoring for a container without requests, 0.1 CPU and 200 MiB.
  */
-const usual: Readonly<Record<string, string>> = { cpu: '100m', memory: '200Mi' }
+const defaultRequests: Readonly<Record<string, string>> = { cpu: '100m', memory: '200Mi' }
 
 /** The requests of a pod, and its non-zero requests used for scoring. */
-export function requestsOf(pod: Pod): { readonly requests: Amounts; readonly load: Amounts } {
-  const spec = countedSpec(pod)
+export function requestsOf(pod: Pod): {
+  readonly requests: ResourceAmounts
+  readonly nonZeroRequests: ResourceAmounts
+} {
+  const spec = withResizeRequests(pod)
   const requests = readRequests(spec)
-  const busy = withUsual(spec)
-  return { requests, load: busy === spec ? requests : readRequests(busy) }
+  const nonZero = withNonZeroRequests(spec)
+  return { requests, nonZeroRequests: nonZero === spec ? requests : readRequests(nonZero) }
 }
 
-function readRequests(spec: PodSpec): Amounts {
-  const others = new Map<string, number>()
+function readRequests(spec: PodSpec): ResourceAmounts {
+  const scalarResources = new Map<string, number>()
   let [cpu, memory, ephemeralStorage] = [0, 0, 0]
   for (const [name, amount] of podRequests(spec)) {
     if (name === 'cpu') cpu = Number(quantityMilliValue(amount))
     else if (name === 'memory') memory = Number(quantityValue(amount))
     else if (name === 'ephemeral-storage') ephemeralStorage = Number(quantityValue(amount))
-    else others.set(name, Number(quantityValue(amount)))
+    else scalarResources.set(name, Number(quantityValue(amount)))
   }
-  return { cpu, memory, ephemeralStorage, others: others.size === 0 ? nothingElse : others }
+  return {
+    cpu,
+    memory,
+    ephemeralStorage,
+    scalarResources: scalarResources.size === 0 ? noScalarResources : scalarResources,
+  }
 }
 
 /** Returns the same object if every container requests both. */
-function withUsual(spec: PodSpec): PodSpec {
+function withNonZeroRequests(spec: PodSpec): PodSpec {
   const { containers, initContainers = [] } = spec
   if (containers.every(asksForBoth) && initContainers.every(asksForBoth)) return spec
-  return { ...spec, containers: containers.map(usually), initContainers: initContainers.map(usually) }
+  return {
+    ...spec,
+    containers: containers.map(withDefaultRequests),
+    initContainers: initContainers.map(withDefaultRequests),
+  }
 }
 
 function asksForBoth({ resources }: Container): boolean {
@@ -55,16 +72,19 @@ function asksForBoth({ resources }: Container): boolean {
   return requests?.['cpu'] !== undefined && requests['memory'] !== undefined
 }
 
-function usually(container: Container): Container {
+function withDefaultRequests(container: Container): Container {
   const { resources } = container
-  return { ...container, resources: { ...resources, requests: { ...usual, ...resources?.requests } } }
+  return {
+    ...container,
+    resources: { ...resources, requests: { ...defaultRequests, ...resources?.requests } },
+  }
 }
 
 /** The amounts in a resource list of the node status. */
-export function amountsOf(
+export function resourcesOf(
   table: Readonly<Record<string, string>> | undefined,
-): Amounts & { readonly pods: number } {
-  const others = new Map<string, number>()
+): ResourceAmounts & { readonly pods: number } {
+  const scalarResources = new Map<string, number>()
   let [cpu, memory, ephemeralStorage, pods] = [0, 0, 0, 0]
   for (const [name, text] of Object.entries(table ?? {})) {
     const quantity = tryParseQuantity(text)
@@ -73,22 +93,31 @@ export function amountsOf(
     else if (name === 'memory') memory = Number(quantityValue(quantity))
     else if (name === 'ephemeral-storage') ephemeralStorage = Number(quantityValue(quantity))
     else if (name === 'pods') pods = Number(quantityValue(quantity))
-    else others.set(name, Number(quantityValue(quantity)))
+    else scalarResources.set(name, Number(quantityValue(quantity)))
   }
-  return { cpu, memory, ephemeralStorage, pods, others: others.size === 0 ? nothingElse : others }
+  return {
+    cpu,
+    memory,
+    ephemeralStorage,
+    pods,
+    scalarResources: scalarResources.size === 0 ? noScalarResources : scalarResources,
+  }
 }
 
 /** The sum, or the difference if `sign` is -1. */
-export function addAmounts(left: Amounts, right: Amounts, sign: 1 | -1): Amounts {
+export function addResources(left: ResourceAmounts, right: ResourceAmounts, sign: 1 | -1): ResourceAmounts {
   return {
     cpu: left.cpu + sign * right.cpu,
     memory: left.memory + sign * right.memory,
     ephemeralStorage: left.ephemeralStorage + sign * right.ephemeralStorage,
-    others: right.others.size === 0 ? left.others : addOthers(left.others, right.others, sign),
+    scalarResources:
+      right.scalarResources.size === 0
+        ? left.scalarResources
+        : addScalarResources(left.scalarResources, right.scalarResources, sign),
   }
 }
 
-function addOthers(
+function addScalarResources(
   left: ReadonlyMap<string, number>,
   right: ReadonlyMap<string, number>,
   sign: 1 | -1,

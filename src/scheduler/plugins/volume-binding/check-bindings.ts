@@ -3,8 +3,8 @@ import type { Node, PersistentVolume, PersistentVolumeClaim } from '#/api/genera
 import { keyOf } from '#/api/metadata.ts'
 import { isFullyBound, selectedNode } from '#/api/persistent-volumes.ts'
 import { quote } from '#/api/quote.ts'
-import type { VolumePlan } from './storage-for-pod.ts'
-import { isUsableOn } from './volume-affinity.ts'
+import type { VolumePlan } from './pod-volume-claims.ts'
+import { matchesNodeAffinity } from './matches-node-affinity.ts'
 
 /** Informer state, without assumed objects. */
 export interface BoundWorld {
@@ -17,11 +17,11 @@ export interface BoundWorld {
 }
 
 /** True if all written bindings and provisionings have been completed. Throws if they have failed. */
-export function areBound(written: VolumePlan, world: BoundWorld): boolean {
-  const { bindings, provisions } = written
+export function checkBindings(written: VolumePlan, world: BoundWorld): boolean {
+  const { bindings, provisionedClaims } = written
   return (
     bindings.every(({ volume, claim }) => isVolumeBound(volume, claim, world)) &&
-    provisions.every(claim => isProvisioned(claim, world))
+    provisionedClaims.every(claim => isProvisioned(claim, world))
   )
 }
 
@@ -57,7 +57,7 @@ function existing(written: PersistentVolumeClaim, { claim }: BoundWorld): Persis
 }
 
 function checkAffinity(volume: PersistentVolume, node: Node): void {
-  if (isUsableOn(volume, node)) return
+  if (matchesNodeAffinity(volume, node)) return
   const [name, nodeName] = [volume.metadata?.name ?? '', node.metadata?.name ?? ''].map(each => quote(each))
   throw new Error(`pv ${name} node affinity doesn't match node ${nodeName}: no matching NodeSelectorTerms`)
 }
