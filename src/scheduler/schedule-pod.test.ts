@@ -16,7 +16,7 @@ import { podInfoOf, type PodInfo } from './pod-info.ts'
 import { nodeResourcesFit } from './plugins/node-resources-fit.ts'
 import { prioritySort } from './plugins/priority-sort.ts'
 import { profileOf, type Profile } from './profile.ts'
-import { failureMessage } from './scheduler/failure-message.ts'
+import { diagnosisMessage } from './fit-error.ts'
 import type { Snapshot } from './snapshot.ts'
 import { nodeOf, podOf, type PodParts } from './test-cluster.ts'
 
@@ -111,14 +111,15 @@ test('a plugin that has nothing to say of a pod is not asked about nodes; one th
   assert.deepEqual(filtered.preFilterStatus, { reason: 'not today', plugin: 'Strict' })
   assert.deepEqual([...filtered.nodeToStatus.keys()], ['n0', 'n1', 'n2'])
   assert.equal(filtered.evaluatedNodes, 0)
-  assert.equal(failureMessage(filtered), '0/3 nodes are available: not today.')
+  assert.equal(diagnosisMessage(filtered), '0/3 nodes are available: not today.')
 })
 
 test('plugins may say which nodes come into question at all', () => {
   const check = (plugins: readonly Plugin[], nodes: string, message?: string): void => {
     const filtered = filterNodes(worldOf({ profile: profile(plugins) }))
     assert.equal(namesOf(filtered), nodes)
-    if (message !== undefined) assert.equal(failureMessage(filtered), `0/3 nodes are available: ${message}.`)
+    if (message !== undefined)
+      assert.equal(diagnosisMessage(filtered), `0/3 nodes are available: ${message}.`)
   }
   check([onlyOn('A', ['n2', 'n1'])], 'n2 n1')
   check([onlyOn('A', ['n2', 'n1']), onlyOn('B', ['n0', 'n2'])], 'n2')

@@ -11,6 +11,7 @@ import {
   clusterEventWithHint,
 } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
+import { isAssigned } from '../pod-assignment.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { areInConflict, disksOf, type Disk } from './volume-restrictions/disks.ts'
 
@@ -89,16 +90,12 @@ function exclusiveClaims(
 
 function isInUse(key: string, uid: string, byClaim: ObjectIndex<Pod>, { nodes: infos }: Snapshot): boolean {
   const others = byClaim.get(key).filter(({ metadata }) => metadata?.uid !== uid)
-  if (others.some(isPlaced)) return true
+  if (others.some(isAssigned)) return true
   // A pending pod of the informer may be assumed on a node in the snapshot.
   const waiting = new Set(
     others.filter(({ spec }) => !spec?.nodeName).map(({ metadata }) => metadata?.uid ?? ''),
   )
   return waiting.size > 0 && infos.some(({ pods: placed }) => placed.some(each => waiting.has(each.uid)))
-}
-
-function isPlaced({ spec, status }: Pod): boolean {
-  return Boolean(spec?.nodeName) && status?.phase !== 'Succeeded' && status?.phase !== 'Failed'
 }
 
 /** Keys of the claims named by the pod; ephemeral claims are never shared. */

@@ -1,5 +1,16 @@
-/** Aggregates the statuses of many nodes into one message. */
-import type { Unschedulable } from './framework.ts'
+/** User-visible messages: why a pod does not fit any node. */
+import type { Diagnosis, Unschedulable } from './framework.ts'
+
+/** The message for the result of a scheduling cycle without a feasible node. */
+export function diagnosisMessage(diagnosis: Diagnosis): string {
+  const { snapshot, nodeToStatus, preFilterStatus, preFilterPlugins } = diagnosis
+  const total = snapshot.nodes.length
+  if (total === 0) return 'no nodes available to schedule pods'
+  if (preFilterStatus !== undefined) return `0/${total} nodes are available: ${preFilterStatus.reason}.`
+  const other =
+    preFilterPlugins && `node(s) didn't satisfy plugin(s) [${preFilterPlugins.toSorted().join(' ')}]`
+  return fitErrorMessage(total, nodeToStatus, other)
+}
 
 /**
  * Kubernetes' message: `0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s).`

@@ -44,7 +44,7 @@ interface Kept {
 export class Decisions {
   readonly #kept = new LruMap<string, Kept>(decisionsMax)
 
-  placed(pod: PodInfo, filtered: FilterResult, chosen: ScheduleResult, atMs: number): void {
+  scheduled(pod: PodInfo, filtered: FilterResult, chosen: ScheduleResult, atMs: number): void {
     const message = `Successfully assigned ${pod.key} to ${chosen.node}`
     this.#kept.set(pod.key, { ...light(pod, filtered), chosen, message, atMs })
   }
