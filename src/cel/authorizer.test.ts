@@ -54,7 +54,7 @@ function resourceText(check: AuthorizationCheck & { isResource: true }): string 
   return [verb, place, fieldSelector?.rawSelector, labelSelector?.rawSelector].filter(Boolean).join(' ')
 }
 
-test('a check asks for what was described', () => {
+test('an authorization check has the attributes of its expression', () => {
   const check = (expression: string, expectedValue: Value, ...expected: string[]): void => {
     const asked: string[] = []
     assert.equal(
@@ -89,7 +89,7 @@ test('a check asks for what was described', () => {
   check(`authorizer.requestResource.name('c').check('get').allowed()`, true, 'get /*/pods//a/c')
 })
 
-test('what makes no sense is a fault', () => {
+test('invalid authorization checks are faults', () => {
   const check = (expression: string, message: string): void => {
     assert.throws(() => run(expression, check => decide(check, [])), {
       name: 'EvaluationError',
@@ -106,7 +106,7 @@ test('what makes no sense is a fault', () => {
   check(three, 'operation cancelled: actual cost limit exceeded')
 })
 
-test('answers that come later are waited for, each asked once, and no operator swallows the wait', async () => {
+test('asynchronous decisions are awaited, requested once, and not absorbed by operators', async () => {
   const asked: string[] = []
   const later: Authorize = async check => decide(check, asked)
   const expression = `authorizer.path('/a').check('post').allowed() || authorizer.path('/b').check('get').allowed()`
@@ -116,7 +116,7 @@ test('answers that come later are waited for, each asked once, and no operator s
   assert.deepEqual(asked, ['post /a', 'get /b'])
 })
 
-test('an authorizer that fails has no opinion', async () => {
+test('an authorizer error becomes a decision with an error', async () => {
   const failing: Authorize = () => Promise.reject(new Error('the webhook is gone'))
   assert.equal(await run(`authorizer.path('/a').check('get').error()`, failing), 'the webhook is gone')
   assert.equal(await run(`authorizer.path('/a').check('get').allowed()`, failing), false)

@@ -138,7 +138,11 @@ export class Extenders implements AsyncDisposable {
         try {
           return [extender.urlPrefix, await scoreNodes(extender, pod, feasible)] as const
         } catch (error) {
-          log.info('an extender gave no scores', { extender: extender.urlPrefix, pod: pod.key, error })
+          log.info("Failed to run extender's priority function. No score given by this extender.", {
+            extender: extender.urlPrefix,
+            pod: pod.key,
+            error,
+          })
           return undefined
         }
       }),
@@ -193,7 +197,10 @@ export class Extenders implements AsyncDisposable {
     } catch (error) {
       if (!extender.isIgnorable) throw error
       const { log } = this.#options.platform
-      log.info('an extender failed and is ignored', { extender: extender.urlPrefix, error })
+      log.info('Skipping extender as it returned error and has ignorable flag set', {
+        extender: extender.urlPrefix,
+        error,
+      })
       return undefined
     }
   }
@@ -246,7 +253,7 @@ async function filterNodes(
 }
 
 const unexplained: Unschedulable = {
-  reason: 'node(s) were refused by an extender',
+  reason: 'node(s) were filtered out by an extender',
   plugin: extenderName,
   isUnresolvable: true,
 }

@@ -91,7 +91,7 @@ export function profileOf(parts: ProfileParts): Profile {
   const postFilters = pluginsWith(at('postFilter'), 'postFilter')
   const [queueSort] = pluginsWith(at('queueSort'), 'queueSort')
   const scorers = pluginsWith(at('score'), 'score')
-  if (queueSort === undefined) throw new Error(`no plugin of ${schedulerName} orders the queue`)
+  if (queueSort === undefined) throw new Error(`profile ${schedulerName}: one queue sort plugin required`)
   const weights = new Map(plugins.map(({ plugin, weight }) => [plugin.name, weight]))
   return {
     schedulerName,

@@ -54,14 +54,14 @@ const orders: readonly (readonly [added: string, taken: string])[] = [
 ]
 
 for (const [added, taken] of orders) {
-  test(`pods ${added} are taken in the order ${taken}`, async () => {
+  test(`pods ${added} are popped in the order ${taken}`, async () => {
     const { queue, popAll } = start()
     for (const name of added.split(' ')) queue.addOrUpdate(podNamed(name))
     assert.equal(await popAll(), taken)
   })
 }
 
-test('whoever waits for a pod gets the next one, until the queue is closed', async () => {
+test('a pending pop gets the next pod, or undefined when the queue is closed', async () => {
   const { queue } = start()
   const [first, second, third] = [queue.pop(), queue.pop(), queue.pop()]
   queue.addOrUpdate(podNamed('a'))
@@ -72,7 +72,7 @@ test('whoever waits for a pod gets the next one, until the queue is closed', asy
   assert.equal(await queue.pop(), undefined)
 })
 
-test('one that failed goes behind those that came meanwhile', async () => {
+test('a failed pod is queued behind pods added meanwhile', async () => {
   const { queue, pop, popAll, addUnschedulable, advance } = start()
   queue.addOrUpdate(podNamed('a'))
   await pop()
@@ -84,7 +84,7 @@ test('one that failed goes behind those that came meanwhile', async () => {
   assert.equal(await popAll(), 'b a')
 })
 
-test('the pauses double up to a bound, and errors pause too', async () => {
+test('the backoff doubles up to its maximum, after errors too', async () => {
   const { queue, addUnschedulable, pop, advance } = start()
   queue.addOrUpdate(podNamed('a'))
   await pop()
@@ -98,7 +98,7 @@ test('the pauses double up to a bound, and errors pause too', async () => {
   }
 })
 
-test('one that was refused waits for what may help it, and no longer than five minutes', async () => {
+test('an unschedulable pod is requeued by an event with a positive hint, or after five minutes', async () => {
   const { queue, addUnschedulable, popAll, advance } = start()
   for (const name of ['a', 'b', 'c']) queue.addOrUpdate(podNamed(name))
   await popAll()
@@ -117,7 +117,7 @@ test('one that was refused waits for what may help it, and no longer than five m
   assert.equal(await popAll(), 'c')
 })
 
-test('what helps during the pause is not waited for again', async () => {
+test('an event during the backoff requeues the pod', async () => {
   const { queue, addUnschedulable, pop, popAll, advance } = start()
   queue.addOrUpdate(podNamed('a'))
   await pop()
@@ -128,7 +128,7 @@ test('what helps during the pause is not waited for again', async () => {
   assert.equal(await popAll(), 'a')
 })
 
-test('what happens while a pod is looked at counts when it is refused', async () => {
+test('events during the scheduling of a pod requeue it', async () => {
   const { queue, addUnschedulable, pop } = start()
   queue.addOrUpdate(podNamed('a'))
   queue.addOrUpdate(podNamed('b'))
@@ -144,7 +144,7 @@ test('what happens while a pod is looked at counts when it is refused', async ()
   assert.deepEqual({ ...queue.sizes }, { active: 0, backoff: 1, unschedulable: 2, gated: 0, inFlight: 0 })
 })
 
-test('when too much happens to remember, it is taken to help', async () => {
+test('if too many events occur during scheduling the pod is requeued', async () => {
   const { queue, addUnschedulable, pop } = start()
   queue.addOrUpdate(podNamed('a'))
   await pop()
@@ -154,7 +154,7 @@ test('when too much happens to remember, it is taken to help', async () => {
   assert.equal(queue.sizes.backoff, 1)
 })
 
-test('a pod that changes is tried again, while it waits and when it is looked at, if the change matters', async () => {
+test('a relevant update requeues a pod that is unschedulable or being scheduled', async () => {
   const { queue, addUnschedulable, popAll, advance } = start()
   for (const name of ['a', 'b', 'c']) queue.addOrUpdate(podNamed(name))
   await popAll()
@@ -166,7 +166,7 @@ test('a pod that changes is tried again, while it waits and when it is looked at
   assert.equal(await popAll(), 'a c')
 })
 
-test('gates hold a pod back until they are gone, however often others are tried', async () => {
+test('a gated pod is queued only after its gates are removed', async () => {
   const { queue, popAll, advance } = start()
   queue.addOrUpdate(podNamed('a', gate))
   queue.moveAllToActiveOrBackoffQueue({ queueingHint: () => true })
@@ -177,7 +177,7 @@ test('gates hold a pod back until they are gone, however often others are tried'
   assert.equal(await popAll(), 'a')
 })
 
-test('a pod of the same name is another pod', async () => {
+test('a pod with the same name and another uid is a new pod', async () => {
   const { queue, pop, popAll } = start()
   queue.addOrUpdate(podNamed('a'))
   await pop()
@@ -187,7 +187,7 @@ test('a pod of the same name is another pod', async () => {
   assert.equal(await popAll(), 'a')
 })
 
-test('those that are gone are gone wherever they were', async () => {
+test('a deleted pod is removed from every queue', async () => {
   const { queue, addUnschedulable, pop, popAll, advance } = start()
   for (const name of ['a', 'b', 'c', 'd']) queue.addOrUpdate(podNamed(name))
   queue.addOrUpdate(podNamed('e', gate))
@@ -202,7 +202,7 @@ test('those that are gone are gone wherever they were', async () => {
   assert.ok(queue.isIdle && !queue.hasEventConsumers)
 })
 
-test('one that is activated does not pause, unless it is held back', async () => {
+test('an activated pod skips the backoff, unless it is gated', async () => {
   const { queue, addUnschedulable, pop, popAll } = start()
   queue.addOrUpdate(podNamed('a'))
   await pop()
@@ -284,7 +284,7 @@ async function perform(
   }
 }
 
-test('nothing is forgotten, nobody is inFlight twice, and the order holds, whatever happens', async () => {
+test('property: no pod is lost, popped twice or out of order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { maxLength: 60 }), async script => {
       const queue = start()

@@ -90,7 +90,7 @@ function scoring(name: string, scores: readonly number[], weight = 1): Plugin & 
 const namesOf = ({ feasible }: Pick<FilterResult, 'feasible'>): string =>
   feasible.map(({ name }) => name).join(' ')
 
-test('nodes will do that no plugin refuses; the first that refuses is named', () => {
+test('a node is feasible if no plugin rejects it; the status names the first plugin that does', () => {
   const world = worldOf({ profile: profile([rejecting('A', ['n0']), rejecting('B', ['n0', 'n2'])]) })
   const filtered = filterNodes(world)
   assert.equal(namesOf(filtered), 'n1')
@@ -101,7 +101,7 @@ test('nodes will do that no plugin refuses; the first that refuses is named', ()
   assert.equal(filtered.evaluatedNodes, 3)
 })
 
-test('a plugin that has nothing to say of a pod is not asked about nodes; one that refuses it ends the pass', () => {
+test('preFilter: undefined skips the plugin, and a status ends the scheduling cycle', () => {
   const never: FilterState = { filter: () => assert.fail('asked') }
   const silent: Plugin = { name: 'Silent', preFilter: () => undefined }
   assert.equal(namesOf(filterNodes(worldOf({ profile: profile([silent]) }))), 'n0 n1 n2')
@@ -114,7 +114,7 @@ test('a plugin that has nothing to say of a pod is not asked about nodes; one th
   assert.equal(diagnosisMessage(filtered), '0/3 nodes are available: not today.')
 })
 
-test('plugins may say which nodes come into question at all', () => {
+test('preFilterResult restricts the nodes to consider', () => {
   const check = (plugins: readonly Plugin[], nodes: string, message?: string): void => {
     const filtered = filterNodes(worldOf({ profile: profile(plugins) }))
     assert.equal(namesOf(filtered), nodes)
@@ -136,7 +136,7 @@ test('plugins may say which nodes come into question at all', () => {
   assert.deepEqual(preFilterPlugins, ['A', 'B'])
 })
 
-test('how many nodes that will do are enough', () => {
+test('numFeasibleNodesToFind depends on cluster size and percentageOfNodesToScore', () => {
   const check = (nodes: number, percentage: number, wanted: number): void => {
     assert.equal(numFeasibleNodesToFind(nodes, percentage), wanted, `${percentage} % of ${nodes}`)
   }
@@ -153,7 +153,7 @@ test('how many nodes that will do are enough', () => {
   check(6_000, 100, 6_000)
 })
 
-test('the search begins where the last one ended, and ends when there are enough', () => {
+test('filtering starts after the last node of the previous cycle and stops at enough feasible nodes', () => {
   const snapshot = snapshotOf(200)
   const look = (startAt: number, plugins: readonly Plugin[] = []): FilterResult => {
     return filterNodes(worldOf({ snapshot, startAt, profile: profile(plugins, 10) }))
@@ -168,7 +168,7 @@ test('the search begins where the last one ended, and ends when there are enough
   assert.equal(namesOf(narrow), 'n5 n6 n4')
 })
 
-test('where nobody compares nodes, the first that will do is enough', () => {
+test('without score plugins filtering stops at the first feasible node', () => {
   const alone = profileOf({
     schedulerName: 'default-scheduler',
     plugins: [prioritySort(handle, {}), rejecting('A', ['n1'])].map(plugin => ({ plugin, weight: 1 })),
@@ -177,7 +177,7 @@ test('where nobody compares nodes, the first that will do is enough', () => {
   assert.equal(namesOf(filterNodes(worldOf({ profile: alone, startAt: 1 }))), 'n2')
 })
 
-test('the highest sum of weighted scores is best', () => {
+test('the node with the highest sum of weighted scores is selected', () => {
   const check = (
     plugins: readonly (Plugin & { weight?: number })[],
     node: string,
@@ -210,7 +210,7 @@ test('the highest sum of weighted scores is best', () => {
   check([], 'n2', drawing(2))
 })
 
-test('one node that will do needs no scores', () => {
+test('a single feasible node is not scored', () => {
   const costly: Plugin = { name: 'Costly', score: () => assert.fail('asked') }
   const world = worldOf({ profile: profile([costly]), snapshot: snapshotOf(1) })
   assert.equal(prioritizeNodes(world, world.snapshot.nodes).node, 'n0')
@@ -218,7 +218,7 @@ test('one node that will do needs no scores', () => {
 
 const fit = nodeResourcesFit(handle, {})
 
-test('room that was made for others is left free for those who are not less important', () => {
+test('nominated pods of higher or equal priority count on their node', () => {
   const check = (waiting: PodParts & { readonly uid?: string }, expected: string): void => {
     const other = pod('other', { cpu: '3', ...waiting })
     const world = worldOf({
@@ -236,7 +236,7 @@ test('room that was made for others is left free for those who are not less impo
   check({ priority: 5, uid: 'web' }, 'n0 n1 n2')
 })
 
-test('a node must do without those who may still come, too', () => {
+test('a node must be feasible without its nominated pods, too', () => {
   // Requires a pod of `db` on the node.
   const near = (count: number): FilterState => ({
     filter: () => (count > 0 ? undefined : { reason: 'alone' }),
@@ -263,7 +263,7 @@ test('a node must do without those who may still come, too', () => {
   assert.deepEqual(filtered.nodeToStatus.get('n0'), { reason: 'crowded', plugin: 'Far' })
 })
 
-test('all who wait for a node count together', () => {
+test('all nominated pods of a node count together', () => {
   const waiting = [
     pod('a', { cpu: '1', priority: 9 }),
     pod('b', { cpu: '2' }),
@@ -282,7 +282,7 @@ test('all who wait for a node count together', () => {
   check('3', '')
 })
 
-test('where room was made for the pod is looked at first, and nowhere else when it will do', () => {
+test('the nominated node of the pod is evaluated first, and alone if it is feasible', () => {
   const check = (plugins: readonly Plugin[], nominatedNode: string | undefined, expected: string): void => {
     const world = worldOf({ profile: profile(plugins), nominatedNode })
     const filtered = evaluateNominatedNode(world, runPreFilterPlugins(world))

@@ -21,7 +21,7 @@ function podNamed(name: string): Pod {
   return podOf(name, { uid: name, cpu: '1' })
 }
 
-test('a pod is where it was assumed to be, until an informer knows better or it is forgotten', () => {
+test('an assumed pod counts on its node until the informer has it or it is forgotten', () => {
   const cache = new SchedulerCache()
   cache.setNode(nodeOf('a'))
   cache.setNode(nodeOf('b'))
@@ -40,7 +40,7 @@ test('a pod is where it was assumed to be, until an informer knows better or it 
   assert.deepEqual(placesIn(cache.snapshot()), { a: '', b: '' })
 })
 
-test('pods are remembered for nodes that are not there yet, or come back', () => {
+test('pods of nodes that do not exist yet, or come back, are kept', () => {
   const cache = new SchedulerCache()
   cache.setPod(onNode(podNamed('p'), 'a'))
   assert.deepEqual(placesIn(cache.snapshot()), {})
@@ -54,7 +54,7 @@ test('pods are remembered for nodes that are not there yet, or come back', () =>
   assert.deepEqual(placesIn(cache.snapshot()), { a: 'q' })
 })
 
-test('a snapshot never changes, and the next shares what stayed the same', () => {
+test('a snapshot is immutable, and the next one shares what is unchanged', () => {
   const cache = new SchedulerCache()
   for (const name of ['a', 'b']) cache.setNode(nodeOf(name))
   const before = cache.snapshot()
@@ -67,7 +67,7 @@ test('a snapshot never changes, and the next shares what stayed the same', () =>
   assert.ok(after.generation > before.generation)
 })
 
-test('nodes come zone by zone', () => {
+test('nodes are ordered round-robin over the zones', () => {
   const cache = new SchedulerCache()
   const zones = { a: '1', b: '1', c: '1', d: '2', e: '3', f: '3' }
   for (const [name, zone] of Object.entries(zones))
@@ -210,7 +210,7 @@ function withoutZeros(amounts: ReadonlyMap<string, number>): ReadonlyMap<string,
   return new Map([...amounts].filter(([, amount]) => amount !== 0))
 }
 
-test('after any steps a snapshot is what one made from scratch would be', () => {
+test('property: an incremental snapshot equals one built from scratch', () => {
   fc.assert(
     fc.property(fc.array(steps, { maxLength: 40 }), script => {
       const cache = new SchedulerCache()

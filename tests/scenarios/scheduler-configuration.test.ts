@@ -138,7 +138,7 @@ test('a wrong file is told of in one line, with code 2', async () => {
   assert.equal(await check('--scheduler-config', undefined, /: there is no such file$/), false)
   const predicates = [{ name: 'Odd' }]
   const oddPolicy = { ...policy, predicates }
-  assert.equal(await check('--policy-config-file', oddPolicy, /predicates\[0\]: "Odd" is not known/), false)
+  assert.equal(await check('--policy-config-file', oddPolicy, /predicates\[0\]: "Odd" is unknown/), false)
   // What plugins are told, they judge themselves.
   const wild = { name: 'NodeResourcesFit', args: { scoringStrategy: { type: 'Wild' } } }
   const judged = wrong({ profiles: [{ pluginConfig: [wild] }] })

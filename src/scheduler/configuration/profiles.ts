@@ -77,7 +77,7 @@ function planPlugins(settings: ProfileSettings, defaults: ReadonlyMap<string, Pl
 }
 
 function noSuch(name: string): string {
-  const wayOut = 'one of your own needs an entry in pluginConfig with the path to import it from'
+  const wayOut = 'an out-of-tree plugin needs a pluginConfig entry with an import path'
   return `plugin ${quote(name)} does not exist; ${wayOut}`
 }
 
@@ -110,7 +110,7 @@ function pluginMaker(
     try {
       const plugin = make(handle, args)
       if (plugin.name === name) return plugin
-      throw new Error(`the plugin calls itself ${quote(plugin.name)}`)
+      throw new Error(`the plugin has the name ${quote(plugin.name)}`)
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new ConfigurationError(`${field}: initializing plugin ${quote(name)}: ${reason}`, { cause })

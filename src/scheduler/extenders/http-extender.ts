@@ -32,9 +32,7 @@ export class HttpExtender implements AsyncDisposable {
     this.#client ??= connectHttp({ origin, ...(tls && { tls }), connectTimeoutMs: timeoutMs })
     const abortion = new AbortController()
     const timer = clock.setTimer(timeoutMs, () => {
-      abortion.abort(
-        new Error(`failed ${verb} with extender at URL ${url}: no answer within ${timeoutMs} ms`),
-      )
+      abortion.abort(new Error(`failed ${verb} with extender at URL ${url}: timed out after ${timeoutMs} ms`))
     })
     try {
       const response = await this.#client.request({
@@ -67,7 +65,7 @@ async function readAll(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   let sizeBytes = 0
   for await (const piece of pieces) {
     sizeBytes += piece.length
-    if (sizeBytes > responseBytesMax) throw new Error(`the answer is larger than ${responseBytesMax} bytes`)
+    if (sizeBytes > responseBytesMax) throw new Error(`response exceeds ${responseBytesMax} bytes`)
     read.push(piece)
   }
   return Buffer.concat(read)

@@ -76,7 +76,7 @@ export function readFilterResult(answer: JsonValue): ExtenderFilterResult {
 
 /** Scores by node name. */
 export function readScores(answer: JsonValue): ReadonlyMap<string, number> {
-  if (!Array.isArray(answer)) throw new Error('the scores are no list')
+  if (!Array.isArray(answer)) throw new Error('scores must be a list')
   return new Map(answer.map(each => [textOf(field(each, 'Host')), numberOf(field(each, 'Score'))]))
 }
 

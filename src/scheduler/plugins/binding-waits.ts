@@ -40,7 +40,7 @@ export class BindingWaits {
     } finally {
       timer.cancel()
       this.#waiting.delete(uid)
-      ending.abort(new Error('nobody waits any more'))
+      ending.abort(new Error('wait ended'))
     }
   }
 }

@@ -45,7 +45,7 @@ function check(lines: readonly string[], pod: string, expected: string): void {
   assert.equal(answersOf(plugin.preFilter?.(info, snapshot), snapshot.nodes), expected, pod)
 }
 
-test('a pod is put near pods that it wants', () => {
+test('required affinity: nodes in the domain of a matching pod are feasible', () => {
   const nodes = ['n1 zone=a: app=db', 'n2 zone=a', 'n3 zone=b: app=web', 'n4']
   check(nodes, 'app=web [near zone app=db]', 'n1 ok, n2 ok, n3 near, n4 near')
   check(nodes, 'app=web [near host app=db]', 'n1 ok, n2 near, n3 near, n4 near')
@@ -56,13 +56,13 @@ test('a pod is put near pods that it wants', () => {
   check(nodes, 'app=web [near zone *]', 'n1 ok, n2 ok, n3 ok, n4 near')
 })
 
-test('all that it wants must be one pod', () => {
+test('required affinity: one pod must match all terms', () => {
   const nodes = ['n1 zone=a: app=db,tier=x', 'n2 zone=b: app=db; tier=x', 'n3 zone=b']
   check(nodes, 'a=b [near zone app=db & near zone tier=x]', 'n1 ok, n2 near, n3 near')
   check(nodes, 'a=b [near zone app=db & near host tier=x]', 'n1 ok, n2 near, n3 near')
 })
 
-test('the first of many that want each other may go where the topology is', () => {
+test('required affinity: the first pod that matches its own terms fits any node with the topology key', () => {
   check(['n1 zone=a', 'n2'], 'app=web [near zone app=web]', 'n1 ok, n2 near')
   check(['n1 zone=a', 'n2 zone=b: app=web'], 'app=web [near zone app=web]', 'n1 near, n2 ok')
   check(['n1 zone=a', 'n2'], 'app=web [near zone app=web & near zone app=db]', 'n1 near, n2 near')
@@ -71,7 +71,7 @@ test('the first of many that want each other may go where the topology is', () =
   check(['n1 zone=a'], 'app=web [near zone app=web@test]', 'n1 near')
 })
 
-test('a pod is kept far from pods that it does not want', () => {
+test('required anti-affinity: domains of matching pods are infeasible', () => {
   const nodes = ['n1 zone=a: app=db', 'n2 zone=a', 'n3 zone=b: app=web', 'n4']
   check(nodes, 'app=web [far zone app=db]', 'n1 far, n2 far, n3 ok, n4 ok')
   check(nodes, 'app=web [far host app=db]', 'n1 far, n2 ok, n3 ok, n4 ok')
@@ -79,7 +79,7 @@ test('a pod is kept far from pods that it does not want', () => {
   check(nodes, 'app=web [near zone app=db & far host app=db]', 'n1 far, n2 ok, n3 near, n4 near')
 })
 
-test('a pod is kept far from pods that do not want it', () => {
+test('required anti-affinity of existing pods excludes their domains', () => {
   const nodes = ['n1 zone=a: app=db [far zone app=web]', 'n2 zone=a', 'n3 zone=b', 'n4']
   check(nodes, 'app=web', 'n1 existing, n2 existing, n3 ok, n4 ok')
   check(nodes, 'app=db', 'nothing to say')
@@ -87,7 +87,7 @@ test('a pod is kept far from pods that do not want it', () => {
   check(['n1: x=y [far host app=db]', 'n2: x=y [far host *]'], 'app=db', 'n1 existing, n2 existing')
 })
 
-test('terms are about namespaces by name, by their labels, or all', () => {
+test('affinity terms select namespaces by name, by label or all', () => {
   const nodes = ['n1: default/app=db', 'n2: test/app=db', 'n3: live/app=db']
   check(nodes, 'a=b [far host app=db]', 'n1 far, n2 ok, n3 ok')
   check(nodes, 'a=b [far host app=db@test,live]', 'n1 ok, n2 far, n3 far')
@@ -104,7 +104,7 @@ test('terms are about namespaces by name, by their labels, or all', () => {
   check(existing, 'nowhere/app=db', 'n1 ok, n2 ok, n3 existing')
 })
 
-test('labels of namespaces count as they are now', async () => {
+test('affinity terms use the current namespace labels', async () => {
   await world.create(namespaces, { metadata: { name: 'moving', labels: { env: 'a' } } })
   const nodes = ['n1: moving/app=db', 'n2']
   check(nodes, 'x=y [far host app=db@env=b]', 'n1 ok, n2 ok')
@@ -132,7 +132,7 @@ function checkScores(
   assert.equal(`${raw.join(' ')} > ${scores.join(' ')}`, expected, pod)
 }
 
-test('what is preferred makes nodes better or worse', () => {
+test('preferred affinity and anti-affinity change the scores', () => {
   const nodes = ['n1 zone=a: app=db; app=db', 'n2 zone=a', 'n3 zone=b: app=web', 'n4']
   checkScores(nodes, 'a=b [+5 zone app=db]', '10 10 0 0 > 100 100 0 0')
   checkScores(nodes, 'a=b [-5 zone app=db]', '-10 -10 0 0 > 0 0 100 100')
@@ -143,7 +143,7 @@ test('what is preferred makes nodes better or worse', () => {
   checkScores(nodes, 'test/a=b [+5 zone app=db@default]', '10 10 0 0 > 100 100 0 0')
 })
 
-test('what pods on nodes want counts too', () => {
+test('affinity of existing pods changes the scores', () => {
   const nodes = [
     'n1 zone=a: a=b [+5 zone app=db]',
     'n2 zone=b: a=b [-5 host app=db]',
@@ -161,7 +161,7 @@ test('what pods on nodes want counts too', () => {
   checkScores(['n1: a=b [+5 host app=db]; a=b [-5 host app=db]'], 'app=db', '0 > 0')
 })
 
-test('the weight of what is required has bounds', () => {
+test('hardPodAffinityWeight is validated', () => {
   for (const hardPodAffinityWeight of [-1, 101]) {
     assert.throws(() => interPodAffinity(world.handle, { hardPodAffinityWeight }), {
       message: `hardPodAffinityWeight: Invalid value: ${hardPodAffinityWeight}: not in valid range [0, 100]`,
@@ -189,7 +189,7 @@ function checkHelp(pod: string, change: string, expected: boolean): void {
   assert.equal(found?.queueingHint?.(parsePod('new', pod), changed), expected, `${pod}: ${change}`)
 }
 
-test('only what may help wakes a pod', () => {
+test('InterPodAffinity: queueing hints of pod and node events', () => {
   checkHelp('a=b [near zone app=db]', 'none -> app=db', true)
   checkHelp('a=b [near zone app=db]', 'none -> app=web', false)
   checkHelp('a=b [near zone app=db]', 'none -> test/app=db', false)
@@ -290,7 +290,7 @@ function take(cache: SchedulerCache, each: Step, name: string): void {
   else cache.removeNode(`n${each.lost}`)
 }
 
-test('counting from snapshot to snapshot is the same as by the definition', () => {
+test('property: incremental counts equal those by definition', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 25 }), podText, (steps, text) => {
       const cache = cacheOf(['n0 zone=1', 'n1 zone=1', 'n2 zone=2', 'n3', 'n4 zone=3'])
@@ -312,7 +312,7 @@ test('counting from snapshot to snapshot is the same as by the definition', () =
   )
 })
 
-test('counts stay right however many nodes have come and gone', () => {
+test('counts are right after many nodes were added and removed', () => {
   const cache = cacheOf(['a0: app=b [far host app=a]', 'b zone=1: app=a'])
   const pod = podInfoOf(parsePod('new', 'app=a [far host app=a]'))
   for (let round = 0; round < 1_500; round++) {
@@ -325,7 +325,7 @@ test('counts stay right however many nodes have come and gone', () => {
   }
 })
 
-test('trying out that a pod comes or goes is the same as if it did', () => {
+test('property: addPod and removePod equal a new filter state', () => {
   const placed = fc.array(fc.tuple(podText, fc.nat(4)), { minLength: 1, maxLength: 12 })
   fc.assert(
     fc.property(placed, podText, (pods, text) => {
@@ -356,7 +356,7 @@ test('trying out that a pod comes or goes is the same as if it did', () => {
   )
 })
 
-test('pods that do not want each other get a node each, and the last waits for one', async t => {
+test('pods with anti-affinity get one node each, and the last is unschedulable', async t => {
   const profiles: ProfileFactory = handle => {
     const plugins = [prioritySort, interPodAffinity, defaultBinder].map(make => ({
       plugin: make(handle, {}),

@@ -78,13 +78,13 @@ for (const [what, terms, fits] of required) {
   })
 }
 
-test('a selector and an affinity must both hold', () => {
+test('nodeSelector and node affinity must both match', () => {
   const pod = podOf('p', { nodeSelector: { zone: '2' }, affinity: { nodeAffinity: requiring('disk') } })
   assert.deepEqual(statusesOf(plugin, pod, snapshot), { a: mismatch, b: '', c: mismatch })
   assert.deepEqual(statusesOf(plugin, podOf('p', { nodeSelector: {} }), snapshot), { a: '', b: '', c: '' })
 })
 
-test('nodes that are named are the only ones that are looked at, and names in conflict are no node', () => {
+test('affinity on metadata.name restricts the nodes, and conflicting names match none', () => {
   const named = (...terms: readonly string[]): unknown =>
     statusesOf(plugin, podOf('p', { affinity: { nodeAffinity: requiring(...terms) } }), snapshot)
   assert.deepEqual(named('name in a'), { a: '', b: 'not named', c: 'not named' })
@@ -129,7 +129,7 @@ for (const [terms, want] of preferred) {
   })
 }
 
-test('what the configuration adds holds too, and is told apart', () => {
+test('addedAffinity is enforced and has a reason of its own', () => {
   const added = pluginOf(nodeAffinity, {
     addedAffinity: { ...requiring('zone in 2'), ...preferring([10, 'disk']) },
   })
@@ -148,7 +148,7 @@ test('what the configuration adds holds too, and is told apart', () => {
   )
 })
 
-test('what may help is a node that begins to match', () => {
+test('NodeAffinity: a node that starts to match requeues a pod', () => {
   const pod = podOf('p', { nodeSelector: { zone: '1' } })
   const [a, b] = [nodes[0]!, nodes[1]!]
   const isRequeued = (...change: Parameters<typeof isRequeuedBy>[3][]): readonly boolean[] =>
@@ -161,7 +161,7 @@ test('what may help is a node that begins to match', () => {
   ])
 })
 
-test('a pod that names its node goes nowhere else', () => {
+test('NodeName: only the named node is feasible', () => {
   const named = pluginOf(nodeName)
   const told = (pod: Pod): unknown => statusesOf(named, pod, snapshot)
   const other = "node(s) didn't match the requested node name!"

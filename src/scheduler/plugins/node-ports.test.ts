@@ -62,13 +62,13 @@ const cases: readonly (readonly [wanted: string, taken: string, fits: boolean])[
 ]
 
 for (const [wanted, taken, fits] of cases) {
-  test(`a pod with ports ${wanted || 'none'} beside one with ${taken || 'none'}`, () => {
+  test(`a pod with ports ${wanted || 'none'} on a node with ports ${taken || 'none'}`, () => {
     const snapshot = snapshotOf([nodeOf('n')], taken === '' ? [] : [podWith(taken, 'n')])
     assert.deepEqual(statusesOf(plugin, podWith(wanted), snapshot), { n: fits ? '' : unschedulable })
   })
 }
 
-test('what may help is a new node, and a pod that goes with its ports', () => {
+test('NodePorts: added nodes and deleted pods with conflicting ports requeue a pod', () => {
   const pod = podWith('80')
   assert.ok(isRequeuedBy(plugin, pod, 'nodes', { after: nodeOf('n') }))
   assert.ok(!isRequeuedBy(plugin, pod, 'nodes', { before: nodeOf('n'), after: nodeOf('n', { cpu: '64' }) }))

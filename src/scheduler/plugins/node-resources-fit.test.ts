@@ -111,7 +111,7 @@ const requests: readonly (readonly [
 ]
 
 for (const [text, want] of requests) {
-  test(`what is set aside for a pod with ${text || 'nothing'}`, () => {
+  test(`requests of a pod with ${text || 'nothing'}`, () => {
     const { cpu, memory, scalarResources } = podInfoOf(podWith(text)).requests
     const { gpu, 'hugepages-2Mi': pages, ...basic } = want
     assert.deepEqual({ cpu, memory }, { cpu: 0, memory: 0, ...basic })
@@ -132,7 +132,7 @@ const nonZeroRequests: readonly (readonly [string, readonly [cpu: number, memory
 ]
 
 for (const [text, [cpu, memory]] of nonZeroRequests) {
-  test(`what a pod with ${text || 'nothing'} counts for when load is compared`, () => {
+  test(`non-zero requests of a pod with ${text || 'nothing'}`, () => {
     const { nonZeroRequests } = podInfoOf(podWith(text))
     assert.deepEqual(
       [nonZeroRequests.cpu / 100, Math.round(nonZeroRequests.memory / (100 * 1024 * 1024))],
@@ -161,7 +161,7 @@ const fits: readonly (readonly [pod: string, node: string, placed: readonly stri
 ]
 
 for (const [pod, node, placed, expected] of fits) {
-  test(`${pod || 'nothing'} on a node with ${node} and ${JSON.stringify(placed)}`, () => {
+  test(`a pod with ${pod || 'no requests'} on a node with ${node} and pods ${JSON.stringify(placed)}`, () => {
     const snapshot = snapshotOf(
       [nodeWith('n', node)],
       placed.map((text, index) => {
@@ -173,7 +173,7 @@ for (const [pod, node, placed, expected] of fits) {
   })
 }
 
-test('resources that are ignored may lack', () => {
+test('ignored resources are not checked', () => {
   const snapshot = snapshotOf([nodeWith('n', 'cpu=1')])
   const by = (args: object): unknown =>
     statusesOf(nodeResourcesFit(handle, { ...args }), podWith('gpu=1'), snapshot)
@@ -230,7 +230,7 @@ const scores: readonly (readonly [
 ]
 
 for (const [strategy, pod, node, placed, want] of scores) {
-  test(`a score with ${JSON.stringify(strategy)} of ${pod} on ${node} beside ${placed || 'nobody'}`, () => {
+  test(`the score with ${JSON.stringify(strategy)} of ${pod} on ${node} with pods ${placed || 'none'}`, () => {
     const scoring = nodeResourcesFit(handle, { scoringStrategy: strategy })
     const snapshot = snapshotOf([nodeWith('n', node)], placed === '' ? [] : [podWith(placed, 'n')])
     assert.deepEqual(scoresOf(scoring, podWith(pod), snapshot), { n: want })
@@ -258,7 +258,7 @@ const balances: readonly (readonly [
 ]
 
 for (const [resources, pod, node, placed, want] of balances) {
-  test(`the balance of ${resources} with ${pod || 'nothing'} on ${node} beside ${placed || 'nobody'}`, () => {
+  test(`balanced allocation of ${resources} with ${pod || 'no requests'} on ${node} with pods ${placed || 'none'}`, () => {
     const balancing = pluginOf(nodeResourcesBalancedAllocation, {
       resources: resources.split(' ').map(name => ({ name })),
     })
@@ -267,7 +267,7 @@ for (const [resources, pod, node, placed, want] of balances) {
   })
 }
 
-test('what may help is more of what is asked for', () => {
+test('NodeResourcesFit: events that release requested resources requeue a pod', () => {
   const pod = podWith('cpu=2')
   const isRequeued = (
     kind: 'nodes' | 'pods',

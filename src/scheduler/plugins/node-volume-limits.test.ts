@@ -72,7 +72,7 @@ function check(node: string, present: readonly string[], wanted: string, expecte
   assert.equal(status?.reason, expected, `${wanted} beside ${present.join(', ')} on ${node}`)
 }
 
-test('no more volumes of a driver than it can attach', () => {
+test('NodeVolumeLimits: the limit of a driver is not exceeded', () => {
   const full = 'node(s) exceed max volume count'
   check('n1', [], '', undefined)
   check('n1', [], 'a b', undefined)
@@ -93,7 +93,7 @@ test('no more volumes of a driver than it can attach', () => {
   check('n1', [], 'gone', 'looking up PVC default/gone: persistentvolumeclaim "gone" not found')
 })
 
-test('a driver that can attach more may help', () => {
+test('NodeVolumeLimits: a raised limit requeues a pod', () => {
   const before = { metadata: { name: 'n' }, spec: { drivers: [driver('x', 2)] as never } }
   const helps = (count: number): boolean | undefined => {
     const after = { metadata: { name: 'n' }, spec: { drivers: [driver('x', count)] as never } }

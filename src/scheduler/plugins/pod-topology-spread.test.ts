@@ -82,7 +82,7 @@ function check(lines: readonly string[], pod: string, expected: string, spec: Pa
   assert.equal(answersOf(plugin.preFilter?.(info, snapshot), snapshot.nodes), expected, pod)
 }
 
-test('a domain with too many pods is refused', () => {
+test('a domain that would exceed maxSkew is infeasible', () => {
   const nodes = ['n1 zone=a: app=web; app=web', 'n2 zone=a', 'n3 zone=b: app=web', 'n4 zone=b: app=db']
   check(nodes, 'app=web: zone<=1 app=web', 'n1 skew, n2 skew, n3 ok, n4 ok')
   check(nodes, 'app=web: zone<=2 app=web', 'n1 ok, n2 ok, n3 ok, n4 ok')
@@ -93,13 +93,13 @@ test('a domain with too many pods is refused', () => {
   check(nodes, 'app=web', 'nothing to say')
 })
 
-test('a pod that is not counted itself needs less room', () => {
+test('a pod that does not match its own selector does not add to the skew', () => {
   const nodes = ['n1 zone=a: app=web', 'n2 zone=b']
   check(nodes, 'app=db: zone<=1 app=web', 'n1 ok, n2 ok')
   check(nodes, 'app=web: zone<=1 app=web', 'n1 skew, n2 ok')
 })
 
-test('only pods of the namespace count that are selected and not being deleted', () => {
+test('only matching pods of the namespace that are not being deleted count', () => {
   check(['n1 zone=a: test/app=web', 'n2 zone=b'], 'app=web: zone<=1 app=web', 'n1 ok, n2 ok')
   check(['n1 zone=a: app=web†', 'n2 zone=b'], 'app=web: zone<=1 app=web', 'n1 ok, n2 ok')
   check(['n1 zone=a: app=web,v=1', 'n2 zone=b'], 'app=web,v=2: zone<=1 app=web keys=v', 'n1 ok, n2 ok')
@@ -110,21 +110,21 @@ test('only pods of the namespace count that are selected and not being deleted',
   check(['n1 zone=a: app=web; app=web', 'n2 zone=b'], 'app=web: zone<=1 -', 'n1 ok, n2 ok')
 })
 
-test('nodes without a label are refused, and do not count for any constraint', () => {
+test('nodes without a topology key are infeasible and do not count', () => {
   check(['n1 zone=a: app=web', 'n2', 'n3 zone=b'], 'app=web: zone<=1 app=web', 'n1 skew, n2 label, n3 ok')
   const nodes = ['n1 zone=a,rack=1: app=web', 'n2 zone=b', 'n3 zone=c,rack=2: app=web']
   check(nodes, 'app=web: zone<=1 app=web', 'n1 skew, n2 ok, n3 skew')
   check(nodes, 'app=web: zone<=1 app=web & rack<=1 app=web', 'n1 ok, n2 label, n3 ok')
 })
 
-test('too few domains count as if one were empty', () => {
+test('fewer domains than minDomains count as an empty domain', () => {
   const nodes = ['n1 zone=a: app=web', 'n2 zone=b: app=web']
   check(nodes, 'app=web: zone<=1 app=web min=2', 'n1 ok, n2 ok')
   check(nodes, 'app=web: zone<=1 app=web min=3', 'n1 skew, n2 skew')
   check(nodes, 'app=web: zone<=2 app=web min=3', 'n1 ok, n2 ok')
 })
 
-test('nodes where the pod cannot be do not count, unless it is said otherwise', () => {
+test('nodeAffinityPolicy and nodeTaintsPolicy decide which nodes count', () => {
   const nodes = ['n1 zone=a,disk=ssd: app=web', 'n2 zone=b,disk=ssd: app=web', 'n3 zone=c,disk=hdd']
   const selecting = { nodeSelector: { disk: 'ssd' } }
   check(nodes, 'app=web: zone<=1 app=web', 'n1 ok, n2 ok, n3 ok', selecting)
@@ -157,7 +157,7 @@ function checkScores(
   assert.equal(`${raw} > ${scores.join(' ')}`, expected)
 }
 
-test('fewer pods are better', () => {
+test('nodes in domains with fewer pods score higher', () => {
   const pod = (text: string): Pod => parseSpreadPod('new', text)
   const nodes = [
     'n1 zone=a: app=web; app=web',
@@ -173,7 +173,7 @@ test('fewer pods are better', () => {
   checkScores(nodes, pod('app=web'), 'nothing to say')
 })
 
-test('nodes without a label are the worst for whoever asked for it', () => {
+test('nodes without a topology key score lowest', () => {
   const nodes = ['n1 zone=a: app=web', 'n2 zone=b', 'n3']
   const pod = parseSpreadPod('new', 'app=web: zone~1 app=web')
   checkScores(nodes, pod, '1 0 -1 > 0 100 0')
@@ -186,7 +186,7 @@ const owned = (kind: string, apiVersion: string): Pod => {
   return { ...pod, metadata: { ...pod.metadata, ownerReferences: [reference] } }
 }
 
-test('pods that belong together are spread, though nobody asked for it', async () => {
+test('pods of a workload are spread by default constraints', async () => {
   const nodes = ['n1 zone=a: app=web; app=web', 'n2 zone=a', 'n3 zone=b', 'n4']
   const template = {
     metadata: { labels: { app: 'web' } },
@@ -219,7 +219,7 @@ test('pods that belong together are spread, though nobody asked for it', async (
   checkScores(nodes, owned('ReplicaSet', 'apps/v1'), 'nothing to say', { defaultingType: 'List' })
 })
 
-test('constraints that the configuration gives to pods without', () => {
+test('defaultConstraints apply to pods without constraints', () => {
   const args = {
     defaultingType: 'List',
     defaultConstraints: [parseConstraint('zone<=1 -'), parseConstraint('zone~1 -')],
@@ -236,7 +236,7 @@ test('constraints that the configuration gives to pods without', () => {
   )
 })
 
-test('bad constraints of the configuration are refused', () => {
+test('invalid defaultConstraints are rejected', () => {
   const checkInvalid = (args: Readonly<Record<string, unknown>>, message: string): void => {
     assert.throws(() => podTopologySpread(world.handle, args), { message })
   }
@@ -288,7 +288,7 @@ function checkHelp(pod: string, change: string, expected: boolean): void {
   assert.equal(found?.queueingHint?.(parseSpreadPod('new', pod), changed), expected, `${pod}: ${change}`)
 }
 
-test('only what may help wakes a pod', () => {
+test('PodTopologySpread: queueing hints of pod and node events', () => {
   const pod = 'app=web: zone<=1 app=web'
   checkHelp(pod, 'none -> app=web', true)
   checkHelp(pod, 'none -> app=db', false)
@@ -363,7 +363,7 @@ const step = fc.oneof(
 )
 const startingNodes = ['n0 zone=1,rack=1', 'n1 zone=1,rack=2', 'n2 zone=2', 'n3 x=y', 'n4 zone=3,rack=1!']
 
-test('counting from snapshot to snapshot is the same as by the definition', () => {
+test('property: incremental counts equal those by definition', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 25 }), newPod, (steps, text) => {
       const cache = cacheOf(startingNodes)
@@ -382,7 +382,7 @@ test('counting from snapshot to snapshot is the same as by the definition', () =
   )
 })
 
-test('trying out that pods come and go is the same as if they did', () => {
+test('property: addPod and removePod of several pods equal a new filter state', () => {
   const placed = fc.array(fc.tuple(podText, fc.nat(4)), { minLength: 2, maxLength: 12 })
   fc.assert(
     fc.property(placed, newPod, (pods, text) => {
@@ -412,7 +412,7 @@ test('trying out that pods come and go is the same as if they did', () => {
   )
 })
 
-test('the skew is never exceeded, and no pod is where it was refused', () => {
+test('property: maxSkew is never exceeded', () => {
   const zones = fc.array(fc.nat(3), { minLength: 1, maxLength: 8 })
   fc.assert(
     fc.property(
@@ -445,7 +445,7 @@ test('the skew is never exceeded, and no pod is where it was refused', () => {
   )
 })
 
-test('pods of a set are spread over zones, and one that has no place says why', async t => {
+test('pods are spread over zones, and an unschedulable one has the reason', async t => {
   const profiles: ProfileFactory = handle => {
     const plugins = [prioritySort, podTopologySpread, defaultBinder].map(make => ({
       plugin: make(handle, {}),

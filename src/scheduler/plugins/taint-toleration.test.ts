@@ -81,7 +81,7 @@ for (const [tolerations, taints, want] of scores) {
   })
 }
 
-test('what may help is a node that becomes tolerable', () => {
+test('TaintToleration: a node that becomes tolerated requeues a pod', () => {
   const [closed, open, other] = [nodeWith('n', 'a:S'), nodeWith('n', ''), nodeWith('n', 'a:S b:S')]
   const pod = podWith('')
   assert.ok(isRequeuedBy(plugin, pod, 'nodes', { after: open }))
@@ -92,7 +92,7 @@ test('what may help is a node that becomes tolerable', () => {
   assert.ok(isRequeuedBy(plugin, podWith('a'), 'nodes', { before: other, after: closed }))
 })
 
-test('pods go to no node that was cordoned, unless they tolerate it', () => {
+test('NodeUnschedulable: cordoned nodes are infeasible, unless tolerated', () => {
   const cordon = pluginOf(nodeUnschedulable)
   const cordoned = nodeOf('n', { spec: { unschedulable: true } })
   const told = (pod: Pod): unknown => statusesOf(cordon, pod, snapshotOf([cordoned, nodeOf('m')]))

@@ -49,7 +49,7 @@ function check(wanted: string, present: string, expected: string | undefined): v
   assert.equal(status?.reason, expected, `${wanted} beside ${present}`)
 }
 
-test('disks are for one pod of a node, unless all only read', () => {
+test('VolumeRestrictions: a disk is used by one pod of a node, unless all are read-only', () => {
   const taken = 'node(s) had no available disk'
   check('gce:a', 'gce:a', taken)
   check('gce:a', 'gce:b', undefined)
@@ -67,14 +67,14 @@ test('disks are for one pod of a node, unless all only read', () => {
   check('none:', 'gce:a', undefined)
 })
 
-test('a claim that is missing keeps the pod away', () => {
+test('VolumeRestrictions: a pod with a missing claim is rejected', () => {
   check('claim:gone', 'none:', 'persistentvolumeclaim "gone" not found')
 })
 
 const inUse =
   'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod'
 
-test('a claim for one pod is used by one pod of the cluster; room can be made', async () => {
+test('VolumeRestrictions: a ReadWriteOncePod claim is used by one pod, which can be preempted', async () => {
   await world.create(pods, podOf('user', { volumes: [parseVolume('claim:own')], nodeName: 'n1' }))
   const cache = new SchedulerCache()
   cache.setNode(nodeOf('n1'))
@@ -93,7 +93,7 @@ test('a claim for one pod is used by one pod of the cluster; room can be made', 
   assert.equal(without.addPod!(user, n2).filter(n1)?.reason, inUse)
 })
 
-test('what may help whom', () => {
+test('VolumeRestrictions: deleted pods with conflicting volumes requeue a pod', () => {
   const helps = (waiting: string, gone: string): boolean => {
     return plugin.eventsToRegister!.some(({ resource, on, queueingHint }) => {
       const isMeant = resource.plural === 'pods' && on.includes('delete')

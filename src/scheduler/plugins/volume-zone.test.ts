@@ -52,7 +52,7 @@ async function check(volume: string, node: string, isFine: boolean): Promise<voi
   assert.equal(reason, isFine ? undefined : 'node(s) had no available volume zone', `${volume} on ${node}`)
 }
 
-test('the labels of a volume say in which zones it is', async () => {
+test('VolumeZone: zone labels of a volume restrict the nodes', async () => {
   await check('', 'zone=a', true)
   await check('zone=a', 'zone=a', true)
   await check('zone=a', 'zone=b', false)
@@ -69,7 +69,7 @@ test('the labels of a volume say in which zones it is', async () => {
   await check('zone=a____b', 'zone=c', true)
 })
 
-test('claims that have no volume', async () => {
+test('VolumeZone: claims without a volume', async () => {
   await world.create(storageClasses, classOf('lazy', { volumeBindingMode: 'WaitForFirstConsumer' }))
   await world.create(storageClasses, classOf('now', { volumeBindingMode: 'Immediate' }))
   assert.equal(await reasonWith({ storageClassName: 'lazy' }), undefined)

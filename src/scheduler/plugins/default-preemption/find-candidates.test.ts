@@ -105,7 +105,7 @@ async function check(parts: Case, expected: string): Promise<void> {
   assert.equal(chosen === undefined ? reasons.join('; ') : show(chosen), expected)
 }
 
-test('those go who are less important and in the way, and nobody else', async () => {
+test('victims are the minimal set of pods of lower priority', async () => {
   await check({ nodes: 'n=4[a:2@1 b:2@2]', pod: '2@10' }, 'n: a')
   await check({ nodes: 'n=4[a:2@2 b:2@1]', pod: '2@10' }, 'n: b')
   await check({ nodes: 'n=4[a:1@1 b:1@2 c:2@3]', pod: '2@10' }, 'n: b a')
@@ -116,7 +116,7 @@ test('those go who are less important and in the way, and nobody else', async ()
   await check({ nodes: 'n=4[a:2@1 b:2@1-1]', pod: '2@10' }, 'n: a')
 })
 
-test('nobody of the same or higher priority goes', async () => {
+test('pods of the same or higher priority are not preempted', async () => {
   await check({ nodes: 'n=4[a:4@10]', pod: '1@10' }, 'n: No preemption victims found for incoming pod')
   await check({ nodes: 'n=4[a:4@11]', pod: '1@10' }, 'n: No preemption victims found for incoming pod')
   await check({ nodes: 'n=4[a:3@10 b:1@1]', pod: '2@10' }, 'n: Insufficient cpu')
@@ -127,7 +127,7 @@ test('nobody of the same or higher priority goes', async () => {
   await check({ nodes: 'n=4[a:4@-5]', pod: '1@-4' }, 'n: a')
 })
 
-test('budgets protect pods on a node before priority does', async () => {
+test('pods with PodDisruptionBudget violations are reprieved before those of higher priority', async () => {
   await check({ nodes: 'n=4[a:2@1 b:2@2]', pod: '2@10', budgets: 'a=0' }, 'n: b')
   await check({ nodes: 'n=4[a:2@1 b:2@2]', pod: '2@10', budgets: 'a=1' }, 'n: a')
   await check({ nodes: 'n=4[a:2@1 b:2@2]', pod: '2@10', budgets: 'a=0 b=0' }, 'n: a !1')
@@ -138,7 +138,7 @@ test('budgets protect pods on a node before priority does', async () => {
   await check({ nodes: 'n=9[a1:1@9 a2:3@8 a3:2@7 a4:2@6]', pod: '4@10', budgets: 'a=1' }, 'n: a2')
 })
 
-test('of several nodes the one is chosen where it costs least', async () => {
+test('the candidate is selected by violations, priorities, number and start time of victims', async () => {
   // Fewest PodDisruptionBudget violations.
   await check({ nodes: 'n=4[a:4@1] m=4[b:4@5]', pod: '4@10', budgets: 'a=0' }, 'm: b')
   // Lowest priority of the highest-priority victim.
@@ -154,14 +154,14 @@ test('of several nodes the one is chosen where it costs least', async () => {
   await check({ nodes: 'n=4[a:4@5-5] m=4[b:4@5-5]', pod: '4@10' }, 'n: a')
 })
 
-test('room that was made for others of no lower priority stays theirs', async () => {
+test('nominated pods of higher or equal priority are not displaced', async () => {
   const nodes = 'n=4[a:2@1 b:2@2]'
   await check({ nodes, pod: '2@10', nominated: 'n[x:2@10]' }, 'n: b a')
   await check({ nodes, pod: '2@10', nominated: 'n[x:2@9]' }, 'n: a')
   await check({ nodes, pod: '3@10', nominated: 'n[x:2@10]' }, 'n: Insufficient cpu')
 })
 
-test('enough ways out end the search, but not while all of them break budgets', async () => {
+test('the search ends with enough candidates if one has no PodDisruptionBudget violation', async () => {
   const nodes = 'n=4[a:4@1] m=4[b:4@1] o=4[c:4@1]'
   const { found } = await search({ nodes, pod: '4@10', wanted: 2 })
   assert.deepEqual(found.map(show), ['n: a', 'm: b'])
@@ -169,7 +169,7 @@ test('enough ways out end the search, but not while all of them break budgets', 
   assert.deepEqual(late.found.map(show), ['o: c', 'n: a !1'])
 })
 
-test('what plugins remember of pods follows them', async () => {
+test('filter states are updated with removed and added pods', async () => {
   // A plugin that rejects nodes while any pod of `a` exists.
   const counting = (names: ReadonlySet<string>): FilterState => ({
     filter: () => (names.size > 0 ? { reason: 'pods of a are there' } : undefined),
@@ -187,7 +187,7 @@ test('what plugins remember of pods follows them', async () => {
   )
 })
 
-test('a budget with an invalid or empty selector, or that counts the pod already, protects nobody', () => {
+test('a PodDisruptionBudget with an invalid or empty selector, or with the pod in disruptedPods, is ignored', () => {
   const [pod] = readPods('a:1@1', 'n').map(podInfoOf)
   const budgetOf = (parts: Partial<PodDisruptionBudget>): DisruptionBudgets => {
     return new DisruptionBudgets([{ metadata: { namespace: 'default', name: 'b' }, ...parts }])
@@ -225,7 +225,7 @@ const world = fc.record({
   b: fc.integer({ min: 0, max: 2 }),
 })
 
-test('property: only the less important go, just enough, and within the budgets if that can be', async () => {
+test('property: victims have lower priority, are minimal, and respect the budgets if possible', async () => {
   await fc.assert(
     fc.asyncProperty(world, async ({ nodes, cpu, priority, a, b }) => {
       let count = 0

@@ -32,7 +32,7 @@ export async function prepareCandidate(task: PreemptionTask, work: PreemptionWor
     ...task.victims.filter(({ pod }) => !isBeingDeleted(pod)).map(victim => preemptPod(victim, task, work)),
   ])
   const errors = told.flatMap(each => (each.status === 'rejected' ? [each.reason as unknown] : []))
-  if (errors.length > 0) throw new AggregateError(errors, `cannot make room for pod ${task.pod.key}`)
+  if (errors.length > 0) throw new AggregateError(errors, `cannot preempt victims for pod ${task.pod.key}`)
 }
 
 async function clearNominatedNode({ pod, uid }: PodInfo, { client, signal }: PreemptionWork): Promise<void> {

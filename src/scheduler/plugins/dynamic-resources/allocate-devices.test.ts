@@ -49,7 +49,7 @@ function check(claims: string, devices: readonly string[], expected: string, set
   else assert.equal(attempt(), expected, `${claims} of ${devices.join(', ')}`)
 }
 
-test('so many devices as are asked for, that nobody has', () => {
+test('a request gets its number of free devices', () => {
   check('1', ['a', 'b'], 'r0:a')
   check('2', ['a', 'b'], 'r0:a r0:b')
   check('3', ['a', 'b'], 'none')
@@ -60,7 +60,7 @@ test('so many devices as are asked for, that nobody has', () => {
   check('1', [], 'none')
 })
 
-test('only devices that are selected; others are left for those who want them', () => {
+test('only matching devices are allocated, by backtracking if necessary', () => {
   const devices = ['a kind=x', 'b kind=y', 'c kind=x']
   check('1 kind=y', devices, 'r0:b')
   check('2 kind=y', devices, 'none')
@@ -68,7 +68,7 @@ test('only devices that are selected; others are left for those who want them', 
   check('1 kind=x', ['a'], 'error: claim default/c0: selector #0: CEL runtime error: no such key: kind')
 })
 
-test('all devices, or none', () => {
+test('allocation mode All gets all matching devices or fails', () => {
   check('all', ['a', 'b'], 'r0:a r0:b')
   check('all kind=x', ['a kind=x', 'b kind=y'], 'r0:a')
   check('all', ['a', 'b'], 'none', { taken: ['a'] })
@@ -76,7 +76,7 @@ test('all devices, or none', () => {
   check('all, 1', ['a', 'b'], 'none')
 })
 
-test('the first alternative that can be had', () => {
+test('firstAvailable: the first possible alternative is used', () => {
   const devices = ['a kind=x', 'b kind=y']
   check('1 kind=x | 1 kind=y', devices, 'r0/s0:a')
   check('1 kind=x | 1 kind=y', devices, 'r0/s1:b', { taken: ['a'] })
@@ -85,14 +85,14 @@ test('the first alternative that can be had', () => {
   check('1 kind=x | 1 kind=y, 1 kind=x', devices, 'r0/s1:b r1:a')
 })
 
-test('who looks after devices takes none away', () => {
+test('admin access allocates devices in use', () => {
   check('1 admin', ['a'], 'r0:a', { taken: ['a'] })
   check('2 admin', ['a', 'b'], 'r0:a r0:b', { taken: ['a'] })
   check('2 admin', ['a'], 'none')
   check('all admin', ['a', 'b'], 'r0:a r0:b', { taken: ['a', 'b'] })
 })
 
-test('devices that must have something in common, or must not', () => {
+test('matchAttribute and distinctAttribute constraints', () => {
   const devices = ['a numa=0', 'b numa=1', 'c numa=1', 'd']
   check('2; same=numa', devices, 'r0:b r0:c')
   check('2; different=numa', devices, 'r0:a r0:b')
@@ -106,14 +106,14 @@ test('devices that must have something in common, or must not', () => {
   )
 })
 
-test('taints keep away who does not tolerate them', () => {
+test('devices with untolerated taints are not allocated', () => {
   check('1', ['a !broken', 'b'], 'r0:b')
   check('1 ~broken', ['a !broken', 'b'], 'r0:a')
   check('1 ~other', ['a !broken'], 'none')
   check('1', ['a ?broken'], 'r0:a')
 })
 
-test('devices that share counters', () => {
+test('shared counters of devices are not exceeded', () => {
   const devices = ['whole -slots:4', 'half -slots:2', 'other -slots:2', 'free']
   const counters = { slots: '4' }
   check('1, 1', devices, 'r0:whole r1:free', { counters })
@@ -123,7 +123,7 @@ test('devices that share counters', () => {
   check('1', ['a -gone:1'], 'none', { counters })
 })
 
-test('parts of devices', () => {
+test('devices with multiple allocations share their capacity', () => {
   const devices = ['a memory:8Gi shared', 'b memory:8Gi']
   check('1 memory:2Gi', devices, 'r0:a(memory:2Gi)')
   check('1 memory:2Gi, 1 memory:6Gi', devices, 'r0:a(memory:2Gi) r1:a(memory:6Gi)')
@@ -137,7 +137,7 @@ test('parts of devices', () => {
   check('1 m:1, 1', ['a m:4 shared -slots:1', 'b -slots:1'], 'none', counted)
 })
 
-test('claims that are too large, and those that nobody could meet in a lifetime', () => {
+test('too many devices are rejected, and a search beyond the limit is aborted', () => {
   const many = Array.from({ length: 40 }, (_, index) => `d${index}`)
   check('33', many, 'error: claim default/c0: number of requested devices 33 exceeds the claim limit of 32')
   check('all', many, 'error: claim default/c0: number of requested devices 40 exceeds the claim limit of 32')
@@ -155,7 +155,7 @@ test('claims that are too large, and those that nobody could meet in a lifetime'
   assert.throws(() => find([endless], slices), AllocationTimeout)
 })
 
-test('what is written of a solution', () => {
+test('the allocation result of a claim', () => {
   const claim = parseClaim('c', '1 ~broken memory:1Gi')
   const withConfig = {
     ...claim,
@@ -193,7 +193,7 @@ const attribute = fc.constantFrom('x', 'y')
 const device = fc.record({ kind: attribute, slots: fc.integer({ min: 0, max: 2 }) })
 const request = fc.record({ count: fc.integer({ min: 1, max: 3 }), kind: fc.option(attribute) })
 
-test('whatever is asked: no device twice, all that was asked for, no counter beyond its end', () => {
+test('property: no device twice, all requests satisfied, no counter exceeded', () => {
   fc.assert(
     fc.property(
       fc.array(device, { maxLength: 6 }),
@@ -229,7 +229,7 @@ test('whatever is asked: no device twice, all that was asked for, no counter bey
   )
 })
 
-test('what is found is found whenever there is a solution', () => {
+test('property: a solution is found if one exists', () => {
   fc.assert(
     fc.property(
       fc.array(attribute, { maxLength: 5 }),

@@ -65,7 +65,7 @@ export class DeviceReservations {
       if (!isWritten && !isMade) continue
       const undone = isMade ? deleteClaim(claim, client) : unreserveFor(pod, claim, client)
       void undone.catch((error: unknown) => {
-        platform.log.warn('a claim could not be given back', { pod: pod.key, claim: keyOf(claim), error })
+        platform.log.warn('Failed to unreserve ResourceClaim', { pod: pod.key, claim: keyOf(claim), error })
       })
     }
     this.#reserved.delete(cycleState)

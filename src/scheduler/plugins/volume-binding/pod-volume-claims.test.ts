@@ -106,7 +106,7 @@ const noMatch = "node(s) didn't find available persistent volumes to bind"
 const notEnoughCapacity = 'node(s) did not have enough free storage'
 const gone = 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)'
 
-test('claims that cannot be used keep the pod away from everywhere', () => {
+test('unusable claims reject the pod for all nodes', () => {
   check([], [], 'nothing')
   check(['a?'], [], 'persistentvolumeclaim "a" not found')
   check(['a local 1Gi going'], [], 'persistentvolumeclaim "a" is being deleted')
@@ -118,7 +118,7 @@ test('claims that cannot be used keep the pod away from everywhere', () => {
   check(['a local 1Gi >v half'], ['v local'], unbound)
 })
 
-test('a claim that is made for a pod must be its own', () => {
+test('an ephemeral claim must be owned by the pod', () => {
   const pod = podWithClaims('web', [])
   const owned = {
     ...pod,
@@ -138,7 +138,7 @@ test('a claim that is made for a pod must be its own', () => {
   )
 })
 
-test('claims that have a volume want to be where it is', () => {
+test('bound claims restrict the nodes by the node affinity of their volumes', () => {
   check(['a x 1Gi >v'], ['v x'], 'fits:')
   check(['a x 1Gi >v'], ['v x 1Gi @n1'], 'fits:')
   check(['a x 1Gi >v'], ['v x 1Gi @n2'], conflict)
@@ -149,7 +149,7 @@ test('claims that have a volume want to be where it is', () => {
   check(['a x 1Gi >v', 'big made'], [], `${notEnoughCapacity} & ${gone}`)
 })
 
-test('claims that wait get the smallest volume that the node can use', () => {
+test('delayed claims get the smallest matching volume usable on the node', () => {
   check(['a local 2Gi'], ['v local 5Gi', 'w local 3Gi', 'x local 1Gi'], 'fits: a>w')
   check(['a local'], ['v local 1Gi @n2', 'w local 9Gi @n1'], 'fits: a>w')
   check(['a local'], ['v local 1Gi @n2'], noMatch)
@@ -162,7 +162,7 @@ test('claims that wait get the smallest volume that the node can use', () => {
   check(['a local'], ['v local 1Gi =other'], noMatch)
 })
 
-test('what is not there is made, where the class allows it and there is room', () => {
+test('volumes are provisioned where the class and the capacity allow it', () => {
   check(['a made'], [], 'fits: a+')
   check(['a made'], ['v made'], 'fits: a>v')
   check(['a made 2Gi', 'b made'], ['v made'], 'fits: b>v a+')
@@ -174,7 +174,7 @@ test('what is not there is made, where the class allows it and there is room', (
   check(['a local', 'big made'], [], noMatch)
 })
 
-test('a class that says where volumes may be is believed', () => {
+test('allowedTopologies of the class restrict provisioning', () => {
   const storage = podVolumeClaims(podWithClaims('web', ['a']), worldOf(['a zonal'], []))
   assert.ok(storage !== undefined && 'findPodVolumes' in storage)
   assert.equal(storage.findPodVolumes(nodeOf('n2', { labels: { zone: 'b' } })), undefined)
