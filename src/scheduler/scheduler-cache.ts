@@ -4,11 +4,9 @@
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { zoneOf } from '#/api/zone.ts'
-import { ImageStates } from './scheduler-cache/image-states.ts'
-import { nodesInZoneOrder } from './scheduler-cache/nodes-in-zone-order.ts'
-import { nodeInfoOf, withNode, withoutPod, withPod, type NodeInfo } from './node-info.ts'
+import { nodeInfoOf, withNode, withPod, withoutPod, type NodeInfo } from './node-info.ts'
 import { podInfoOf, type PodInfo } from './pod-info.ts'
-import { emptySnapshot, Snapshot } from './snapshot.ts'
+import { Snapshot, emptySnapshot, type ImageState } from './snapshot.ts'
 
 interface PlacedPod {
   readonly node: string
@@ -167,4 +165,57 @@ function hasRequiredAntiAffinity(info: NodeInfo): 0 | 1 {
 
 function isEnded({ status }: Pod): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed'
+}
+
+/** Orders nodes round-robin over the zones. */
+function nodesInZoneOrder(infos: readonly NodeInfo[]): NodeInfo[] {
+  const zones = Map.groupBy(infos, info => zoneOf(info.node))
+  if (zones.size <= 1) return [...infos]
+  const ordered: NodeInfo[] = []
+  for (let round = 0; ordered.length < infos.length; round++) {
+    for (const zone of zones.values()) {
+      const info = zone[round]
+      if (info !== undefined) ordered.push(info)
+    }
+  }
+  return ordered
+}
+
+type Images = NonNullable<Node['status']>['images']
+
+/**
+ * Number of nodes with each image. An update costs as much as the changed images, plus a copy of the map
+ * after each snapshot (copy-on-write).
+ */
+class ImageStates {
+  #states = new Map<string, ImageState>()
+  /** True if a snapshot holds the map, which must then not be modified. */
+  #isShared = false
+
+  /** Updates the images of a node; `before` is undefined for a new node, `after` for a removed one. */
+  change(before: Images, after: Images): void {
+    if (before === after) return
+    if (this.#isShared) {
+      this.#states = new Map(this.#states)
+      this.#isShared = false
+    }
+    this.#count(after, 1)
+    this.#count(before, -1)
+  }
+
+  share(): ReadonlyMap<string, ImageState> {
+    this.#isShared = true
+    return this.#states
+  }
+
+  #count(images: Images, more: 1 | -1): void {
+    for (const { names = [], sizeBytes = 0 } of images ?? []) {
+      for (const name of names) {
+        const known = this.#states.get(name)
+        const nodes = (known?.nodes ?? 0) + more
+        if (nodes === 0) this.#states.delete(name)
+        else this.#states.set(name, { sizeBytes: known?.sizeBytes ?? Number(sizeBytes), nodes })
+      }
+    }
+  }
 }

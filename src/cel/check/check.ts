@@ -29,11 +29,10 @@ import {
 } from '../type.ts'
 import type { TypeValue } from '../value.ts'
 import { comprehensionResult, rangeTypes } from './comprehension-types.ts'
-import { literalType } from './literal-type.ts'
 import { OverloadFinder } from './overload-finder.ts'
 import { qualifiedName } from './qualified-name.ts'
 import { Unifier } from './unifier.ts'
-import { validateLiteral } from './validate-literal.ts'
+import { literalType, validateLiteral } from './literals.ts'
 
 export interface Checked {
   readonly type: Type

@@ -258,7 +258,7 @@ const balances: readonly (readonly [
 ]
 
 for (const [resources, pod, node, placed, want] of balances) {
-  test(`balanced allocation of ${resources} with ${pod || 'no requests'} on ${node} with pods ${placed || 'none'}`, () => {
+  test(`balance of ${resources} with ${pod || 'no requests'} on ${node} with pods ${placed || 'none'}`, () => {
     const balancing = pluginOf(nodeResourcesBalancedAllocation, {
       resources: resources.split(' ').map(name => ({ name })),
     })

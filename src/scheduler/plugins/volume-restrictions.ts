@@ -1,19 +1,18 @@
-import type { PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
+import type { PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
 import { formatKey } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
 import {
+  clusterEventWithHint,
   type FilterState,
   type PluginFactory,
   type Unschedulable,
-  clusterEventWithHint,
 } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import { isAssigned } from '../pod-assignment.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { areInConflict, disksOf, type Disk } from './volume-restrictions/disks.ts'
 
 const diskConflict: Unschedulable = { reason: 'node(s) had no available disk' }
 const claimConflict: Unschedulable = {
@@ -113,4 +112,45 @@ function isInTheWay(gone: Pod, waiting: Pod): boolean {
   if (hasConflict(disksOf(waiting), gone)) return true
   const wanted = claimKeysOf(waiting)
   return claimKeysOf(gone).some(key => wanted.includes(key))
+}
+
+/** An in-tree disk referenced directly by a pod. */
+interface Disk {
+  readonly kind: 'gce' | 'ebs' | 'iscsi' | 'rbd'
+  readonly name: string
+  /** Hosts that serve it; disks are the same if one host is in common. */
+  readonly hosts: readonly string[]
+  readonly isReadOnly: boolean
+}
+
+const none: readonly Disk[] = []
+const known = new WeakMap<Pod, readonly Disk[]>()
+
+function disksOf(pod: Pod): readonly Disk[] {
+  const found = known.get(pod)
+  if (found !== undefined) return found
+  const disks = (pod.spec?.volumes ?? []).flatMap(diskOf)
+  const made = disks.length === 0 ? none : disks
+  known.set(pod, made)
+  return made
+}
+
+/** Disks conflict unless both uses are read-only; an EBS volume always conflicts. */
+function areInConflict(left: Disk, right: Disk): boolean {
+  if (left.kind !== right.kind || left.name !== right.name) return false
+  if (left.isReadOnly && right.isReadOnly) return false
+  return left.kind !== 'rbd' || left.hosts.some(host => right.hosts.includes(host))
+}
+
+function diskOf({ gcePersistentDisk, awsElasticBlockStore, iscsi, rbd }: Volume): readonly Disk[] {
+  if (gcePersistentDisk) {
+    const { pdName, readOnly = false } = gcePersistentDisk
+    return [{ kind: 'gce', name: pdName, hosts: [], isReadOnly: readOnly }]
+  }
+  if (awsElasticBlockStore)
+    return [{ kind: 'ebs', name: awsElasticBlockStore.volumeID, hosts: [], isReadOnly: false }]
+  if (iscsi) return [{ kind: 'iscsi', name: iscsi.iqn, hosts: [], isReadOnly: iscsi.readOnly ?? false }]
+  if (!rbd) return none
+  const { monitors, pool = 'rbd', image, readOnly = false } = rbd
+  return [{ kind: 'rbd', name: `${pool}/${image}`, hosts: monitors, isReadOnly: readOnly }]
 }

@@ -1,6 +1,18 @@
 import { isRegularExpression } from '../standard/regular-expressions.ts'
 import { parseDuration, parseTimestamp } from '../standard/time-text.ts'
 import type { Call } from '../syntax.ts'
+import {
+  boolType,
+  bytesType,
+  doubleType,
+  dynType,
+  intType,
+  nullType,
+  stringType,
+  uintType,
+  type Type,
+} from '../type.ts'
+import { Uint, type Value } from '../value.ts'
 
 /** Validates literal durations, timestamps and regular expressions at compile time. */
 export function validateLiteral(call: Call): { offset: number; message: string } | undefined {
@@ -22,4 +34,15 @@ function isValid(name: string, text: string): boolean {
     default:
       return true
   }
+}
+
+/** The type of a literal. */
+export function literalType(value: Value): Type {
+  if (value === null) return nullType
+  if (typeof value === 'boolean') return boolType
+  if (typeof value === 'bigint') return intType
+  if (typeof value === 'number') return doubleType
+  if (typeof value === 'string') return stringType
+  if (value instanceof Uint) return uintType
+  return value instanceof Uint8Array ? bytesType : dynType
 }
