@@ -182,7 +182,7 @@ export class Scheduler {
     if (filtered.feasible.length === 0) return this.#unschedulable(cycle, filtered, signal)
     const prioritize = () => prioritizeNodes(cycle, filtered.feasible)
     const result = await profile.extenders.prioritize(info, filtered, prioritize)
-    this.#decisions.scheduled(info, filtered, result, this.#platform.clock.now())
+    this.#decisions.scheduled(info, { filtered, chosen: result, atMs: this.#platform.clock.now() })
     this.#bind(cycle, result.node, signal)
   }
 
@@ -228,7 +228,7 @@ export class Scheduler {
       if (result.clearsNominatedNode) nominatedNode = ''
     }
     if (nominatedNode !== undefined) this.#nominator.nominate(pod, nominatedNode || undefined)
-    this.#decisions.failed(pod, filtered, message, this.#platform.clock.now())
+    this.#decisions.failed(pod, { filtered, message, atMs: this.#platform.clock.now() })
     const rejectedBy = [...filtered.nodeToStatus.values()].map(({ plugin = '' }) => plugin)
     const plugins = new Set([...rejectedBy, ...(filtered.preFilterPlugins ?? [])])
     this.#queue.addUnschedulable(pod.key, plugins.size === 0 ? noNodes : plugins)

@@ -66,12 +66,12 @@ function planPlugins(settings: ProfileSettings, defaults: ReadonlyMap<string, Pl
     const at = `${field}.pluginConfig[${index}].args`
     return [name, { field: at, args: readPluginArgs(name, args, at) }] as const
   })
-  const parameters = new Map(configured)
+  const argsByPlugin = new Map(configured)
   const makers = sets.all.map(({ name }) => {
     const make = imported.get(name) ?? defaults.get(name)?.make
     if (make === undefined) throw new ConfigurationError(`${whereNamed(settings, name)}: ${noSuch(name)}`)
-    const { args = {}, field: at = `${field}.plugins` } = parameters.get(name) ?? {}
-    return [name, pluginMaker(name, make, at, withIgnored(name, args, settings))] as const
+    const { args = {}, field: at = `${field}.plugins` } = argsByPlugin.get(name) ?? {}
+    return [name, pluginMaker({ name, make, field: at, args: withIgnored(name, args, settings) })] as const
   })
   return { sets, makers: new Map(makers) }
 }
@@ -100,12 +100,15 @@ function withIgnored(
   return { ...args, ignoredResources: [...said, ...ignoredResources] }
 }
 
-function pluginMaker(
-  name: string,
-  make: PluginFactory,
-  field: string,
-  args: Readonly<Record<string, unknown>>,
-): (handle: PluginHandle) => Plugin {
+interface PluginMakerOptions {
+  readonly name: string
+  readonly make: PluginFactory
+  /** Path of the args in the configuration, for error messages. */
+  readonly field: string
+  readonly args: Readonly<Record<string, unknown>>
+}
+
+function pluginMaker({ name, make, field, args }: PluginMakerOptions): (handle: PluginHandle) => Plugin {
   return handle => {
     try {
       const plugin = make(handle, args)

@@ -40,16 +40,28 @@ interface Kept {
   readonly atMs: number
 }
 
+interface ScheduledDecision {
+  readonly filtered: FilterResult
+  readonly chosen: ScheduleResult
+  readonly atMs: number
+}
+
+interface FailedDecision {
+  readonly filtered: FilterResult
+  readonly message: string
+  readonly atMs: number
+}
+
 /** Caches the raw results; they are formatted on request. */
 export class Decisions {
   readonly #kept = new LruMap<string, Kept>(decisionsMax)
 
-  scheduled(pod: PodInfo, filtered: FilterResult, chosen: ScheduleResult, atMs: number): void {
+  scheduled(pod: PodInfo, { filtered, chosen, atMs }: ScheduledDecision): void {
     const message = `Successfully assigned ${pod.key} to ${chosen.node}`
     this.#kept.set(pod.key, { ...light(pod, filtered), chosen, message, atMs })
   }
 
-  failed(pod: PodInfo, filtered: FilterResult, message: string, atMs: number): void {
+  failed(pod: PodInfo, { filtered, message, atMs }: FailedDecision): void {
     this.#kept.set(pod.key, { ...light(pod, filtered), chosen: undefined, message, atMs })
   }
 
