@@ -11,7 +11,7 @@ import { ControllerManager } from '#/controllers/controller-manager.ts'
 import { PlainKubelet, type NodeShape } from '#/kubelet/plain-kubelet.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { defaultProfiles } from '#/scheduler/default-profile.ts'
-import type { MakeProfiles } from '#/scheduler/profile.ts'
+import type { ProfileFactory } from '#/scheduler/profile.ts'
 import { Scheduler, type PodDecision } from '#/scheduler/scheduler.ts'
 
 export interface ControlPlaneOptions {
@@ -20,7 +20,7 @@ export interface ControlPlaneOptions {
   readonly controllers: readonly Controller[]
   /** The default plugins of Kubernetes when absent. */
   readonly scheduler?: {
-    readonly profiles: MakeProfiles
+    readonly profiles: ProfileFactory
     readonly backoffMs: { readonly first: number; readonly max: number }
   }
 }

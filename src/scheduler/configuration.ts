@@ -21,11 +21,11 @@ import { ConfigurationError, readFile, type FileKind } from './configuration/sch
 import { validateConfiguration } from './configuration/validate.ts'
 import { Extenders, type ExtenderSettings } from './extenders.ts'
 import { defaultPlugins } from './plugins.ts'
-import type { MakeProfiles } from './profile.ts'
+import type { ProfileFactory } from './profile.ts'
 
 export interface SchedulerConfiguration extends AsyncDisposable {
   /** Throws ConfigurationError if a plugin rejects its args. */
-  readonly profiles: MakeProfiles
+  readonly profiles: ProfileFactory
   readonly backoffMs: { readonly first: number; readonly max: number }
   /** Undefined if leader election is disabled. */
   readonly leaderElection: LeaderElectionSettings | undefined

@@ -12,8 +12,8 @@ function check(decision: Partial<PodDecision>, ...expected: readonly string[]): 
     time,
     message: 'told',
     nodes: 0,
-    looked: 0,
-    refused: [],
+    evaluatedNodes: 0,
+    rejected: [],
     scored: [],
   }
   const text = formatDecision({ ...nothing, ...decision })
@@ -30,7 +30,7 @@ test('scores are a column for each plugin', () => {
     {
       node: 'a',
       nodes: 3,
-      looked: 2,
+      evaluatedNodes: 2,
       scored: [scored('a', { NodeAffinity: 200, Fit: 9 }), scored('long-name', { Fit: 70, Spread: 1 })],
     },
     `pod shop/web at ${time}: placed on a`,
@@ -47,8 +47,8 @@ test('refusals follow, with all reasons', () => {
   check(
     {
       nodes: 2,
-      looked: 2,
-      refused: [
+      evaluatedNodes: 2,
+      rejected: [
         { node: 'a', plugin: 'NodeResourcesFit', reasons: ['Insufficient cpu', 'Insufficient memory'] },
         { node: 'b', plugin: 'NodePorts', reasons: ['taken'] },
       ],
@@ -65,7 +65,7 @@ test('refusals follow, with all reasons', () => {
 
 test('a node that is the only one has no scores, and no nodes no tables', () => {
   check(
-    { node: 'a', nodes: 1, looked: 1, scored: [scored('a', {})] },
+    { node: 'a', nodes: 1, evaluatedNodes: 1, scored: [scored('a', {})] },
     `pod shop/web at ${time}: placed on a`,
     'told',
     '1 nodes, 1 looked at, 1 would do',

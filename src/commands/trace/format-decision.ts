@@ -7,14 +7,14 @@ export function formatDecision({
   node,
   message,
   nodes,
-  looked,
-  refused,
+  evaluatedNodes,
+  rejected,
   scored,
 }: PodDecision): string {
   const head = [
     `pod ${pod} at ${time}: ${node === undefined ? 'not placed' : `placed on ${node}`}`,
     message,
-    `${nodes} nodes, ${looked} looked at, ${scored.length} would do`,
+    `${nodes} nodes, ${evaluatedNodes} looked at, ${scored.length} would do`,
   ]
   const plugins = [...new Set(scored.flatMap(({ scores }) => Object.keys(scores)))]
   const scores = [
@@ -27,12 +27,12 @@ export function formatDecision({
   ]
   const refusals = [
     ['NODE', 'REFUSED BY', 'REASON'],
-    ...refused.map(({ node: name, plugin, reasons }) => [name, plugin, reasons.join(', ')]),
+    ...rejected.map(({ node: name, plugin, reasons }) => [name, plugin, reasons.join(', ')]),
   ]
   const tables = [
     // Scoring is skipped when only one node is feasible.
     ...(plugins.length > 0 ? ['', ...columns(scores)] : []),
-    ...(refused.length > 0 ? ['', ...columns(refusals)] : []),
+    ...(rejected.length > 0 ? ['', ...columns(refusals)] : []),
   ]
   return [...head, ...tables, ''].join('\n')
 }

@@ -37,5 +37,5 @@ async function importFactory(
   })
   const made = (module as { readonly default?: unknown } | undefined)?.default
   if (typeof made === 'function') return made as PluginFactory
-  throw new ConfigurationError(`${at}: ${quote(specifier)} has no default export that makes a plugin`)
+  throw new ConfigurationError(`${at}: ${quote(specifier)} has no default export that is a plugin factory`)
 }

@@ -2,7 +2,7 @@
 import { LruMap } from '#/base/lru-map.ts'
 import type { MatchCondition } from '#/api/generated/admissionregistration/v1.ts'
 import type { Compiled } from '#/cel/compile-expression.ts'
-import { ExpressionRun, OutOfBudget } from '#/cel/expression-run.ts'
+import { ExpressionRun, CostBudgetExceeded } from '#/cel/expression-run.ts'
 import type { Value } from '#/cel/value.ts'
 import type { Authorizer } from '../../authz/authorizer.ts'
 import type { UserInfo } from '../../request.ts'
@@ -32,7 +32,7 @@ export async function evaluateConditions(
     }
     return { matches: true, errors }
   } catch (error) {
-    if (!(error instanceof OutOfBudget)) throw error
+    if (!(error instanceof CostBudgetExceeded)) throw error
     return { matches: true, errors: [error.message] }
   }
 }

@@ -6,7 +6,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch, JsonPatchTestError } from '#/api/patch.ts'
 import { apiVersionOf } from '#/api/resource.ts'
 import { EvaluationError } from '#/cel/evaluation-error.ts'
-import { ExpressionRun, OutOfBudget } from '#/cel/expression-run.ts'
+import { ExpressionRun, CostBudgetExceeded } from '#/cel/expression-run.ts'
 import { toJson } from '#/cel/json.ts'
 import { checkConstructed } from '#/cel/object-constructors.ts'
 import type { PolicyVariables } from '#/cel/policy-variables.ts'
@@ -55,7 +55,7 @@ async function evaluate(
     if (error === undefined) return value
     throw new PolicyError(error)
   } catch (error) {
-    if (error instanceof OutOfBudget) throw new PolicyError(error.message)
+    if (error instanceof CostBudgetExceeded) throw new PolicyError(error.message)
     throw error
   }
 }
