@@ -165,8 +165,8 @@ test('a file that cannot be read, or says something else, keeps the server from 
   }
   await check(undefined, /cannot read the admission configuration \/etc\/k8ts\/a.yaml/u)
   await check('{', /cannot read the admission configuration/u)
-  await check('kind: Pod', /is not a AdmissionConfiguration/u)
-  await check('{kind: AdmissionConfiguration, apiVersion: v1}', /has the version "v1"/u)
+  await check('kind: Pod', /kind must be AdmissionConfiguration/u)
+  await check('{kind: AdmissionConfiguration, apiVersion: v1}', /unsupported apiVersion "v1"/u)
   await check(
     '{kind: AdmissionConfiguration, apiVersion: apiserver.config.k8s.io/v1, plugin: []}',
     /unknown fields: plugin/u,
@@ -187,10 +187,10 @@ function request(object: KubernetesObject, fields: Partial<AdmissionRequest> = {
     },
     dryRun: false,
     object,
-    before: undefined,
+    oldObject: undefined,
     options: {},
     warn: () => undefined,
-    annotate: () => undefined,
+    addAuditAnnotation: () => undefined,
     ...fields,
   }
 }
@@ -219,8 +219,8 @@ test('each plugin sees what those before it made of the object', async () => {
 test('a plugin may ask for a second pass, and there is no third', async () => {
   const passes: boolean[] = []
   const asking = marking('b', reinvocation => {
-    passes.push(reinvocation.isSecond)
-    reinvocation.want()
+    passes.push(reinvocation.isReinvocation)
+    reinvocation.request()
   })
   assert.equal((await new Admission([marking('a'), asking]).mutate(request({ kind: '-' })))?.kind, '-abab')
   assert.deepEqual(passes, [false, true])

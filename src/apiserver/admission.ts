@@ -62,13 +62,13 @@ export interface AdmissionOptions {
 }
 
 /** Creates the admission plugins of a server, in execution order. */
-export type MakeAdmissionPlugins = (context: PluginContext) => readonly AdmissionPlugin[]
+export type AdmissionPluginFactory = (context: PluginContext) => readonly AdmissionPlugin[]
 
 /** Reads and validates the whole configuration before the server starts. Throws ConfigurationError. */
 export async function readAdmission(
   files: Files,
   options: AdmissionOptions = {},
-): Promise<MakeAdmissionPlugins> {
+): Promise<AdmissionPluginFactory> {
   const { configurationFile } = options
   const names = enabledPlugins(options)
   const configurations: ReadonlyMap<string, JsonValue> = configurationFile

@@ -5,7 +5,7 @@ import { nodePlatform } from '#/platform/node.ts'
 import type { Log } from '#/platform/platform.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { Audit, AuditLog, AuditWebhook, parseAuditPolicy, type AuditPolicy } from './audit.ts'
-import { compilePolicy } from './audit/decide.ts'
+import { compilePolicy } from './audit/compile-policy.ts'
 import { legacyLine } from './audit/legacy-line.ts'
 import { pipeline, type Stage } from './pipeline.ts'
 import { requestInfo } from './request-info.ts'
@@ -44,9 +44,13 @@ async function start(t: TestContext, policy: AuditPolicy, before: readonly Stage
     context.user = context.request.peer.user!
     return next(context)
   }
-  const handle = pipeline(platform, [audit.refusals, authenticate, audit.stage, ...before], context => {
-    return server.handle(context.request)
-  })
+  const handle = pipeline(
+    platform,
+    [audit.unauthenticatedStage, authenticate, audit.stage, ...before],
+    context => {
+      return server.handle(context.request)
+    },
+  )
   const send = async (line: string, body?: unknown, headers: ApiRequest['headers'] = {}) => {
     lines.length = 0
     const response = await handle(requestOf(line, { body, headers }))
@@ -309,7 +313,7 @@ test('a policy that is none is refused', () => {
 test('a log that has grown large is put aside, and old ones go', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('api')
-  const log = new AuditLog({ platform: host, path: '/var/log/audit.log', sizeBytesMax: 100, keptFilesMax: 2 })
+  const log = new AuditLog({ platform: host, path: '/var/log/audit.log', sizeBytesMax: 100, backupsMax: 2 })
   const stopping = new AbortController()
   const running = log.run(stopping.signal)
   await simulation.run(host.files.makeFolder('/var/log'))
@@ -338,7 +342,7 @@ test('a log that has grown large is put aside, and old ones go', async () => {
 test('logs that were put aside too long ago go too', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('api')
-  const log = new AuditLog({ platform: host, path: '/audit.log', sizeBytesMax: 10, keptMsMax: 5_000 })
+  const log = new AuditLog({ platform: host, path: '/audit.log', sizeBytesMax: 10, ageMsMax: 5_000 })
   const stopping = new AbortController()
   const running = log.run(stopping.signal)
   for (let index = 0; index < 12; index++) {

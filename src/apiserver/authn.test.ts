@@ -20,12 +20,12 @@ test('the first that knows the sender wins, and bad credentials are not the same
   })
   const certificate = { commonName: 'dave', organizations: ['admins'] }
   const check = async (options: RequestOptions, expected: string): Promise<void> => {
-    const outcome = await authentication.authenticate(apiRequest('GET', '/api', options))
+    const result = await authentication.authenticate(apiRequest('GET', '/api', options))
     const found =
-      outcome === undefined
+      result === undefined
         ? 'nobody'
-        : 'user' in outcome
-          ? `${outcome.user.username} ${outcome.user.groups.join(',')}`
+        : 'user' in result
+          ? `${result.user.username} ${result.user.groups.join(',')}`
           : 'refused'
     assert.equal(found, expected, JSON.stringify(options))
   }
@@ -110,8 +110,8 @@ test('a browser sends its token as the name of a protocol', async t => {
     `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`
   const check = async (protocols: string, expected: string, upgrade = 'websocket'): Promise<void> => {
     const headers = { 'connection': 'keep-alive, Upgrade', upgrade, 'sec-websocket-protocol': protocols }
-    const outcome = await authentication.authenticate(apiRequest('GET', '/api', { ...outside, headers }))
-    assert.equal(outcome && ('user' in outcome ? outcome.user.username : outcome.refused), expected)
+    const result = await authentication.authenticate(apiRequest('GET', '/api', { ...outside, headers }))
+    assert.equal(result && ('user' in result ? result.user.username : result.failure), expected)
   }
   await check(`v4.channel.k8s.io, ${code('secret-a')}`, 'alice')
   await check(`${code('secret-a')},v4.channel.k8s.io`, 'alice')

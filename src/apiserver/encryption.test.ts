@@ -8,7 +8,7 @@ import { MemoryStore } from '#/store/memory.ts'
 import { storeConformance } from '#/store/store.conformance.ts'
 import { StoreError, type Store } from '#/store/store.ts'
 import { DecryptionError, EncryptingStore, Encryption, ensureEncryptionConfiguration } from './encryption.ts'
-import { StoredForm, TestKeyService } from './encryption/testdata/key-service.ts'
+import { StoredForm, TestKmsPlugin } from './encryption/testdata/kms-plugin.ts'
 import { ApiServer } from './api-server.ts'
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
@@ -37,7 +37,7 @@ function fileOf(resources: readonly object[]): string {
   })
 }
 
-const noService = new TestKeyService()
+const noService = new TestKmsPlugin()
 
 async function encrypt(store: Store, configuration: string, service = noService): Promise<EncryptingStore> {
   const encryption = await Encryption.open({ platform, connect: service.connect, configuration })
@@ -51,7 +51,7 @@ for (const providers of ['aesgcm a', 'kms a']) {
   storeConformance(
     `encrypted with ${providers}`,
     async () => {
-      const { connect } = new TestKeyService()
+      const { connect } = new TestKmsPlugin()
       const encryption = await Encryption.open({
         platform,
         connect,
@@ -161,9 +161,9 @@ test('a key is replaced without a value being lost', async () => {
   )
   assert.equal(both.hasStale, true)
   const before = (await raw.get('/registry/pods/default/p'))?.revision
-  assert.deepEqual(await both.rewriteStale(), { rewritten: 2, unreadable: 0 })
+  assert.deepEqual(await both.reencryptStale(), { rewritten: 2, unreadable: 0 })
   assert.equal(both.hasStale, false)
-  assert.deepEqual(await both.rewriteStale(), { rewritten: 0, unreadable: 0 })
+  assert.deepEqual(await both.reencryptStale(), { rewritten: 0, unreadable: 0 })
   assert.equal((await raw.get('/registry/pods/default/p'))?.revision, before)
   const onlyNew = await encrypt(raw, configurationOf('secrets', 'aesgcm b'))
   assert.equal(text((await onlyNew.get(key))?.value), text(value))
@@ -199,7 +199,7 @@ test('a value that no key decrypts is an error by itself and hides no others', a
       entries.map(each => text(each.value)),
       ['{}', 'k8s:enc:unreadable'],
     )
-    assert.deepEqual(await store.rewriteStale(), { rewritten: 0, unreadable: 1 })
+    assert.deepEqual(await store.reencryptStale(), { rewritten: 0, unreadable: 1 })
   }
 })
 
@@ -209,10 +209,10 @@ test('a value that was changed, moved or put there by somebody else is noticed',
     await (await encrypt(raw, configurationOf('secrets', providers))).create(key, value)
     const stored = (await raw.get(key))!
     const put = async (name: string, bytes: Uint8Array): Promise<string> => {
-      const place = `/registry/secrets/default/${name}`
-      await raw.create(place, bytes)
+      const storeKey = `/registry/secrets/default/${name}`
+      await raw.create(storeKey, bytes)
       const store = await encrypt(raw, configurationOf('secrets', providers))
-      return store.get(place).then(
+      return store.get(storeKey).then(
         () => 'read',
         error => (error instanceof DecryptionError ? 'refused' : String(error)),
       )
@@ -247,12 +247,12 @@ test('values of Kubernetes itself can be read', async () => {
   const seed = Buffer.alloc(32, 9)
   const info = Buffer.alloc(32, 8)
   const derived = createHmac('sha256', seed).update(info).update(Uint8Array.of(1)).digest()
-  const wrapped = seed.map(byte => byte ^ '1'.charCodeAt(0))
+  const encryptedDek = seed.map(byte => byte ^ '1'.charCodeAt(0))
   const annotations = { 'a.example.com': Buffer.from('x') }
   const form = (type: number, data: Uint8Array): Buffer =>
     Buffer.concat([
       Buffer.from('k8s:enc:kms:v2:a:'),
-      StoredForm.encode({ data, key: 'key-1', source: wrapped, annotations, type }),
+      StoredForm.encode({ data, key: 'key-1', source: encryptedDek, annotations, type }),
     ])
   assert.equal(await read(form(1, Buffer.concat([info, gcm(derived, nonce)])), 'kms a'), text(value))
   assert.equal(await read(form(0, gcm(seed, nonce)), 'kms a'), text(value))
@@ -262,7 +262,7 @@ test('values of Kubernetes itself can be read', async () => {
 async function startWithKeyService(t: TestContext) {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('api')
-  const service = new TestKeyService()
+  const service = new TestKmsPlugin()
   const stopping = new AbortController()
   t.after(() => stopping.abort())
   const configuration = configurationOf('secrets', 'kms a')
@@ -286,7 +286,7 @@ test('a key service is asked once for many values, and again when its key has ch
   service.keyId = 'key-2'
   await simulation.advance(61_000)
   assert.deepEqual(service.calls.slice(2), ['unix:/kms.sock Status', 'unix:/kms.sock Encrypt'])
-  assert.deepEqual(await simulation.run(store.rewriteStale()), { rewritten: 20, unreadable: 0 })
+  assert.deepEqual(await simulation.run(store.reencryptStale()), { rewritten: 20, unreadable: 0 })
   const names = (await raw.list({ prefix: '/registry/' })).entries.map(entry => {
     return StoredForm.decode(entry.value.subarray('k8s:enc:kms:v2:a:'.length)).key
   })
@@ -321,7 +321,7 @@ test('while a key service is away values are read, and after a while none is wri
 
 test('a server waits for its key service', async () => {
   const simulation = new Simulation({ seed: 1 })
-  const service = new TestKeyService()
+  const service = new TestKmsPlugin()
   service.healthz = 'still starting'
   const { connect } = service
   const configuration = configurationOf('secrets', 'kms a')

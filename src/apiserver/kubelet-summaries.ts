@@ -8,7 +8,7 @@ import { readSummary, type KubeletSummary } from './kubelet-summaries/read-summa
 import type { Kubelets } from './kubelets.ts'
 
 export type { KubeletSummary, ResourceUse } from './kubelet-summaries/read-summary.ts'
-export { statedSummary } from './kubelet-summaries/stated-summary.ts'
+export { simulatedSummary } from './kubelet-summaries/simulated-summary.ts'
 
 export interface KubeletSummariesOptions {
   readonly kubelets: Kubelets

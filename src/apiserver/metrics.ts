@@ -36,7 +36,7 @@ export interface RequestSeries {
   readonly running: FigureSeries
 }
 
-export interface AnsweredFigures {
+export interface ResponseFigures {
   readonly code: number
   readonly seconds: number
 }
@@ -148,7 +148,7 @@ export class Metrics {
   }
 
   /** `series` must belong to `labels`. */
-  answered(labels: RequestLabels, series: RequestSeries, { code, seconds }: AnsweredFigures): void {
+  recordResponse(labels: RequestLabels, series: RequestSeries, { code, seconds }: ResponseFigures): void {
     series.duration.observe(seconds)
     let count = series.codes.get(code)
     if (count === undefined) {

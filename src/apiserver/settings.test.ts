@@ -56,7 +56,7 @@ async function read(line: string): Promise<ApiServerSettings> {
         return Buffer.from(content)
       },
     },
-    readRemote: async path => {
+    readKubeconfig: async path => {
       if (path === '/hook.conf') return remote
       throw new Error('no server in it')
     },
@@ -169,8 +169,8 @@ test('flags and the files that they name say the rest', async () => {
           format: 'json',
           mode: 'blocking',
           sizeBytesMax: 1024 * 1024,
-          keptMsMax: Infinity,
-          keptFilesMax: 100,
+          ageMsMax: Infinity,
+          backupsMax: 100,
         },
       } as never,
     },

@@ -6,7 +6,7 @@
 import { parseCidr } from '#/api/cidr.ts'
 import { UsageError } from '#/base/flags.ts'
 import type { PortRange } from './allocation/node-ports.ts'
-import { readAdmission, type MakeAdmissionPlugins } from './admission.ts'
+import { readAdmission, type AdmissionPluginFactory } from './admission.ts'
 import { ConfigurationError, type TolerationSeconds } from './admission/plugin-context.ts'
 import type { AuditSettings } from './audit.ts'
 import { readCertificates } from './authn/certificate-chain.ts'
@@ -16,14 +16,14 @@ import { parseEncryptionConfiguration } from './encryption.ts'
 import type { ApiServerFlags } from './flags.ts'
 import type { RequestLimits } from './flow-control.ts'
 import { readAudit } from './settings/audit.ts'
-import { readAuthentication, type GivenAuthentication } from './settings/authentication.ts'
+import { readAuthentication, type PartialAuthenticationSettings } from './settings/authentication.ts'
 import { readAuthorization } from './settings/authorization.ts'
-import { readWith, type Reading } from './settings/reading.ts'
+import { readFlagFile, type FileAccess } from './settings/flag-files.ts'
 
 export interface ApiServerSettings {
-  readonly authentication: GivenAuthentication
+  readonly authentication: PartialAuthenticationSettings
   readonly authorizers: readonly AuthorizerSettings[]
-  readonly admission: MakeAdmissionPlugins
+  readonly admission: AdmissionPluginFactory
   readonly tolerationSeconds: TolerationSeconds
   /** Auditing is disabled when absent. */
   readonly audit?: AuditSettings
@@ -44,7 +44,7 @@ export interface EncryptionSettings {
   readonly reloads: boolean
 }
 
-export interface ReadingOptions extends Reading {
+export interface ReadSettingsOptions extends FileAccess {
   /** Defaults of the cluster for unset flags. */
   readonly defaults: {
     readonly serviceAccountIssuer: string
@@ -55,7 +55,7 @@ export interface ReadingOptions extends Reading {
 /** Rejects with UsageError. */
 export async function readApiServerSettings(
   flags: ApiServerFlags,
-  options: ReadingOptions,
+  options: ReadSettingsOptions,
 ): Promise<ApiServerSettings> {
   const audit = await readAudit(flags, options)
   const encryption = await readEncryption(flags, options)
@@ -82,7 +82,7 @@ export async function readApiServerSettings(
  * If the front proxy CA is also a client CA, --requestheader-allowed-names is required; otherwise every user
  * could impersonate any other. Throws UsageError.
  */
-export function refuseProxiesAmongClients(clients: string, proxies: Partial<FrontProxyOptions>): void {
+export function requireAllowedNamesForSharedCa(clients: string, proxies: Partial<FrontProxyOptions>): void {
   const { authorities, allowedNames = [] } = proxies
   if (authorities === undefined || allowedNames.length > 0) return
   const ofClients = new Set(readCertificates(clients).map(({ fingerprint256 }) => fingerprint256))
@@ -94,7 +94,10 @@ export function refuseProxiesAmongClients(clients: string, proxies: Partial<Fron
 }
 
 /** Flags enable and disable plugins relative to the cluster's defaults. */
-async function readPlugins(flags: ApiServerFlags, options: ReadingOptions): Promise<MakeAdmissionPlugins> {
+async function readPlugins(
+  flags: ApiServerFlags,
+  options: ReadSettingsOptions,
+): Promise<AdmissionPluginFactory> {
   const { enabledPlugins } = options.defaults
   const { 'enable-admission-plugins': enable = [], 'disable-admission-plugins': disable = [] } = flags
   const configurationFile = flags['admission-control-config-file']
@@ -112,7 +115,7 @@ async function readPlugins(flags: ApiServerFlags, options: ReadingOptions): Prom
 
 async function readEncryption(
   flags: ApiServerFlags,
-  reading: Reading,
+  access: FileAccess,
 ): Promise<EncryptionSettings | undefined> {
   const path = flags['encryption-provider-config']
   const reloads = flags['encryption-provider-config-automatic-reload'] ?? false
@@ -121,7 +124,7 @@ async function readEncryption(
     const needed = '--encryption-provider-config'
     throw new UsageError(`--encryption-provider-config-automatic-reload needs ${needed}`)
   }
-  const configuration = await readWith(reading, { flag: 'encryption-provider-config', path }, text => {
+  const configuration = await readFlagFile(access, { flag: 'encryption-provider-config', path }, text => {
     parseEncryptionConfiguration(text)
     return text
   })

@@ -7,7 +7,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { UserInfo } from '../request.ts'
 
-export interface AdmissionRequest extends AdmissionTarget {
+export interface AdmissionRequest extends AdmissionAttributes {
   readonly namespace: string
   readonly name: string
   readonly user: UserInfo
@@ -17,7 +17,7 @@ export interface AdmissionRequest extends AdmissionTarget {
    */
   readonly object: KubernetesObject | undefined
   /** The stored object; undefined for CREATE. */
-  readonly before: KubernetesObject | undefined
+  readonly oldObject: KubernetesObject | undefined
   /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions as the client sent them. */
   readonly options: Readonly<Record<string, unknown>>
   /** Aborted when the client no longer waits for the response. */
@@ -27,11 +27,11 @@ export interface AdmissionRequest extends AdmissionTarget {
    * Adds an annotation to the audit event. The first value set for a key wins. With `about: 'body'`, the
    * annotation is recorded only where the audit event includes the request body.
    */
-  annotate(key: string, value: string, about?: 'request' | 'body'): void
+  addAuditAnnotation(key: string, value: string, about?: 'request' | 'body'): void
 }
 
 /** The attributes of a write that plugins match on, independent of the object. */
-export interface AdmissionTarget {
+export interface AdmissionAttributes {
   readonly operation: Operation
   readonly resource: Resource
   readonly subresource: string
@@ -49,36 +49,36 @@ export interface AdmissionPlugin {
    * True if the plugin handles writes with these attributes. The result is cached per target, so it must not
    * depend on anything else. A plugin without this method handles every write.
    */
-  handles?(target: AdmissionTarget): boolean
+  handles?(target: AdmissionAttributes): boolean
   /** Returns the object, changed or not. Throws ApiError to reject the request. */
-  mutate?(request: AdmissionRequest, reinvocation: Reinvocation): Admitted | Promise<Admitted>
+  mutate?(request: AdmissionRequest, reinvocation: Reinvocation): AdmittedObject | Promise<AdmittedObject>
   /** Throws ApiError to reject the request. */
   validate?(request: AdmissionRequest): void | Promise<void>
 }
 
-export type Admitted = KubernetesObject | undefined
+export type AdmittedObject = KubernetesObject | undefined
 
 /**
  * Reinvocation state of one request in the mutating phase. A plugin that changes the object can request a
  * second pass; there is at most one. Plugins keep per-request state in a WeakMap keyed by this object.
  */
 export class Reinvocation {
-  #isWanted = false
+  #isRequested = false
   #isSecond = false
 
-  get isSecond(): boolean {
+  get isReinvocation(): boolean {
     return this.#isSecond
   }
 
-  get isWanted(): boolean {
-    return this.#isWanted
+  get isRequested(): boolean {
+    return this.#isRequested
   }
 
-  want(): void {
-    this.#isWanted = true
+  request(): void {
+    this.#isRequested = true
   }
 
-  beginSecond(): void {
+  beginReinvocation(): void {
     this.#isSecond = true
   }
 }
@@ -101,13 +101,13 @@ export class Admission {
     for (const plugin of this.#plugins) await plugin.stop?.()
   }
 
-  async mutate(request: AdmissionRequest): Promise<Admitted> {
+  async mutate(request: AdmissionRequest): Promise<AdmittedObject> {
     const { mutating } = this.#chain(request)
     if (mutating.length === 0) return request.object
     const reinvocation = new Reinvocation()
     const object = await pass(mutating, request, reinvocation)
-    if (!reinvocation.isWanted) return object
-    reinvocation.beginSecond()
+    if (!reinvocation.isRequested) return object
+    reinvocation.beginReinvocation()
     return pass(mutating, { ...request, object }, reinvocation)
   }
 
@@ -141,13 +141,13 @@ interface Chain {
 }
 
 /** For writes already admitted as part of another request, and for writes by the API server itself. */
-export const everythingAdmitted = new Admission([])
+export const noAdmission = new Admission([])
 
 async function pass(
   plugins: readonly AdmissionPlugin[],
   request: AdmissionRequest,
   reinvocation: Reinvocation,
-): Promise<Admitted> {
+): Promise<AdmittedObject> {
   let { object } = request
   for (const plugin of plugins) {
     const result = plugin.mutate?.(object === request.object ? request : { ...request, object }, reinvocation)
@@ -157,7 +157,7 @@ async function pass(
 }
 
 /** 403 Forbidden in the format of admission rejections. */
-export function refused(
+export function admissionForbidden(
   request: AdmissionRequest,
   message: string,
   causes?: readonly StatusCause[],
@@ -173,8 +173,8 @@ export function refused(
  * True if the write targets this resource (`pods`, `jobs.batch`) or one of the given subresources; `''` is
  * the resource itself.
  */
-export function isAbout(
-  { resource, subresource }: AdmissionTarget,
+export function matchesResource(
+  { resource, subresource }: AdmissionAttributes,
   name: string,
   subresources: readonly string[] = [''],
 ): boolean {

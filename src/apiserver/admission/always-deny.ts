@@ -1,11 +1,11 @@
-import { refused, type AdmissionPlugin } from './admission.ts'
+import { admissionForbidden, type AdmissionPlugin } from './admission.ts'
 
 /** Rejects every write; for testing. */
 export function alwaysDeny(): AdmissionPlugin {
   return {
     name: 'AlwaysDeny',
     validate: request => {
-      throw refused(request, 'admission control is denying all modifications')
+      throw admissionForbidden(request, 'admission control is denying all modifications')
     },
   }
 }

@@ -5,7 +5,7 @@
  */
 import { formatFieldErrors, notSupported } from '#/api/field-error.ts'
 import type { Container, Pod, PodSpec, Volume } from '#/api/generated/core/v1.ts'
-import { refused, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
 import { allContainers, podWrites, specOf, withSpec } from './pod-spec.ts'
 
 export function alwaysPullImages(): AdmissionPlugin {
@@ -20,7 +20,7 @@ export function alwaysPullImages(): AdmissionPlugin {
       if (!hasNewImages(request)) return
       const lazy = places(specOf(request.object as Pod)).filter(({ policy }) => policy !== 'Always')
       if (lazy.length === 0) return
-      throw refused(
+      throw admissionForbidden(
         request,
         formatFieldErrors(lazy.map(({ field, policy }) => notSupported(field, policy, ['Always']))),
       )
@@ -29,9 +29,9 @@ export function alwaysPullImages(): AdmissionPlugin {
 }
 
 /** Updates that add no new image keep the pod's pull policies. */
-function hasNewImages({ object, before }: AdmissionRequest): boolean {
-  if (before === undefined) return true
-  const known = new Set(allContainers(specOf(before as Pod)).map(container => container.image))
+function hasNewImages({ object, oldObject }: AdmissionRequest): boolean {
+  if (oldObject === undefined) return true
+  const known = new Set(allContainers(specOf(oldObject as Pod)).map(container => container.image))
   return allContainers(specOf(object as Pod)).some(container => !known.has(container.image))
 }
 

@@ -3,8 +3,8 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#certificateapproval
  */
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
-import { isAbout, refused, type AdmissionPlugin } from './admission.ts'
-import { mayUseSigner } from './certificate-signers.ts'
+import { matchesResource, admissionForbidden, type AdmissionPlugin } from './admission.ts'
+import { isAuthorizedForSigner } from './certificate-signers.ts'
 import type { PluginContext } from './plugin-context.ts'
 
 export function certificateApproval({ authorizer }: PluginContext): AdmissionPlugin {
@@ -12,11 +12,14 @@ export function certificateApproval({ authorizer }: PluginContext): AdmissionPlu
     name: 'CertificateApproval',
     handles: target =>
       target.operation === 'UPDATE' &&
-      isAbout(target, 'certificatesigningrequests.certificates.k8s.io', ['approval']),
+      matchesResource(target, 'certificatesigningrequests.certificates.k8s.io', ['approval']),
     async validate(request) {
-      const signerName = (request.before as CertificateSigningRequest).spec?.signerName ?? ''
-      if (await mayUseSigner(authorizer, { user: request.user, verb: 'approve', signerName })) return
-      throw refused(request, `user not permitted to approve requests with signerName "${signerName}"`)
+      const signerName = (request.oldObject as CertificateSigningRequest).spec?.signerName ?? ''
+      if (await isAuthorizedForSigner(authorizer, { user: request.user, verb: 'approve', signerName })) return
+      throw admissionForbidden(
+        request,
+        `user not permitted to approve requests with signerName "${signerName}"`,
+      )
     },
   }
 }

@@ -2,16 +2,16 @@
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { UserInfo } from '../request.ts'
 
-export interface SignerQuestion {
+export interface SignerAttributes {
   readonly user: UserInfo
   readonly verb: 'approve' | 'attest' | 'sign'
   readonly signerName: string
 }
 
 /** Checks permission on the signer itself, then on all signers of its domain (`domain/*`). */
-export async function mayUseSigner(
+export async function isAuthorizedForSigner(
   authorizer: Authorizer,
-  { user, verb, signerName }: SignerQuestion,
+  { user, verb, signerName }: SignerAttributes,
 ): Promise<boolean> {
   const [domain = ''] = signerName.split('/')
   for (const name of [signerName, `${domain}/*`]) {

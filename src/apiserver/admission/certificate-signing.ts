@@ -5,8 +5,8 @@
  */
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
-import { isAbout, refused, type AdmissionPlugin } from './admission.ts'
-import { mayUseSigner } from './certificate-signers.ts'
+import { matchesResource, admissionForbidden, type AdmissionPlugin } from './admission.ts'
+import { isAuthorizedForSigner } from './certificate-signers.ts'
 import type { PluginContext } from './plugin-context.ts'
 
 export function certificateSigning({ authorizer }: PluginContext): AdmissionPlugin {
@@ -14,17 +14,17 @@ export function certificateSigning({ authorizer }: PluginContext): AdmissionPlug
     name: 'CertificateSigning',
     handles: target =>
       target.operation === 'UPDATE' &&
-      isAbout(target, 'certificatesigningrequests.certificates.k8s.io', ['status']),
+      matchesResource(target, 'certificatesigningrequests.certificates.k8s.io', ['status']),
     async validate(request) {
       const { status } = request.object as CertificateSigningRequest
-      const before = request.before as CertificateSigningRequest
+      const oldObject = request.oldObject as CertificateSigningRequest
       const isSame =
-        status?.certificate === before.status?.certificate &&
-        equalJson(status?.conditions ?? [], before.status?.conditions ?? [])
+        status?.certificate === oldObject.status?.certificate &&
+        equalJson(status?.conditions ?? [], oldObject.status?.conditions ?? [])
       if (isSame) return
-      const signerName = before.spec?.signerName ?? ''
-      if (await mayUseSigner(authorizer, { user: request.user, verb: 'sign', signerName })) return
-      throw refused(request, `user not permitted to sign requests with signerName "${signerName}"`)
+      const signerName = oldObject.spec?.signerName ?? ''
+      if (await isAuthorizedForSigner(authorizer, { user: request.user, verb: 'sign', signerName })) return
+      throw admissionForbidden(request, `user not permitted to sign requests with signerName "${signerName}"`)
     },
   }
 }

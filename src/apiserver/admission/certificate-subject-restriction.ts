@@ -4,22 +4,26 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#certificatesubjectrestriction
  */
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
-import { isAbout, refused, type AdmissionPlugin } from './admission.ts'
+import { matchesResource, admissionForbidden, type AdmissionPlugin } from './admission.ts'
 import { certificateRequestSubject } from './certificate-request-subject.ts'
 
 export function certificateSubjectRestriction(): AdmissionPlugin {
   return {
     name: 'CertificateSubjectRestriction',
     handles: target =>
-      target.operation === 'CREATE' && isAbout(target, 'certificatesigningrequests.certificates.k8s.io'),
+      target.operation === 'CREATE' &&
+      matchesResource(target, 'certificatesigningrequests.certificates.k8s.io'),
     async validate(request) {
       const { spec } = request.object as CertificateSigningRequest
       if (spec?.signerName !== clientSigner) return
       const subject = await certificateRequestSubject(spec.request).catch((error: Error) => {
-        throw refused(request, `failed to parse CSR: ${error.message}`)
+        throw admissionForbidden(request, `failed to parse CSR: ${error.message}`)
       })
       if (!subject.organizations.includes('system:masters')) return
-      throw refused(request, `use of ${clientSigner} signer with system:masters group is not allowed`)
+      throw admissionForbidden(
+        request,
+        `use of ${clientSigner} signer with system:masters group is not allowed`,
+      )
     },
   }
 }

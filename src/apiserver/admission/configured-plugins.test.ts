@@ -173,13 +173,13 @@ test('configurations that make no sense are refused', () => {
     limits({ type: 'User', qps: 0, burst: -1, cacheSize: -1 }),
     /burst: .*qps: .*cacheSize: /u,
   )
-  check(eventRateLimit, limits({ type: 'User', qps: '1' }), /cannot be read/u)
+  check(eventRateLimit, limits({ type: 'User', qps: '1' }), /cannot decode/u)
   check(
     eventRateLimit,
     { kind: 'Other', apiVersion: 'eventratelimit.admission.k8s.io/v1alpha1' },
-    /is not a Configuration/u,
+    /kind must be Configuration/u,
   )
-  check(eventRateLimit, { kind: 'Configuration', apiVersion: 'v1' }, /has the version "v1"/u)
+  check(eventRateLimit, { kind: 'Configuration', apiVersion: 'v1' }, /unsupported apiVersion "v1"/u)
   check(podNodeSelector, { podNodeSelectorPluginConfig: {}, more: 1 }, /unknown fields: more/u)
   check(imagePolicyWebhook, undefined, /needs a configuration/u)
   check(imagePolicyWebhook, { imagePolicy: {} }, /no way to ask a backend/u)

@@ -4,16 +4,17 @@
  */
 import type { Ingress } from '#/api/generated/networking/v1.ts'
 import { ingressClasses } from '#/api/generated/networking/v1-resources.ts'
-import { isAbout, type AdmissionPlugin } from './admission.ts'
+import { matchesResource, type AdmissionPlugin } from './admission.ts'
 import { defaultClass } from './default-class.ts'
-import { Derived } from './derived.ts'
+import { CachedDerivation } from './cached-derivation.ts'
 import type { PluginContext } from './plugin-context.ts'
 
 export function defaultIngressClass({ cache }: PluginContext): AdmissionPlugin {
-  const chosen = new Derived(cache, ingressClasses, classes => defaultClass(classes, [marker]))
+  const chosen = new CachedDerivation(cache, ingressClasses, classes => defaultClass(classes, [marker]))
   return {
     name: 'DefaultIngressClass',
-    handles: target => target.operation === 'CREATE' && isAbout(target, 'ingresses.networking.k8s.io'),
+    handles: target =>
+      target.operation === 'CREATE' && matchesResource(target, 'ingresses.networking.k8s.io'),
     mutate: ({ object }) => {
       const ingress = object as Ingress
       const isChosen =

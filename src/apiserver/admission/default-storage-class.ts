@@ -4,16 +4,16 @@
  */
 import type { PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
-import { isAbout, type AdmissionPlugin } from './admission.ts'
+import { matchesResource, type AdmissionPlugin } from './admission.ts'
 import { defaultClass } from './default-class.ts'
-import { Derived } from './derived.ts'
+import { CachedDerivation } from './cached-derivation.ts'
 import type { PluginContext } from './plugin-context.ts'
 
 export function defaultStorageClass({ cache }: PluginContext): AdmissionPlugin {
-  const chosen = new Derived(cache, storageClasses, classes => defaultClass(classes, markers))
+  const chosen = new CachedDerivation(cache, storageClasses, classes => defaultClass(classes, markers))
   return {
     name: 'DefaultStorageClass',
-    handles: target => target.operation === 'CREATE' && isAbout(target, 'persistentvolumeclaims'),
+    handles: target => target.operation === 'CREATE' && matchesResource(target, 'persistentvolumeclaims'),
     mutate: ({ object }) => {
       const claim = object as PersistentVolumeClaim
       if (hasClass(claim)) return claim

@@ -7,7 +7,7 @@ import { invalid, notSupported, type FieldError } from '#/api/field-error.ts'
 import type { Event } from '#/api/generated/core/v1.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import type { Clock } from '#/platform/platform.ts'
-import { isAbout, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
+import { matchesResource, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
 import {
   checkConfiguration,
   integer,
@@ -15,8 +15,8 @@ import {
   readConfiguration,
   struct,
   text,
-  topStruct,
-  type ConfigurationForm,
+  versionedStruct,
+  type ConfigurationType,
 } from './plugin-configuration.ts'
 import { ConfigurationError, type PluginContext } from './plugin-context.ts'
 import { TokenBuckets } from './token-buckets.ts'
@@ -27,7 +27,7 @@ export function eventRateLimit({ platform }: PluginContext, configuration?: Json
     name: 'EventRateLimit',
     handles: target =>
       (target.operation === 'CREATE' || target.operation === 'UPDATE') &&
-      (isAbout(target, 'events') || isAbout(target, 'events.events.k8s.io')),
+      (matchesResource(target, 'events') || matchesResource(target, 'events.events.k8s.io')),
     validate(request) {
       if (request.dryRun) return
       const reached = limits.flatMap(limit => limit(request) ?? [])
@@ -77,11 +77,11 @@ const keys: Readonly<Record<string, (request: AdmissionRequest) => string>> = {
   },
 }
 
-const form: ConfigurationForm<{ readonly limits?: readonly Partial<Limit>[] }> = {
-  of: 'EventRateLimit',
+const form: ConfigurationType<{ readonly limits?: readonly Partial<Limit>[] }> = {
+  name: 'EventRateLimit',
   kind: 'Configuration',
   versions: ['eventratelimit.admission.k8s.io/v1alpha1'],
-  schema: topStruct('EventRateLimit', {
+  schema: versionedStruct('EventRateLimit', {
     limits: listOf(struct('Limit', { type: text, qps: integer, burst: integer, cacheSize: integer })),
   }),
 }

@@ -5,10 +5,10 @@
  */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import { refused, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
 import { ImagePolicyBackend } from './image-policy-webhook/backend.ts'
 import { readImagePolicy, type ImagePolicy } from './image-policy-webhook/configuration.ts'
-import { readVerdict, type Verdict } from './image-policy-webhook/verdict.ts'
+import { readImageReviewStatus, type ImageReviewStatus } from './image-policy-webhook/image-review-status.ts'
 import { ConfigurationError, type PluginContext } from './plugin-context.ts'
 import { podWrites, specOf } from './pod-spec.ts'
 
@@ -43,7 +43,7 @@ class ImagePolicyAdmission implements AdmissionPlugin {
   readonly handles = podWrites(['CREATE', 'UPDATE'], ['', 'ephemeralcontainers'])
   readonly #options: Options
   /** Cached verdicts by serialized ImageReview spec, oldest first. */
-  readonly #verdicts = new Map<string, { readonly verdict: Verdict; readonly untilMs: number }>()
+  readonly #statuses = new Map<string, { readonly status: ImageReviewStatus; readonly untilMs: number }>()
 
   constructor(options: Options) {
     this.#options = options
@@ -65,41 +65,45 @@ class ImagePolicyAdmission implements AdmissionPlugin {
   }
 
   async validate(request: AdmissionRequest): Promise<void> {
-    const verdict = await this.#judge(request)
-    for (const [key, value] of verdict.auditAnnotations) request.annotate(`${annotationPrefix}${key}`, value)
-    if (verdict.allowed) return
-    throw refused(
+    const status = await this.#review(request)
+    for (const [key, value] of status.auditAnnotations)
+      request.addAuditAnnotation(`${annotationPrefix}${key}`, value)
+    if (status.allowed) return
+    throw admissionForbidden(
       request,
-      verdict.reason === ''
+      status.reason === ''
         ? 'one or more images rejected by webhook backend'
-        : `image policy webhook backend denied one or more images: ${verdict.reason}`,
+        : `image policy webhook backend denied one or more images: ${status.reason}`,
     )
   }
 
-  async #judge(request: AdmissionRequest): Promise<Verdict> {
+  async #review(request: AdmissionRequest): Promise<ImageReviewStatus> {
     const { policy, clock } = this.#options
     const spec = questionOf(request)
     const key = JSON.stringify(spec)
-    const known = this.#verdicts.get(key)
-    if (known && known.untilMs > clock.monotonicMs()) return known.verdict
-    let verdict: Verdict
+    const known = this.#statuses.get(key)
+    if (known && known.untilMs > clock.monotonicMs()) return known.status
+    let status: ImageReviewStatus
     try {
-      verdict = await this.#ask({ apiVersion: 'imagepolicy.k8s.io/v1alpha1', kind: 'ImageReview', spec })
+      status = await this.#ask({ apiVersion: 'imagepolicy.k8s.io/v1alpha1', kind: 'ImageReview', spec })
     } catch (error) {
       if (!policy.defaultAllow) {
-        throw refused(request, error instanceof Error ? error.message : 'the backend cannot be asked')
+        throw admissionForbidden(
+          request,
+          error instanceof Error ? error.message : 'the backend cannot be asked',
+        )
       }
       return { allowed: true, reason: '', auditAnnotations: new Map([['failed-open', 'true']]) }
     }
-    this.#keep(key, verdict)
-    return verdict
+    this.#keep(key, status)
+    return status
   }
 
-  async #ask(review: JsonValue): Promise<Verdict> {
+  async #ask(review: JsonValue): Promise<ImageReviewStatus> {
     const { policy, backend, clock } = this.#options
     for (let attempt = 1; ; attempt++) {
       try {
-        return readVerdict(await backend.review(review))
+        return readImageReviewStatus(await backend.review(review))
       } catch (error) {
         if (attempt === attemptsMax) throw error
         await clock.sleep(policy.retryBackoffMs * backoffFactor ** (attempt - 1))
@@ -107,20 +111,20 @@ class ImagePolicyAdmission implements AdmissionPlugin {
     }
   }
 
-  #keep(key: string, verdict: Verdict): void {
+  #keep(key: string, status: ImageReviewStatus): void {
     const { policy, clock } = this.#options
-    const lifeMs = verdict.allowed ? policy.allowMs : policy.denyMs
+    const lifeMs = status.allowed ? policy.allowMs : policy.denyMs
     if (lifeMs === 0) return
-    this.#verdicts.delete(key)
-    this.#verdicts.set(key, { verdict, untilMs: clock.monotonicMs() + lifeMs })
-    if (this.#verdicts.size > verdictsMax) this.#verdicts.delete(this.#verdicts.keys().next().value!)
+    this.#statuses.delete(key)
+    this.#statuses.set(key, { status, untilMs: clock.monotonicMs() + lifeMs })
+    if (this.#statuses.size > statusesMax) this.#statuses.delete(this.#statuses.keys().next().value!)
   }
 }
 
 const annotationPrefix = 'imagepolicywebhook.image-policy.k8s.io/'
 
 /** Maximum number of cached verdicts; past it the oldest is evicted. */
-const verdictsMax = 1_024
+const statusesMax = 1_024
 
 const attemptsMax = 5
 const backoffFactor = 1.5

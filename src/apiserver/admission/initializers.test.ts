@@ -320,7 +320,7 @@ test('a role binding gives rights once it is initialized, and a second pass of a
   const insisting: PluginFactory = () => ({
     name: 'Insisting',
     mutate({ object }, reinvocation) {
-      reinvocation.want()
+      reinvocation.request()
       return object
     },
   })

@@ -18,14 +18,14 @@ import {
   type Initializers,
 } from '../registry/initialization.ts'
 import {
-  isAbout,
-  refused,
+  matchesResource,
+  admissionForbidden,
   type AdmissionPlugin,
   type AdmissionRequest,
-  type AdmissionTarget,
-  type Admitted,
+  type AdmissionAttributes,
+  type AdmittedObject,
 } from './admission.ts'
-import { Derived } from './derived.ts'
+import { CachedDerivation } from './cached-derivation.ts'
 import {
   initializerConfigurations,
   type InitializerConfiguration,
@@ -39,8 +39,12 @@ export function initializers(context: PluginContext): AdmissionPlugin {
   const { scheme, cache, authorizer } = context
   scheme.register(initializerConfigurations)
   scheme.extend(withInitializersField)
-  cache.hide(isUninitialized)
-  const configured = new Derived(cache, initializerConfigurations, objects => new Configured(objects))
+  cache.hideUninitialized(isUninitialized)
+  const configured = new CachedDerivation(
+    cache,
+    initializerConfigurations,
+    objects => new Configured(objects),
+  )
 
   const checkRight = async (request: AdmissionRequest, denied: string): Promise<void> => {
     const { user, resource, namespace, name } = request
@@ -56,20 +60,20 @@ export function initializers(context: PluginContext): AdmissionPlugin {
       namespace,
       name,
     })
-    if (decision !== 'allow') throw refused(request, `${denied}: ${reason}`)
+    if (decision !== 'allow') throw admissionForbidden(request, `${denied}: ${reason}`)
   }
 
-  const admitNew = async (request: AdmissionRequest, given: Initializers): Promise<Admitted> => {
+  const admitNew = async (request: AdmissionRequest, given: Initializers): Promise<AdmittedObject> => {
     await checkRight(request, 'create with initializers denied')
     check(request, validateNew(given))
     return isEmpty(given) ? withInitializers(request.object!, undefined) : request.object
   }
 
-  const admitUpdate = async (request: AdmissionRequest, before: Initializers): Promise<Admitted> => {
+  const admitUpdate = async (request: AdmissionRequest, old: Initializers): Promise<AdmittedObject> => {
     const object = request.object!
     const sent = initializersOf(object)
     const isDone = sent === undefined || isEmpty(sent)
-    check(request, isDone ? [] : validateUpdate(sent, before))
+    check(request, isDone ? [] : validateUpdate(sent, old))
     await checkRight(request, 'update to uninitialized resource denied')
     return isDone && sent !== undefined ? withInitializers(object, undefined) : object
   }
@@ -77,19 +81,19 @@ export function initializers(context: PluginContext): AdmissionPlugin {
   return {
     name: 'Initializers',
     handles: isHandled,
-    mutate(request, { isSecond }) {
-      const { operation, object, before, resource, subresource } = request
+    mutate(request, { isReinvocation }) {
+      const { operation, object, oldObject, resource, subresource } = request
       if (object === undefined) return object
       const given = initializersOf(object)
       if (operation === 'CREATE') {
         // The first pass has already set the initializers.
-        if (isSecond) return object
+        if (isReinvocation) return object
         if (given !== undefined) return admitNew(request, given)
         const needed = configured.value.neededFor(resource)
         if (needed === undefined || isMirrorPod(request)) return object
         return withInitializers(object, needed)
       }
-      const pending = before && initializersOf(before)
+      const pending = oldObject && initializersOf(oldObject)
       if (pending === undefined) return given === undefined ? object : admitInitialized(request, given)
       if (subresource !== '') throw invalidStatus(request)
       return admitUpdate(request, pending)
@@ -98,9 +102,9 @@ export function initializers(context: PluginContext): AdmissionPlugin {
 }
 
 /** Excludes resources without `update`, such as reviews: they are answered and never stored. */
-function isHandled(target: AdmissionTarget): boolean {
+function isHandled(target: AdmissionAttributes): boolean {
   const { operation, resource, subresource } = target
-  if (operation === 'UPDATE') return subresource === '' || isAbout(target, 'pods', ['status'])
+  if (operation === 'UPDATE') return subresource === '' || matchesResource(target, 'pods', ['status'])
   return operation === 'CREATE' && subresource === '' && resource.verbs.includes('update')
 }
 
@@ -165,14 +169,14 @@ function validateNew({ pending = [], result }: Initializers): FieldError[] {
 }
 
 /** Only the first pending initializer may be removed; the others keep their relative order. */
-function validateUpdate({ pending = [], result }: Initializers, before: Initializers): FieldError[] {
+function validateUpdate({ pending = [], result }: Initializers, old: Initializers): FieldError[] {
   const errors = validatePending(pending)
-  const waiting = (before.pending ?? []).slice(1).map(({ name }) => name)
+  const waiting = (old.pending ?? []).slice(1).map(({ name }) => name)
   const left = pending.map(({ name }) => name).filter(name => waiting.includes(name))
   if (!equalJson(left, waiting)) {
     errors.push(invalid(`${field}.pending`, pending, 'only the first pending initializer may be removed'))
   }
-  if (before.result && !equalJson(before.result, result ?? null)) {
+  if (old.result && !equalJson(old.result, result ?? null)) {
     errors.push(invalid(`${field}.result`, result ?? null, 'field is immutable'))
   } else if (result && result.status !== 'Failure') {
     errors.push(invalid(`${field}.result.status`, result.status ?? '', "must be 'Failure'"))

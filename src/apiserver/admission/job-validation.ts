@@ -3,29 +3,29 @@ import type { Job } from '#/api/generated/batch/v1.ts'
 import { podGroups } from '#/api/generated/scheduling/v1alpha2-resources.ts'
 import type { PodGroup } from '#/api/generated/scheduling/v1alpha2.ts'
 import { controllerOf } from '#/api/metadata.ts'
-import { isAbout, refused, type AdmissionPlugin } from './admission.ts'
-import { find, findAll } from './lookup.ts'
+import { matchesResource, admissionForbidden, type AdmissionPlugin } from './admission.ts'
+import { getCached, listCached } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
 
 export function jobValidation(context: PluginContext): AdmissionPlugin {
   const groupsOf = (job: Job, namespace: string): readonly PodGroup[] => {
     const { template = {} } = job.spec ?? {}
     const name = template.spec?.schedulingGroup?.podGroupName
-    const named = name ? find(context, podGroups, { name, namespace }) : undefined
+    const named = name ? getCached(context, podGroups, { name, namespace }) : undefined
     if (name) return named ? [named] : []
-    return findAll(context, podGroups, namespace).filter(
+    return listCached(context, podGroups, namespace).filter(
       group => controllerOf(group)?.uid === job.metadata?.uid,
     )
   }
   return {
     name: 'JobValidation',
-    handles: target => target.operation === 'UPDATE' && isAbout(target, 'jobs.batch'),
+    handles: target => target.operation === 'UPDATE' && matchesResource(target, 'jobs.batch'),
     validate(request) {
-      const before = request.before as Job
-      if ((request.object as Job).spec?.parallelism === before.spec?.parallelism) return
-      const gang = groupsOf(before, request.namespace).find(group => group.spec.schedulingPolicy.gang)
+      const oldObject = request.oldObject as Job
+      if ((request.object as Job).spec?.parallelism === oldObject.spec?.parallelism) return
+      const gang = groupsOf(oldObject, request.namespace).find(group => group.spec.schedulingPolicy.gang)
       if (gang === undefined) return
-      throw refused(
+      throw admissionForbidden(
         request,
         `cannot change parallelism for a Job referencing gang-scheduled PodGroup "${gang.metadata?.name ?? ''}"`,
       )

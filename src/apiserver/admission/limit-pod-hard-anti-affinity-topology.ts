@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#limitpodhardantiaffinitytopology
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { refused, type AdmissionPlugin } from './admission.ts'
+import { admissionForbidden, type AdmissionPlugin } from './admission.ts'
 import { podWrites } from './pod-spec.ts'
 
 export function limitPodHardAntiAffinityTopology(): AdmissionPlugin {
@@ -16,7 +16,7 @@ export function limitPodHardAntiAffinityTopology(): AdmissionPlugin {
       const terms = affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []
       const wider = terms.find(term => term.topologyKey !== hostname)
       if (wider === undefined) return
-      throw refused(
+      throw admissionForbidden(
         request,
         'affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey ' +
           `${wider.topologyKey} but only key ${hostname} is allowed`,

@@ -5,24 +5,24 @@
 import type { LimitRange, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { limitRanges } from '#/api/generated/core/v1-resources.ts'
 import {
-  isAbout,
-  refused,
+  matchesResource,
+  admissionForbidden,
   type AdmissionPlugin,
   type AdmissionRequest,
-  type AdmissionTarget,
+  type AdmissionAttributes,
 } from './admission.ts'
-import { Derived } from './derived.ts'
+import { CachedDerivation } from './cached-derivation.ts'
 import { checkClaim, checkPod } from './limit-ranger/constraints.ts'
 import { withDefaultResources } from './limit-ranger/defaults.ts'
 import type { PluginContext } from './plugin-context.ts'
 
 export function limitRanger({ cache }: PluginContext): AdmissionPlugin {
-  const byNamespace = new Derived(cache, limitRanges, objects =>
+  const byNamespace = new CachedDerivation(cache, limitRanges, objects =>
     Map.groupBy(objects, each => each.metadata?.namespace ?? ''),
   )
-  const rangesFor = ({ namespace, before }: AdmissionRequest): readonly LimitRange[] => {
+  const rangesFor = ({ namespace, oldObject }: AdmissionRequest): readonly LimitRange[] => {
     // Updates of objects being deleted are not checked, so that finalizers can be removed.
-    if (before?.metadata?.deletionTimestamp !== undefined) return []
+    if (oldObject?.metadata?.deletionTimestamp !== undefined) return []
     return byNamespace.value.get(namespace) ?? []
   }
   return {
@@ -40,22 +40,22 @@ export function limitRanger({ cache }: PluginContext): AdmissionPlugin {
           : checkClaim(range, request.object as PersistentVolumeClaim)
         if (wrong.length === 0) continue
         const texts = [...new Set(wrong)]
-        throw refused(request, texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`)
+        throw admissionForbidden(request, texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`)
       }
     },
   }
 }
 
 /** Pod resources can change only through the `resize` subresource. */
-function isPodWrite(target: AdmissionTarget): boolean {
+function isPodWrite(target: AdmissionAttributes): boolean {
   return target.operation === 'CREATE'
-    ? isAbout(target, 'pods')
-    : target.operation === 'UPDATE' && isAbout(target, 'pods', ['resize'])
+    ? matchesResource(target, 'pods')
+    : target.operation === 'UPDATE' && matchesResource(target, 'pods', ['resize'])
 }
 
-function isClaimWrite(target: AdmissionTarget): boolean {
+function isClaimWrite(target: AdmissionAttributes): boolean {
   return (
     (target.operation === 'CREATE' || target.operation === 'UPDATE') &&
-    isAbout(target, 'persistentvolumeclaims')
+    matchesResource(target, 'persistentvolumeclaims')
   )
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Metrics } from '../metrics.ts'
-import type { Admitted, AdmissionPlugin } from './admission.ts'
+import type { AdmittedObject, AdmissionPlugin } from './admission.ts'
 import { mutatingAdmissionPolicy } from './mutating-admission-policy.ts'
 import { bindingOf, policy, rule, startPolicies } from './testdata/policy-server.ts'
 import { container, namespace, outcome, pod, pods, startWith } from './testdata/plugin-server.ts'
@@ -169,11 +169,11 @@ test('a policy that wants to is asked again after others have changed the object
   const check = async (reinvocationPolicy: string, expected: object): Promise<void> => {
     const later: AdmissionPlugin = {
       name: 'later',
-      mutate(request, reinvocation): Admitted {
+      mutate(request, reinvocation): AdmittedObject {
         const object = request.object as unknown as { readonly data?: Record<string, string> }
         if (object.data === undefined || object.data['later']) return request.object
-        reinvocation.want()
-        return { ...request.object, data: { ...object.data, later: 'x' } } as Admitted
+        reinvocation.request()
+        return { ...request.object, data: { ...object.data, later: 'x' } } as AdmittedObject
       },
     }
     const { given, admitted } = await startWith(t, [mutatingAdmissionPolicy, () => later])

@@ -17,22 +17,28 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { AuthorizerValue } from '#/cel/authorizer.ts'
 import { errorTypeOf } from '../metrics/admission-policies.ts'
 import {
-  refused,
+  admissionForbidden,
   type AdmissionPlugin,
   type AdmissionRequest,
-  type Admitted,
+  type AdmittedObject,
   type Reinvocation,
 } from './admission.ts'
-import { authorizerValue, variablesOf } from './matching/expressions.ts'
+import { authorizerValue, admissionVariables } from './matching/expressions.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { authorizeParams, isPolicyResource } from './policies/authorize-params.ts'
 import { compileMutatingPolicy, type CompiledMutatingPolicy } from './policies/compile-policy.ts'
 import { checkPolicyConfiguration } from './policies/configuration.ts'
-import { fulfils, inputOf, invocationsOf, namespaceObjectOf, type Invocation } from './policies/invocation.ts'
+import {
+  matchesConditions,
+  inputOf,
+  invocationsOf,
+  namespaceObjectOf,
+  type Invocation,
+} from './policies/invocation.ts'
 import { mutateObject } from './policies/mutate-object.ts'
 import { PolicyError } from './policies/policy-error.ts'
-import { isBeyondPolicies, PolicySource, type BoundPolicy } from './policies/policy-source.ts'
-import { Reinvocations } from './webhooks/reinvocations.ts'
+import { isExemptFromPolicies, PolicySource, type BoundPolicy } from './policies/policy-source.ts'
+import { ReinvocationContext } from './webhooks/reinvocation-context.ts'
 
 const name = 'MutatingAdmissionPolicy'
 
@@ -44,15 +50,15 @@ export function mutatingAdmissionPolicy(context: PluginContext, configuration?: 
     ...resources,
     compile: ({ spec = {} }) => compileMutatingPolicy(spec),
   })
-  const remembered = new WeakMap<Reinvocation, Reinvocations>()
+  const remembered = new WeakMap<Reinvocation, ReinvocationContext>()
   return {
     name,
-    handles: ({ resource }) => !isBeyondPolicies(resource) || isPolicyResource(resources, resource),
+    handles: ({ resource }) => !isExemptFromPolicies(resource) || isPolicyResource(resources, resource),
     mutate(request, reinvocation) {
-      if (request.object === undefined || isBeyondPolicies(request.resource)) return request.object
-      const concerned = source.bound.filter(({ matcher }) => matcher.spoken(request))
+      if (request.object === undefined || isExemptFromPolicies(request.resource)) return request.object
+      const concerned = source.bound.filter(({ matcher }) => matcher.match(request))
       if (concerned.length === 0) return request.object
-      const reinvocations = remembered.get(reinvocation) ?? new Reinvocations(reinvocation)
+      const reinvocations = remembered.get(reinvocation) ?? new ReinvocationContext(reinvocation)
       remembered.set(reinvocation, reinvocations)
       return new Dispatch(context, request, reinvocations).run(concerned)
     },
@@ -75,12 +81,12 @@ type OneInvocation = Invocation<
 class Dispatch {
   readonly #context: PluginContext
   readonly #request: AdmissionRequest
-  readonly #reinvocations: Reinvocations
+  readonly #reinvocations: ReinvocationContext
   readonly #authorizer: AuthorizerValue
   readonly #errors: PolicyFailure[] = []
   #object: KubernetesObject
 
-  constructor(context: PluginContext, request: AdmissionRequest, reinvocations: Reinvocations) {
+  constructor(context: PluginContext, request: AdmissionRequest, reinvocations: ReinvocationContext) {
     this.#context = context
     this.#request = request
     this.#reinvocations = reinvocations
@@ -89,7 +95,7 @@ class Dispatch {
   }
 
   /** Throws ApiError when the request is rejected. */
-  async run(policies: readonly Bound[]): Promise<Admitted> {
+  async run(policies: readonly Bound[]): Promise<AdmittedObject> {
     const reinvocations = this.#reinvocations
     const invocations = await this.#invocations(policies)
     reinvocations.begin(this.#object)
@@ -120,18 +126,18 @@ class Dispatch {
   async #invoke(invocation: OneInvocation): Promise<void> {
     const { bound } = invocation
     const id = idOf(invocation)
-    if (!this.#reinvocations.mayCall(id) || !(await this.#fulfils(invocation))) return
+    if (!this.#reinvocations.mayCall(id) || !(await this.#matchesConditions(invocation))) return
     const before = this.#object
     for (const mutation of bound.compiled.mutations) await this.#mutate(invocation, mutation)
     if (this.#object !== before) this.#reinvocations.changed()
     if (bound.policy.spec?.reinvocationPolicy === 'IfNeeded') this.#reinvocations.called(id)
   }
 
-  async #fulfils(invocation: OneInvocation): Promise<boolean> {
+  async #matchesConditions(invocation: OneInvocation): Promise<boolean> {
     const { bound, binding } = invocation
     const inputs = await this.#inputs(invocation)
     try {
-      return await fulfils(this.#context, this.#request, { bound, inputs, type: 'admit' })
+      return await matchesConditions(this.#context, this.#request, { bound, inputs, type: 'admit' })
     } catch (error) {
       if (!(error instanceof PolicyError)) throw error
       this.#fail(bound, { binding: binding.name, message: error.message, reason: 'Invalid' })
@@ -143,7 +149,7 @@ class Dispatch {
     invocation: OneInvocation,
     mutation: CompiledMutatingPolicy['mutations'][number],
   ): Promise<void> {
-    const { bound, binding, spoken } = invocation
+    const { bound, binding, matched } = invocation
     const { clock } = this.#context.platform
     const startedMs = clock.monotonicMs()
     const measure = (message?: string): void => {
@@ -156,7 +162,7 @@ class Dispatch {
     try {
       const mutated = await mutateObject(mutation, {
         object,
-        spoken,
+        matched,
         inputs,
         variables: bound.compiled.variables,
       })
@@ -173,7 +179,7 @@ class Dispatch {
   async #inputs(invocation: OneInvocation) {
     const request = { ...this.#request, object: this.#object }
     const namespaceObject = await namespaceObjectOf(this.#context, request)
-    return variablesOf(inputOf(request, invocation, namespaceObject), this.#authorizer)
+    return admissionVariables(inputOf(request, invocation, namespaceObject), this.#authorizer)
   }
 
   #fail({ name: policy, policy: { spec } }: Bound, failure: Omit<PolicyFailure, 'policy'>): void {
@@ -200,7 +206,7 @@ function refusal(request: AdmissionRequest, failures: readonly PolicyFailure[]):
     if (binding === undefined) return `policy ${JSON.stringify(policy)} denied request: ${message}`
     return `policy '${policy}' with binding '${binding}' denied request: ${message}`
   })
-  const { status } = refused(
+  const { status } = admissionForbidden(
     request,
     'admission request denied by policy',
     messages.map(message => ({ message })),

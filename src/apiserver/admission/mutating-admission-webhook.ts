@@ -7,12 +7,12 @@ import { internalError } from '#/api/errors.ts'
 import { mutatingWebhookConfigurations } from '#/api/generated/admissionregistration/v1-resources.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { quote } from '#/api/quote.ts'
-import type { AdmissionPlugin, AdmissionRequest, Admitted, Reinvocation } from './admission.ts'
+import type { AdmissionPlugin, AdmissionRequest, AdmittedObject, Reinvocation } from './admission.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { WebhookDispatcher } from './webhooks/dispatcher.ts'
-import { Reinvocations } from './webhooks/reinvocations.ts'
-import { patched } from './webhooks/versioned-object.ts'
-import { isBeyondWebhooks, type Candidate, type Webhook } from './webhooks/webhook.ts'
+import { ReinvocationContext } from './webhooks/reinvocation-context.ts'
+import { applyJsonPatch } from './webhooks/versioned-object.ts'
+import { isExemptFromWebhooks, type MatchedWebhook, type Webhook } from './webhooks/webhook.ts'
 
 const name = 'MutatingAdmissionWebhook'
 
@@ -24,16 +24,16 @@ export function mutatingAdmissionWebhook(context: PluginContext, configuration?:
     resource: mutatingWebhookConfigurations,
     type: 'admit',
   })
-  const remembered = new WeakMap<Reinvocation, Reinvocations>()
+  const remembered = new WeakMap<Reinvocation, ReinvocationContext>()
   return {
     name,
     start: () => dispatcher.start(),
     stop: () => dispatcher.stop(),
-    handles: ({ resource }) => !isBeyondWebhooks(resource),
+    handles: ({ resource }) => !isExemptFromWebhooks(resource),
     mutate(request, reinvocation) {
       const candidates = dispatcher.candidates(request)
       if (candidates.length === 0) return request.object
-      const reinvocations = remembered.get(reinvocation) ?? new Reinvocations(reinvocation)
+      const reinvocations = remembered.get(reinvocation) ?? new ReinvocationContext(reinvocation)
       remembered.set(reinvocation, reinvocations)
       return dispatch(dispatcher, { candidates, request, reinvocations })
     },
@@ -41,22 +41,22 @@ export function mutatingAdmissionWebhook(context: PluginContext, configuration?:
 }
 
 interface Dispatch {
-  readonly candidates: readonly Candidate[]
+  readonly candidates: readonly MatchedWebhook[]
   readonly request: AdmissionRequest
-  readonly reinvocations: Reinvocations
+  readonly reinvocations: ReinvocationContext
 }
 
 async function dispatch(
   dispatcher: WebhookDispatcher,
   { candidates, request, reinvocations }: Dispatch,
-): Promise<Admitted> {
+): Promise<AdmittedObject> {
   let { object } = request
   reinvocations.begin(object)
-  for (const candidate of candidates) {
-    const { id, reinvocationPolicy } = candidate.webhook
+  for (const matchedWebhook of candidates) {
+    const { id, reinvocationPolicy } = matchedWebhook.webhook
     const current = object === request.object ? request : { ...request, object }
-    if (!reinvocations.mayCall(id) || !(await dispatcher.applies(candidate, current))) continue
-    const changed = await call(dispatcher, candidate, { request: current, round: reinvocations.round })
+    if (!reinvocations.mayCall(id) || !(await dispatcher.shouldCall(matchedWebhook, current))) continue
+    const changed = await call(dispatcher, matchedWebhook, { request: current, round: reinvocations.round })
     if (changed !== object) reinvocations.changed()
     object = changed
     if (reinvocationPolicy === 'IfNeeded') reinvocations.called(id)
@@ -68,28 +68,28 @@ async function dispatch(
 /** Returns the patched object, or the same object if the webhook did not change it. */
 async function call(
   dispatcher: WebhookDispatcher,
-  candidate: Candidate,
+  matchedWebhook: MatchedWebhook,
   { request, round }: { readonly request: AdmissionRequest; readonly round: number },
-): Promise<Admitted> {
-  const { webhook } = candidate
+): Promise<AdmittedObject> {
+  const { webhook } = matchedWebhook
   const place = `webhook.admission.k8s.io/round_${round}_index_${webhook.index}`
   let isMutated = false
   try {
-    const made = await dispatcher.review(candidate, request, {
+    const made = await dispatcher.review(matchedWebhook, request, {
       failedOpenKey: `failed-open.mutation.${place}`,
       use: patch => {
         if (patch.length === 0) return request
-        const { object, isChanged } = apply(candidate, request, patch)
+        const { object, isChanged } = apply(matchedWebhook, request, patch)
         isMutated = isChanged
         const note = JSON.stringify({ ...sourceOf(webhook), patch, patchType: 'JSONPatch' })
-        request.annotate(`patch.${place}`, note, 'body')
+        request.addAuditAnnotation(`patch.${place}`, note, 'body')
         return { object }
       },
     })
     return made ? made.object : request.object
   } finally {
     const note = JSON.stringify({ ...sourceOf(webhook), mutated: isMutated })
-    request.annotate(`mutation.${place}`, note)
+    request.addAuditAnnotation(`mutation.${place}`, note)
   }
 }
 
@@ -97,8 +97,12 @@ function sourceOf({ configuration, name: webhook }: Webhook): object {
   return { configuration, webhook }
 }
 
-function apply({ webhook, spoken }: Candidate, { object }: AdmissionRequest, patch: readonly JsonValue[]) {
-  if (object !== undefined) return patched(object, [...patch], spoken)
+function apply(
+  { webhook, matched }: MatchedWebhook,
+  { object }: AdmissionRequest,
+  patch: readonly JsonValue[],
+) {
+  if (object !== undefined) return applyJsonPatch(object, [...patch], matched)
   const text = 'attempted to modify the object, which is not supported for this operation'
   throw internalError(`admission webhook ${quote(webhook.name)} ${text}`)
 }

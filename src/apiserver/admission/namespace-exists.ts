@@ -5,7 +5,7 @@
 import { notFound } from '#/api/errors.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import type { AdmissionPlugin } from './admission.ts'
-import { findLatest } from './lookup.ts'
+import { getCachedOrStored } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
 
 export function namespaceExists(context: PluginContext): AdmissionPlugin {
@@ -13,7 +13,7 @@ export function namespaceExists(context: PluginContext): AdmissionPlugin {
     name: 'NamespaceExists',
     handles: ({ resource, operation }) => resource.scope === 'Namespaced' && operation !== 'CONNECT',
     async validate({ namespace }) {
-      if (await findLatest(context, namespaces, { name: namespace })) return
+      if (await getCachedOrStored(context, namespaces, { name: namespace })) return
       throw notFound({ group: '', kind: 'namespaces', name: namespace })
     },
   }

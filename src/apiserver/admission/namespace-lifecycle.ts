@@ -6,26 +6,26 @@ import { forbidden, notFound } from '#/api/errors.ts'
 import type { Namespace } from '#/api/generated/core/v1.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import {
-  isAbout,
-  refused,
+  matchesResource,
+  admissionForbidden,
   type AdmissionPlugin,
   type AdmissionRequest,
-  type AdmissionTarget,
-  type Admitted,
+  type AdmissionAttributes,
+  type AdmittedObject,
 } from './admission.ts'
-import { find, findStored } from './lookup.ts'
+import { getCached, getStored } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
 
 export function namespaceLifecycle(context: PluginContext): AdmissionPlugin {
   const deletions = new RecentDeletions()
-  const askStore = async (request: AdmissionRequest): Promise<Admitted> =>
-    admitInto(request, await findStored(context, namespaces, { name: request.namespace }))
+  const askStore = async (request: AdmissionRequest): Promise<AdmittedObject> =>
+    admitInto(request, await getStored(context, namespaces, { name: request.namespace }))
   return {
     name: 'NamespaceLifecycle',
     handles: target => isDeletion(target) || isContent(target),
     mutate(request) {
       if (request.operation === 'DELETE') return request.object
-      const known = find(context, namespaces, { name: request.namespace })
+      const known = getCached(context, namespaces, { name: request.namespace })
       const mayBeOutdated =
         known === undefined ||
         (!isEnding(known) && deletions.has(request.namespace, context.platform.clock.monotonicMs()))
@@ -43,24 +43,24 @@ export function namespaceLifecycle(context: PluginContext): AdmissionPlugin {
 
 const immortal: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public'])
 
-function isDeletion(target: AdmissionTarget): boolean {
-  return target.operation === 'DELETE' && isAbout(target, 'namespaces')
+function isDeletion(target: AdmissionAttributes): boolean {
+  return target.operation === 'DELETE' && matchesResource(target, 'namespaces')
 }
 
-function isContent(target: AdmissionTarget): boolean {
+function isContent(target: AdmissionAttributes): boolean {
   const { operation, resource } = target
   return (
     (operation === 'CREATE' || operation === 'UPDATE') &&
     resource.scope === 'Namespaced' &&
-    !isAbout(target, 'localsubjectaccessreviews.authorization.k8s.io')
+    !matchesResource(target, 'localsubjectaccessreviews.authorization.k8s.io')
   )
 }
 
-function admitInto(request: AdmissionRequest, found: Namespace | undefined): Admitted {
+function admitInto(request: AdmissionRequest, found: Namespace | undefined): AdmittedObject {
   const { namespace, operation, object } = request
   if (found === undefined) throw notFound({ group: '', kind: 'namespaces', name: namespace })
   if (operation !== 'CREATE' || !isEnding(found)) return object
-  throw refused(
+  throw admissionForbidden(
     request,
     `unable to create new content in namespace ${namespace} because it is being terminated`,
     [

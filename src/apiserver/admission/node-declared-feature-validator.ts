@@ -5,8 +5,8 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
-import { refused, type AdmissionPlugin } from './admission.ts'
-import { find } from './lookup.ts'
+import { admissionForbidden, type AdmissionPlugin } from './admission.ts'
+import { getCached } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { podWrites, specOf } from './pod-spec.ts'
 
@@ -16,16 +16,16 @@ export function nodeDeclaredFeatureValidator(context: PluginContext): AdmissionP
     handles: podWrites(['UPDATE'], ['', 'resize']),
     validate(request) {
       const pod = request.object as Pod
-      const before = request.before as Pod
+      const oldObject = request.oldObject as Pod
       const name = pod.spec?.nodeName
-      if (!name || pod.metadata?.generation === before.metadata?.generation) return
-      const needed = neededFeatures(pod, before)
+      if (!name || pod.metadata?.generation === oldObject.metadata?.generation) return
+      const needed = neededFeatures(pod, oldObject)
       if (needed.length === 0) return
-      const node = find(context, nodes, { name })
-      if (node === undefined) throw refused(request, `node "${name}" not found`)
+      const node = getCached(context, nodes, { name })
+      if (node === undefined) throw admissionForbidden(request, `node "${name}" not found`)
       const missing = needed.filter(feature => !node.status?.declaredFeatures?.includes(feature))
       if (missing.length === 0) return
-      throw refused(
+      throw admissionForbidden(
         request,
         `pod update requires features ${missing.join(', ')} which are not available on node "${name}"`,
       )
@@ -34,9 +34,9 @@ export function nodeDeclaredFeatureValidator(context: PluginContext): AdmissionP
 }
 
 /** Sorted by name. */
-function neededFeatures(pod: Pod, before: Pod): readonly string[] {
+function neededFeatures(pod: Pod, oldObject: Pod): readonly string[] {
   const { resources, initContainers = [] } = specOf(pod)
-  const { resources: old, initContainers: oldContainers = [] } = specOf(before)
+  const { resources: old, initContainers: oldContainers = [] } = specOf(oldObject)
   const resizesStarting = oldContainers.some((container, index) => {
     return (
       container.restartPolicy !== 'Always' &&

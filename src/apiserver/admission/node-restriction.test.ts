@@ -498,10 +498,10 @@ test('a node gets tokens for the pods it runs and the audiences they ask for', a
       dryRun: false,
       user: nodeUser('mine'),
       object,
-      before: undefined,
+      oldObject: undefined,
       options: {},
       warn: () => undefined,
-      annotate: () => undefined,
+      addAuditAnnotation: () => undefined,
     }
     const text = await admission!.mutate(request).then(
       () => 'ok',

@@ -4,7 +4,12 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
 import type { UserInfo } from '../request.ts'
-import { refused, type AdmissionPlugin, type AdmissionRequest, type AdmissionTarget } from './admission.ts'
+import {
+  admissionForbidden,
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  type AdmissionAttributes,
+} from './admission.ts'
 import { checkCertificateRequest, checkPodCertificateRequest } from './node-restriction/certificates.ts'
 import { checkNode } from './node-restriction/node.ts'
 import { checkCsiNode, checkLease, checkResourceSlice } from './node-restriction/own-objects.ts'
@@ -18,7 +23,7 @@ export function nodeRestriction(context: PluginContext): AdmissionPlugin {
     const nodeName = nodeNameOf(request.user)
     if (nodeName === undefined) return
     if (nodeName === '')
-      throw refused(request, `could not determine node from user "${request.user.username}"`)
+      throw admissionForbidden(request, `could not determine node from user "${request.user.username}"`)
     return checkOf(request)?.(request, nodeName, context)
   }
   return {
@@ -47,7 +52,7 @@ function nodeNameOf({ username, groups }: UserInfo): string | undefined {
     : undefined
 }
 
-function checkOf({ resource: { group, plural }, subresource }: AdmissionTarget): NodeCheck | undefined {
+function checkOf({ resource: { group, plural }, subresource }: AdmissionAttributes): NodeCheck | undefined {
   const name = group === '' ? plural : `${plural}.${group}`
   return name === 'pods' ? (podChecks[subresource] ?? otherPodPart) : checks[name]
 }
@@ -59,7 +64,7 @@ const podChecks: Readonly<Record<string, NodeCheck>> = {
 }
 
 const otherPodPart: NodeCheck = request => {
-  throw refused(
+  throw admissionForbidden(
     request,
     `unexpected pod subresource "${request.subresource}", only 'status' and 'eviction' are allowed`,
   )

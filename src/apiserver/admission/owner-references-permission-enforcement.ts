@@ -7,7 +7,12 @@ import { parseGroupVersion } from '#/api/group-version.ts'
 import { equalJson } from '#/api/json-value.ts'
 import type { KubernetesObject, OwnerReference } from '#/api/metadata.ts'
 import type { Attributes, Authorization } from '../authz/authorizer.ts'
-import { isAbout, refused, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
+import {
+  matchesResource,
+  admissionForbidden,
+  type AdmissionPlugin,
+  type AdmissionRequest,
+} from './admission.ts'
 import type { PluginContext } from './plugin-context.ts'
 
 export function ownerReferencesPermissionEnforcement({ authorizer, scheme }: PluginContext): AdmissionPlugin {
@@ -17,7 +22,7 @@ export function ownerReferencesPermissionEnforcement({ authorizer, scheme }: Plu
     const { group = '', version = '' } = parseGroupVersion(apiVersion) ?? {}
     const resource = scheme.byKind({ group, version, kind })
     if (resource === undefined) {
-      throw refused(
+      throw admissionForbidden(
         request,
         'cannot set blockOwnerDeletion in this case because cannot find RESTMapping for ' +
           `APIVersion ${apiVersion} Kind ${kind}: no matches for kind "${kind}" in version "${apiVersion}"`,
@@ -35,7 +40,7 @@ export function ownerReferencesPermissionEnforcement({ authorizer, scheme }: Plu
       namespace: resource.scope === 'Namespaced' ? request.namespace : '',
     })
     if (decision === 'allow') return
-    throw refused(
+    throw admissionForbidden(
       request,
       'cannot set blockOwnerDeletion if an ownerReference refers to a resource ' +
         `you can't set finalizers on: ${reason}, ${error ?? '<nil>'}`,
@@ -46,21 +51,21 @@ export function ownerReferencesPermissionEnforcement({ authorizer, scheme }: Plu
     // A status update cannot change the owner references of a pod.
     handles: target =>
       (target.operation === 'CREATE' || target.operation === 'UPDATE') &&
-      !isAbout(target, 'pods', ['status']),
+      !matchesResource(target, 'pods', ['status']),
     async validate(request) {
-      const { object, before } = request
+      const { object, oldObject } = request
       const owners = ownersOf(object)
-      if (equalJson(owners, ownersOf(before))) return
-      if (before !== undefined) {
+      if (equalJson(owners, ownersOf(oldObject))) return
+      if (oldObject !== undefined) {
         const { decision, reason, error } = await ask(deletionOf(request))
         if (decision !== 'allow') {
-          throw refused(
+          throw admissionForbidden(
             request,
             `cannot set an ownerRef on a resource you can't delete: ${reason}, ${error ?? '<nil>'}`,
           )
         }
       }
-      const blocking = newlyBlocking(owners, ownersOf(before))
+      const blocking = newlyBlocking(owners, ownersOf(oldObject))
       if (blocking.length === 0 || (await ask(finalizingAnything(request))).decision === 'allow') return
       for (const owner of blocking) await checkOwner(request, owner)
     },
@@ -73,9 +78,11 @@ function ownersOf(object: KubernetesObject | undefined): readonly OwnerReference
 
 function newlyBlocking(
   owners: readonly OwnerReference[],
-  before: readonly OwnerReference[],
+  oldOwners: readonly OwnerReference[],
 ): readonly OwnerReference[] {
-  const blocked = new Set(before.filter(owner => owner.blockOwnerDeletion === true).map(owner => owner.uid))
+  const blocked = new Set(
+    oldOwners.filter(owner => owner.blockOwnerDeletion === true).map(owner => owner.uid),
+  )
   return owners.filter(owner => owner.blockOwnerDeletion === true && !blocked.has(owner.uid))
 }
 

@@ -5,29 +5,29 @@
 import type { PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
 import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/quantity.ts'
-import { isAbout, refused, type AdmissionPlugin } from './admission.ts'
+import { matchesResource, admissionForbidden, type AdmissionPlugin } from './admission.ts'
 import { classAnnotation } from './default-storage-class.ts'
-import { find } from './lookup.ts'
+import { getCached } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
 
 export function persistentVolumeClaimResize(context: PluginContext): AdmissionPlugin {
-  const mayGrow = (claim: PersistentVolumeClaim, before: PersistentVolumeClaim): boolean => {
+  const mayGrow = (claim: PersistentVolumeClaim, oldObject: PersistentVolumeClaim): boolean => {
     const name = classOf(claim)
-    if (name === '' || name !== classOf(before)) return false
-    return find(context, storageClasses, { name })?.allowVolumeExpansion === true
+    if (name === '' || name !== classOf(oldObject)) return false
+    return getCached(context, storageClasses, { name })?.allowVolumeExpansion === true
   }
   return {
     name: 'PersistentVolumeClaimResize',
-    handles: target => target.operation === 'UPDATE' && isAbout(target, 'persistentvolumeclaims'),
+    handles: target => target.operation === 'UPDATE' && matchesResource(target, 'persistentvolumeclaims'),
     validate(request) {
       const claim = request.object as PersistentVolumeClaim
-      const before = request.before as PersistentVolumeClaim
-      if (compareQuantities(sizeOf(claim), sizeOf(before)) <= 0) return
-      if (before.status?.phase !== 'Bound') {
-        throw refused(request, 'Only bound persistent volume claims can be expanded')
+      const oldObject = request.oldObject as PersistentVolumeClaim
+      if (compareQuantities(sizeOf(claim), sizeOf(oldObject)) <= 0) return
+      if (oldObject.status?.phase !== 'Bound') {
+        throw admissionForbidden(request, 'Only bound persistent volume claims can be expanded')
       }
-      if (mayGrow(claim, before)) return
-      throw refused(
+      if (mayGrow(claim, oldObject)) return
+      throw admissionForbidden(
         request,
         'only dynamically provisioned pvc can be resized and ' +
           'the storageclass that provisions the pvc must support resize',

@@ -1,25 +1,27 @@
 /** Rejects a PodGroup if its Workload, or the referenced template in it, does not exist. */
 import type { PodGroup } from '#/api/generated/scheduling/v1alpha2.ts'
 import { workloads } from '#/api/generated/scheduling/v1alpha2-resources.ts'
-import { isAbout, refused, type AdmissionPlugin } from './admission.ts'
-import { findLatest } from './lookup.ts'
+import { matchesResource, admissionForbidden, type AdmissionPlugin } from './admission.ts'
+import { getCachedOrStored } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
 
 export function podGroupWorkloadExists(context: PluginContext): AdmissionPlugin {
   return {
     name: 'PodGroupWorkloadExists',
-    handles: target => target.operation === 'CREATE' && isAbout(target, 'podgroups.scheduling.k8s.io'),
+    handles: target =>
+      target.operation === 'CREATE' && matchesResource(target, 'podgroups.scheduling.k8s.io'),
     async validate(request) {
       const reference = (request.object as Partial<PodGroup>).spec?.podGroupTemplateRef?.workload
       if (reference === undefined) return
       const { workloadName: name, podGroupTemplateName: template } = reference
-      const workload = await findLatest(context, workloads, { name, namespace: request.namespace })
-      if (workload === undefined) throw refused(request, `PodGroup rejected: Workload "${name}" not found`)
+      const workload = await getCachedOrStored(context, workloads, { name, namespace: request.namespace })
+      if (workload === undefined)
+        throw admissionForbidden(request, `PodGroup rejected: Workload "${name}" not found`)
       if (workload.metadata?.deletionTimestamp !== undefined) {
-        throw refused(request, `PodGroup rejected: Workload "${name}" is being deleted`)
+        throw admissionForbidden(request, `PodGroup rejected: Workload "${name}" is being deleted`)
       }
       if (workload.spec.podGroupTemplates.some(each => each.name === template)) return
-      throw refused(
+      throw admissionForbidden(
         request,
         `PodGroup rejected: PodGroupTemplate "${template}" not found in Workload "${name}"`,
       )

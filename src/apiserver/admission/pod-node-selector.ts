@@ -9,9 +9,9 @@ import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import type { Labels } from '#/api/labels.ts'
 import { checkLabelValue, checkQualifiedName } from '#/api/names.ts'
-import { refused, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
-import { find, findLatest } from './lookup.ts'
-import { mapOf, readConfiguration, struct, text, type ConfigurationForm } from './plugin-configuration.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
+import { getCached, getCachedOrStored } from './lookup.ts'
+import { mapOf, readConfiguration, struct, text, type ConfigurationType } from './plugin-configuration.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { podWrites, withSpec } from './pod-spec.ts'
 
@@ -19,7 +19,8 @@ export function podNodeSelector(context: PluginContext, configuration?: JsonValu
   const selectors = selectorsOf(configuration)
   const selectorFor = async (request: AdmissionRequest): Promise<Labels> => {
     const { namespace: name } = request
-    const namespace = find(context, namespaces, { name }) ?? (await findLatest(context, namespaces, { name }))
+    const namespace =
+      getCached(context, namespaces, { name }) ?? (await getCachedOrStored(context, namespaces, { name }))
     if (namespace === undefined) throw notFound({ group: '', kind: 'namespaces', name })
     return parseLabels(request, annotated(namespace) ?? selectors.get(clusterDefault) ?? '')
   }
@@ -27,7 +28,10 @@ export function podNodeSelector(context: PluginContext, configuration?: JsonValu
     const wanted = (request.object as Pod).spec?.nodeSelector ?? {}
     const given = await selectorFor(request)
     if (conflict(given, wanted)) {
-      throw refused(request, 'pod node label selector conflicts with its namespace node label selector')
+      throw admissionForbidden(
+        request,
+        'pod node label selector conflicts with its namespace node label selector',
+      )
     }
     const merged = { ...given, ...wanted }
     const allowed = parseLabels(request, selectors.get(request.namespace) ?? '')
@@ -35,7 +39,10 @@ export function podNodeSelector(context: PluginContext, configuration?: JsonValu
       Object.keys(allowed).length === 0 ||
       Object.entries(merged).every(([key, value]) => allowed[key] === value)
     if (!isWithin)
-      throw refused(request, 'pod node label selector labels conflict with its namespace whitelist')
+      throw admissionForbidden(
+        request,
+        'pod node label selector labels conflict with its namespace whitelist',
+      )
     return merged
   }
   return {
@@ -60,8 +67,8 @@ function annotated({ metadata }: Namespace): string | undefined {
   return metadata?.annotations?.[annotation]
 }
 
-const form: ConfigurationForm<{ readonly podNodeSelectorPluginConfig?: Labels }> = {
-  of: 'PodNodeSelector',
+const form: ConfigurationType<{ readonly podNodeSelectorPluginConfig?: Labels }> = {
+  name: 'PodNodeSelector',
   schema: struct('PodNodeSelector', { podNodeSelectorPluginConfig: mapOf(text) }),
 }
 
@@ -83,10 +90,10 @@ function parseLabels(request: AdmissionRequest, selector: string): Labels {
     .map(each => {
       const [key = '', value, ...rest] = each.split('=').map(part => part.trim())
       const isPair = value !== undefined && rest.length === 0
-      if (!isPair) throw refused(request, `the node selector of its namespace is invalid: ${each}`)
+      if (!isPair) throw admissionForbidden(request, `the node selector of its namespace is invalid: ${each}`)
       const [wrong] = [...checkQualifiedName(key), ...checkLabelValue(value)]
       if (wrong !== undefined)
-        throw refused(request, `the node selector of its namespace is invalid: ${each}: ${wrong}`)
+        throw admissionForbidden(request, `the node selector of its namespace is invalid: ${each}: ${wrong}`)
       return [key, value] as const
     })
   return Object.fromEntries(pairs)

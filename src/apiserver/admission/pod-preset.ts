@@ -7,7 +7,7 @@ import type { Container, EnvFromSource, Pod, PodSpec } from '#/api/generated/cor
 import { equalJson } from '#/api/json-value.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
 import type { AdmissionPlugin } from './admission.ts'
-import { findAll } from './lookup.ts'
+import { listCached } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { podPresets, type PodPreset } from './pod-preset/resource.ts'
 import { isMirror, podWrites, specOf, withSpec } from './pod-spec.ts'
@@ -20,7 +20,7 @@ export function podPreset(context: PluginContext): AdmissionPlugin {
     mutate({ object, namespace }) {
       const pod = object as Pod
       if (isMirror(pod) || pod.metadata?.annotations?.[optOutAnnotation] === 'true') return pod
-      const presets = findAll(context, podPresets, namespace).filter(preset =>
+      const presets = listCached(context, podPresets, namespace).filter(preset =>
         compileLabelSelector(preset.spec?.selector ?? {}).matches(pod.metadata?.labels),
       )
       return presets.length === 0 ? pod : (applied(pod, presets) ?? pod)

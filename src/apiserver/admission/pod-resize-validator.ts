@@ -14,8 +14,8 @@ import {
   zeroQuantity,
   type Quantity,
 } from '#/api/quantity.ts'
-import { refused, type AdmissionPlugin } from './admission.ts'
-import { find } from './lookup.ts'
+import { admissionForbidden, type AdmissionPlugin } from './admission.ts'
+import { getCached } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { podWrites, specOf } from './pod-spec.ts'
 
@@ -26,18 +26,18 @@ export function podResizeValidator(context: PluginContext): AdmissionPlugin {
     validate(request) {
       const pod = request.object as Pod
       const name = pod.spec?.nodeName
-      if (!name || pod.metadata?.generation === request.before?.metadata?.generation) return
-      const node = find(context, nodes, { name })
-      if (node === undefined) throw refused(request, `node "${name}" not found`)
+      if (!name || pod.metadata?.generation === request.oldObject?.metadata?.generation) return
+      const node = getCached(context, nodes, { name })
+      if (node === undefined) throw admissionForbidden(request, `node "${name}" not found`)
       const system = node.metadata?.labels?.['kubernetes.io/os'] ?? 'linux'
       if (system !== 'linux') {
         const text = `pod resize is only supported on linux nodes, node "${name}" is "${system}"`
-        throw refused(request, text, [{ reason: 'UnsupportedPlatform' }])
+        throw admissionForbidden(request, text, [{ reason: 'UnsupportedPlatform' }])
       }
       const excess = excessOf(pod, node)
       if (excess.length === 0) return
       const text = `node didn't have enough allocatable resources: ${excess.join('; ')}`
-      throw refused(request, text, [{ reason: 'NodeCapacity' }])
+      throw admissionForbidden(request, text, [{ reason: 'NodeCapacity' }])
     },
   }
 }

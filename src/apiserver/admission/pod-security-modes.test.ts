@@ -35,7 +35,8 @@ async function start(t: TestContext, configuration?: JsonValue): Promise<Secured
           notes.clear()
           return plugin.validate!({
             ...request,
-            annotate: (key, value) => notes.set(key.replace('pod-security.kubernetes.io/', ''), value),
+            addAuditAnnotation: (key, value) =>
+              notes.set(key.replace('pod-security.kubernetes.io/', ''), value),
           })
         },
       }
@@ -340,10 +341,10 @@ test('configurations that make no sense are refused', () => {
       (error: Error) => error instanceof ConfigurationError && expected.test(error.message),
     )
   }
-  check({ kind: 'PodSecurityConfiguration', apiVersion: 'v1' }, /has the version "v1"/u)
+  check({ kind: 'PodSecurityConfiguration', apiVersion: 'v1' }, /unsupported apiVersion "v1"/u)
   check(
     { kind: 'Pod', apiVersion: 'pod-security.admission.config.k8s.io/v1' },
-    /is not a PodSecurityConfiguration/u,
+    /kind must be PodSecurityConfiguration/u,
   )
   check(
     configuration({ defaults: { enforce: 'strict' } }),
@@ -364,5 +365,5 @@ test('configurations that make no sense are refused', () => {
     /exemptions.usernames\[0\]: Invalid value: "": username must not be empty/u,
   )
   check(configuration({ exemptions: { runtimeClasses: ['_'] } }), /exemptions.runtimeClasses\[0\]/u)
-  check([], /cannot be read/u)
+  check([], /cannot decode/u)
 })

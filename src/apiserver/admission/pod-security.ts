@@ -8,13 +8,18 @@ import { formatFieldErrors, invalidObject } from '#/api/field-error.ts'
 import type { Namespace, Pod } from '#/api/generated/core/v1.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import { refused, type AdmissionPlugin, type AdmissionRequest, type AdmissionTarget } from './admission.ts'
-import { find, findLatest } from './lookup.ts'
+import {
+  admissionForbidden,
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  type AdmissionAttributes,
+} from './admission.ts'
+import { getCached, getCachedOrStored } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
-import type { CheckedPod } from './pod-security/check.ts'
+import type { PodToCheck } from './pod-security/check.ts'
 import { readPodSecurity, type PodSecurityConfiguration } from './pod-security/configuration.ts'
 import { evaluate, formatDetails } from './pod-security/evaluate.ts'
-import { NamespacePods } from './pod-security/namespace-pods.ts'
+import { ExistingPodEvaluator } from './pod-security/existing-pod-evaluator.ts'
 import {
   compareLevels,
   formatLevelVersion,
@@ -27,7 +32,7 @@ import {
   type Policy,
   type ReadPolicy,
 } from './pod-security/policy.ts'
-import { isNewPod } from './pod-security/pod-update.ts'
+import { isSignificantPodUpdate } from './pod-security/significant-pod-update.ts'
 import { hasTemplate, templateOf } from './pod-security/template.ts'
 import { specOf } from './pod-spec.ts'
 
@@ -39,15 +44,15 @@ class PodSecurityAdmission implements AdmissionPlugin {
   readonly name = 'PodSecurity'
   readonly #context: PluginContext
   readonly #configuration: PodSecurityConfiguration
-  readonly #pods: NamespacePods
+  readonly #pods: ExistingPodEvaluator
 
   constructor(context: PluginContext, configuration: PodSecurityConfiguration) {
     this.#context = context
     this.#configuration = configuration
-    this.#pods = new NamespacePods(context, configuration.exemptions)
+    this.#pods = new ExistingPodEvaluator(context, configuration.exemptions)
   }
 
-  handles({ operation, resource, subresource }: AdmissionTarget): boolean {
+  handles({ operation, resource, subresource }: AdmissionAttributes): boolean {
     if (operation !== 'CREATE' && operation !== 'UPDATE') return false
     if (resource.group === '' && resource.plural === 'pods') return !ignoredPodParts.has(subresource)
     return subresource === '' && (hasTemplate(resource) || isNamespace(resource))
@@ -58,9 +63,9 @@ class PodSecurityAdmission implements AdmissionPlugin {
     const { usernames, namespaces: exempt } = this.#configuration.exemptions
     if (exempt.has(request.namespace)) return annotate(request, 'exempt', 'namespace')
     if (usernames.has(request.user.username)) return annotate(request, 'exempt', 'user')
-    const known = find(this.#context, namespaces, { name: request.namespace })
+    const known = getCached(this.#context, namespaces, { name: request.namespace })
     if (known) return this.#check(request, known)
-    return findLatest(this.#context, namespaces, { name: request.namespace }).then(found =>
+    return getCachedOrStored(this.#context, namespaces, { name: request.namespace }).then(found =>
       this.#check(request, found),
     )
   }
@@ -77,7 +82,7 @@ class PodSecurityAdmission implements AdmissionPlugin {
       if (errors.length === 0 && isPrivileged(policy))
         return annotate(request, 'enforce-policy', 'privileged:latest')
       const pod = request.object as Pod
-      if (request.operation === 'UPDATE' && !isNewPod(pod, request.before as Pod)) return
+      if (request.operation === 'UPDATE' && !isSignificantPodUpdate(pod, request.oldObject as Pod)) return
       return this.#evaluate(request, read, { metadata: pod.metadata ?? {}, spec: specOf(pod) })
     }
     if (errors.length === 0 && policy.warn.level === 'privileged' && policy.audit.level === 'privileged')
@@ -86,7 +91,7 @@ class PodSecurityAdmission implements AdmissionPlugin {
     if (template) this.#evaluate(request, read, template)
   }
 
-  #evaluate(request: AdmissionRequest, { policy, errors }: ReadPolicy, pod: CheckedPod): void {
+  #evaluate(request: AdmissionRequest, { policy, errors }: ReadPolicy, pod: PodToCheck): void {
     const { runtimeClassName = '' } = pod.spec
     if (this.#configuration.exemptions.runtimeClasses.has(runtimeClassName)) {
       return annotate(request, 'exempt', 'runtimeClass')
@@ -97,7 +102,7 @@ class PodSecurityAdmission implements AdmissionPlugin {
     if (request.resource.plural === 'pods') {
       annotate(request, 'enforce-policy', formatLevelVersion(policy.enforce))
       const enforced = violation(policy, 'enforce', pod)
-      if (enforced !== undefined) throw refused(request, `violates ${enforced}`)
+      if (enforced !== undefined) throw admissionForbidden(request, `violates ${enforced}`)
     }
     const warned = violation(policy, 'warn', pod)
     if (warned !== undefined) request.warn(`would violate ${warned}`)
@@ -112,15 +117,15 @@ class PodSecurityAdmission implements AdmissionPlugin {
     const { name = '', labels = {} } = metadata
     const { policy, errors } = policyOf(labels, defaults)
     const invalid = (): Error => invalidObject({ group: '', kind: 'Namespace', name }, errors)
-    if (request.before === undefined) {
+    if (request.oldObject === undefined) {
       if (errors.length > 0) throw invalid()
       if (exemptions.namespaces.has(name)) this.#warnOfExemption(request, policy)
       return
     }
-    const before = policyOf(request.before.metadata?.labels, defaults)
-    if (errors.length > 0 && formatFieldErrors(errors) !== formatFieldErrors(before.errors)) throw invalid()
+    const old = policyOf(request.oldObject.metadata?.labels, defaults)
+    if (errors.length > 0 && formatFieldErrors(errors) !== formatFieldErrors(old.errors)) throw invalid()
     const { enforce } = policy
-    const was = before.policy.enforce
+    const was = old.policy.enforce
     const isRelaxed = enforce.version === was.version && compareLevels(enforce.level, was.level) <= 0
     if (isSame(enforce, was) || enforce.level === 'privileged' || isRelaxed) return
     if (exemptions.namespaces.has(name)) return this.#warnOfExemption(request, policy)
@@ -152,16 +157,16 @@ const ignoredPodParts: ReadonlySet<string> = new Set([
   'status',
 ])
 
-function isNamespace({ group, plural }: AdmissionTarget['resource']): boolean {
+function isNamespace({ group, plural }: AdmissionAttributes['resource']): boolean {
   return group === '' && plural === 'namespaces'
 }
 
 function annotate(request: AdmissionRequest, key: string, value: string): void {
-  request.annotate(`${labelPrefix}${key}`, value)
+  request.addAuditAnnotation(`${labelPrefix}${key}`, value)
 }
 
 /** Text of the violations, e.g. `PodSecurity "restricted:latest": ...`; undefined if there are none. */
-function violation(policy: Policy, mode: keyof Policy, pod: CheckedPod): string | undefined {
+function violation(policy: Policy, mode: keyof Policy, pod: PodToCheck): string | undefined {
   const violations = evaluate(policy[mode], pod)
   return violations.length === 0
     ? undefined

@@ -1,13 +1,13 @@
 /** Accessors for pod specs in admission plugins. */
 import type { Container, Pod, PodSpec } from '#/api/generated/core/v1.ts'
-import { isAbout, type AdmissionPlugin, type Operation } from './admission.ts'
+import { matchesResource, type AdmissionPlugin, type Operation } from './admission.ts'
 
 /** A `handles` function for these operations on pods or the given pod subresources. */
 export function podWrites(
   operations: readonly Operation[],
   subresources: readonly string[] = [''],
 ): NonNullable<AdmissionPlugin['handles']> {
-  return target => operations.includes(target.operation) && isAbout(target, 'pods', subresources)
+  return target => operations.includes(target.operation) && matchesResource(target, 'pods', subresources)
 }
 
 /** The spec with `containers` always present; validation later rejects a pod without containers. */

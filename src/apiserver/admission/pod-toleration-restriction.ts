@@ -10,14 +10,14 @@ import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import { parseJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { isBestEffort } from '#/api/pod-resources.ts'
-import { refused, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
-import { find, findLatest } from './lookup.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
+import { getCached, getCachedOrStored } from './lookup.ts'
 import {
   listOf,
   readConfiguration,
   struct,
-  topStruct,
-  type ConfigurationForm,
+  versionedStruct,
+  type ConfigurationType,
 } from './plugin-configuration.ts'
 import { ConfigurationError, type PluginContext } from './plugin-context.ts'
 import { podWrites, withSpec } from './pod-spec.ts'
@@ -26,7 +26,8 @@ import { areAllowed, mergeTolerations } from './tolerations.ts'
 export function podTolerationRestriction(context: PluginContext, configuration?: JsonValue): AdmissionPlugin {
   const cluster = clusterTolerations(configuration)
   const namespaceOf = async ({ namespace: name }: AdmissionRequest): Promise<Namespace> => {
-    const namespace = find(context, namespaces, { name }) ?? (await findLatest(context, namespaces, { name }))
+    const namespace =
+      getCached(context, namespaces, { name }) ?? (await getCachedOrStored(context, namespaces, { name }))
     if (namespace === undefined) throw notFound({ group: '', kind: 'namespaces', name })
     return namespace
   }
@@ -34,7 +35,7 @@ export function podTolerationRestriction(context: PluginContext, configuration?:
     const own = annotated(request, await namespaceOf(request), allowedAnnotation)
     if (areAllowed(pod.spec?.tolerations ?? [], own ?? cluster.whitelist ?? [])) return
     const scope = own === undefined ? 'cluster' : 'namespace'
-    throw refused(
+    throw admissionForbidden(
       request,
       `pod tolerations (possibly merged with namespace default tolerations) conflict with its ${scope} whitelist`,
     )
@@ -75,19 +76,19 @@ interface ClusterTolerations {
 
 const tolerations = listOf(structDefinition('core.v1.Toleration'))
 
-const form: ConfigurationForm<ClusterTolerations> = {
-  of: 'PodTolerationRestriction',
+const form: ConfigurationType<ClusterTolerations> = {
+  name: 'PodTolerationRestriction',
   kind: 'Configuration',
   versions: ['podtolerationrestriction.admission.k8s.io/v1alpha1'],
-  schema: topStruct('PodTolerationRestriction', { default: tolerations, whitelist: tolerations }),
+  schema: versionedStruct('PodTolerationRestriction', { default: tolerations, whitelist: tolerations }),
 }
 
 function clusterTolerations(configuration: JsonValue | undefined): ClusterTolerations {
   return configuration === undefined ? {} : readConfiguration(configuration, form)
 }
 
-const annotationForm: ConfigurationForm<{ readonly tolerations: readonly Toleration[] }> = {
-  of: 'a namespace',
+const annotationForm: ConfigurationType<{ readonly tolerations: readonly Toleration[] }> = {
+  name: 'a namespace',
   schema: struct('Tolerations', { tolerations }),
 }
 
@@ -104,6 +105,9 @@ function annotated(
     return readConfiguration({ tolerations: parseJson(text) }, annotationForm).tolerations
   } catch (error) {
     const reason = error instanceof ConfigurationError ? error.message : 'it is not JSON'
-    throw refused(request, `the annotation ${annotation} of its namespace cannot be read: ${reason}`)
+    throw admissionForbidden(
+      request,
+      `the annotation ${annotation} of its namespace cannot be read: ${reason}`,
+    )
   }
 }

@@ -6,7 +6,7 @@ import type { Binding, Pod } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { AdmissionPlugin } from './admission.ts'
-import { find } from './lookup.ts'
+import { getCached } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { podWrites } from './pod-spec.ts'
 
@@ -18,7 +18,7 @@ export function podTopologyLabels(context: PluginContext): AdmissionPlugin {
       const nodeName =
         subresource === 'binding' ? targetOf(object as Binding) : (object as Pod).spec?.nodeName
       if (!nodeName || object === undefined) return object
-      return withLabels(object, find(context, nodes, { name: nodeName })?.metadata?.labels ?? {})
+      return withLabels(object, getCached(context, nodes, { name: nodeName })?.metadata?.labels ?? {})
     },
   }
 }

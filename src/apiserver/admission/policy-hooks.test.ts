@@ -7,9 +7,9 @@ import { mutatingAdmissionPolicyHooks, validatingAdmissionPolicyHooks } from './
 const hooks = { validating: validatingAdmissionPolicyHooks, mutating: mutatingAdmissionPolicyHooks }
 
 /** Validation errors of a policy's expressions, only the first line of each. */
-function problemsOf(kind: 'mutating' | 'validating', spec: object, before?: object): readonly string[] {
+function problemsOf(kind: 'mutating' | 'validating', spec: object, oldObject?: object): readonly string[] {
   const object = (each: object): KubernetesObject => ({ metadata: { name: 'p' }, spec: each }) as never
-  const errors = hooks[kind].validate?.(object(spec), before && object(before)) ?? []
+  const errors = hooks[kind].validate?.(object(spec), oldObject && object(oldObject)) ?? []
   return errors.map(error => formatFieldError(error).split('\n')[0] ?? '')
 }
 

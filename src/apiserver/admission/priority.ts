@@ -6,33 +6,34 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import type { PriorityClass } from '#/api/generated/scheduling/v1.ts'
 import { priorityClasses } from '#/api/generated/scheduling/v1-resources.ts'
 import {
-  isAbout,
-  refused,
+  matchesResource,
+  admissionForbidden,
   type AdmissionPlugin,
   type AdmissionRequest,
-  type AdmissionTarget,
+  type AdmissionAttributes,
 } from './admission.ts'
-import { Derived } from './derived.ts'
-import { find } from './lookup.ts'
+import { CachedDerivation } from './cached-derivation.ts'
+import { getCached } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { withSpec } from './pod-spec.ts'
 
 export function priority(context: PluginContext): AdmissionPlugin {
-  const standard = new Derived(context.cache, priorityClasses, defaultOf)
+  const standard = new CachedDerivation(context.cache, priorityClasses, defaultOf)
   const resolve = (request: AdmissionRequest, name: string): Priority => {
     if (name === '') return standard.value ? priorityOf(standard.value) : noClass
-    const found = find(context, priorityClasses, { name })
-    if (found === undefined) throw refused(request, `no PriorityClass with name ${name} was found`)
+    const found = getCached(context, priorityClasses, { name })
+    if (found === undefined) throw admissionForbidden(request, `no PriorityClass with name ${name} was found`)
     return priorityOf(found)
   }
   return {
     name: 'Priority',
     handles: target =>
-      isWrite(target) && (isAbout(target, 'pods') || isAbout(target, 'priorityclasses.scheduling.k8s.io')),
+      isWrite(target) &&
+      (matchesResource(target, 'pods') || matchesResource(target, 'priorityclasses.scheduling.k8s.io')),
     mutate(request) {
       if (request.resource.plural !== 'pods') return request.object
       const pod = request.object as Pod
-      if (request.operation === 'UPDATE') return asBefore(pod, request.before as Pod)
+      if (request.operation === 'UPDATE') return asBefore(pod, request.oldObject as Pod)
       return withPriority(request, pod, resolve(request, pod.spec?.priorityClassName ?? ''))
     },
     validate(request) {
@@ -40,7 +41,10 @@ export function priority(context: PluginContext): AdmissionPlugin {
         return
       const name = standard.value?.metadata?.name
       if (name === undefined || (request.operation === 'UPDATE' && name === request.name)) return
-      throw refused(request, `PriorityClass ${name} is already marked as default. Only one default can exist`)
+      throw admissionForbidden(
+        request,
+        `PriorityClass ${name} is already marked as default. Only one default can exist`,
+      )
     },
   }
 }
@@ -53,7 +57,7 @@ interface Priority {
 
 const noClass: Priority = { className: '', value: 0, preemptionPolicy: 'PreemptLowerPriority' }
 
-function isWrite({ operation }: AdmissionTarget): boolean {
+function isWrite({ operation }: AdmissionAttributes): boolean {
   return operation === 'CREATE' || operation === 'UPDATE'
 }
 
@@ -74,14 +78,14 @@ function withPriority(
 ): Pod {
   const { priority: sent, preemptionPolicy: sentPolicy } = pod.spec ?? {}
   if (sent !== undefined && sent !== value) {
-    throw refused(
+    throw admissionForbidden(
       request,
       `the integer value of priority (${sent}) must not be provided in pod spec; ` +
         `priority admission controller computed ${value} from the given PriorityClass name`,
     )
   }
   if (preemptionPolicy !== undefined && sentPolicy !== undefined && sentPolicy !== preemptionPolicy) {
-    throw refused(
+    throw admissionForbidden(
       request,
       `the string value of PreemptionPolicy (${sentPolicy}) must not be provided in pod spec; ` +
         `priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`,
@@ -95,8 +99,8 @@ function withPriority(
 }
 
 /** Restores fields that old clients drop when they update a pod. */
-function asBefore(pod: Pod, before: Pod): Pod {
-  const { priority: value, preemptionPolicy } = before.spec ?? {}
+function asBefore(pod: Pod, oldObject: Pod): Pod {
+  const { priority: value, preemptionPolicy } = oldObject.spec ?? {}
   const isValueLost = pod.spec?.priority === undefined && value !== undefined
   const isPolicyLost = pod.spec?.preemptionPolicy === undefined && preemptionPolicy !== undefined
   if (!isValueLost && !isPolicyLost) return pod

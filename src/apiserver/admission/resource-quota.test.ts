@@ -116,7 +116,7 @@ test('an update is charged for what it adds', async t => {
     }
   }
   const change = (type: string, ports: number) => {
-    return server.update('services', 's', (before: object) => ({ ...before, spec: spec(type, ports) }))
+    return server.update('services', 's', (oldObject: object) => ({ ...oldObject, spec: spec(type, ports) }))
   }
   assert.equal(
     await server.create('services', { metadata: { name: 's' }, spec: spec('ClusterIP', 1) }),
@@ -137,8 +137,8 @@ test('a pod that begins to end by itself comes into another quota', async t => {
   const server = await start(t)
   await server.createQuota('terminating', { hard: { pods: '1' }, scopes: ['Terminating'] })
   const end = (name: string) =>
-    server.update('pods', name, (before: { spec: object }) => {
-      return { ...before, spec: { ...before.spec, activeDeadlineSeconds: 5 } }
+    server.update('pods', name, (oldObject: { spec: object }) => {
+      return { ...oldObject, spec: { ...oldObject.spec, activeDeadlineSeconds: 5 } }
     })
   await server.create('pods', named('a'))
   await server.create('pods', named('b'))

@@ -7,11 +7,16 @@ import { conflict, objectModified } from '#/api/errors.ts'
 import { evaluatorFor, type Amounts, type QuotaEvaluator, type QuotaWrite } from '#/api/quota.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Clock } from '#/platform/platform.ts'
-import { refused, type AdmissionPlugin, type AdmissionRequest, type AdmissionTarget } from './admission.ts'
+import {
+  admissionForbidden,
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  type AdmissionAttributes,
+} from './admission.ts'
 import type { PluginContext, PluginFactory } from './plugin-context.ts'
 import { parseQuotaConfiguration, type LimitedResource } from './resource-quota/configuration.ts'
 import { planCharge } from './resource-quota/plan-charge.ts'
-import { QuotaAccounts, type Account } from './resource-quota/quota-accounts.ts'
+import { QuotaAccessor, type StoredQuota } from './resource-quota/quota-accessor.ts'
 
 export const resourceQuota: PluginFactory = (context, configuration) =>
   new ResourceQuotaAdmission(
@@ -25,7 +30,7 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
   readonly name = 'ResourceQuota'
   readonly #clock: Clock
   readonly #limited: readonly LimitedResource[]
-  readonly #accounts: QuotaAccounts
+  readonly #accessor: QuotaAccessor
   readonly #evaluators = new WeakMap<Resource, QuotaEvaluator>()
   /**
    * Queued writes by namespace; the key exists while a worker processes the namespace. Queued writes are
@@ -36,21 +41,21 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
   constructor({ platform, cache, store }: Objects, limited: readonly LimitedResource[]) {
     this.#clock = platform.clock
     this.#limited = limited
-    this.#accounts = new QuotaAccounts({ cache, store })
+    this.#accessor = new QuotaAccessor({ cache, store })
   }
 
-  handles({ operation, resource }: AdmissionTarget): boolean {
+  handles({ operation, resource }: AdmissionAttributes): boolean {
     if (resource.scope !== 'Namespaced' || (operation !== 'CREATE' && operation !== 'UPDATE')) return false
     return evaluatorFor(resource) !== undefined
   }
 
   validate(request: AdmissionRequest): Promise<void> | void {
-    const { namespace, operation, subresource, object, before } = request
+    const { namespace, operation, subresource, object, oldObject } = request
     if (object === undefined || (operation !== 'CREATE' && operation !== 'UPDATE')) return
     const evaluator = this.#evaluatorOf(request.resource)
-    const write: QuotaWrite = { operation, subresource, object, before }
+    const write: QuotaWrite = { operation, subresource, object, before: oldObject }
     if (!evaluator.isCharged(write)) return
-    if (this.#limited.length === 0 && !this.#accounts.hasAny(namespace)) return
+    if (this.#limited.length === 0 && !this.#accessor.hasAny(namespace)) return
     return this.#wait(namespace, { request, write, evaluator })
   }
 
@@ -90,24 +95,24 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
   }
 
   async #settle(namespace: string, batch: readonly Waiting[]): Promise<void> {
-    let accounts = this.#accounts.of(namespace)
+    let quotas = this.#accessor.of(namespace)
     let open = batch
     for (let attempts = 1; open.length > 0; attempts++) {
       // The configured limits are checked on the first attempt, which sees all quotas; retries see only those
       // that conflicted.
-      const { used, charged } = this.#plan(accounts, open, attempts === 1 ? this.#limited : [])
-      const changed: Account[] = []
-      for (const [index, account] of accounts.entries()) {
-        if (used[index] === account.used) continue
-        const entered = await this.#accounts.enter(account, used[index]!)
-        if (!entered.isDone && entered.current) changed.push(entered.current)
+      const { used, charged } = this.#plan(quotas, open, attempts === 1 ? this.#limited : [])
+      const changed: StoredQuota[] = []
+      for (const [index, quota] of quotas.entries()) {
+        if (used[index] === quota.used) continue
+        const updated = await this.#accessor.updateStatus(quota, used[index]!)
+        if (!updated.isDone && updated.current) changed.push(updated.current)
       }
       if (changed.length === 0) {
         for (const { resolve } of charged) resolve()
         return
       }
       if (attempts === attemptsMax) throw conflict(quotaSubject(changed[0]!), objectModified)
-      accounts = changed
+      quotas = changed
       open = charged
     }
   }
@@ -116,15 +121,19 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
    * Charges the writes in order, each against the usage left by the previous ones. Rejected writes are
    * answered at once.
    */
-  #plan(accounts: readonly Account[], writes: readonly Waiting[], limited: readonly LimitedResource[]): Plan {
+  #plan(
+    quotas: readonly StoredQuota[],
+    writes: readonly Waiting[],
+    limited: readonly LimitedResource[],
+  ): Plan {
     const nowMs = this.#clock.now()
-    let used: readonly Amounts[] = accounts.map(account => account.used)
+    let used: readonly Amounts[] = quotas.map(quota => quota.used)
     const charged: Waiting[] = []
     for (const waiting of writes) {
       const { request, write, evaluator, resolve, reject } = waiting
       const { group, plural } = request.resource
       const name = group === '' ? plural : `${plural}.${group}`
-      const running = accounts.map(({ name, scopes, hard }, index) => ({
+      const running = quotas.map(({ name, scopes, hard }, index) => ({
         name,
         scopes,
         hard,
@@ -137,7 +146,7 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
         limitedScopes: limited.flatMap(each => each.matchScopes),
       })
       if ('refusal' in charge) {
-        reject(refused(request, charge.refusal))
+        reject(admissionForbidden(request, charge.refusal))
       } else if (request.dryRun || charge.used.every((amounts, index) => amounts === used[index])) {
         resolve()
       } else {
@@ -164,12 +173,12 @@ interface Waiting extends Waiter {
 }
 
 interface Plan {
-  /** In the order of the accounts; the same object where nothing was charged. */
+  /** In the order of the quotas; the same object where nothing was charged. */
   readonly used: readonly Amounts[]
   /** Writes that complete once the usage is stored. */
   readonly charged: readonly Waiting[]
 }
 
-function quotaSubject({ name }: Account) {
+function quotaSubject({ name }: StoredQuota) {
   return { group: '', kind: 'resourcequotas', name }
 }

@@ -99,7 +99,7 @@ function* writes({ scheme }: ApiServer): Generator<AdmissionRequest> {
     assert.ok(resource, name)
     for (let seed = 0; seed < seeds; seed++) {
       const random = new SeededRandom(`${name} ${definition} ${seed}`)
-      const [object, before] = [0, 1].map(
+      const [object, oldObject] = [0, 1].map(
         () =>
           deepFreeze(arbitraryObject(structDefinition(definition), { random, words })) as KubernetesObject,
       )
@@ -116,9 +116,9 @@ function* writes({ scheme }: ApiServer): Generator<AdmissionRequest> {
               dryRun: true,
               options: {},
               object: operation === 'DELETE' ? undefined : object!,
-              before: operation === 'CREATE' ? undefined : before,
+              oldObject: operation === 'CREATE' ? undefined : oldObject,
               warn: () => undefined,
-              annotate: () => undefined,
+              addAuditAnnotation: () => undefined,
             }
           }
         }

@@ -6,8 +6,8 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import type { RuntimeClass } from '#/api/generated/node/v1.ts'
 import { runtimeClasses } from '#/api/generated/node/v1-resources.ts'
 import { compareQuantities, tryParseQuantity, zeroQuantity } from '#/api/quantity.ts'
-import { refused, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
-import { find, findLatest } from './lookup.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from './admission.ts'
+import { getCached, getCachedOrStored } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { podWrites, withSpec } from './pod-spec.ts'
 import { mergeTolerations } from './tolerations.ts'
@@ -15,8 +15,10 @@ import { mergeTolerations } from './tolerations.ts'
 export function runtimeClass(context: PluginContext): AdmissionPlugin {
   const classOf = async (request: AdmissionRequest, name: string): Promise<RuntimeClass> => {
     const found =
-      find(context, runtimeClasses, { name }) ?? (await findLatest(context, runtimeClasses, { name }))
-    if (found === undefined) throw refused(request, `pod rejected: RuntimeClass "${name}" not found`)
+      getCached(context, runtimeClasses, { name }) ??
+      (await getCachedOrStored(context, runtimeClasses, { name }))
+    if (found === undefined)
+      throw admissionForbidden(request, `pod rejected: RuntimeClass "${name}" not found`)
     return found
   }
   return {
@@ -55,7 +57,7 @@ function checkOverhead(request: AdmissionRequest, found: RuntimeClass | undefine
   if (found?.overhead !== undefined) {
     if (!sameAmounts(overhead ?? {}, found.overhead.podFixed ?? {})) throw otherOverhead(request)
   } else if (overhead !== undefined) {
-    throw refused(
+    throw admissionForbidden(
       request,
       'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead',
     )
@@ -63,7 +65,10 @@ function checkOverhead(request: AdmissionRequest, found: RuntimeClass | undefine
 }
 
 function otherOverhead(request: AdmissionRequest): Error {
-  return refused(request, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+  return admissionForbidden(
+    request,
+    "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+  )
 }
 
 function scheduled(request: AdmissionRequest, pod: Pod, { scheduling }: RuntimeClass): Pod {
@@ -73,7 +78,7 @@ function scheduled(request: AdmissionRequest, pod: Pod, { scheduling }: RuntimeC
   for (const [key, value] of Object.entries(nodeSelector)) {
     const sent = wanted.get(key)
     if (sent === undefined || sent === value) continue
-    throw refused(
+    throw admissionForbidden(
       request,
       `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${sent}`,
     )

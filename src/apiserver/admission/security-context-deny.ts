@@ -4,7 +4,7 @@
  * https://v1-27.docs.kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#securitycontextdeny
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { refused, type AdmissionPlugin } from './admission.ts'
+import { admissionForbidden, type AdmissionPlugin } from './admission.ts'
 import { podWrites, specOf } from './pod-spec.ts'
 
 export function securityContextDeny(): AdmissionPlugin {
@@ -13,7 +13,7 @@ export function securityContextDeny(): AdmissionPlugin {
     handles: podWrites(['CREATE', 'UPDATE']),
     validate(request) {
       const forbidden = forbiddenField(request.object as Pod)
-      if (forbidden !== undefined) throw refused(request, `${forbidden} is forbidden`)
+      if (forbidden !== undefined) throw admissionForbidden(request, `${forbidden} is forbidden`)
     },
   }
 }

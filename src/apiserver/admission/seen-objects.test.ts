@@ -18,14 +18,14 @@ const nodes = '/api/v1/nodes'
 
 interface Seen {
   readonly phase: 'mutate' | 'validate'
-  readonly before: KubernetesObject | undefined
+  readonly oldObject: KubernetesObject | undefined
   readonly object: KubernetesObject | undefined
 }
 
 /** A plugin that records the objects of writes to nodes. */
 function watcher(seen: Seen[]): AdmissionPlugin {
-  const note = (phase: Seen['phase'], { resource, before, object }: AdmissionRequest): void => {
-    if (resource.plural === 'nodes') seen.push({ phase, before, object })
+  const note = (phase: Seen['phase'], { resource, oldObject, object }: AdmissionRequest): void => {
+    if (resource.plural === 'nodes') seen.push({ phase, oldObject, object })
   }
   return {
     name: 'Watcher',
@@ -75,8 +75,8 @@ test('an update of a node shows admission the node as it is and as it will be (C
       assert.equal(changed.code, 200, `${what}: ${changed.text}`)
       assert.deepEqual([...new Set(seen.map(({ phase }) => phase))], ['mutate', 'validate'], what)
       const now = await request('GET', `${nodes}/n1`)
-      for (const { before, object } of seen) {
-        assert.deepEqual(before, stored.body, `${what}: what was before is what was stored`)
+      for (const { oldObject, object } of seen) {
+        assert.deepEqual(oldObject, stored.body, `${what}: what was before is what was stored`)
         assert.deepEqual(
           labelsOf(object),
           labelsOf(now.body as never),
@@ -93,13 +93,15 @@ test('a write that was overtaken is decided on anew, with what is stored now', a
   const decided: string[] = []
   const plugin: AdmissionPlugin = {
     name: 'Protection',
-    validate: async ({ resource, before, object, user }) => {
-      if (resource.plural !== 'nodes' || before === undefined) return
+    validate: async ({ resource, oldObject, object, user }) => {
+      if (resource.plural !== 'nodes' || oldObject === undefined) return
       const now = overtake
       overtake = undefined
       await now?.()
-      decided.push(`${user.username}: ${labelsOf(before)['protected'] ?? 'no'} ${labelsOf(object)['other']}`)
-      if (labelsOf(before)['protected'] === 'yes' && user.username === 'eve') {
+      decided.push(
+        `${user.username}: ${labelsOf(oldObject)['protected'] ?? 'no'} ${labelsOf(object)['other']}`,
+      )
+      if (labelsOf(oldObject)['protected'] === 'yes' && user.username === 'eve') {
         throw forbidden({ group: '', kind: 'nodes', name: 'n1' }, 'it is protected')
       }
     },

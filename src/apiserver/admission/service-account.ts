@@ -5,12 +5,21 @@
 import { notFound } from '#/api/errors.ts'
 import type { Pod, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { serviceAccounts } from '#/api/generated/core/v1-resources.ts'
-import { refused, type AdmissionPlugin, type AdmissionRequest, type Admitted } from './admission.ts'
-import { find, findLatest } from './lookup.ts'
+import {
+  admissionForbidden,
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  type AdmittedObject,
+} from './admission.ts'
+import { getCached, getCachedOrStored } from './lookup.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { refersToSecrets } from './pod-references.ts'
 import { isMirror, podWrites, specOf, withSpec } from './pod-spec.ts'
-import { checkEphemeralContainers, checkSecrets, limitsSecrets } from './service-account/mountable-secrets.ts'
+import {
+  checkEphemeralContainers,
+  checkSecrets,
+  enforcesMountableSecrets,
+} from './service-account/mountable-secrets.ts'
 import { withTokenVolume } from './service-account/token-volume.ts'
 
 export function serviceAccount(context: PluginContext): AdmissionPlugin {
@@ -29,7 +38,7 @@ class ServiceAccountAdmission implements AdmissionPlugin {
     this.handles = target => created(target) || debugged(target)
   }
 
-  mutate(request: AdmissionRequest): Admitted | Promise<Admitted> {
+  mutate(request: AdmissionRequest): AdmittedObject | Promise<AdmittedObject> {
     const pod = request.object as Pod
     if (request.operation !== 'CREATE') return pod
     if (isMirror(pod)) {
@@ -37,7 +46,7 @@ class ServiceAccountAdmission implements AdmissionPlugin {
       return pod
     }
     const name = pod.spec?.serviceAccountName || defaultName
-    const known = find(this.#context, serviceAccounts, { name, namespace: request.namespace })
+    const known = getCached(this.#context, serviceAccounts, { name, namespace: request.namespace })
     if (known) return this.#equip(request, known)
     return this.#accountOf(request, name).then(found => this.#equip(request, found))
   }
@@ -47,9 +56,12 @@ class ServiceAccountAdmission implements AdmissionPlugin {
     if (request.operation === 'CREATE' && isMirror(pod)) return checkMirror(request, pod)
     const name = pod.spec?.serviceAccountName ?? ''
     if (name === '') {
-      throw refused(request, `no service account specified for pod ${request.namespace}/${request.name}`)
+      throw admissionForbidden(
+        request,
+        `no service account specified for pod ${request.namespace}/${request.name}`,
+      )
     }
-    const known = find(this.#context, serviceAccounts, { name, namespace: request.namespace })
+    const known = getCached(this.#context, serviceAccounts, { name, namespace: request.namespace })
     if (known) return checkReferences(request, known)
     return this.#accountOf(request, name).then(found => checkReferences(request, found))
   }
@@ -77,12 +89,12 @@ class ServiceAccountAdmission implements AdmissionPlugin {
     const { namespace } = request
     const delayMs = 100 + random.integer('service account retry', 100)
     for (let left = name === defaultName ? defaultAttempts : 1; left > 0; left--) {
-      const account = await findLatest(this.#context, serviceAccounts, { name, namespace })
+      const account = await getCachedOrStored(this.#context, serviceAccounts, { name, namespace })
       if (account) return account
       if (left > 1) await clock.sleep(delayMs)
     }
     const { message } = notFound({ group: '', kind: 'serviceaccount', name })
-    throw refused(request, `error looking up service account ${namespace}/${name}: ${message}`)
+    throw admissionForbidden(request, `error looking up service account ${namespace}/${name}: ${message}`)
   }
 }
 
@@ -91,21 +103,23 @@ const defaultName = 'default'
 const defaultAttempts = 10
 
 function checkReferences(request: AdmissionRequest, account: ServiceAccount): void {
-  if (!limitsSecrets(account)) return
+  if (!enforcesMountableSecrets(account)) return
   const pod = request.object as Pod
   const wrong =
     request.operation === 'CREATE'
       ? checkSecrets(account, specOf(pod))
       : checkEphemeralContainers(account, specOf(pod))
-  if (wrong !== undefined) throw refused(request, wrong)
+  if (wrong !== undefined) throw admissionForbidden(request, wrong)
 }
 
 /** Mirror pods run regardless of admission, so they must not give the kubelet access to tokens or secrets. */
 function checkMirror(request: AdmissionRequest, pod: Pod): void {
-  if (pod.spec?.serviceAccountName) throw refused(request, 'a mirror pod may not reference service accounts')
-  if (refersToSecrets(pod)) throw refused(request, 'a mirror pod may not reference secrets')
+  if (pod.spec?.serviceAccountName)
+    throw admissionForbidden(request, 'a mirror pod may not reference service accounts')
+  if (refersToSecrets(pod)) throw admissionForbidden(request, 'a mirror pod may not reference secrets')
   const hasToken = pod.spec?.volumes?.some(volume =>
     volume.projected?.sources?.some(source => source.serviceAccountToken),
   )
-  if (hasToken) throw refused(request, 'a mirror pod may not use ServiceAccountToken volume projections')
+  if (hasToken)
+    throw admissionForbidden(request, 'a mirror pod may not use ServiceAccountToken volume projections')
 }

@@ -3,12 +3,12 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#taintnodesbycondition
  */
 import type { Node, Taint } from '#/api/generated/core/v1.ts'
-import { isAbout, type AdmissionPlugin } from './admission.ts'
+import { matchesResource, type AdmissionPlugin } from './admission.ts'
 
 export function taintNodesByCondition(): AdmissionPlugin {
   return {
     name: 'TaintNodesByCondition',
-    handles: target => target.operation === 'CREATE' && isAbout(target, 'nodes'),
+    handles: target => target.operation === 'CREATE' && matchesResource(target, 'nodes'),
     mutate: ({ object }) => {
       const node = object as Node
       const taints = node.spec?.taints ?? []

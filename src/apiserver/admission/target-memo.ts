@@ -1,16 +1,16 @@
 import type { Resource } from '#/api/resource.ts'
-import type { AdmissionTarget } from './admission.ts'
+import type { AdmissionAttributes } from './admission.ts'
 
 /** Caches a value that depends only on resource, operation and subresource. */
 export class TargetMemo<V> {
-  readonly #find: (target: AdmissionTarget) => V
+  readonly #find: (target: AdmissionAttributes) => V
   readonly #known = new WeakMap<Resource, Map<string, { readonly value: V }>>()
 
-  constructor(find: (target: AdmissionTarget) => V) {
+  constructor(find: (target: AdmissionAttributes) => V) {
     this.#find = find
   }
 
-  get(target: AdmissionTarget): V {
+  get(target: AdmissionAttributes): V {
     const { resource, operation, subresource } = target
     let ofResource = this.#known.get(resource)
     if (ofResource === undefined) this.#known.set(resource, (ofResource = new Map()))

@@ -14,15 +14,21 @@ import {
 import type { JsonValue } from '#/api/json-value.ts'
 import type { AuthorizerValue } from '#/cel/authorizer.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
-import { authorizerValue, variablesOf } from './matching/expressions.ts'
+import { authorizerValue, admissionVariables } from './matching/expressions.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { authorizeParams, isPolicyResource } from './policies/authorize-params.ts'
 import { compileValidatingPolicy, type CompiledValidatingPolicy } from './policies/compile-policy.ts'
 import { checkPolicyConfiguration } from './policies/configuration.ts'
 import { evaluateValidations, failed, type Validated } from './policies/evaluate-validations.ts'
-import { fulfils, inputOf, invocationsOf, namespaceObjectOf, type Invocation } from './policies/invocation.ts'
+import {
+  matchesConditions,
+  inputOf,
+  invocationsOf,
+  namespaceObjectOf,
+  type Invocation,
+} from './policies/invocation.ts'
 import { PolicyError } from './policies/policy-error.ts'
-import { isBeyondPolicies, PolicySource, type BoundPolicy } from './policies/policy-source.ts'
+import { isExemptFromPolicies, PolicySource, type BoundPolicy } from './policies/policy-source.ts'
 import { ValidationReport } from './policies/validation-report.ts'
 
 const name = 'ValidatingAdmissionPolicy'
@@ -40,10 +46,10 @@ export function validatingAdmissionPolicy(
   })
   return {
     name,
-    handles: ({ resource }) => !isBeyondPolicies(resource) || isPolicyResource(resources, resource),
+    handles: ({ resource }) => !isExemptFromPolicies(resource) || isPolicyResource(resources, resource),
     validate(request) {
       if (isPolicyResource(resources, request.resource)) return authorizeParams(context, resources, request)
-      const concerned = source.bound.filter(({ matcher }) => matcher.spoken(request))
+      const concerned = source.bound.filter(({ matcher }) => matcher.match(request))
       return concerned.length === 0 ? undefined : dispatch(context, concerned, request)
     },
   }
@@ -71,11 +77,11 @@ async function dispatch(
           name: binding,
           binding: { spec },
         } = invocation.binding
-        const place = { policy: bound.name, binding }
-        report.add(validated, { place, actions: spec?.validationActions ?? [], ignoresErrors })
+        const reference = { policy: bound.name, binding }
+        report.add(validated, { reference, actions: spec?.validationActions ?? [], ignoresErrors })
       } else if (!ignoresErrors) {
         const { binding, message } = failure
-        report.refuse({ policy: bound.name, ...(binding && { binding: binding.name }) }, message)
+        report.deny({ policy: bound.name, ...(binding && { binding: binding.name }) }, message)
       }
     }
   }
@@ -98,16 +104,16 @@ async function evaluate(
 ): Promise<Validated> {
   const { bound } = invocation
   const input = inputOf(request, invocation, await namespaceObjectOf(context, request))
-  const inputs = variablesOf(input, authorizer)
+  const inputs = admissionVariables(input, authorizer)
   try {
-    if (!(await fulfils(context, request, { bound, inputs, type: 'validate' }))) return nothing
+    if (!(await matchesConditions(context, request, { bound, inputs, type: 'validate' }))) return nothing
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
     return failed(error.message)
   }
   return evaluateValidations(bound.compiled, {
     inputs,
-    inputsWithoutAuthorizer: variablesOf(input),
+    inputsWithoutAuthorizer: admissionVariables(input),
     clock: context.platform.clock,
   })
 }

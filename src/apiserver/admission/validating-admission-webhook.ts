@@ -7,7 +7,7 @@ import { validatingWebhookConfigurations } from '#/api/generated/admissionregist
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { WebhookDispatcher } from './webhooks/dispatcher.ts'
-import { isBeyondWebhooks, type Candidate } from './webhooks/webhook.ts'
+import { isExemptFromWebhooks, type MatchedWebhook } from './webhooks/webhook.ts'
 
 const name = 'ValidatingAdmissionWebhook'
 
@@ -26,7 +26,7 @@ export function validatingAdmissionWebhook(
     name,
     start: () => dispatcher.start(),
     stop: () => dispatcher.stop(),
-    handles: ({ resource }) => !isBeyondWebhooks(resource),
+    handles: ({ resource }) => !isExemptFromWebhooks(resource),
     validate(request) {
       const candidates = dispatcher.candidates(request)
       return candidates.length === 0 ? undefined : dispatch(dispatcher, candidates, request)
@@ -36,16 +36,16 @@ export function validatingAdmissionWebhook(
 
 async function dispatch(
   dispatcher: WebhookDispatcher,
-  candidates: readonly Candidate[],
+  candidates: readonly MatchedWebhook[],
   request: AdmissionRequest,
 ): Promise<void> {
-  const concerned: Candidate[] = []
-  for (const candidate of candidates) {
-    if (await dispatcher.applies(candidate, request)) concerned.push(candidate)
+  const concerned: MatchedWebhook[] = []
+  for (const matchedWebhook of candidates) {
+    if (await dispatcher.shouldCall(matchedWebhook, request)) concerned.push(matchedWebhook)
   }
   const outcomes = await Promise.allSettled(
-    concerned.map((candidate, index) =>
-      dispatcher.review(candidate, request, {
+    concerned.map((matchedWebhook, index) =>
+      dispatcher.review(matchedWebhook, request, {
         failedOpenKey: `failed-open.validating.webhook.admission.k8s.io/round_0_index_${index}`,
         use: () => undefined,
       }),

@@ -17,9 +17,9 @@ export interface AuditLogSettings {
   /** Defaults to 100 MiB. */
   readonly sizeBytesMax?: number
   /** Maximum age of rotated files; unlimited when absent. */
-  readonly keptMsMax?: number
+  readonly ageMsMax?: number
   /** Maximum number of rotated files; unlimited when absent. */
-  readonly keptFilesMax?: number
+  readonly backupsMax?: number
 }
 
 export interface AuditLogOptions extends AuditLogSettings {
@@ -84,13 +84,13 @@ export class AuditLog implements AuditBackend {
       await files.makeFolder(dirname(path), { mode: 0o700 })
       this.#sizeBytes = (await files.stat(path))?.sizeBytes ?? 0
     }
-    if (this.#sizeBytes > 0 && this.#sizeBytes + bytes.length > sizeBytesMax) await this.#putAside()
+    if (this.#sizeBytes > 0 && this.#sizeBytes + bytes.length > sizeBytesMax) await this.#rotate()
     this.#file ??= await files.openAppend(path, { mode: 0o600 })
     await this.#file.append(bytes)
     this.#sizeBytes += bytes.length
   }
 
-  async #putAside(): Promise<void> {
+  async #rotate(): Promise<void> {
     const {
       platform: { files, clock },
       path,
@@ -106,8 +106,8 @@ export class AuditLog implements AuditBackend {
     const {
       platform: { files, clock },
       path,
-      keptMsMax = Infinity,
-      keptFilesMax = Infinity,
+      ageMsMax = Infinity,
+      backupsMax = Infinity,
     } = this.#options
     const folder = dirname(path)
     const aside = (await files.list(folder))
@@ -116,9 +116,9 @@ export class AuditLog implements AuditBackend {
         return ms === undefined ? [] : [{ name, ms }]
       })
       .sort((left, right) => right.ms - left.ms)
-    const oldestMs = clock.now() - keptMsMax
+    const oldestMs = clock.now() - ageMsMax
     for (const [index, { name, ms }] of aside.entries()) {
-      if (index >= keptFilesMax || ms < oldestMs) await files.remove(join(folder, name))
+      if (index >= backupsMax || ms < oldestMs) await files.remove(join(folder, name))
     }
   }
 

@@ -10,7 +10,7 @@ const zoe = { claimMappings: { username: { expression: 'claims.sub' } } }
 function check(claims: object, fields: Omit<JwtFields, 'issuer'>, expected: object | RegExp): void {
   const mapped = mapClaims({ ...claims }, toMapping({ issuer: {}, ...fields }))
   if (!(expected instanceof RegExp)) return assert.deepEqual(mapped, { user: expected })
-  assert.match('refused' in mapped ? mapped.refused : `somebody: ${JSON.stringify(mapped)}`, expected)
+  assert.match('failure' in mapped ? mapped.failure : `somebody: ${JSON.stringify(mapped)}`, expected)
 }
 
 test('expressions make a user of claims', () => {

@@ -41,12 +41,12 @@ test('a certificate names a user when an authority for users has signed it, and 
   const { authority, frontProxyAuthority } = certificates
   const authenticator = new ClientCertificates({ authorities: authority.cert })
   const check = (certificate: PeerCertificate, expected: string | RegExp): void => {
-    const outcome = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
-    assert.ok(outcome)
-    if ('refused' in outcome) assert.match(outcome.refused, expected as RegExp)
-    else assert.equal(outcome.user.username, expected)
+    const result = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
+    assert.ok(result)
+    if ('failure' in result) assert.match(result.failure, expected as RegExp)
+    else assert.equal(result.user.username, expected)
     // The second result comes from the cache.
-    assert.equal(authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } })), outcome)
+    assert.equal(authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } })), result)
   }
   const alice = await peerOf(authority, 'alice', ['dev'])
   const [leaf, root] = alice.chain!
@@ -66,11 +66,11 @@ test('a certificate names a user when an authority for users has signed it, and 
 test('the certificate itself is told by its digest', async () => {
   const authenticator = new ClientCertificates({})
   const certificate = await peerOf(certificates.authority, 'alice', ['dev'])
-  const outcome = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
+  const result = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
   const digest = new X509Certificate(Buffer.from(certificate.chain![0]!)).fingerprint256
     .replaceAll(':', '')
     .toLowerCase()
-  assert.deepEqual(outcome, {
+  assert.deepEqual(result, {
     user: {
       username: 'alice',
       groups: ['dev', 'system:authenticated'],
@@ -111,7 +111,7 @@ test('a front proxy says who somebody is, if it is one', async () => {
   check({}, proxy, { 'x-remote-user': '' }, undefined)
   check({}, await peerOf(authority, 'front-proxy-client'), headers, undefined)
   check({}, await peerOf(frontProxyAuthority, 'another'), headers, {
-    refused: 'the certificate of the front proxy has a name that is not in the allowed list',
+    failure: 'the certificate of the front proxy has a name that is not in the allowed list',
   })
   check({ allowedNames: [] }, await peerOf(frontProxyAuthority, 'another'), headers, alice)
   check(

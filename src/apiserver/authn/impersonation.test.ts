@@ -169,15 +169,15 @@ test('the narrow ways are for one sort of user, and for what is done as him', as
 })
 
 test('the narrow ways never give some things away', async () => {
-  const refused = async (as: string, what: string): Promise<void> => {
+  const failure = async (as: string, what: string): Promise<void> => {
     const { error } = await run({ rules: ['impersonate-on:*', 'impersonate:*'], as: `user=bob ${as}` })
     assert.match(String(error?.message), new RegExp(`impersonating ${what} is not allowed`))
   }
-  await refused('group=system:masters', 'the system:masters group')
-  await refused('group=', 'the empty string group')
-  await refused('extra-scopes=x', 'an invalid key in extra')
-  await refused('extra-acme.com%2fk=', 'the empty string value in extra')
-  await refused('extra-=x', 'the empty string key in extra')
+  await failure('group=system:masters', 'the system:masters group')
+  await failure('group=', 'the empty string group')
+  await failure('extra-scopes=x', 'an invalid key in extra')
+  await failure('extra-acme.com%2fk=', 'the empty string value in extra')
+  await failure('extra-=x', 'the empty string key in extra')
 })
 
 test('many groups are asked about at once first', async () => {

@@ -281,8 +281,8 @@ test('the token that a pod mounts lasts a year, and its use is noted after an ho
   }
   assert.deepEqual([exp! - iat!, own.warnafter - iat!], [365 * 24 * 3_600, 3_607])
   const annotations = async () => {
-    const outcome = await server.server.authentication.reviewToken(text, [issuerUrl])
-    return 'user' in outcome ? outcome.annotations : outcome
+    const result = await server.server.authentication.reviewToken(text, [issuerUrl])
+    return 'user' in result ? result.annotations : result
   }
   assert.equal(await annotations(), undefined)
   advance(3_700_000)
@@ -293,7 +293,7 @@ test('the token that a pod mounts lasts a year, and its use is noted after an ho
     /^subject: system:serviceaccount:default:web, seconds after warning threshold: 9[2-5]$/,
   )
   advance(366 * 24 * hourMs)
-  assert.deepEqual(await annotations(), { refused: 'service account token has expired' })
+  assert.deepEqual(await annotations(), { failure: 'service account token has expired' })
   const ordinary = [
     { boundObjectRef, expirationSeconds: 3_608 },
     { expirationSeconds: 3_607 },

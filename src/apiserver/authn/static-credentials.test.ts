@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { BearerToken } from './bearer-token.ts'
-import { readCommaSeparated } from './comma-separated.ts'
-import { BasicCredentials, StaticTokens } from './static-credentials.ts'
+import { parseCsv } from './parse-csv.ts'
+import { BasicAuth, StaticTokens } from './static-credentials.ts'
 
 test('comma-separated values are read as spreadsheets write them', () => {
-  const check = (text: string, expected: string[][]): void =>
-    assert.deepEqual(readCommaSeparated(text), expected)
+  const check = (text: string, expected: string[][]): void => assert.deepEqual(parseCsv(text), expected)
   check('', [])
   check('\n\r\n', [])
   check('a,b\nc', [['a', 'b'], ['c']])
@@ -16,9 +15,9 @@ test('comma-separated values are read as spreadsheets write them', () => {
   check('"a,b","c\nd","e ""f"""', [['a,b', 'c\nd', 'e "f"']])
   check('""', [['']])
   check(' a , b ', [[' a ', ' b ']])
-  assert.throws(() => readCommaSeparated('a,b\nc,d"e'), /^Error: line 2: a quote that does not belong there$/)
-  assert.throws(() => readCommaSeparated('a,"b" c'), /line 1/)
-  assert.throws(() => readCommaSeparated('"a'), /line 1/)
+  assert.throws(() => parseCsv('a,b\nc,d"e'), /^Error: line 2: a quote that does not belong there$/)
+  assert.throws(() => parseCsv('a,"b" c'), /line 1/)
+  assert.throws(() => parseCsv('"a'), /line 1/)
 })
 
 test('whatever is written is read again', () => {
@@ -28,7 +27,7 @@ test('whatever is written is read again', () => {
       const text = records
         .map(each => each.map(value => `"${value.replaceAll('"', '""')}"`).join(','))
         .join('\n')
-      assert.deepEqual(readCommaSeparated(text), records)
+      assert.deepEqual(parseCsv(text), records)
     }),
     { numRuns: 200 },
   )
@@ -54,7 +53,7 @@ test('a file of tokens names users', () => {
 })
 
 test('an empty password lets nobody in', () => {
-  const passwords = new BasicCredentials('secret,alice,1\n,bob,2\n')
+  const passwords = new BasicAuth('secret,alice,1\n,bob,2\n')
   const request = (text: string) =>
     ({
       headers: { authorization: `Basic ${Buffer.from(text).toString('base64')}` },
@@ -65,7 +64,7 @@ test('an empty password lets nobody in', () => {
   for (const text of ['bob:', 'bob', ':', '', 'carol:', 'alice:secret2', '__proto__:', 'constructor:']) {
     assert.deepEqual(
       passwords.authenticate(request(text)),
-      { refused: 'invalid username/password combination' },
+      { failure: 'invalid username/password combination' },
       text,
     )
   }

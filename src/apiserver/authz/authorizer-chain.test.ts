@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UserInfo } from '../request.ts'
-import { administrators, alwaysAllow, alwaysDeny } from './always.ts'
+import { privilegedGroupAuthorizer, alwaysAllow, alwaysDeny } from './always.ts'
 import { authorizerChain } from './authorizer-chain.ts'
 import type { Attributes, Authorization, Authorizer } from './authorizer.ts'
 import { parseModes } from './modes.ts'
@@ -51,7 +51,7 @@ test('a chain answers at once while its authorizers do', () => {
 
 test('rules are those of all; who cannot list them makes them incomplete', () => {
   const all = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] }
-  assert.deepEqual(authorizerChain([administrators, alwaysDeny, alwaysAllow]).rulesFor(eve, 'n'), {
+  assert.deepEqual(authorizerChain([privilegedGroupAuthorizer, alwaysDeny, alwaysAllow]).rulesFor(eve, 'n'), {
     resourceRules: [all],
     nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
     incomplete: false,
@@ -61,7 +61,7 @@ test('rules are those of all; who cannot list them makes them incomplete', () =>
 })
 
 test('administrators are a group, and what is always denied may be allowed by another', async () => {
-  const chain = authorizerChain([administrators, alwaysDeny])
+  const chain = authorizerChain([privilegedGroupAuthorizer, alwaysDeny])
   assert.deepEqual(await chain.authorize(question), {
     decision: 'no opinion',
     reason: 'Everything is forbidden.',

@@ -5,7 +5,7 @@ import { clusterRoles } from '#/api/generated/rbac/v1-resources.ts'
 import { keyOf } from '../registry/store-keys.ts'
 import type { UserInfo } from '../request.ts'
 import { bootstrapRoles } from './bootstrap-roles.ts'
-import { missingRules } from './rbac/missing-rules.ts'
+import { uncoveredRules } from './rbac/uncovered-rules.ts'
 import { startTestCluster } from './test-cluster.ts'
 
 /**
@@ -160,7 +160,7 @@ test('admin has all that edit has, edit all that view has, and each what its own
     return (registry.cache.get(keyOf(clusterRoles, '', name))!.object as ClusterRole).rules ?? []
   }
   const missing = (held: string, wanted: string): number =>
-    missingRules(rulesOf(held), rulesOf(wanted)).length
+    uncoveredRules(rulesOf(held), rulesOf(wanted)).length
   assert.equal(missing('view', 'system:aggregate-to-view'), 0)
   assert.equal(missing('edit', 'view'), 0)
   assert.equal(missing('edit', 'system:aggregate-to-edit'), 0)

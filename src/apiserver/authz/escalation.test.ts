@@ -8,7 +8,7 @@ import { keyOf } from '../registry/store-keys.ts'
 import { encodeForStore } from '../registry/stored-object.ts'
 import type { UserInfo } from '../request.ts'
 import { describeRules } from './rbac/describe-rules.ts'
-import { missingRules, rulePartsMax } from './rbac/missing-rules.ts'
+import { uncoveredRules, brokenDownRulesMax } from './rbac/uncovered-rules.ts'
 import { startTestCluster, type TestCluster } from './test-cluster.ts'
 
 const apiVersion = 'rbac.authorization.k8s.io/v1'
@@ -220,7 +220,7 @@ test('roles that are not there are told to who lacks something', async t => {
 
 test('rules miss what no single rule has', () => {
   const check = (held: readonly string[], wanted: string, ...missing: readonly string[]): void => {
-    const rules = missingRules(held.map(rule), [rule(wanted)])
+    const rules = uncoveredRules(held.map(rule), [rule(wanted)])
     assert.deepEqual(rules, missing.map(rule), `${held.join('; ')} for ${wanted}`)
   }
   check(['get pods'], 'get pods')
@@ -245,12 +245,12 @@ test('rules that cannot be compared in time are refused, and messages stay short
   const huge = { verbs: many, apiGroups: many, resources: many }
   const { create } = await clusterWithBob(t, 'get pods')
   const object = { ...role('n', 'huge'), rules: [huge] } as KubernetesObject
-  assert.match(await refusal(create(object, bob)), new RegExp(`more than ${rulePartsMax} combinations`))
+  assert.match(await refusal(create(object, bob)), new RegExp(`more than ${brokenDownRulesMax} combinations`))
   assert.deepEqual(
-    missingRules([rule('* *'), { verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], [huge]),
+    uncoveredRules([rule('* *'), { verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], [huge]),
     [],
   )
-  const missing = missingRules([], [{ verbs: ['get'], apiGroups: many.slice(0, 50), resources: many }])
+  const missing = uncoveredRules([], [{ verbs: ['get'], apiGroups: many.slice(0, 50), resources: many }])
   const lines = describeRules(missing).split('\n')
   assert.equal(lines.length, 1_001)
   assert.equal(lines.at(-1), 'and 19000 more')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileMatchConditions, validateMatchConditions } from './match-conditions.ts'
-import { MatchError } from './webhook-authorizer.ts'
+import { MatchConditionError } from './webhook-authorizer.ts'
 
 const review = {
   user: 'zoe',
@@ -24,7 +24,7 @@ test('a question is asked when all conditions hold; one that does not decides, a
     else
       assert.throws(
         () => matches(about),
-        (error: unknown) => error instanceof MatchError && expected.test(error.message),
+        (error: unknown) => error instanceof MatchConditionError && expected.test(error.message),
       )
   }
   check(['has(request.resourceAttributes)'], true)

@@ -5,7 +5,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { encodeForStore } from '../registry/stored-object.ts'
 import type { UserInfo } from '../request.ts'
 import { attributesOf } from './authorizer.ts'
-import { nodeNameOf } from './node-authorizer.ts'
+import { nodeIdentity } from './node-authorizer.ts'
 import { podReferences } from './node/pod-references.ts'
 import { volumeSecrets } from './node/volume-secrets.ts'
 import { readQuestion, startTestCluster, type TestCluster } from './test-cluster.ts'
@@ -19,12 +19,12 @@ async function put({ registry: { store, cache } }: TestCluster, key: string, obj
   const bytes = encodeForStore(object)
   const { written } = await store.create(key, bytes)
   if (!written) await store.update(key, bytes, { expectedRevision: cache.get(key)!.revision })
-  await cache.catchUp()
+  await cache.waitForLatest()
 }
 
 async function remove({ registry: { store, cache } }: TestCluster, key: string): Promise<void> {
   await store.delete(key, { expectedRevision: cache.get(key)!.revision })
-  await cache.catchUp()
+  await cache.waitForLatest()
 }
 
 function pod(name: string, nodeName: string | undefined, spec: object, more: object = {}): object {
@@ -211,7 +211,7 @@ test('a node does what is its own, and what all nodes do', async t => {
   for (const question of refused) assert.equal(await cluster.may(node('n1'), question), false, question)
   const outsider: UserInfo = { username: 'system:node:n1', groups: ['system:authenticated'] }
   assert.equal(await cluster.may(outsider, 'get nodes n1'), false)
-  assert.equal(nodeNameOf({ username: 'n1', groups: ['system:nodes'] }), undefined)
+  assert.equal(nodeIdentity({ username: 'n1', groups: ['system:nodes'] }), undefined)
 })
 
 test("a list of the pods on its node is a node's, by the selector that it sends", async t => {

@@ -388,5 +388,5 @@ async function replacePolicy({ registry: { store, cache } }: TestCluster, policy
     else await store.delete(key, { expectedRevision: revision })
   }
   for (const [key, bytes] of wanted) await store.create(key, bytes)
-  await cache.catchUp()
+  await cache.waitForLatest()
 }

@@ -12,7 +12,7 @@ import { Scheme } from '#/api/scheme.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { Admission } from '../admission/admission.ts'
-import { writeBySystem } from '../registry/write-by-system.ts'
+import { systemWriteRequest } from '../registry/system-write-request.ts'
 import {
   createAuthz,
   defaultAuthorizers,
@@ -20,12 +20,12 @@ import {
   type AuthorizerSettings,
   type Authz,
 } from '../authz.ts'
-import { ObjectCache } from '../registry/object-cache.ts'
+import { WatchCache } from '../registry/watch-cache.ts'
 import type { Registry } from '../registry/registry.ts'
 import { keyOf, storeRoot } from '../registry/store-keys.ts'
 import { createObject } from '../registry/create-object.ts'
 import { removeObject, updateObject } from '../registry/update-object.ts'
-import { latest, type WriteRequest } from '../registry/write.ts'
+import { getStoredObject, type WriteRequest } from '../registry/write.ts'
 import type { UserInfo } from '../request.ts'
 import type { Attributes } from './authorizer.ts'
 
@@ -52,7 +52,7 @@ export async function startTestCluster(
 ): Promise<TestCluster> {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   const store = await MemoryStore.open({ platform })
-  const cache = new ObjectCache({ store, platform, prefix: storeRoot })
+  const cache = new WatchCache({ store, platform, prefix: storeRoot })
   const authz = createAuthz({ cache, platform, authorizers: options.authorizers ?? defaultAuthorizers })
   const scheme = new Scheme(defaultResources())
   const registry: Registry = {
@@ -79,7 +79,7 @@ export async function startTestCluster(
 function writesTo(registry: Registry): Pick<TestCluster, 'create' | 'update' | 'remove'> {
   const written = async (work: Promise<KubernetesObject>): Promise<KubernetesObject> => {
     const object = await work
-    await registry.cache.catchUp()
+    await registry.cache.waitForLatest()
     return object
   }
   return {
@@ -95,10 +95,10 @@ function writesTo(registry: Registry): Pick<TestCluster, 'create' | 'update' | '
     },
     remove: async object => {
       const { resource, namespace, name } = requestFor(registry, object)
-      const stored = await latest(registry, keyOf(resource, namespace, name))
+      const stored = await getStoredObject(registry, keyOf(resource, namespace, name))
       assert(stored !== undefined, 'what is removed exists')
       await removeObject(registry, { resource }, stored)
-      await registry.cache.catchUp()
+      await registry.cache.waitForLatest()
     },
   }
 }
@@ -109,7 +109,7 @@ function requestFor({ scheme }: Registry, object: KubernetesObject, user?: UserI
   const resource: Resource | undefined =
     groupVersion && scheme.byKind({ ...groupVersion, kind: object.kind ?? '' })
   assert(resource !== undefined, `there is a resource for ${object.kind}`)
-  return { ...writeBySystem(resource, name, namespace), ...(user && { user }) }
+  return { ...systemWriteRequest(resource, name, namespace), ...(user && { user }) }
 }
 
 async function ask({ authorizer }: Authz, user: UserInfo, question: string): Promise<boolean> {

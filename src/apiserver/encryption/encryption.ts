@@ -5,10 +5,10 @@ import type { HealthCheck } from '../health.ts'
 import { aesCbc, aesGcm } from './aes.ts'
 import type { Cipher, RandomBytes } from './cipher.ts'
 import { parseEncryptionConfiguration, type ProviderConfiguration } from './configuration.ts'
-import { Envelope } from './envelope.ts'
-import { KeyService } from './key-service.ts'
+import { EnvelopeCipher } from './envelope-cipher.ts'
+import { KmsPlugin } from './kms-plugin.ts'
 import { encryptedPrefix, identity, ProviderChain, type Provider } from './provider-chain.ts'
-import { folderOf, includesResource, resourceOfFolder } from './resource-names.ts'
+import { resourcePrefixOf, includesResource, resourceOfPrefix } from './resource-names.ts'
 import { secretbox } from './secretbox.ts'
 
 export interface EncryptionOptions {
@@ -16,7 +16,7 @@ export interface EncryptionOptions {
   readonly connect: GrpcConnect
   /** Content of the `EncryptionConfiguration` file. */
   readonly configuration: string
-  /** Aborts waiting for a key service. */
+  /** Aborts waiting for a KMS plugin. */
   readonly signal?: AbortSignal
 }
 
@@ -33,7 +33,7 @@ export class Encryption implements AsyncDisposable {
   }
 
   /**
-   * Waits until every key service is available, because nothing can be read without it. Rejects if the
+   * Waits until every KMS plugin is available, because nothing can be read without it. Rejects if the
    * configuration is invalid.
    */
   static async open(options: EncryptionOptions): Promise<Encryption> {
@@ -59,10 +59,10 @@ export class Encryption implements AsyncDisposable {
 
   /** Undefined if no configured resource matches the key. */
   cipherFor(key: string): Cipher | undefined {
-    const folder = folderOf(key)
+    const folder = resourcePrefixOf(key)
     if (folder === undefined) return undefined
     if (this.#ciphers.has(folder)) return this.#ciphers.get(folder)
-    const resource = resourceOfFolder(folder)
+    const resource = resourceOfPrefix(folder)
     const { lists } = this.#active
     const found =
       resource && lists.find(list => list.resources.some(name => includesResource(name, resource)))
@@ -80,7 +80,7 @@ export class Encryption implements AsyncDisposable {
     return [{ name: 'kms-providers', endpoints: ['healthz', 'readyz'], check }]
   }
 
-  /** Polls the key services for key rotation. */
+  /** Polls the KMS plugins for key rotation. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#platform
     let delayMs = healthyDelayMs
@@ -104,14 +104,14 @@ export class Encryption implements AsyncDisposable {
   }
 
   #build(configuration: string): Active {
-    const envelopes: Envelope[] = []
-    const services: KeyService[] = []
+    const envelopes: EnvelopeCipher[] = []
+    const services: KmsPlugin[] = []
     const random: RandomBytes = length => this.#platform.random.bytes('encryption at rest', length)
     const providersOf = (provider: ProviderConfiguration): readonly Provider[] => {
       if (provider.type === 'identity') return [{ prefix: '', cipher: identity }]
       if (provider.type === 'kms') {
-        const service = new KeyService({ platform: this.#platform, connect: this.#connect, ...provider })
-        const envelope = new Envelope(this.#platform, service)
+        const service = new KmsPlugin({ platform: this.#platform, connect: this.#connect, ...provider })
+        const envelope = new EnvelopeCipher(this.#platform, service)
         services.push(service)
         envelopes.push(envelope)
         return [{ prefix: `${encryptedPrefix}kms:v2:${provider.name}:`, cipher: envelope }]
@@ -128,7 +128,7 @@ export class Encryption implements AsyncDisposable {
     return { lists, envelopes, services }
   }
 
-  async #waitFor(envelope: Envelope, signal: AbortSignal | undefined): Promise<void> {
+  async #waitFor(envelope: EnvelopeCipher, signal: AbortSignal | undefined): Promise<void> {
     const { clock, log } = this.#platform
     for (;;) {
       try {
@@ -154,8 +154,8 @@ const ciphers = { aesgcm: aesGcm, aescbc: aesCbc, secretbox } as const
 
 interface Active {
   readonly lists: readonly { readonly resources: readonly string[]; readonly chain: Cipher }[]
-  readonly envelopes: readonly Envelope[]
-  readonly services: readonly KeyService[]
+  readonly envelopes: readonly EnvelopeCipher[]
+  readonly services: readonly KmsPlugin[]
 }
 
 async function close({ services }: Active): Promise<void> {

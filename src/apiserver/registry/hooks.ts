@@ -10,19 +10,19 @@ import type { Registry } from './registry.ts'
 export interface ResourceHooks {
   /** Sets fields of a new object from the requesting user. */
   readonly withAuthor?: (object: KubernetesObject, user: UserInfo) => KubernetesObject
-  /** Additional validation; `before` is undefined for a creation. */
+  /** Additional validation; `oldObject` is undefined for a creation. */
   readonly validate?: (
     object: KubernetesObject,
-    before: KubernetesObject | undefined,
+    oldObject: KubernetesObject | undefined,
   ) => readonly FieldError[]
   /**
-   * Called with the validated object just before it is stored; `before` is undefined for a creation. Throws
+   * Called with the validated object just before it is stored; `oldObject` is undefined for a creation. Throws
    * ApiError to reject.
    */
   readonly reserve?: (
     registry: Registry,
     object: KubernetesObject,
-    before: KubernetesObject | undefined,
+    oldObject: KubernetesObject | undefined,
     dryRun: boolean,
   ) => Promise<Reservation>
   /** Called after the object was deleted from the store. */

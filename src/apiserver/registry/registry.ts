@@ -5,13 +5,13 @@ import type { Store } from '#/store/store.ts'
 import type { PortRange } from '../allocation/node-ports.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { ResourceHooks } from './hooks.ts'
-import type { ObjectCache } from './object-cache.ts'
+import type { WatchCache } from './watch-cache.ts'
 
 export interface Registry {
   readonly platform: Platform
   readonly scheme: Scheme
   readonly store: Store
-  readonly cache: ObjectCache
+  readonly cache: WatchCache
   readonly admission: Admission
   /** By qualified resource name: `services`, `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, ResourceHooks>

@@ -62,7 +62,7 @@ export class StoredObject {
   }
 
   /** Drops everything but the stored bytes, from which the rest is recomputed on demand. */
-  slim(): void {
+  releaseDecoded(): void {
     this.#object = undefined
     this.#json = undefined
     this.#forms = undefined

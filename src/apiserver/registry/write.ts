@@ -33,7 +33,7 @@ export interface WriteRequest {
   /** Aborted when the client no longer waits for the response. */
   readonly signal?: AbortSignal
   /** Adds an audit annotation. */
-  annotate: AdmissionRequest['annotate']
+  addAuditAnnotation: AdmissionRequest['addAuditAnnotation']
 }
 
 /**
@@ -43,7 +43,7 @@ export interface WriteRequest {
 export type Ownership = 'tracked' | 'given'
 
 /** The current object from the cache; on a miss, from the store. */
-export async function latest(
+export async function getStoredObject(
   registry: Pick<Registry, 'cache' | 'store'>,
   key: string,
 ): Promise<StoredObject | undefined> {
@@ -54,15 +54,15 @@ export async function latest(
 }
 
 /** Updates the managed fields: the field manager owns what it changed, in the version of the request. */
-export function withOwnership(
+export function withManagedFields(
   registry: Registry,
   request: WriteRequest,
-  before: KubernetesObject | undefined,
+  oldObject: KubernetesObject | undefined,
   object: KubernetesObject,
 ): KubernetesObject {
   const { resource, subresource, fieldManager } = request
   const tracked = trackUpdate({
-    live: before && (convertObject(before, resource) as JsonObject),
+    live: oldObject && (convertObject(oldObject, resource) as JsonObject),
     updated: convertObject(object, resource) as JsonObject,
     manager: fieldManager,
     schema: resource.schema,
@@ -88,12 +88,12 @@ export async function withReservation<T>(
   registry: Registry,
   request: WriteRequest,
   object: KubernetesObject,
-  before: KubernetesObject | undefined,
+  oldObject: KubernetesObject | undefined,
   write: (object: KubernetesObject) => Promise<T>,
 ): Promise<T> {
   const reserve = registry.hooks.get(hookName(request.resource))?.reserve
   const reservation: Reservation = reserve
-    ? await reserve(registry, object, before, request.dryRun)
+    ? await reserve(registry, object, oldObject, request.dryRun)
     : noReservation(object)
   let result: T
   try {
@@ -111,7 +111,7 @@ export async function withReservation<T>(
 }
 
 /** Converts store errors to API errors. */
-export async function attempt<T>(
+export async function translateStoreErrors<T>(
   request: Pick<WriteRequest, 'resource'>,
   operation: string,
   work: () => Promise<T>,
@@ -139,20 +139,20 @@ export async function attempt<T>(
 }
 
 /** Runs admission on an object posted to a subresource or for CONNECT; it is not stored. */
-export async function admitPosted(
+export async function admitConnectOrCreate(
   { admission }: Pick<Registry, 'admission'>,
   request: WriteRequest,
   posted: KubernetesObject,
   operation: 'CREATE' | 'CONNECT' = 'CREATE',
 ): Promise<KubernetesObject> {
   const admitted =
-    (await admission.mutate({ ...request, operation, object: posted, before: undefined })) ?? posted
-  await admission.validate({ ...request, operation, object: admitted, before: undefined })
+    (await admission.mutate({ ...request, operation, object: posted, oldObject: undefined })) ?? posted
+  await admission.validate({ ...request, operation, object: admitted, oldObject: undefined })
   return admitted
 }
 
 /** Runs mutating admission. Invalid changes of managedFields by a plugin are reverted with a warning. */
-export async function mutated(
+export async function runMutatingAdmission(
   { admission }: Pick<Registry, 'admission'>,
   request: AdmissionRequest,
 ): Promise<KubernetesObject> {
@@ -169,9 +169,9 @@ export async function mutated(
 }
 
 /** Returns what is invalid in managedFields after admission. */
-function checkOwners(before: KubernetesObject, { metadata }: KubernetesObject): string | undefined {
+function checkOwners(oldObject: KubernetesObject, { metadata }: KubernetesObject): string | undefined {
   const owners = metadata?.managedFields
-  if (owners === before.metadata?.managedFields) return undefined
+  if (owners === oldObject.metadata?.managedFields) return undefined
   return faultOfManagedFields(owners as JsonValue | undefined)
 }
 
@@ -179,7 +179,7 @@ export function admissionOf(
   request: WriteRequest,
   operation: 'CREATE' | 'UPDATE',
   object: KubernetesObject,
-  before: KubernetesObject | undefined,
+  oldObject: KubernetesObject | undefined,
 ): AdmissionRequest {
   const { resource, subresource, namespace, name, user, dryRun, options } = request
   return {
@@ -192,10 +192,10 @@ export function admissionOf(
     dryRun,
     options,
     object,
-    before,
+    oldObject,
     warn: text => request.warn(text),
     ...(request.signal && { signal: request.signal }),
-    annotate: (key, value, about) => request.annotate(key, value, about),
+    addAuditAnnotation: (key, value, about) => request.addAuditAnnotation(key, value, about),
   }
 }
 

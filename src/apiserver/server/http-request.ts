@@ -45,7 +45,7 @@ export class HttpRequest implements ApiRequest {
   get signal(): AbortSignal {
     if (this.#abortion === undefined) {
       this.#abortion = new AbortController()
-      this.#exchange.onClose(() => this.abort(gone))
+      this.#exchange.onClose(() => this.abort(clientDisconnected))
     }
     return this.#abortion.signal
   }
@@ -57,7 +57,7 @@ export class HttpRequest implements ApiRequest {
 }
 
 /** Abort reason when the client has disconnected. */
-export const gone = new Error('the client is gone')
+export const clientDisconnected = new Error('the client is gone')
 
 /** Removes the origin of an absolute-form request target, which clients send to proxies. */
 function withoutOrigin(target: string): string {

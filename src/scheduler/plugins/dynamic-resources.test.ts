@@ -8,7 +8,7 @@ import {
   resourceClaimTemplates,
   resourceSlices,
 } from '#/api/generated/resource/v1-resources.ts'
-import type { MakeAdmissionPlugins } from '#/apiserver/admission.ts'
+import type { AdmissionPluginFactory } from '#/apiserver/admission.ts'
 import { resourceClaimController } from '#/controllers/resource-claim.ts'
 import { driver, podWithClaims, templateOf } from '#/controllers/test-devices.ts'
 import { eventsAbout } from '#/controllers/test-storage.ts'
@@ -21,7 +21,7 @@ const selectors = [{ cel: { expression: `device.driver == "${driver}"` } }]
 async function start(
   t: Parameters<typeof startTestCluster>[0],
   nodes: Readonly<Record<string, readonly (string | Device)[]>>,
-  admission?: MakeAdmissionPlugins,
+  admission?: AdmissionPluginFactory,
 ): Promise<TestCluster> {
   const cluster = await startTestCluster(t, {
     profiles: testProfiles,
@@ -237,7 +237,7 @@ test('resources by name are met by devices where nodes do not have them', async 
 })
 
 test('a pod that cannot be bound leaves no devices behind', async t => {
-  const refuse: MakeAdmissionPlugins = () => [
+  const refuse: AdmissionPluginFactory = () => [
     {
       name: 'RefuseAllocation',
       handles: ({ operation }) => operation === 'UPDATE',

@@ -2,11 +2,11 @@ import { parseJson, stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { RemoteServer } from '../../remote-server.ts'
-import type { Remote } from '../../settings/reading.ts'
-import type { RemoteAccess } from '../plugin-context.ts'
+import type { Remote } from '../../settings/flag-files.ts'
+import type { KubeconfigAccess } from '../plugin-context.ts'
 
 export interface BackendOptions {
-  readonly remote: RemoteAccess
+  readonly remote: KubeconfigAccess
   readonly clock: Clock
   readonly kubeConfigFile: string
 }
@@ -29,7 +29,7 @@ export class ImagePolicyBackend {
   async review(review: JsonValue): Promise<JsonValue> {
     const { server, remote } = await this.#open()
     const { pathname, search } = new URL(remote.url)
-    const { status, bytes } = await server.ask({
+    const { status, bytes } = await server.request({
       path: `${pathname}${search}`,
       body: Buffer.from(stringifyJson(review)),
       timeoutMs,
@@ -51,7 +51,7 @@ export class ImagePolicyBackend {
 
   async #read(): Promise<Opened> {
     const { remote: access, clock, kubeConfigFile } = this.#options
-    const remote = await access.readRemote(kubeConfigFile)
+    const remote = await access.readKubeconfig(kubeConfigFile)
     const { origin } = new URL(remote.url)
     const { connectHttp } = access
     const server = new RemoteServer({

@@ -6,7 +6,7 @@ import {
   readConfiguration,
   struct,
   text,
-  type ConfigurationForm,
+  type ConfigurationType,
 } from '../plugin-configuration.ts'
 import { ConfigurationError } from '../plugin-context.ts'
 
@@ -30,8 +30,8 @@ interface Written {
   }
 }
 
-const form: ConfigurationForm<Written> = {
-  of: 'ImagePolicyWebhook',
+const form: ConfigurationType<Written> = {
+  name: 'ImagePolicyWebhook',
   schema: struct('ImagePolicyWebhook', {
     imagePolicy: struct('ImagePolicy', {
       kubeConfigFile: text,

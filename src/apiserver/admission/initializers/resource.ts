@@ -5,7 +5,7 @@ import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { validateFullyQualifiedName } from '#/api/names.ts'
 import type { Resource } from '#/api/resource.ts'
-import { listOf, struct, text, topStruct } from '../plugin-configuration.ts'
+import { listOf, struct, text, versionedStruct } from '../plugin-configuration.ts'
 
 export interface InitializerConfiguration extends KubernetesObject {
   readonly initializers?: readonly ConfiguredInitializer[]
@@ -41,7 +41,7 @@ export const initializerConfigurations: Resource<InitializerConfiguration> = {
   subresources: new Map(),
   storage: { group: 'admissionregistration.k8s.io', version: 'v1alpha1' },
   rules,
-  schema: topStruct(`${api}.InitializerConfiguration`, {
+  schema: versionedStruct(`${api}.InitializerConfiguration`, {
     metadata: structDefinition('meta.v1.ObjectMeta'),
     initializers: listOf(
       struct(`${api}.Initializer`, {

@@ -33,7 +33,7 @@ export interface ExpressionInput {
 }
 
 /** Without `authorizer`, the CEL variables `authorizer` and `authorizer.requestResource` are absent. */
-export function variablesOf(
+export function admissionVariables(
   { object, oldObject, request, params = null, namespaceObject = null }: ExpressionInput,
   authorizer?: AuthorizerValue,
 ): Readonly<Record<string, Value>> {

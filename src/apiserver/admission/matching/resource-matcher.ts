@@ -5,7 +5,7 @@ import { compileLabelSelector, type Selector } from '#/api/selector.ts'
 import type { Registry } from '../../registry/registry.ts'
 import type { AdmissionRequest } from '../admission.ts'
 import { TargetMemo } from '../target-memo.ts'
-import { matchRules, spokenIn, type Spoken } from './resource-rules.ts'
+import { matchRules, matchedResource, type MatchedResource } from './resource-rules.ts'
 import { selectsNamespace, selectsObject } from './selectors.ts'
 
 export class ResourceMatcher {
@@ -18,7 +18,9 @@ export class ResourceMatcher {
    * target.
    */
   readonly #hasNames: boolean
-  readonly #spoken = new TargetMemo<Spoken | undefined>(target => this.#find({ ...target, name: '' }))
+  readonly #matched = new TargetMemo<MatchedResource | undefined>(target =>
+    this.#find({ ...target, name: '' }),
+  )
 
   constructor(match: MatchResources, scheme: Scheme) {
     const { resourceRules = [], excludeResourceRules = [], objectSelector, namespaceSelector } = match
@@ -33,9 +35,9 @@ export class ResourceMatcher {
    * The resource and version in which the policy receives the write; undefined if the rules or the
    * objectSelector do not match.
    */
-  spoken(request: AdmissionRequest): Spoken | undefined {
-    const spoken = this.#hasNames ? this.#find(request) : this.#spoken.get(request)
-    return spoken && selectsObject(this.#objects, request) ? spoken : undefined
+  match(request: AdmissionRequest): MatchedResource | undefined {
+    const matched = this.#hasNames ? this.#find(request) : this.#matched.get(request)
+    return matched && selectsObject(this.#objects, request) ? matched : undefined
   }
 
   /** Evaluates the namespaceSelector. Throws ApiError 404 if the namespace does not exist. */
@@ -46,14 +48,14 @@ export class ResourceMatcher {
     return this.#namespaces.isEmpty || selectsNamespace(objects, this.#namespaces, request)
   }
 
-  #find(target: Target): Spoken | undefined {
+  #find(target: Target): MatchedResource | undefined {
     const { resourceRules = [], excludeResourceRules = [] } = this.#match
     if (this.#matchRules(target, excludeResourceRules)) return undefined
-    if (resourceRules.length === 0) return spokenIn(target.resource, target.subresource)
+    if (resourceRules.length === 0) return matchedResource(target.resource, target.subresource)
     return this.#matchRules(target, resourceRules)
   }
 
-  #matchRules(target: Target, rules: readonly NamedRuleWithOperations[]): Spoken | undefined {
+  #matchRules(target: Target, rules: readonly NamedRuleWithOperations[]): MatchedResource | undefined {
     const named = rules.filter(({ resourceNames = [] }) => {
       return resourceNames.length === 0 || resourceNames.includes(target.name)
     })

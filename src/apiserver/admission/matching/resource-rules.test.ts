@@ -18,12 +18,12 @@ function check(write: string, rules: readonly string[], expected: string, matchP
   const [version = '', group = ''] = apiVersion.split('/').reverse()
   const resource = scheme.byResource({ group, version, resource: plural })
   assert.ok(resource, write)
-  const spoken = matchRules(
+  const matched = matchRules(
     { operation: operation as Operation, resource, subresource },
     { scheme, matchPolicy, rules: rules.map(readRule) },
   )
-  const outcome = spoken
-    ? `${apiVersionOf(spoken.resource)} ${apiVersionOf(spoken.kind)} ${spoken.kind.kind}`
+  const outcome = matched
+    ? `${apiVersionOf(matched.resource)} ${apiVersionOf(matched.kind)} ${matched.kind.kind}`
     : 'no'
   assert.equal(outcome, expected, `${write} with ${rules.join(' and ')}`)
 }

@@ -5,11 +5,11 @@
 import type { Node } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import type { Labels } from '#/api/labels.ts'
-import { refused, type AdmissionRequest } from '../admission.ts'
+import { admissionForbidden, type AdmissionRequest } from '../admission.ts'
 
 export function checkNode(request: AdmissionRequest, nodeName: string): void {
   if (request.name !== nodeName) {
-    throw refused(request, `node "${nodeName}" is not allowed to modify node "${request.name}"`)
+    throw admissionForbidden(request, `node "${nodeName}" is not allowed to modify node "${request.name}"`)
   }
   if (request.operation === 'CREATE') checkNew(request, nodeName)
   if (request.operation === 'UPDATE') checkChange(request, nodeName)
@@ -18,13 +18,16 @@ export function checkNode(request: AdmissionRequest, nodeName: string): void {
 function checkNew(request: AdmissionRequest, nodeName: string): void {
   const { spec, metadata } = request.object as Node
   if (spec?.configSource !== undefined) {
-    throw refused(request, `node "${nodeName}" is not allowed to create pods with a non-nil configSource`)
+    throw admissionForbidden(
+      request,
+      `node "${nodeName}" is not allowed to create pods with a non-nil configSource`,
+    )
   }
   const forbidden = Object.keys(metadata?.labels ?? {})
     .filter(isForbidden)
     .sort()
   if (forbidden.length === 0) return
-  throw refused(
+  throw admissionForbidden(
     request,
     `node "${nodeName}" is not allowed to set the following labels: ${forbidden.join(', ')}`,
   )
@@ -32,31 +35,32 @@ function checkNew(request: AdmissionRequest, nodeName: string): void {
 
 function checkChange(request: AdmissionRequest, nodeName: string): void {
   const node = request.object as Node
-  const before = request.before as Node
+  const oldObject = request.oldObject as Node
   const { configSource } = node.spec ?? {}
-  if (configSource !== undefined && !equalJson(configSource, before.spec?.configSource)) {
-    throw refused(
+  if (configSource !== undefined && !equalJson(configSource, oldObject.spec?.configSource)) {
+    throw admissionForbidden(
       request,
       `node "${nodeName}" is not allowed to update configSource to a new non-nil configSource`,
     )
   }
-  if (!equalJson(node.spec?.taints ?? [], before.spec?.taints ?? [])) {
-    throw refused(request, `node "${nodeName}" is not allowed to modify taints`)
+  if (!equalJson(node.spec?.taints ?? [], oldObject.spec?.taints ?? [])) {
+    throw admissionForbidden(request, `node "${nodeName}" is not allowed to modify taints`)
   }
   // With an owner reference to a missing object, the garbage collector would delete the Node, and the kubelet
   // could recreate it with other labels and taints.
-  if (!equalJson(node.metadata?.ownerReferences ?? [], before.metadata?.ownerReferences ?? [])) {
-    throw refused(request, `node "${nodeName}" is not allowed to modify ownerReferences`)
+  if (!equalJson(node.metadata?.ownerReferences ?? [], oldObject.metadata?.ownerReferences ?? [])) {
+    throw admissionForbidden(request, `node "${nodeName}" is not allowed to modify ownerReferences`)
   }
-  const forbidden = changedKeys(node.metadata?.labels ?? {}, before.metadata?.labels ?? {}).filter(
+  const forbidden = changedKeys(node.metadata?.labels ?? {}, oldObject.metadata?.labels ?? {}).filter(
     isForbidden,
   )
-  if (forbidden.length > 0) throw refused(request, `is not allowed to modify labels: ${forbidden.join(', ')}`)
+  if (forbidden.length > 0)
+    throw admissionForbidden(request, `is not allowed to modify labels: ${forbidden.join(', ')}`)
 }
 
-function changedKeys(labels: Labels, before: Labels): readonly string[] {
-  const keys = new Set([...Object.keys(labels), ...Object.keys(before)])
-  return [...keys].filter(key => labels[key] !== before[key]).sort()
+function changedKeys(labels: Labels, oldLabels: Labels): readonly string[] {
+  const keys = new Set([...Object.keys(labels), ...Object.keys(oldLabels)])
+  return [...keys].filter(key => labels[key] !== oldLabels[key]).sort()
 }
 
 /** Kubernetes labels that describe the machine, which a kubelet may set. */

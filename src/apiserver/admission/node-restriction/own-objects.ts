@@ -1,21 +1,21 @@
 /** Checks objects that belong to a single node: Lease, CSINode and ResourceSlice. */
 import type { ResourceSlice } from '#/api/generated/resource/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import { refused, type AdmissionRequest } from '../admission.ts'
+import { admissionForbidden, type AdmissionRequest } from '../admission.ts'
 
 const leaseNamespace = 'kube-node-lease'
 
 export function checkLease(request: AdmissionRequest, nodeName: string): void {
   if (request.namespace !== leaseNamespace) {
-    throw refused(request, `can only access leases in the "${leaseNamespace}" system namespace`)
+    throw admissionForbidden(request, `can only access leases in the "${leaseNamespace}" system namespace`)
   }
   if (nameOf(request) === nodeName) return
-  throw refused(request, 'can only access node lease with the same name as the requesting node')
+  throw admissionForbidden(request, 'can only access node lease with the same name as the requesting node')
 }
 
 export function checkCsiNode(request: AdmissionRequest, nodeName: string): void {
   if (nameOf(request) === nodeName) return
-  throw refused(request, 'can only access CSINode with the same name as the requesting node')
+  throw admissionForbidden(request, 'can only access CSINode with the same name as the requesting node')
 }
 
 /** A CREATE request is checked by the name in the object. */
@@ -28,12 +28,18 @@ function nameOf({ operation, object, name }: AdmissionRequest): string | undefin
  * slices.
  */
 export function checkResourceSlice(request: AdmissionRequest, nodeName: string): void {
-  const { operation, object, before } = request
+  const { operation, object, oldObject } = request
   if (operation === 'CREATE' && sliceNode(object) !== nodeName) {
-    throw refused(request, 'can only create ResourceSlice with the same NodeName as the requesting node')
+    throw admissionForbidden(
+      request,
+      'can only create ResourceSlice with the same NodeName as the requesting node',
+    )
   }
-  if (operation === 'DELETE' && sliceNode(before) !== nodeName) {
-    throw refused(request, 'can only delete ResourceSlice with the same NodeName as the requesting node')
+  if (operation === 'DELETE' && sliceNode(oldObject) !== nodeName) {
+    throw admissionForbidden(
+      request,
+      'can only delete ResourceSlice with the same NodeName as the requesting node',
+    )
   }
 }
 

@@ -7,8 +7,8 @@ import type { Eviction } from '#/api/generated/policy/v1.ts'
 import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
-import { refused, type AdmissionRequest } from '../admission.ts'
-import { find } from '../lookup.ts'
+import { admissionForbidden, type AdmissionRequest } from '../admission.ts'
+import { getCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { apiReferenceOf } from '../pod-references.ts'
 import { isMirror, mirrorAnnotation } from '../pod-spec.ts'
@@ -20,13 +20,16 @@ export function checkPod(request: AdmissionRequest, nodeName: string, context: P
     checkOwner(request, nodeName, context)
     const reference = apiReferenceOf(request.object as Pod)
     if (reference !== undefined) {
-      throw refused(request, `node "${nodeName}" can not create pods that reference ${reference}`)
+      throw admissionForbidden(request, `node "${nodeName}" can not create pods that reference ${reference}`)
     }
   } else if (operation === 'DELETE') {
-    if ((request.before as Pod).spec?.nodeName === nodeName) return
-    throw refused(request, `node "${nodeName}" can only delete pods with spec.nodeName set to itself`)
+    if ((request.oldObject as Pod).spec?.nodeName === nodeName) return
+    throw admissionForbidden(
+      request,
+      `node "${nodeName}" can only delete pods with spec.nodeName set to itself`,
+    )
   } else {
-    throw refused(
+    throw admissionForbidden(
       request,
       `unexpected operation "${operation}", node "${nodeName}" can only create and delete mirror pods`,
     )
@@ -36,13 +39,16 @@ export function checkPod(request: AdmissionRequest, nodeName: string, context: P
 function checkMirror(request: AdmissionRequest, nodeName: string): void {
   const pod = request.object as Pod
   if (!isMirror(pod)) {
-    throw refused(
+    throw admissionForbidden(
       request,
       `pod does not have "${mirrorAnnotation}" annotation, node "${nodeName}" can only create mirror pods`,
     )
   }
   if (pod.spec?.nodeName === nodeName) return
-  throw refused(request, `node "${nodeName}" can only create pods with spec.nodeName set to itself`)
+  throw admissionForbidden(
+    request,
+    `node "${nodeName}" can only create pods with spec.nodeName set to itself`,
+  )
 }
 
 /**
@@ -53,50 +59,57 @@ function checkOwner(request: AdmissionRequest, nodeName: string, context: Plugin
   const owners = request.object?.metadata?.ownerReferences ?? []
   const [owner] = owners
   if (owners.length > 1) {
-    throw refused(
+    throw admissionForbidden(
       request,
       `node "${nodeName}" can only create pods with a single owner reference set to itself`,
     )
   }
   if (owner?.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== nodeName) {
-    throw refused(request, `node "${nodeName}" can only create pods with an owner reference set to itself`)
+    throw admissionForbidden(
+      request,
+      `node "${nodeName}" can only create pods with an owner reference set to itself`,
+    )
   }
   if (owner.controller !== true) {
-    throw refused(
+    throw admissionForbidden(
       request,
       `node "${nodeName}" can only create pods with a controller owner reference set to itself`,
     )
   }
   if (owner.blockOwnerDeletion === true) {
-    throw refused(request, `node "${nodeName}" must not set blockOwnerDeletion on an owner reference`)
+    throw admissionForbidden(
+      request,
+      `node "${nodeName}" must not set blockOwnerDeletion on an owner reference`,
+    )
   }
-  const node = find(context, nodes, { name: nodeName })
+  const node = getCached(context, nodes, { name: nodeName })
   if (node === undefined) throw notFound({ group: '', kind: 'nodes', name: nodeName })
   if (owner.uid === node.metadata?.uid) return
-  throw refused(
+  throw admissionForbidden(
     request,
     `node ${nodeName} UID mismatch: expected ${owner.uid} got ${node.metadata?.uid ?? ''}`,
   )
 }
 
 export function checkPodStatus(request: AdmissionRequest, nodeName: string): void {
-  if (request.operation !== 'UPDATE') throw refused(request, `unexpected operation "${request.operation}"`)
+  if (request.operation !== 'UPDATE')
+    throw admissionForbidden(request, `unexpected operation "${request.operation}"`)
   const pod = request.object as Pod
-  const before = request.before as Pod
-  if (before.spec?.nodeName !== nodeName) {
-    throw refused(
+  const oldObject = request.oldObject as Pod
+  if (oldObject.spec?.nodeName !== nodeName) {
+    throw admissionForbidden(
       request,
       `node "${nodeName}" can only update pod status for pods with spec.nodeName set to itself`,
     )
   }
-  if (!equalJson(pod.metadata?.labels ?? {}, before.metadata?.labels ?? {})) {
-    throw refused(request, `node "${nodeName}" cannot update labels through pod status`)
+  if (!equalJson(pod.metadata?.labels ?? {}, oldObject.metadata?.labels ?? {})) {
+    throw admissionForbidden(request, `node "${nodeName}" cannot update labels through pod status`)
   }
-  if (!equalJson(claimsOf(pod.status), claimsOf(before.status))) {
-    throw refused(request, `node "${nodeName}" cannot update resource claim statues`)
+  if (!equalJson(claimsOf(pod.status), claimsOf(oldObject.status))) {
+    throw admissionForbidden(request, `node "${nodeName}" cannot update resource claim statues`)
   }
-  if (!equalJson(pod.status?.extendedResourceClaimStatus, before.status?.extendedResourceClaimStatus)) {
-    throw refused(request, `node "${nodeName}" cannot update extended resource claim status`)
+  if (!equalJson(pod.status?.extendedResourceClaimStatus, oldObject.status?.extendedResourceClaimStatus)) {
+    throw admissionForbidden(request, `node "${nodeName}" cannot update extended resource claim status`)
   }
 }
 
@@ -106,12 +119,12 @@ function claimsOf(status: PodStatus | undefined): readonly unknown[] {
 
 export function checkEviction(request: AdmissionRequest, nodeName: string, context: PluginContext): void {
   const { operation, namespace, object } = request
-  if (operation !== 'CREATE') throw refused(request, `unexpected operation ${operation}`)
+  if (operation !== 'CREATE') throw admissionForbidden(request, `unexpected operation ${operation}`)
   const name = request.name || (object as Eviction).metadata?.name
-  if (!name) throw refused(request, 'could not determine pod from request data')
-  const pod = find(context, pods, { name, namespace })
+  if (!name) throw admissionForbidden(request, 'could not determine pod from request data')
+  const pod = getCached(context, pods, { name, namespace })
   if (pod === undefined) throw notFound({ group: '', kind: 'pods', name })
   if (pod.spec?.nodeName !== nodeName) {
-    throw refused(request, `node ${nodeName} can only evict pods with spec.nodeName set to itself`)
+    throw admissionForbidden(request, `node ${nodeName} can only evict pods with spec.nodeName set to itself`)
   }
 }

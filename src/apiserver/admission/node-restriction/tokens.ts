@@ -7,8 +7,8 @@ import type { TokenRequest } from '#/api/generated/authentication/v1.ts'
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import { csiDrivers } from '#/api/generated/storage/v1-resources.ts'
-import { refused, type AdmissionRequest } from '../admission.ts'
-import { find } from '../lookup.ts'
+import { admissionForbidden, type AdmissionRequest } from '../admission.ts'
+import { getCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 
 export async function checkToken(
@@ -21,26 +21,26 @@ export async function checkToken(
   const { spec } = request.object as TokenRequest
   const { apiVersion, kind, name, uid } = spec?.boundObjectRef ?? {}
   if (apiVersion !== 'v1' || kind !== 'Pod' || !name)
-    throw refused(request, 'node requested token not bound to a pod')
-  if (!uid) throw refused(request, 'node requested token with a pod binding without a uid')
-  const pod = find(context, pods, { name, namespace })
+    throw admissionForbidden(request, 'node requested token not bound to a pod')
+  if (!uid) throw admissionForbidden(request, 'node requested token with a pod binding without a uid')
+  const pod = getCached(context, pods, { name, namespace })
   if (pod === undefined) throw notFound({ group: '', kind: 'pods', name })
   if (uid !== pod.metadata?.uid) {
-    throw refused(
+    throw admissionForbidden(
       request,
       `the UID in the bound object reference (${uid}) does not match the UID in record. ` +
         'The object might have been deleted and then recreated',
     )
   }
   if (pod.spec?.nodeName !== nodeName) {
-    throw refused(request, 'node requested token bound to a pod scheduled on a different node')
+    throw admissionForbidden(request, 'node requested token bound to a pod scheduled on a different node')
   }
   await checkAudience(request, pod, context)
 }
 
 async function checkAudience(request: AdmissionRequest, pod: Pod, context: PluginContext): Promise<void> {
   const { audiences = [] } = (request.object as TokenRequest).spec ?? {}
-  if (audiences.length > 1) throw refused(request, 'node may only request 0 or 1 audiences')
+  if (audiences.length > 1) throw admissionForbidden(request, 'node may only request 0 or 1 audiences')
   const [audience = ''] = audiences
   const { user, namespace, name } = request
   if ((pod.spec?.volumes ?? []).some(volume => asksFor(context, pod, volume, audience))) return
@@ -56,7 +56,7 @@ async function checkAudience(request: AdmissionRequest, pod: Pod, context: Plugi
     name,
   })
   if (decision === 'allow') return
-  throw refused(
+  throw admissionForbidden(
     request,
     `audience "${audience}" not found in pod spec volume, ` +
       `${user.username} is not authorized to request tokens for this audience`,
@@ -72,7 +72,7 @@ function asksFor(context: PluginContext, pod: Pod, volume: Volume, audience: str
     return true
   const driver = driverOf(context, pod, volume)
   if (driver === undefined) return false
-  const { tokenRequests = [] } = find(context, csiDrivers, { name: driver })?.spec ?? {}
+  const { tokenRequests = [] } = getCached(context, csiDrivers, { name: driver })?.spec ?? {}
   return tokenRequests.some(wanted => wanted.audience === audience)
 }
 
@@ -85,9 +85,9 @@ function driverOf(
   if (csi) return csi.driver
   const claimName = ephemeral ? `${metadata?.name ?? ''}-${name}` : persistentVolumeClaim?.claimName
   if (!claimName) return undefined
-  const claim = find(context, persistentVolumeClaims, {
+  const claim = getCached(context, persistentVolumeClaims, {
     name: claimName,
     namespace: metadata?.namespace ?? '',
   })
-  return find(context, persistentVolumes, { name: claim?.spec?.volumeName ?? '' })?.spec?.csi?.driver
+  return getCached(context, persistentVolumes, { name: claim?.spec?.volumeName ?? '' })?.spec?.csi?.driver
 }

@@ -3,15 +3,15 @@
  */
 import type { PersistentVolumeClaim, PersistentVolumeClaimStatus } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
-import { refused, type AdmissionRequest } from '../admission.ts'
+import { admissionForbidden, type AdmissionRequest } from '../admission.ts'
 
 export function checkClaim(request: AdmissionRequest, nodeName: string): void {
-  const { operation, subresource, object, before } = request
-  if (subresource !== 'status') throw refused(request, 'may only update PVC status')
-  if (operation !== 'UPDATE') throw refused(request, `unexpected operation "${operation}"`)
-  if (equalJson(fixedParts(object as PersistentVolumeClaim), fixedParts(before as PersistentVolumeClaim)))
+  const { operation, subresource, object, oldObject } = request
+  if (subresource !== 'status') throw admissionForbidden(request, 'may only update PVC status')
+  if (operation !== 'UPDATE') throw admissionForbidden(request, `unexpected operation "${operation}"`)
+  if (equalJson(fixedParts(object as PersistentVolumeClaim), fixedParts(oldObject as PersistentVolumeClaim)))
     return
-  throw refused(
+  throw admissionForbidden(
     request,
     `node "${nodeName}" is not allowed to update fields other than status.quantity and status.conditions`,
   )

@@ -6,7 +6,7 @@ import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { validateLabelSelector, type LabelSelector } from '#/api/selector.ts'
-import { listOf, struct, topStruct } from '../plugin-configuration.ts'
+import { listOf, struct, versionedStruct } from '../plugin-configuration.ts'
 
 export interface PodPreset extends KubernetesObject {
   readonly spec?: PodPresetSpec
@@ -38,7 +38,7 @@ export const podPresets: Resource<PodPreset> = {
   subresources: new Map(),
   storage: { group: 'settings.k8s.io', version: 'v1alpha1' },
   rules,
-  schema: topStruct(name, {
+  schema: versionedStruct(name, {
     metadata: structDefinition('meta.v1.ObjectMeta'),
     spec: struct(`${name}Spec`, {
       selector: structDefinition('meta.v1.LabelSelector'),

@@ -7,7 +7,7 @@ import type { ObjectMeta } from '#/api/metadata.ts'
 import { allContainers } from '../pod-spec.ts'
 
 /** The parts of a pod or pod template that are checked. */
-export interface CheckedPod {
+export interface PodToCheck {
   readonly metadata: ObjectMeta
   readonly spec: PodSpec
 }
@@ -19,7 +19,7 @@ export interface Violation {
   readonly detail: string
 }
 
-export type CheckPod = (pod: CheckedPod) => Violation | undefined
+export type CheckPod = (pod: PodToCheck) => Violation | undefined
 
 export interface Check {
   /** Sort key: baseline checks run first, then by id. */
@@ -37,8 +37,8 @@ interface VersionedCheck {
 }
 
 /** Names of the containers for which `isSo` returns true. */
-export function containersThat(
-  { spec }: CheckedPod,
+export function containersMatching(
+  { spec }: PodToCheck,
   isSo: (container: Container) => boolean,
 ): readonly string[] {
   return allContainers(spec)
@@ -47,13 +47,13 @@ export function containersThat(
 }
 
 /** `container "a"`, `containers "a", "b"`. */
-export function theContainers(names: readonly string[]): string {
+export function describeContainers(names: readonly string[]): string {
   return `${plural(names.length, 'container')} ${quoted(names)}`
 }
 
 /** Subject of a violation, e.g. `pod and containers "a", "b"`; empty if nothing violates. */
-export function setters(isPod: boolean, containers: readonly string[]): string {
-  return [...(isPod ? ['pod'] : []), ...(containers.length > 0 ? [theContainers(containers)] : [])].join(
+export function describeViolators(isPod: boolean, containers: readonly string[]): string {
+  return [...(isPod ? ['pod'] : []), ...(containers.length > 0 ? [describeContainers(containers)] : [])].join(
     ' and ',
   )
 }

@@ -8,8 +8,8 @@ import {
   readConfiguration,
   struct,
   text,
-  topStruct,
-  type ConfigurationForm,
+  versionedStruct,
+  type ConfigurationType,
 } from '../plugin-configuration.ts'
 import {
   latestVersion,
@@ -49,11 +49,11 @@ const defaultFields = Object.fromEntries(
 const group = 'pod-security.admission.config.k8s.io'
 const names = listOf(text)
 
-const form: ConfigurationForm<Written> = {
-  of: 'PodSecurity',
+const form: ConfigurationType<Written> = {
+  name: 'PodSecurity',
   kind: 'PodSecurityConfiguration',
   versions: [`${group}/v1`, `${group}/v1beta1`, `${group}/v1alpha1`],
-  schema: topStruct('PodSecurityConfiguration', {
+  schema: versionedStruct('PodSecurityConfiguration', {
     defaults: struct('PodSecurityDefaults', defaultFields),
     exemptions: struct('PodSecurityExemptions', {
       usernames: names,

@@ -1,5 +1,5 @@
 /** Evaluates a pod against a level and version, and returns all violations. */
-import type { Check, CheckPod, CheckedPod, Violation } from './check.ts'
+import type { Check, CheckPod, PodToCheck, Violation } from './check.ts'
 import { hostChecks } from './checks/host.ts'
 import { kernelChecks } from './checks/kernel.ts'
 import { privilegeChecks } from './checks/privileges.ts'
@@ -8,7 +8,7 @@ import { userChecks } from './checks/users.ts'
 import { volumeChecks } from './checks/volumes.ts'
 import type { LevelVersion, Version } from './policy.ts'
 
-export function evaluate({ level, version }: LevelVersion, pod: CheckedPod): readonly Violation[] {
+export function evaluate({ level, version }: LevelVersion, pod: PodToCheck): readonly Violation[] {
   if (level === 'privileged') return []
   return checksFor(level, Math.min(version, newestVersion)).flatMap(check => check(pod) ?? [])
 }

@@ -6,7 +6,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { AdmissionRequest } from '../admission.ts'
 import { specOf } from '../pod-spec.ts'
-import type { CheckedPod } from './check.ts'
+import type { PodToCheck } from './check.ts'
 
 type FindTemplate = (object: KubernetesObject) => PodTemplateSpec | undefined
 
@@ -27,7 +27,7 @@ export function hasTemplate(resource: Resource): boolean {
   return templates.has(nameOf(resource))
 }
 
-export function templateOf({ resource, object }: AdmissionRequest): CheckedPod | undefined {
+export function templateOf({ resource, object }: AdmissionRequest): PodToCheck | undefined {
   const template = object && templates.get(nameOf(resource))?.(object)
   return template && { metadata: template.metadata ?? {}, spec: specOf(template) }
 }

@@ -15,7 +15,7 @@ import {
 import type { LimitedResource } from './configuration.ts'
 
 /** A quota with its current usage. */
-export interface RunningQuota {
+export interface QuotaState {
   readonly name: string
   readonly scopes: readonly ScopedResourceSelectorRequirement[]
   readonly hard: Amounts
@@ -34,37 +34,33 @@ export interface ChargeOptions {
 /** The usage of each quota after the write, in the order of the quotas, or the reason for the rejection. */
 export type Charge = { readonly used: readonly Amounts[] } | { readonly refusal: string }
 
-export function planCharge(
-  quotas: readonly RunningQuota[],
-  write: QuotaWrite,
-  options: ChargeOptions,
-): Charge {
+export function planCharge(quotas: readonly QuotaState[], write: QuotaWrite, options: ChargeOptions): Charge {
   const { evaluator, nowMs } = options
-  const { object, before, subresource } = write
+  const { object, before: oldObject, subresource } = write
   const concerned = quotas.filter(quota => isConcerned(evaluator, quota, object))
   for (const quota of concerned) {
-    const why = whyNotReady(evaluator, quota, object)
+    const why = checkStatus(evaluator, quota, object)
     if (why !== undefined) return { refusal: why }
   }
   const usage = evaluator.usage(object, nowMs)
   const negative = [...usage].filter(([, amount]) => quantitySign(amount) < 0).map(([name]) => name)
   if (negative.length > 0)
     return { refusal: `quota usage is negative for resource(s): ${negative.sort().join(',')}` }
-  const more = before ? growth(usage, evaluator.usage(before, nowMs)) : withoutZeros(usage)
+  const more = oldObject ? growth(usage, evaluator.usage(oldObject, nowMs)) : withoutZeros(usage)
   // If an update moves the object into the scope of a quota, its whole usage is charged there.
-  const chargeOf = (quota: RunningQuota): Amounts =>
-    before && !isConcerned(evaluator, quota, before) ? withoutZeros(usage) : more
+  const chargeOf = (quota: QuotaState): Amounts =>
+    oldObject && !isConcerned(evaluator, quota, oldObject) ? withoutZeros(usage) : more
   const unchanged = { used: quotas.map(quota => quota.used) }
   const isFree =
     concerned.length === 0 ? more.size === 0 : concerned.every(quota => chargeOf(quota).size === 0)
   if (isFree) return unchanged
-  const uncovered = whyUncovered({ quotas, concerned, write, usage }, options)
+  const uncovered = checkLimitedResources({ quotas, concerned, write, usage }, options)
   if (uncovered !== undefined) return { refusal: uncovered }
   const used: Amounts[] = []
   for (const quota of quotas) {
     const requested = concerned.includes(quota) ? pick(chargeOf(quota), name => quota.hard.has(name)) : none
     const total = addAmounts(quota.used, requested)
-    const refusal = subresource === 'status' ? undefined : whyExceeded(quota, requested, total)
+    const refusal = subresource === 'status' ? undefined : checkHardLimits(quota, requested, total)
     if (refusal !== undefined) return { refusal }
     used.push(requested.size === 0 ? quota.used : total)
   }
@@ -75,20 +71,20 @@ const none: Amounts = new Map()
 
 function isConcerned(
   evaluator: QuotaEvaluator,
-  { hard, scopes }: RunningQuota,
+  { hard, scopes }: QuotaState,
   object: QuotaWrite['object'],
 ): boolean {
   for (const name of hard.keys()) if (evaluator.counts(name)) return isInAllScopes(evaluator, object, scopes)
   return false
 }
 
-function countedOf(evaluator: QuotaEvaluator, { hard }: RunningQuota): readonly string[] {
+function countedOf(evaluator: QuotaEvaluator, { hard }: QuotaState): readonly string[] {
   return [...hard.keys()].filter(name => evaluator.counts(name)).sort()
 }
 
-function whyNotReady(
+function checkStatus(
   evaluator: QuotaEvaluator,
-  quota: RunningQuota,
+  quota: QuotaState,
   object: QuotaWrite['object'],
 ): string | undefined {
   const resources = countedOf(evaluator, quota)
@@ -99,14 +95,14 @@ function whyNotReady(
 }
 
 interface Coverage {
-  readonly quotas: readonly RunningQuota[]
-  readonly concerned: readonly RunningQuota[]
+  readonly quotas: readonly QuotaState[]
+  readonly concerned: readonly QuotaState[]
   readonly write: QuotaWrite
   readonly usage: Amounts
 }
 
 /** Limited resources may be consumed only if a quota covers them. */
-function whyUncovered(
+function checkLimitedResources(
   { quotas, concerned, write, usage }: Coverage,
   options: ChargeOptions,
 ): string | undefined {
@@ -134,8 +130,8 @@ function whyUncovered(
   return `insufficient quota to match these scopes: [${shown.join(' ')}]`
 }
 
-function whyExceeded(
-  { name, hard, used }: RunningQuota,
+function checkHardLimits(
+  { name, hard, used }: QuotaState,
   requested: Amounts,
   total: Amounts,
 ): string | undefined {

@@ -6,7 +6,7 @@ import type { Container, PodSpec, ServiceAccount } from '#/api/generated/core/v1
 
 const annotation = 'kubernetes.io/enforce-mountable-secrets'
 
-export function limitsSecrets({ metadata }: ServiceAccount): boolean {
+export function enforcesMountableSecrets({ metadata }: ServiceAccount): boolean {
   return trueTexts.has(metadata?.annotations?.[annotation] ?? '')
 }
 

@@ -31,7 +31,10 @@ export async function startPolicies(
     return {
       ...plugin,
       validate: request =>
-        plugin.validate?.({ ...request, annotate: (key, value) => void (annotations[key] ??= value) }),
+        plugin.validate?.({
+          ...request,
+          addAuditAnnotation: (key, value) => void (annotations[key] ??= value),
+        }),
     }
   }
   const server = await startWith(t, [mutatingAdmissionPolicy, validating], { context, platform: quiet() })

@@ -3,20 +3,22 @@ import { test } from 'node:test'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import type { HttpClientOptions } from '#/platform/http-client.ts'
-import { admitPosted } from '../../registry/write.ts'
-import { writeBySystem } from '../../registry/write-by-system.ts'
+import { admitConnectOrCreate } from '../../registry/write.ts'
+import { systemWriteRequest } from '../../registry/system-write-request.ts'
 import { Admission, type AdmissionPlugin } from '../admission.ts'
 import { mutatingAdmissionWebhook } from '../mutating-admission-webhook.ts'
-import type { Callers, PluginContext } from '../plugin-context.ts'
+import type { WebhookCredentials, PluginContext } from '../plugin-context.ts'
 import { fakeRemote } from '../testdata/fake-remote.ts'
 import { configMap, startWith } from '../testdata/plugin-server.ts'
 import { validatingAdmissionWebhook } from '../validating-admission-webhook.ts'
-import { credentialsFor } from './caller-credentials.ts'
+import { credentialsFor } from './client-credentials.ts'
 
 test('a webhook gets the credentials of the user with its name, or with the end of it', () => {
   const check = (names: string, target: string, expected: string | undefined, current?: string): void => {
     const credentials = (name: string) => ({ current: async () => ({ headers: { name } }) })
-    const users: Callers['users'] = new Map(names.split(' ').map(name => [name, credentials(name)]))
+    const users: WebhookCredentials['users'] = new Map(
+      names.split(' ').map(name => [name, credentials(name)]),
+    )
     const found = credentialsFor({ users, ...(current && { current }) }, target)
     assert.equal(found, expected && users.get(expected), `${target} of ${names}`)
   }
@@ -114,8 +116,13 @@ test('webhooks hear of connections, and change with what is connected', async t 
   const rules = [{ operations: ['CONNECT'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods/exec'] }]
   await given(configurations('mutating'), configuration({ rules }))
   const options = { kind: 'PodExecOptions', apiVersion: 'v1', container: 'a', command: ['sh'] }
-  const request = { ...writeBySystem(pods, 'p', 'default'), subresource: 'exec' }
-  const admitted = await admitPosted({ admission: new Admission([plugin!]) }, request, options, 'CONNECT')
+  const request = { ...systemWriteRequest(pods, 'p', 'default'), subresource: 'exec' }
+  const admitted = await admitConnectOrCreate(
+    { admission: new Admission([plugin!]) },
+    request,
+    options,
+    'CONNECT',
+  )
   assert.deepEqual(admitted, { ...options, container: 'b' })
   const {
     object,

@@ -2,25 +2,25 @@
 import type { Container, LifecycleHandler, Probe } from '#/api/generated/core/v1.ts'
 import { allContainers } from '../../pod-spec.ts'
 import {
-  containersThat,
+  containersMatching,
   distinct,
   plural,
   quoted,
-  setters,
-  theContainers,
+  describeViolators,
+  describeContainers,
   type Check,
-  type CheckedPod,
+  type PodToCheck,
   type Violation,
 } from '../check.ts'
 
-function checkNamespaces({ spec }: CheckedPod): Violation | undefined {
+function checkNamespaces({ spec }: PodToCheck): Violation | undefined {
   const shared = (['hostNetwork', 'hostPID', 'hostIPC'] as const).filter(field => spec[field] === true)
   return shared.length === 0
     ? undefined
     : { reason: 'host namespaces', detail: shared.map(field => `${field}=true`).join(', ') }
 }
 
-function checkPathVolumes({ spec }: CheckedPod): Violation | undefined {
+function checkPathVolumes({ spec }: PodToCheck): Violation | undefined {
   const names = (spec.volumes ?? [])
     .filter(volume => volume.hostPath !== undefined)
     .map(volume => volume.name)
@@ -28,25 +28,25 @@ function checkPathVolumes({ spec }: CheckedPod): Violation | undefined {
   return { reason: 'hostPath volumes', detail: `${plural(names.length, 'volume')} ${quoted(names)}` }
 }
 
-function checkPorts(pod: CheckedPod): Violation | undefined {
-  const names = containersThat(pod, container => portsOf(container).length > 0)
+function checkPorts(pod: PodToCheck): Violation | undefined {
+  const names = containersMatching(pod, container => portsOf(container).length > 0)
   if (names.length === 0) return undefined
   const ports = distinct(allContainers(pod.spec).flatMap(portsOf).map(String))
   const uses = `${plural(names.length, 'uses', 'use')} ${plural(ports.length, 'hostPort')} ${ports.join(', ')}`
-  return { reason: 'hostPort', detail: `${theContainers(names)} ${uses}` }
+  return { reason: 'hostPort', detail: `${describeContainers(names)} ${uses}` }
 }
 
 function portsOf({ ports = [] }: Container): readonly number[] {
   return ports.flatMap(port => (port.hostPort ? [port.hostPort] : []))
 }
 
-function checkProbes(pod: CheckedPod): Violation | undefined {
-  const names = distinct(containersThat(pod, container => hostsOf(container).length > 0))
+function checkProbes(pod: PodToCheck): Violation | undefined {
+  const names = distinct(containersMatching(pod, container => hostsOf(container).length > 0))
   if (names.length === 0) return undefined
   const hosts = distinct(allContainers(pod.spec).flatMap(hostsOf))
   const reason = 'probe or lifecycle host'
   const uses = `${plural(names.length, 'uses', 'use')} ${plural(hosts.length, reason)} ${quoted(hosts)}`
-  return { reason, detail: `${theContainers(names)} ${uses}` }
+  return { reason, detail: `${describeContainers(names)} ${uses}` }
 }
 
 /** Explicit hosts of probes and lifecycle handlers; unset means the pod's own IP. */
@@ -63,12 +63,12 @@ function hostsOf({ livenessProbe, readinessProbe, startupProbe, lifecycle }: Con
     .filter(host => host !== '')
 }
 
-function checkProcess(pod: CheckedPod): Violation | undefined {
-  const names = containersThat(
+function checkProcess(pod: PodToCheck): Violation | undefined {
+  const names = containersMatching(
     pod,
     container => container.securityContext?.windowsOptions?.hostProcess === true,
   )
-  const who = setters(pod.spec.securityContext?.windowsOptions?.hostProcess === true, names)
+  const who = describeViolators(pod.spec.securityContext?.windowsOptions?.hostProcess === true, names)
   return who === ''
     ? undefined
     : { reason: 'hostProcess', detail: `${who} must not set securityContext.windowsOptions.hostProcess=true` }

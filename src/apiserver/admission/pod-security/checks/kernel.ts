@@ -2,24 +2,24 @@
 import type { Container } from '#/api/generated/core/v1.ts'
 import { allContainers } from '../../pod-spec.ts'
 import {
-  containersThat,
+  containersMatching,
   distinct,
   quoted,
-  theContainers,
+  describeContainers,
   unlessUserNamespace,
   type Check,
   type CheckPod,
-  type CheckedPod,
+  type PodToCheck,
   type Violation,
 } from '../check.ts'
 
-function checkProcMount(pod: CheckedPod): Violation | undefined {
-  const names = containersThat(pod, container => otherMount(container) !== undefined)
+function checkProcMount(pod: PodToCheck): Violation | undefined {
+  const names = containersMatching(pod, container => otherMount(container) !== undefined)
   if (names.length === 0) return undefined
   const mounts = distinct(allContainers(pod.spec).flatMap(container => otherMount(container) ?? []))
   return {
     reason: 'procMount',
-    detail: `${theContainers(names)} must not set securityContext.procMount to ${quoted(mounts)}`,
+    detail: `${describeContainers(names)} must not set securityContext.procMount to ${quoted(mounts)}`,
   }
 }
 

@@ -2,34 +2,34 @@
 import type { Container } from '#/api/generated/core/v1.ts'
 import { allContainers } from '../../pod-spec.ts'
 import {
-  containersThat,
+  containersMatching,
   distinct,
   quoted,
-  theContainers,
+  describeContainers,
   unlessWindows,
   type Check,
-  type CheckedPod,
+  type PodToCheck,
   type Violation,
 } from '../check.ts'
 
-function checkPrivileged(pod: CheckedPod): Violation | undefined {
-  const names = containersThat(pod, container => container.securityContext?.privileged === true)
+function checkPrivileged(pod: PodToCheck): Violation | undefined {
+  const names = containersMatching(pod, container => container.securityContext?.privileged === true)
   if (names.length === 0) return undefined
   return {
     reason: 'privileged',
-    detail: `${theContainers(names)} must not set securityContext.privileged=true`,
+    detail: `${describeContainers(names)} must not set securityContext.privileged=true`,
   }
 }
 
-function checkEscalation(pod: CheckedPod): Violation | undefined {
-  const names = containersThat(
+function checkEscalation(pod: PodToCheck): Violation | undefined {
+  const names = containersMatching(
     pod,
     container => container.securityContext?.allowPrivilegeEscalation !== false,
   )
   if (names.length === 0) return undefined
   return {
     reason: 'allowPrivilegeEscalation != false',
-    detail: `${theContainers(names)} must set securityContext.allowPrivilegeEscalation=false`,
+    detail: `${describeContainers(names)} must set securityContext.allowPrivilegeEscalation=false`,
   }
 }
 
@@ -50,20 +50,20 @@ const usualCapabilities: ReadonlySet<string> = new Set([
   'SYS_CHROOT',
 ])
 
-function checkAdded(pod: CheckedPod): Violation | undefined {
+function checkAdded(pod: PodToCheck): Violation | undefined {
   const detail = addedBeyond(pod, usualCapabilities)
   return detail === undefined ? undefined : { reason: 'non-default capabilities', detail }
 }
 
-function checkDropped(pod: CheckedPod): Violation | undefined {
-  const keeping = containersThat(
+function checkDropped(pod: PodToCheck): Violation | undefined {
+  const keeping = containersMatching(
     pod,
     container => !container.securityContext?.capabilities?.drop?.includes('ALL'),
   )
   const details = [
     keeping.length === 0
       ? undefined
-      : `${theContainers(keeping)} must set securityContext.capabilities.drop=["ALL"]`,
+      : `${describeContainers(keeping)} must set securityContext.capabilities.drop=["ALL"]`,
     addedBeyond(pod, new Set(['NET_BIND_SERVICE'])),
   ].filter(detail => detail !== undefined)
   return details.length === 0
@@ -71,13 +71,13 @@ function checkDropped(pod: CheckedPod): Violation | undefined {
     : { reason: 'unrestricted capabilities', detail: details.join('; ') }
 }
 
-function addedBeyond(pod: CheckedPod, allowed: ReadonlySet<string>): string | undefined {
+function addedBeyond(pod: PodToCheck, allowed: ReadonlySet<string>): string | undefined {
   const beyond = ({ securityContext }: Container): readonly string[] =>
     (securityContext?.capabilities?.add ?? []).filter(capability => !allowed.has(capability))
-  const names = containersThat(pod, container => beyond(container).length > 0)
+  const names = containersMatching(pod, container => beyond(container).length > 0)
   if (names.length === 0) return undefined
   const capabilities = distinct(allContainers(pod.spec).flatMap(beyond))
-  return `${theContainers(names)} must not include ${quoted(capabilities)} in securityContext.capabilities.add`
+  return `${describeContainers(names)} must not include ${quoted(capabilities)} in securityContext.capabilities.add`
 }
 
 export const privilegeChecks: readonly Check[] = [

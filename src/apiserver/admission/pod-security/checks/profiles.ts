@@ -3,16 +3,16 @@ import type { PodSecurityContext, SELinuxOptions, SecurityContext } from '#/api/
 import { quote } from '#/api/quote.ts'
 import { allContainers } from '../../pod-spec.ts'
 import {
-  containersThat,
+  containersMatching,
   distinct,
   plural,
   quoted,
-  setters,
-  theContainers,
+  describeViolators,
+  describeContainers,
   unlessWindows,
   type Check,
   type CheckPod,
-  type CheckedPod,
+  type PodToCheck,
   type Violation,
 } from '../check.ts'
 
@@ -20,7 +20,7 @@ const profileTypes: ReadonlySet<string> = new Set(['RuntimeDefault', 'Localhost'
 
 /** Forbidden profile types set by the pod and its containers, and which of them set one. */
 function wrongTypes(
-  pod: CheckedPod,
+  pod: PodToCheck,
   typeOf: (context: PodSecurityContext | SecurityContext) => string | undefined,
 ): WrongTypes {
   const wrong = (context: PodSecurityContext | SecurityContext | undefined): readonly string[] => {
@@ -28,9 +28,9 @@ function wrongTypes(
     return type === undefined || profileTypes.has(type) ? [] : [type]
   }
   const ofPod = wrong(pod.spec.securityContext)
-  const who = setters(
+  const who = describeViolators(
     ofPod.length > 0,
-    containersThat(pod, container => wrong(container.securityContext).length > 0),
+    containersMatching(pod, container => wrong(container.securityContext).length > 0),
   )
   const types = distinct([
     ...ofPod,
@@ -46,7 +46,7 @@ interface WrongTypes {
 
 const appArmorPrefix = 'container.apparmor.security.beta.kubernetes.io/'
 
-function checkAppArmor(pod: CheckedPod): Violation | undefined {
+function checkAppArmor(pod: PodToCheck): Violation | undefined {
   const { who, types } = wrongTypes(
     pod,
     context => context.appArmorProfile && (context.appArmorProfile.type ?? ''),
@@ -76,9 +76,9 @@ function checkSeLinux(types: readonly string[]): CheckPod {
     options !== undefined && (!allowed.has(options.type ?? '') || !!options.user || !!options.role)
   return pod => {
     const ofPod = pod.spec.securityContext?.seLinuxOptions
-    const who = setters(
+    const who = describeViolators(
       isWrong(ofPod),
-      containersThat(pod, container => isWrong(container.securityContext?.seLinuxOptions)),
+      containersMatching(pod, container => isWrong(container.securityContext?.seLinuxOptions)),
     )
     if (who === '') return undefined
     const all = [
@@ -102,7 +102,7 @@ const seccompPod = 'seccomp.security.alpha.kubernetes.io/pod'
 const seccompPrefix = 'container.seccomp.security.alpha.kubernetes.io/'
 
 /** Before 1.19 seccomp profiles were set by annotations. */
-function checkSeccompAnnotations({ metadata, spec }: CheckedPod): Violation | undefined {
+function checkSeccompAnnotations({ metadata, spec }: PodToCheck): Violation | undefined {
   const { annotations = {} } = metadata
   const keys = [seccompPod, ...allContainers(spec).map(container => `${seccompPrefix}${container.name}`)]
   const forbidden = distinct(
@@ -121,7 +121,7 @@ function isSeccompValue(value: string): boolean {
   return value === 'runtime/default' || value === 'docker/default' || value.startsWith('localhost/')
 }
 
-function checkSeccomp(pod: CheckedPod): Violation | undefined {
+function checkSeccomp(pod: PodToCheck): Violation | undefined {
   const { who, types } = wrongTypes(pod, seccompType)
   if (who === '') return undefined
   return {
@@ -131,16 +131,16 @@ function checkSeccomp(pod: CheckedPod): Violation | undefined {
 }
 
 /** Requires an allowed profile on the pod or on every container, in addition to forbidding others. */
-function checkSeccompSet(pod: CheckedPod): Violation | undefined {
+function checkSeccompSet(pod: PodToCheck): Violation | undefined {
   const wrong = checkSeccomp(pod)
   if (wrong !== undefined) return wrong
   if (pod.spec.securityContext?.seccompProfile !== undefined) return undefined
-  const silent = containersThat(pod, container => container.securityContext?.seccompProfile === undefined)
+  const silent = containersMatching(pod, container => container.securityContext?.seccompProfile === undefined)
   if (silent.length === 0) return undefined
   return {
     reason: 'seccompProfile',
     detail:
-      `pod or ${theContainers(silent)} must set securityContext.seccompProfile.type to ` +
+      `pod or ${describeContainers(silent)} must set securityContext.seccompProfile.type to ` +
       '"RuntimeDefault" or "Localhost"',
   }
 }

@@ -1,33 +1,33 @@
 /** Controls on running as root. */
 import {
-  containersThat,
-  setters,
-  theContainers,
+  containersMatching,
+  describeViolators,
+  describeContainers,
   unlessUserNamespace,
   type Check,
-  type CheckedPod,
+  type PodToCheck,
   type Violation,
 } from '../check.ts'
 
-function checkNonRoot(pod: CheckedPod): Violation | undefined {
+function checkNonRoot(pod: PodToCheck): Violation | undefined {
   const reason = 'runAsNonRoot != true'
   const ofPod = pod.spec.securityContext?.runAsNonRoot
-  const who = setters(
+  const who = describeViolators(
     ofPod === false,
-    containersThat(pod, container => container.securityContext?.runAsNonRoot === false),
+    containersMatching(pod, container => container.securityContext?.runAsNonRoot === false),
   )
   if (who !== '') return { reason, detail: `${who} must not set securityContext.runAsNonRoot=false` }
   const silent =
     ofPod === true
       ? []
-      : containersThat(pod, container => container.securityContext?.runAsNonRoot === undefined)
+      : containersMatching(pod, container => container.securityContext?.runAsNonRoot === undefined)
   if (silent.length === 0) return undefined
-  return { reason, detail: `pod or ${theContainers(silent)} must set securityContext.runAsNonRoot=true` }
+  return { reason, detail: `pod or ${describeContainers(silent)} must set securityContext.runAsNonRoot=true` }
 }
 
-function checkUser(pod: CheckedPod): Violation | undefined {
-  const names = containersThat(pod, container => isRoot(container.securityContext?.runAsUser))
-  const who = setters(isRoot(pod.spec.securityContext?.runAsUser), names)
+function checkUser(pod: PodToCheck): Violation | undefined {
+  const names = containersMatching(pod, container => isRoot(container.securityContext?.runAsUser))
+  const who = describeViolators(isRoot(pod.spec.securityContext?.runAsUser), names)
   return who === '' ? undefined : { reason: 'runAsUser=0', detail: `${who} must not set runAsUser=0` }
 }
 

@@ -3,7 +3,7 @@
  * directly.
  */
 import type { Volume } from '#/api/generated/core/v1.ts'
-import { distinct, plural, quoted, type Check, type CheckedPod, type Violation } from '../check.ts'
+import { distinct, plural, quoted, type Check, type PodToCheck, type Violation } from '../check.ts'
 
 const allowedTypes: ReadonlySet<string> = new Set([
   'configMap',
@@ -42,7 +42,7 @@ const otherTypes: ReadonlySet<string> = new Set([
   'storageos',
 ])
 
-function checkVolumes({ spec }: CheckedPod): Violation | undefined {
+function checkVolumes({ spec }: PodToCheck): Violation | undefined {
   const wrong = (spec.volumes ?? []).filter(volume => !Object.keys(volume).some(key => allowedTypes.has(key)))
   if (wrong.length === 0) return undefined
   const types = distinct(wrong.map(typeOf))

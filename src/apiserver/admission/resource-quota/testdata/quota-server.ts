@@ -7,9 +7,9 @@ import type { JsonValue } from '#/api/json-value.ts'
 import { Scheme } from '#/api/scheme.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
-import { writeBySystem } from '../../../registry/write-by-system.ts'
+import { systemWriteRequest } from '../../../registry/system-write-request.ts'
 import { alwaysAllow } from '../../../authz/always.ts'
-import { ObjectCache } from '../../../registry/object-cache.ts'
+import { WatchCache } from '../../../registry/watch-cache.ts'
 import type { Registry } from '../../../registry/registry.ts'
 import { storeRoot } from '../../../registry/store-keys.ts'
 import { createObject } from '../../../registry/create-object.ts'
@@ -25,7 +25,7 @@ interface QuotaServerOptions {
   readonly signal: AbortSignal
 }
 
-type Change = (before: never) => object
+type Change = (oldObject: never) => object
 
 export class QuotaServer {
   readonly registry: Registry
@@ -35,7 +35,7 @@ export class QuotaServer {
   }
 
   static async start({ platform, store, configuration, signal }: QuotaServerOptions): Promise<QuotaServer> {
-    const cache = new ObjectCache({ store, platform, prefix: storeRoot })
+    const cache = new WatchCache({ store, platform, prefix: storeRoot })
     const parts = { platform, store, cache, scheme, hooks: new Map(), authorizer: alwaysAllow }
     const registry = { ...parts, admission: new Admission([resourceQuota(parts, configuration)]) }
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -50,7 +50,7 @@ export class QuotaServer {
   }
 
   async update(resource: string, name: string, change: Change, subresource = ''): Promise<string> {
-    const update = { change: (before: KubernetesObject) => change(before as never) as KubernetesObject }
+    const update = { change: (oldObject: KubernetesObject) => change(oldObject as never) as KubernetesObject }
     return outcome(updateObject(this.registry, this.#request(resource, name, { subresource }), update))
   }
 
@@ -62,8 +62,8 @@ export class QuotaServer {
   }
 
   async setStatus(name: string, status: object): Promise<void> {
-    await this.update('resourcequotas', name, (before: object) => ({ ...before, status }), 'status')
-    await this.registry.cache.catchUp()
+    await this.update('resourcequotas', name, (oldObject: object) => ({ ...oldObject, status }), 'status')
+    await this.registry.cache.waitForLatest()
   }
 
   /** `status.used` of a quota, read from the store. */
@@ -80,7 +80,7 @@ export class QuotaServer {
   #request(name: string, object: string, options: Partial<WriteRequest>): WriteRequest {
     const [resource = '', ...group] = name.split('.')
     const found = scheme.resources().find(each => each.plural === resource && each.group === group.join('.'))!
-    return { ...writeBySystem(found, object, 'default'), ...options }
+    return { ...systemWriteRequest(found, object, 'default'), ...options }
   }
 }
 
