@@ -193,11 +193,11 @@ export class ApiServer {
     const compactor = new Compactor({ store, clock: platform.clock, log: platform.log, keepMs: historyMs })
     const cacheRun = this.#registry.cache.run(signal, resolve).catch((error: unknown) => {
       this.#isReady = false
-      if (!signal.aborted) platform.log.error('the store is lost', { error })
+      if (!signal.aborted) platform.log.error('watch cache stopped: lost connection to the store', { error })
       reject(error)
     })
     const compactorRun = compactor.run(signal).catch((error: unknown) => {
-      if (!signal.aborted) platform.log.error('the store is not compacted any more', { error })
+      if (!signal.aborted) platform.log.error('compaction stopped', { error })
     })
     this.#running = Promise.all([cacheRun, compactorRun]).then(() => undefined)
     await promise
@@ -330,7 +330,7 @@ async function whenAvailable(
       const isLater = isApiError(error, 'ServiceUnavailable') || isApiError(error, 'Timeout')
       const isUnavailable = error instanceof StoreError && error.reason === 'unavailable'
       if (signal.aborted || !(isLater || isUnavailable)) throw error
-      log.warn('the store does not answer, and the first objects of the cluster wait', { error })
+      log.warn('store unavailable, retrying bootstrap', { error })
       await clock.sleep(storeRetryMs, signal)
     }
   }

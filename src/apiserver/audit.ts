@@ -107,7 +107,7 @@ export class Audit {
     context.isAudited = true
     context.responseHeaders = { ...context.responseHeaders, 'audit-id': entry.id }
     const received = entry.record('RequestReceived')
-    if (received && !(await received)) throw internalError('the request cannot be written to the audit log')
+    if (received && !(await received)) throw internalError('failed to write audit event')
     const body = entry.wantsRequest ? new RecordedBody(context.request) : undefined
     if (body) context.request = withBody(context.request, body)
     try {

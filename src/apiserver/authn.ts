@@ -131,7 +131,7 @@ export class Authentication implements RequestAuthentication {
       peer: { address },
     } = request
     const fields = { method, path, address, why: result.failure }
-    this.#platform.log.info('a request shows credentials that are not good', fields)
+    this.#platform.log.info('Unable to authenticate the request', fields)
     return result
   }
 

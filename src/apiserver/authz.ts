@@ -78,7 +78,7 @@ function authorizerOf(
     case 'ABAC':
       return new AbacAuthorizer(settings.policies)
     case 'Webhook':
-      assert(connectHttp !== undefined, 'a webhook is asked over HTTP')
+      assert(connectHttp !== undefined, 'webhook authorizers require outgoing HTTP')
       return new WebhookAuthorizer({ ...settings.webhook, platform, connectHttp })
     case 'AlwaysAllow':
       return alwaysAllow

@@ -29,9 +29,13 @@ function objects(options: BootstrapOptions): readonly KubernetesObject[] {
     priorityClass(
       'system-cluster-critical',
       2_000_000_000,
-      'For pods the cluster cannot do without, on whichever node they run.',
+      'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
     ),
-    priorityClass('system-node-critical', 2_000_001_000, 'For pods that their node cannot do without.'),
+    priorityClass(
+      'system-node-critical',
+      2_000_001_000,
+      'Used for system critical pods that must not be moved from their current node.',
+    ),
     ...flowControlObjects(),
   ]
 }

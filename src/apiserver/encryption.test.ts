@@ -303,7 +303,7 @@ test('while a key service is away values are read, and after a while none is wri
   assert.throws(() => check?.check(), /nobody is there/)
   await simulation.run(store.create(`${key}2`, value))
   await simulation.advance(200_000)
-  await assert.rejects(simulation.run(store.create(`${key}3`, value)), /has not answered for too long/)
+  await assert.rejects(simulation.run(store.create(`${key}3`, value)), /unavailable for too long/)
   assert.equal(text((await store.get(key))?.value), text(value))
   service.isUp = true
   await simulation.advance(20_000)

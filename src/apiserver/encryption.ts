@@ -217,7 +217,7 @@ export class EncryptingStore implements Store {
       return await this.#open(entry)
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error
-      this.#log.error('a stored value cannot be decrypted', { key: entry.key, error })
+      this.#log.error('failed to decrypt stored value', { key: entry.key, error })
       return { ...entry, value: unreadable }
     }
   }

@@ -32,7 +32,7 @@ export interface RemoteResponse {
 
 export class RemoteTimeoutError extends Error {
   constructor(timeoutMs: number) {
-    super(`no answer within ${timeoutMs} ms`)
+    super(`timed out after ${timeoutMs} ms`)
     this.name = 'RemoteTimeoutError'
   }
 }
@@ -95,7 +95,7 @@ async function readAll(pieces: AsyncIterable<Uint8Array>, bytesMax: number): Pro
   let sizeBytes = 0
   for await (const piece of pieces) {
     sizeBytes += piece.length
-    if (sizeBytes > bytesMax) throw new Error(`the answer is larger than ${bytesMax} bytes`)
+    if (sizeBytes > bytesMax) throw new Error(`response exceeds ${bytesMax} bytes`)
     read.push(piece)
   }
   return Buffer.concat(read)

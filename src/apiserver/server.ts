@@ -107,10 +107,9 @@ export class Server {
       // itself.
       const { method, path } = request
       const { log } = this.#platform
-      if (error instanceof HttpClientError)
-        log.info('an answer broke off where it came from', { path, error })
+      if (error instanceof HttpClientError) log.info('upstream response aborted', { path, error })
       else if (error !== clientDisconnected && error !== stopping)
-        log.error('an answer could not be sent', { method, path, error })
+        log.error('failed to send response', { method, path, error })
       reply.fail(error)
     }
   }

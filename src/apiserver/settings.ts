@@ -88,8 +88,8 @@ export function requireAllowedNamesForSharedCa(clients: string, proxies: Partial
   const ofClients = new Set(readCertificates(clients).map(({ fingerprint256 }) => fingerprint256))
   if (!readCertificates(authorities).some(({ fingerprint256 }) => ofClients.has(fingerprint256))) return
   throw new UsageError(
-    '--requestheader-client-ca-file has an authority that names users: --requestheader-allowed-names must be' +
-      ' specified, or every user could speak for every other',
+    '--requestheader-client-ca-file shares a CA with --client-ca-file: --requestheader-allowed-names is ' +
+      'required, otherwise any client certificate could impersonate any user',
   )
 }
 
@@ -122,7 +122,7 @@ async function readEncryption(
   if (!path) {
     if (!reloads) return undefined
     const needed = '--encryption-provider-config'
-    throw new UsageError(`--encryption-provider-config-automatic-reload needs ${needed}`)
+    throw new UsageError(`--encryption-provider-config-automatic-reload requires ${needed}`)
   }
   const configuration = await readFlagFile(access, { flag: 'encryption-provider-config', path }, text => {
     parseEncryptionConfiguration(text)
@@ -156,9 +156,7 @@ function cidrsOf(flags: ApiServerFlags): readonly string[] | undefined {
   const cidrs = given.split(',').map(each => each.trim())
   const families = cidrs.map(each => parseCidr(each)?.family)
   if (families.includes(undefined) || families.length > 2 || new Set(families).size < families.length) {
-    throw new UsageError(
-      `--service-cluster-ip-range ${given}: not a range of addresses, nor one for each family`,
-    )
+    throw new UsageError(`--service-cluster-ip-range ${given}: must be one CIDR, or one per IP family`)
   }
   return cidrs
 }

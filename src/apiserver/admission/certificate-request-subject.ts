@@ -22,7 +22,7 @@ export async function certificateRequestSubject(base64: string): Promise<Certifi
     const { subjectName } = new Pkcs10CertificateRequest(Buffer.from(content, 'base64'))
     return { commonName: subjectName.getField('CN').at(-1) ?? '', organizations: subjectName.getField('O') }
   } catch (error) {
-    throw new Error('it is not a certificate request', { cause: error })
+    throw new Error('unable to parse certificate request', { cause: error })
   }
 }
 

@@ -55,7 +55,7 @@ test('CertificateSubjectRestriction: no certificate makes an administrator', asy
   ).toString('base64')
   assert.match(
     await create(requests, certificateRequest('e', broken)),
-    /^403 .* is forbidden: failed to parse CSR: it is not a certificate request$/u,
+    /^403 .* is forbidden: failed to parse CSR: unable to parse certificate request$/u,
   )
 })
 

@@ -40,7 +40,7 @@ test('PodNodeSelector: pods get the selector of their namespace and stay within 
   )
   assert.match(
     await create(podsIn('odd'), pod('q')),
-    /^403 .*the node selector of its namespace is invalid: env in \(a\)$/u,
+    /^403 .*invalid node selector of the namespace: env in \(a\)$/u,
   )
 })
 
@@ -89,7 +89,10 @@ test('PodTolerationRestriction: pods get the tolerations of their namespace, and
     '403 pods "q" is forbidden: ' +
       'pod tolerations (possibly merged with namespace default tolerations) conflict with its cluster whitelist',
   )
-  assert.match(await create(podsIn('odd'), pod('q')), /^403 .*cannot be read: it is not JSON$/u)
+  assert.match(
+    await create(podsIn('odd'), pod('q')),
+    /^403 .*invalid annotation .* of the namespace: not JSON$/u,
+  )
 })
 
 const limits = (...list: readonly { [key: string]: JsonValue }[]): JsonValue => ({
@@ -156,7 +159,7 @@ test('configurations that make no sense are refused', () => {
       (error: Error) => error instanceof ConfigurationError && expected.test(error.message),
     )
   }
-  check(eventRateLimit, undefined, /needs a configuration/u)
+  check(eventRateLimit, undefined, /requires a configuration/u)
   check(eventRateLimit, limits(), /limits: Invalid value: .*must not be empty/u)
   check(
     eventRateLimit,
@@ -181,12 +184,12 @@ test('configurations that make no sense are refused', () => {
   )
   check(eventRateLimit, { kind: 'Configuration', apiVersion: 'v1' }, /unsupported apiVersion "v1"/u)
   check(podNodeSelector, { podNodeSelectorPluginConfig: {}, more: 1 }, /unknown fields: more/u)
-  check(imagePolicyWebhook, undefined, /needs a configuration/u)
-  check(imagePolicyWebhook, { imagePolicy: {} }, /no way to ask a backend/u)
+  check(imagePolicyWebhook, undefined, /no config specified/u)
+  check(imagePolicyWebhook, { imagePolicy: {} }, /outgoing HTTP is not configured/u)
   const asking = { ...context, remote: fakeRemote(async () => null) }
   const policy = (imagePolicy: JsonValue, expected: RegExp): void =>
     check((_, value) => imagePolicyWebhook(asking, value), { imagePolicy }, expected)
-  policy({}, /names no kubeConfigFile/u)
+  policy({}, /imagePolicy\.kubeConfigFile is required/u)
   policy({ kubeConfigFile: 'x', allowTTL: 3_600 }, /valid value is between 1s and 30m0s, got 1h0m0s/u)
 })
 
@@ -274,12 +277,12 @@ test('ImagePolicyWebhook: what happens without the backend is for the administra
   await check(
     false,
     { status: 'odd' },
-    '403 pods "p" is forbidden: the image policy webhook backend did not answer with an ImageReview',
+    '403 pods "p" is forbidden: image policy webhook backend returned an invalid ImageReview',
   )
   await check(
     false,
     null,
-    '403 pods "p" is forbidden: the image policy webhook backend did not answer with an ImageReview',
+    '403 pods "p" is forbidden: image policy webhook backend returned an invalid ImageReview',
   )
 })
 

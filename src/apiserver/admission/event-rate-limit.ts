@@ -88,7 +88,7 @@ const form: ConfigurationType<{ readonly limits?: readonly Partial<Limit>[] }> =
 
 function limitsOf(configuration: JsonValue | undefined): readonly Limit[] {
   if (configuration === undefined) {
-    throw new ConfigurationError('EventRateLimit needs a configuration that says what the limits are')
+    throw new ConfigurationError('EventRateLimit requires a configuration with limits')
   }
   const { limits = [] } = readConfiguration(configuration, form)
   const errors = limits.flatMap(validate)

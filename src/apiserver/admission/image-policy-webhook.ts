@@ -17,10 +17,10 @@ export function imagePolicyWebhook(
   configuration?: JsonValue,
 ): AdmissionPlugin {
   if (configuration === undefined) {
-    throw new ConfigurationError('ImagePolicyWebhook needs a configuration that says whom to ask')
+    throw new ConfigurationError('no config specified for ImagePolicyWebhook')
   }
   if (remote === undefined) {
-    throw new ConfigurationError('ImagePolicyWebhook cannot be used: this server has no way to ask a backend')
+    throw new ConfigurationError('ImagePolicyWebhook is not supported: outgoing HTTP is not configured')
   }
   const { clock } = platform
   const policy = readImagePolicy(configuration)
@@ -54,7 +54,7 @@ class ImagePolicyAdmission implements AdmissionPlugin {
       await this.#options.backend.open()
     } catch (error) {
       const reason = error instanceof Error ? error.message : ''
-      throw new ConfigurationError(`ImagePolicyWebhook cannot use its kubeConfigFile: ${reason}`, {
+      throw new ConfigurationError(`ImagePolicyWebhook: invalid kubeConfigFile: ${reason}`, {
         cause: error,
       })
     }
@@ -90,7 +90,7 @@ class ImagePolicyAdmission implements AdmissionPlugin {
       if (!policy.defaultAllow) {
         throw admissionForbidden(
           request,
-          error instanceof Error ? error.message : 'the backend cannot be asked',
+          error instanceof Error ? error.message : 'image policy webhook backend is unavailable',
         )
       }
       return { allowed: true, reason: '', auditAnnotations: new Map([['failed-open', 'true']]) }

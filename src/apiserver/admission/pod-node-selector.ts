@@ -90,10 +90,10 @@ function parseLabels(request: AdmissionRequest, selector: string): Labels {
     .map(each => {
       const [key = '', value, ...rest] = each.split('=').map(part => part.trim())
       const isPair = value !== undefined && rest.length === 0
-      if (!isPair) throw admissionForbidden(request, `the node selector of its namespace is invalid: ${each}`)
+      if (!isPair) throw admissionForbidden(request, `invalid node selector of the namespace: ${each}`)
       const [wrong] = [...checkQualifiedName(key), ...checkLabelValue(value)]
       if (wrong !== undefined)
-        throw admissionForbidden(request, `the node selector of its namespace is invalid: ${each}: ${wrong}`)
+        throw admissionForbidden(request, `invalid node selector of the namespace: ${each}: ${wrong}`)
       return [key, value] as const
     })
   return Object.fromEntries(pairs)

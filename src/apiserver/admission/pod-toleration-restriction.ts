@@ -104,10 +104,7 @@ function annotated(
   try {
     return readConfiguration({ tolerations: parseJson(text) }, annotationForm).tolerations
   } catch (error) {
-    const reason = error instanceof ConfigurationError ? error.message : 'it is not JSON'
-    throw admissionForbidden(
-      request,
-      `the annotation ${annotation} of its namespace cannot be read: ${reason}`,
-    )
+    const reason = error instanceof ConfigurationError ? error.message : 'not JSON'
+    throw admissionForbidden(request, `invalid annotation ${annotation} of the namespace: ${reason}`)
   }
 }

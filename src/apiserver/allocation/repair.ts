@@ -48,7 +48,7 @@ export class AllocationRepair {
         await clock.sleep(repairMs, signal)
       } catch (error) {
         if (signal.aborted) return
-        log.warn('addresses and ports of services cannot be repaired now', { error })
+        log.warn('unable to repair cluster IP and node port allocations', { error })
         await clock.sleep(repairMs, signal).catch(() => undefined)
       }
     }
@@ -71,7 +71,7 @@ export class AllocationRepair {
       signal.throwIfAborted()
       const { metadata, spec } = stored.object as IPAddress
       const { namespace, name } = spec?.parentRef ?? {}
-      platform.log.warn('an address was held for a service that does not have it', {
+      platform.log.warn('cluster IP is not allocated to a Service; cleaning up', {
         address: metadata?.name,
         service: `${namespace}/${name}`,
       })
@@ -85,8 +85,8 @@ export class AllocationRepair {
       const { namespace = '', name = '' } = service.metadata ?? {}
       const isHeld = await reserveClusterIp(this.#registry, { namespace, name }, address)
       const text = isHeld
-        ? 'an address of a service was not held'
-        : 'an address of a service is held for another'
+        ? 'cluster IP was not allocated; repairing'
+        : 'cluster IP is assigned to multiple services'
       platform.log.warn(text, { address, service: `${namespace}/${name}` })
     }
   }

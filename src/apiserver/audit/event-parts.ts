@@ -59,7 +59,7 @@ export type ResponseStatus = Omit<Status, 'kind' | 'apiVersion'>
 /** Status of the error as sent to the client; unexpected errors are not disclosed. */
 export function statusOf(error: unknown): ResponseStatus {
   if (error instanceof ApiError) return withoutKind(error.status)
-  const message = 'the server failed unexpectedly'
+  const message = 'internal server error'
   return { metadata: {}, status: 'Failure', message, reason: 'InternalError', code: 500 }
 }
 

@@ -57,7 +57,7 @@ export class AuditLog implements AuditBackend {
     while (!signal.aborted || this.#queue.length > 0) {
       await this.#queue.waitForLine(signal)
       const dropped = this.#queue.takeDropped()
-      if (dropped > 0) log.error('the audit log is too slow: events were dropped', { dropped })
+      if (dropped > 0) log.error('audit log backend queue full, events dropped', { dropped })
       const lines = this.#queue.take(linesAtOnce)
       if (lines.length === 0) continue
       const waiting = this.#waiting.splice(0, lines.length)
@@ -66,7 +66,7 @@ export class AuditLog implements AuditBackend {
         for (const tell of waiting) tell(true)
       } catch (error) {
         for (const tell of waiting) tell(false)
-        log.error('events cannot be written to the audit log', { lost: lines.length, error })
+        log.error('failed to write audit events', { lost: lines.length, error })
         await this.#close()
         if (!signal.aborted) await clock.sleep(failureDelayMs, signal).catch(() => undefined)
       }

@@ -26,6 +26,6 @@ export function postEvents(options: PostEventsOptions): (body: string) => Promis
       ...question,
       ...(remote.headers && { headers: remote.headers }),
     })
-    if (status < 200 || status > 299) throw new Error(`the answer has status ${status}`)
+    if (status < 200 || status > 299) throw new Error(`unexpected status ${status}`)
   }
 }

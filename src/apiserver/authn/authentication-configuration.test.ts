@@ -84,8 +84,8 @@ function jwt(changes: object): object {
 test('what is wrong with a file is said', () => {
   check(file({}, 'v1'), /the apiVersion must be one of apiserver\.config\.k8s\.io\/v1,/)
   check('kind: AuthenticationConfiguration', /the apiVersion must be/)
-  check('{{{', /the file cannot be read/)
-  check('[]', /the file cannot be read/)
+  check('{{{', /cannot decode file/)
+  check('[]', /cannot decode file/)
   check({ kind: 'Other' }, /Other in version "v1" cannot be handled/)
   check({ jwd: [] }, /unknown field "jwd"/)
   check({ jwt: [{}] }, /jwt\[0\]\.issuer\.url: Required value.*audiences: Required.*username: Required/)

@@ -66,7 +66,7 @@ function read(text: string): AuthenticationFile {
     return readConfigurationFile(text, authenticationKind)
   } catch (error) {
     if (error instanceof ApiError || !(error instanceof Error)) throw error
-    throw badRequest(`the file cannot be read: ${error.message}`)
+    throw badRequest(`cannot decode file: ${error.message}`)
   }
 }
 

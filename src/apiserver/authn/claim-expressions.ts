@@ -31,10 +31,10 @@ export interface Rule {
 export function firstFailedRule(rules: readonly Rule[], about: object): string | undefined {
   for (const { expression, holds, message } of rules) {
     try {
-      if (!holds(about)) return message || `the rule ${expression} does not hold`
+      if (!holds(about)) return message || `validation rule ${expression} failed`
     } catch (error) {
       if (!(error instanceof EvaluationError)) throw error
-      return `the rule ${expression} cannot be judged: ${error.message}`
+      return `validation rule ${expression} could not be evaluated: ${error.message}`
     }
   }
   return undefined

@@ -46,7 +46,7 @@ export function mapClaims(
   if (!(extra instanceof Map)) return extra
   for (const [claim, value] of mapping.required) {
     if (textClaim(claims, claim) !== value) {
-      return { failure: `oidc: the required claim ${claim} is not there or has another value` }
+      return { failure: `oidc: required claim ${claim} not present or value does not match` }
     }
   }
   const user: UserInfo = {
@@ -68,12 +68,12 @@ function asked({ username, uid = '', groups, extra = {} }: UserInfo): object {
 function nameIn(claims: Claims, from: ClaimMapping['username']): string | AuthenticationFailure {
   if ('expression' in from) {
     const name = evaluateString(from.evaluate, claims)
-    return name ? name : { failure: `oidc: the expression ${from.expression} names no user` }
+    return name ? name : { failure: `oidc: username expression ${from.expression} returned no user name` }
   }
   const { claim, prefix } = from
   const name = textClaim(claims, claim)
   if (name === undefined || name === '') {
-    return { failure: `oidc: the token has no claim ${claim} to name a user by` }
+    return { failure: `oidc: claim ${claim} not present` }
   }
   const isUnverified = Object.hasOwn(claims, 'email_verified') && claims['email_verified'] !== true
   if (claim === 'email' && isUnverified) return { failure: 'oidc: email not verified' }
@@ -84,7 +84,7 @@ function idIn(claims: Claims, from: NonNullable<ClaimMapping['uid']>): string | 
   const isExpression = 'expression' in from
   const id = isExpression ? evaluateString(from.evaluate, claims) : textClaim(claims, from.claim)
   if (id !== undefined) return id
-  return { failure: `oidc: ${isExpression ? from.expression : `the claim ${from.claim}`} is not a text` }
+  return { failure: `oidc: ${isExpression ? from.expression : `claim ${from.claim}`} is not a string` }
 }
 
 function extraIn(
@@ -96,7 +96,8 @@ function extraIn(
   if (tokenId) extra.set(credentialId, [`JTI=${tokenId}`])
   for (const [key, { expression, evaluate }] of mappings) {
     const values = evaluateStrings(evaluate, claims)
-    if (values === undefined) return { failure: `oidc: ${expression} gives neither a text nor several` }
+    if (values === undefined)
+      return { failure: `oidc: ${expression} must return a string or a list of strings` }
     if (values.length > 0) extra.set(key, values)
   }
   return extra
@@ -108,21 +109,19 @@ function groupsIn(
 ): readonly string[] | AuthenticationFailure {
   if ('expression' in from) {
     const groups = evaluateStrings(from.evaluate, claims)
-    return groups ?? { failure: `oidc: ${from.expression} gives neither a text nor several` }
+    return groups ?? { failure: `oidc: ${from.expression} must return a string or a list of strings` }
   }
   const { claim, prefix } = from
   if (!Object.hasOwn(claims, claim)) {
     const isElsewhere = namesOf(claims['_claim_names']).includes(claim)
     // Distributed claims: without knowing the groups, rules based on group membership could not be enforced,
     // so the token is rejected.
-    return isElsewhere
-      ? { failure: `oidc: the claim ${claim} is kept elsewhere, which is not supported` }
-      : []
+    return isElsewhere ? { failure: `oidc: distributed claim ${claim} is not supported` } : []
   }
   const value = claims[claim]
   const list: unknown[] = Array.isArray(value) ? value : [value]
   if (!list.every(each => typeof each === 'string')) {
-    return { failure: `oidc: the claim ${claim} is no list of texts` }
+    return { failure: `oidc: claim ${claim} must be a string or a list of strings` }
   }
   return list.map(group => `${prefix}${group}`)
 }

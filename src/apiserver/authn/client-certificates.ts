@@ -36,7 +36,7 @@ export class ClientCertificates implements RequestAuthenticator {
     if (certificate === undefined) {
       return certificateError === undefined
         ? undefined
-        : { failure: `the client certificate is not good: ${certificateError}` }
+        : { failure: `client certificate verification failed: ${certificateError}` }
     }
     let known = this.#known.get(certificate)
     if (known === undefined) this.#known.set(certificate, (known = { result: this.#identify(certificate) }))
@@ -46,11 +46,11 @@ export class ClientCertificates implements RequestAuthenticator {
   #identify(certificate: PeerCertificate): AuthenticationResult {
     const { commonName, organizations, chain } = certificate
     if (this.#authorities !== undefined && !isSignedBy(chain ?? [], this.#authorities)) {
-      return { failure: 'the client certificate is not signed by an authority that names users' }
+      return { failure: 'client certificate signed by unknown authority' }
     }
     if (commonName === '') return undefined
     const uid = chain && uidIn(chain)
-    if (uid === '') return { failure: 'the client certificate has no single uid' }
+    if (uid === '') return { failure: 'client certificate has multiple UID attributes' }
     const user: UserInfo = {
       username: commonName,
       ...(uid !== undefined && { uid }),

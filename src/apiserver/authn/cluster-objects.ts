@@ -39,7 +39,7 @@ export class ClusterObjects {
     const known = this.#prefixes.get(kind)
     if (known !== undefined) return known
     const resource = this.#scheme.byKind({ group: '', version: 'v1', kind })
-    assert(resource !== undefined, `a server without ${kind} authenticates nobody`)
+    assert(resource !== undefined, `resource ${kind} is not registered`)
     const prefix = prefixOf(resource, '')
     this.#prefixes.set(kind, prefix)
     return prefix

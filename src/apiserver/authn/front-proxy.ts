@@ -43,7 +43,7 @@ export class FrontProxy implements RequestAuthenticator {
     // Without a user header, or if the client is not a proxy, the client certificate authenticator applies.
     if (name === '' || !this.#isProxy(certificate)) return undefined
     if (this.#allowedNames.size > 0 && !this.#allowedNames.has(certificate.commonName)) {
-      return { failure: 'the certificate of the front proxy has a name that is not in the allowed list' }
+      return { failure: 'front proxy certificate common name is not in the allowed list' }
     }
     const id = firstValue(request, uid)
     const more = extra.flatMap(prefix => [...headersBelow(request, prefix)])

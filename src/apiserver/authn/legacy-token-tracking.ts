@@ -61,7 +61,7 @@ export class LegacyTokenTracking {
       })
     } catch (error) {
       const { log } = this.#registry.platform
-      log.warn('cannot note that the token of a secret is used', { namespace, name, error })
+      log.warn('failed to update last-used label of legacy token secret', { namespace, name, error })
     }
   }
 }

@@ -66,11 +66,11 @@ export class OidcAuthenticator implements TokenAuthenticator {
     if (failure !== undefined) return { result: failure, keepMs: 0 }
     try {
       if (!(await this.#isSigned(token))) {
-        return { result: { failure: 'oidc: no key of the issuer has signed the token' }, keepMs: 0 }
+        return { result: { failure: 'oidc: failed to verify signature: no matching key' }, keepMs: 0 }
       }
     } catch (error) {
-      log.warn('cannot get the keys of an issuer of tokens', { issuer: configuration.url, error })
-      return { result: { failure: 'oidc: the issuer cannot be asked for its keys' }, keepMs: 0 }
+      log.warn('oidc: failed to fetch keys', { issuer: configuration.url, error })
+      return { result: { failure: 'oidc: failed to fetch keys' }, keepMs: 0 }
     }
     const mapped = mapClaims(token.claims, configuration.mapping)
     if (!('user' in mapped)) return { result: mapped, keepMs: 0 }
@@ -92,11 +92,11 @@ export class OidcAuthenticator implements TokenAuthenticator {
     const { exp, nbf = 0 } = claims
     const nowMs = this.#options.clock.now()
     if (!algorithms.includes(algorithm)) {
-      return { failure: 'oidc: the token is signed with an algorithm that is not allowed' }
+      return { failure: 'oidc: signing algorithm is not allowed' }
     }
     const meant = readAudiences(claims['aud']) ?? []
     if (!meant.some(audience => audiences.includes(audience))) {
-      return { failure: 'oidc: the token is for another audience' }
+      return { failure: 'oidc: token audiences do not match' }
     }
     if (typeof exp !== 'number' || exp * 1_000 <= nowMs) return { failure: 'oidc: token is expired' }
     if (typeof nbf !== 'number' || nbf * 1_000 > nowMs + notBeforeLeewayMs) {

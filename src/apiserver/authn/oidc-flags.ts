@@ -31,7 +31,7 @@ export function oidcConfigurationFromFlags(flags: OidcFlags): OidcConfiguration 
   if (!URL.canParse(url) || new URL(url).protocol !== 'https:') {
     throw new Error('--oidc-issuer-url must be a URL that begins with https://')
   }
-  if (clientId === '') throw new Error('--oidc-client-id is needed with --oidc-issuer-url')
+  if (clientId === '') throw new Error('--oidc-issuer-url requires --oidc-client-id')
   const algorithms = (flags.signingAlgorithms ?? ['RS256']).map(name => {
     if (!isTokenAlgorithm(name)) throw new Error(`--oidc-signing-algs: ${name} is not supported`)
     return name

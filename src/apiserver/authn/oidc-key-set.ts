@@ -65,9 +65,9 @@ export class OidcKeySet {
       discoveryUrl ?? `${url.replace(/\/$/, '')}/.well-known/openid-configuration`,
     )
     const { issuer, jwks_uri: keysUrl } = membersOf(document)
-    if (issuer !== url) throw new Error('the discovery document is of another issuer')
+    if (issuer !== url) throw new Error('oidc: issuer did not match the issuer returned by provider')
     if (typeof keysUrl !== 'string' || !URL.canParse(keysUrl) || new URL(keysUrl).protocol !== 'https:') {
-      throw new Error('the discovery document does not say where the keys are')
+      throw new Error('oidc: discovery document has no valid jwks_uri')
     }
     return keysUrl
   }

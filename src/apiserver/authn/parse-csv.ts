@@ -10,7 +10,7 @@ export function parseCsv(text: string): string[][] {
     const at = form.lastIndex
     const match = form.exec(text)
     if (match === null) {
-      throw new Error(`line ${text.slice(0, at).split('\n').length}: a quote that does not belong there`)
+      throw new Error(`line ${text.slice(0, at).split('\n').length}: unexpected quote`)
     }
     const [, quoted, plain = '', end] = match
     record.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))

@@ -24,7 +24,7 @@ export class HttpStatusError extends Error {
   readonly status: number
 
   constructor(status: number) {
-    super(`the answer has status ${status}`)
+    super(`unexpected status ${status}`)
     this.name = 'RemoteAnswerError'
     this.status = status
   }

@@ -118,9 +118,9 @@ test('a token ends with its account, and does not begin again with another one o
   assert.match(String(before.body.message), /User "system:serviceaccount:default:web" cannot list/)
   await remove(server, `${inDefault}/serviceaccounts/web`)
   assert.equal((await asItself()).code, 401)
-  assert.equal(await whoHas(text), 'ServiceAccount web of the service account token is gone')
+  assert.equal(await whoHas(text), 'ServiceAccount web bound to the token not found')
   await make(server, `${inDefault}/serviceaccounts`, { metadata: { name: 'web' } })
-  assert.equal(await whoHas(text), 'ServiceAccount web of the service account token is another one by now')
+  assert.equal(await whoHas(text), 'ServiceAccount web bound to the token has a different UID')
   assert.equal((await asItself()).code, 401)
 })
 
@@ -151,7 +151,7 @@ test('a token that is bound to a pod, secret or node ends with it', async t => {
     const other = await ask({ boundObjectRef: { apiVersion: 'v1', kind, name, uid: 'another' } })
     assert.deepEqual([other.code, other.body.reason], [409, 'Conflict'])
     await remove(server, urls[kind])
-    assert.equal(await whoHas(text), `${kind} ${name} of the service account token is gone`)
+    assert.equal(await whoHas(text), `${kind} ${name} bound to the token not found`)
     assert.equal((await ask({ boundObjectRef: { apiVersion: 'v1', kind, name } })).code, 404)
   }
 })
@@ -167,7 +167,7 @@ test('a token of a pod that is being deleted is good for as long as the pod may 
   advance(85_000)
   assert.equal(typeof (await whoHas(text)), 'object')
   advance(10_000)
-  assert.equal(await whoHas(text), 'Pod web-0 of the service account token is deleted')
+  assert.equal(await whoHas(text), 'Pod web-0 bound to the token is being deleted')
 })
 
 test('requests for tokens are checked', async t => {
@@ -241,7 +241,7 @@ test('a token is good for its audiences and for no others', async t => {
   const own = await token()
   const vault = await token({ audiences: ['vault', 'consul'] })
   assert.equal(typeof (await whoHas(own)), 'object')
-  const wrong = 'the service account token is for another audience'
+  const wrong = 'token audiences do not match'
   assert.equal(await whoHas(vault), wrong)
   assert.equal(await whoHas(own, ['vault']), wrong)
   const review = async (text: string, audiences: readonly string[] = []): Promise<unknown> => {
@@ -341,7 +341,7 @@ test('keys can be replaced, and other issuers are not believed', async t => {
   await check(old, 'invalid signature', claims =>
     signToken(claims, { privateKey: stranger, keyId: keyIdOf(createPrivateKey(signingKey)) }),
   )
-  const odd = 'the claims of the service account token cannot be understood'
+  const odd = 'invalid service account token claims'
   await check({ ...old, exp: undefined }, odd)
   await check({ ...old, exp: '2099' }, odd)
   await check({ ...old, aud: 7 }, odd)
@@ -401,7 +401,7 @@ test('the token in a secret is good as long as the secret has it', async t => {
     uid: account.uid,
     groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'],
   })
-  assert.equal(await whoHas(text, ['vault']), 'the service account token is for another audience')
+  assert.equal(await whoHas(text, ['vault']), 'token audiences do not match')
   const used = async (): Promise<unknown> => {
     const {
       metadata: { labels = {} },

@@ -68,7 +68,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     if (!keys.some(({ key }) => verifyToken(decoded, key))) return { failure: 'invalid signature' }
     const verified = this.#understand(decoded.claims)
     if (verified === undefined) {
-      return { failure: 'the claims of the service account token cannot be understood' }
+      return { failure: 'invalid service account token claims' }
     }
     this.#verified.set(token.digest, verified)
     return this.#check(verified, token, audiences)
@@ -90,7 +90,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
         ? serverAudiences
         : verified.claims.audiences
     const audiences = commonAudiences(asked, meant)
-    if (audiences.length === 0) return { failure: 'the service account token is for another audience' }
+    if (audiences.length === 0) return { failure: 'token audiences do not match' }
     if ('legacy' in verified) {
       return checkLegacyToken({ claims: verified.legacy, token, objects, audiences, onLegacyUse })
     }
@@ -126,12 +126,12 @@ export class ServiceAccountTokens implements TokenAuthenticator {
   #whyGone(boundObjects: readonly BoundObject[], nowMs: number): string | undefined {
     for (const { kind, name, uid, key } of boundObjects) {
       const metadata = (this.#options.objects.get(key) as ServiceAccount | undefined)?.metadata
-      if (metadata === undefined) return `${kind} ${name} of the service account token is gone`
-      if (metadata.uid !== uid) return `${kind} ${name} of the service account token is another one by now`
+      if (metadata === undefined) return `${kind} ${name} bound to the token not found`
+      if (metadata.uid !== uid) return `${kind} ${name} bound to the token has a different UID`
       const { deletionTimestamp } = metadata
       const deletedMs = deletionTimestamp === undefined ? undefined : parseTime(deletionTimestamp)
       if (deletedMs !== undefined && deletedMs < nowMs - leewayMs) {
-        return `${kind} ${name} of the service account token is deleted`
+        return `${kind} ${name} bound to the token is being deleted`
       }
     }
     return undefined

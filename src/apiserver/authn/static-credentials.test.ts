@@ -15,7 +15,7 @@ test('comma-separated values are read as spreadsheets write them', () => {
   check('"a,b","c\nd","e ""f"""', [['a,b', 'c\nd', 'e "f"']])
   check('""', [['']])
   check(' a , b ', [[' a ', ' b ']])
-  assert.throws(() => parseCsv('a,b\nc,d"e'), /^Error: line 2: a quote that does not belong there$/)
+  assert.throws(() => parseCsv('a,b\nc,d"e'), /^Error: line 2: unexpected quote$/)
   assert.throws(() => parseCsv('a,"b" c'), /line 1/)
   assert.throws(() => parseCsv('"a'), /line 1/)
 })

@@ -64,8 +64,8 @@ export class WebhookTokenAuthenticator implements TokenAuthenticator {
     try {
       return { result: read(await this.#review(token, asked), asked, audiences), keepMs: cacheMs }
     } catch (error) {
-      platform.log.error('cannot ask the webhook about a token', { url, error })
-      return { result: { failure: 'the webhook cannot be asked about the token' }, keepMs: 0 }
+      platform.log.error('Failed to make webhook authenticator request', { url, error })
+      return { result: { failure: 'token webhook unavailable' }, keepMs: 0 }
     }
   }
 
@@ -128,12 +128,12 @@ function read(
   if (audiences.length === 0) return undefined
   if (authenticated !== true) {
     return typeof error === 'string' && error !== ''
-      ? { failure: 'the webhook refuses the token' }
+      ? { failure: 'token webhook rejected the token' }
       : undefined
   }
   const { username, uid, groups, extra } = objectOf(user as JsonValue) as Partial<UserInfo>
   if (typeof username !== 'string' || username === '') {
-    return { failure: 'the webhook does not say whose token it is' }
+    return { failure: 'token webhook returned no user name' }
   }
   const more = Object.entries(objectOf(extra as JsonValue)).filter(([, values]) => isTexts(values))
   return withAuthenticatedGroup({

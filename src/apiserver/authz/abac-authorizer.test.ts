@@ -75,10 +75,10 @@ test('a line that is no policy is named', () => {
     assert.throws(() => parseAbacPolicies(text, '/etc/policy'), message)
   }
   check('# fine\n{', /^Error: error reading policy file \/etc\/policy, line 2: /)
-  check('[]', /line 1: a policy is an object/)
+  check('[]', /line 1: a policy must be an object/)
   check('{"user":1}', /line 1: user must be a string/)
   check('{"readonly":"yes"}', /line 1: readonly must be true or false/)
-  check(policy([]), /line 1: a policy is an object/)
+  check(policy([]), /line 1: a policy must be an object/)
   check('['.repeat(100_000), /line 1: /)
   assert.deepEqual(parseAbacPolicies('', 'x'), [])
   const [strange] = parseAbacPolicies('{"__proto__":{"user":"x"},"user":"y","resource":"pods"}', 'x')

@@ -55,7 +55,7 @@ export function compileMatchConditions(
       }
     }
     if (errors.length > 0)
-      throw new MatchConditionError(`the conditions of a webhook cannot be judged: ${errors.join(', ')}`)
+      throw new MatchConditionError(`failed to evaluate matchConditions: ${errors.join(', ')}`)
     return true
   }
 }

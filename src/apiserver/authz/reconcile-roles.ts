@@ -26,7 +26,7 @@ export async function reconcileRoles(registry: Registry): Promise<void> {
     await perform(registry, plan)
     await registry.cache.waitForLatest()
   }
-  throw new Error('cannot create the bootstrap roles: others keep changing them')
+  throw new Error('failed to reconcile bootstrap roles: too many conflicts')
 }
 
 /** Maximum number of conflicts with other API servers that do the same. */

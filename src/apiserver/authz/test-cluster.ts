@@ -96,7 +96,7 @@ function writesTo(registry: Registry): Pick<TestCluster, 'create' | 'update' | '
     remove: async object => {
       const { resource, namespace, name } = requestFor(registry, object)
       const stored = await getStoredObject(registry, keyOf(resource, namespace, name))
-      assert(stored !== undefined, 'what is removed exists')
+      assert(stored !== undefined, 'the removed object exists')
       await removeObject(registry, { resource }, stored)
       await registry.cache.waitForLatest()
     },
@@ -108,7 +108,7 @@ function requestFor({ scheme }: Registry, object: KubernetesObject, user?: UserI
   const groupVersion = parseGroupVersion(object.apiVersion ?? '')
   const resource: Resource | undefined =
     groupVersion && scheme.byKind({ ...groupVersion, kind: object.kind ?? '' })
-  assert(resource !== undefined, `there is a resource for ${object.kind}`)
+  assert(resource !== undefined, `no resource for ${object.kind}`)
   return { ...systemWriteRequest(resource, name, namespace), ...(user && { user }) }
 }
 

@@ -47,7 +47,7 @@ function service(
       const [status, value] = typeof reply === 'number' ? [reply, {}] : [200, reply]
       return { status, headers: {}, body: bytesOf(value), discard: nothing }
     },
-    upgrade: () => Promise.reject(new Error('nobody upgrades')),
+    upgrade: () => Promise.reject(new Error('upgrade is not supported')),
     close: () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   })
@@ -152,12 +152,12 @@ test('the answer decides', async () => {
     return {
       decision: 'no opinion',
       reason: '',
-      error: `the authorization webhook cannot be asked: ${message}`,
+      error: `authorization webhook unavailable: ${message}`,
     }
   }
-  await check({}, failed('its answer is no SubjectAccessReview'))
-  await check([], failed('its answer is no SubjectAccessReview'))
-  await check(404, failed('the answer has status 404'))
+  await check({}, failed('response is not a SubjectAccessReview'))
+  await check([], failed('response is not a SubjectAccessReview'))
+  await check(404, failed('unexpected status 404'))
   await check(new HttpClientError('unreachable', 'refused', { sent: false }), failed('refused'))
 })
 
@@ -201,7 +201,7 @@ test('what passes is tried again, up to a bound, and then decided by the setting
   assert.deepEqual(await lost.authorizer.authorize(readQuestion(eve, 'get /a')), {
     decision: 'deny',
     reason: '',
-    error: 'the authorization webhook cannot be asked: the answer has status 504',
+    error: 'authorization webhook unavailable: unexpected status 504',
   })
   assert.equal(lost.asked.length, 5)
 })

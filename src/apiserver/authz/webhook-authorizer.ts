@@ -99,12 +99,12 @@ export class WebhookAuthorizer implements Required<Authorizer> {
       if (key !== undefined) this.#remember(key, status)
       return decisionOf(status)
     } catch (error) {
-      log.error('cannot ask the webhook whether somebody may do something', { url, error })
+      log.error('Failed to make webhook authorizer request', { url, error })
       const message = error instanceof Error ? error.message : 'unknown'
       return {
         decision: onFailure,
         reason: '',
-        error: `the authorization webhook cannot be asked: ${message}`,
+        error: `authorization webhook unavailable: ${message}`,
       }
     }
   }
@@ -230,7 +230,7 @@ function sizeOf(attributes: Attributes): number {
 
 function readStatus(value: unknown): SubjectAccessReviewStatus {
   const { status } = (typeof value === 'object' ? (value ?? {}) : {}) as { readonly status?: unknown }
-  if (typeof status !== 'object' || status === null) throw new Error('its answer is no SubjectAccessReview')
+  if (typeof status !== 'object' || status === null) throw new Error('response is not a SubjectAccessReview')
   const { allowed, denied, reason } = status as Readonly<Record<string, unknown>>
   return {
     allowed: allowed === true,

@@ -55,6 +55,6 @@ function attempt(work: () => Uint8Array): Uint8Array {
   try {
     return work()
   } catch (cause) {
-    throw new DecryptionError('the value was damaged, or encrypted with another key', { cause })
+    throw new DecryptionError('message authentication failed (damaged value or wrong key)', { cause })
   }
 }

@@ -93,7 +93,7 @@ export class Encryption implements AsyncDisposable {
           await envelope.refresh()
         } catch (error) {
           delayMs = unhealthyDelayMs
-          log.warn('a key service is not well', { error })
+          log.warn('KMS plugin unhealthy', { error })
         }
       }
     }
@@ -136,7 +136,7 @@ export class Encryption implements AsyncDisposable {
         return
       } catch (error) {
         signal?.throwIfAborted()
-        log.warn('waiting for a key service', { error })
+        log.warn('waiting for KMS plugin', { error })
         await clock.sleep(waitingDelayMs, signal)
       }
     }

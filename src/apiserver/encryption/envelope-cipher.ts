@@ -20,7 +20,7 @@ export class EnvelopeCipher implements Cipher {
   readonly #random: RandomBytes
   #current: CurrentSeed | undefined
   /** Error of the last status call; undefined if it succeeded. */
-  #failure: unknown = new Error('the key service has not been asked yet')
+  #failure: unknown = new Error('KMS plugin has not been polled yet')
   /** Decrypted seeds, by hash of their encrypted form. */
   readonly #opened = new LruMap<string, Cipher>(openedMax)
   readonly #opening = new Map<string, Promise<Cipher>>()
@@ -61,7 +61,7 @@ export class EnvelopeCipher implements Cipher {
   encrypt(value: Uint8Array, storeKey: StoreKey): Uint8Array {
     const current = this.#current
     if (current === undefined || current.expiresMs < this.#platform.clock.monotonicMs()) {
-      const text = 'the key service has not answered for too long: nothing is encrypted any more'
+      const text = 'KMS plugin unavailable for too long, encryption is disabled'
       throw new Error(text, { cause: this.#failure })
     }
     return EncryptedObject.encode({
@@ -105,7 +105,7 @@ export class EnvelopeCipher implements Cipher {
         },
         (error: unknown) => {
           if (error instanceof GrpcError && passing.has(error.code)) throw error
-          throw new DecryptionError('the key service does not decrypt the key of the value', { cause: error })
+          throw new DecryptionError('KMS plugin failed to decrypt the DEK', { cause: error })
         },
       )
       .finally(() => this.#opening.delete(name))
@@ -143,7 +143,7 @@ function cipherOf(bytes: Uint8Array, type: number, random: RandomBytes): Cipher 
     return seededGcm(createSecretKey(bytes), random)
   if (type === dekSourceTypes.key && [16, 24, 32].includes(bytes.length))
     return aesGcm(createSecretKey(bytes), random)
-  throw new DecryptionError('the key service gives a key of a length that no key has')
+  throw new DecryptionError('KMS plugin returned a DEK of invalid length')
 }
 
 function decode(stored: Uint8Array): EncryptedObject {
@@ -151,7 +151,7 @@ function decode(stored: Uint8Array): EncryptedObject {
     return EncryptedObject.decode(stored)
   } catch (cause) {
     if (!(cause instanceof ProtobufError)) throw cause
-    throw new DecryptionError('the value was damaged', { cause })
+    throw new DecryptionError('cannot decode encrypted object', { cause })
   }
 }
 

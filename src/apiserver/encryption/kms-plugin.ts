@@ -44,8 +44,8 @@ export class KmsPlugin implements AsyncDisposable {
       await this.#call('Status', StatusRequest.encode({})),
     )
     if (version !== 'v2' && version !== 'v2beta1')
-      throw new Error(`the key service speaks version ${show(version)}`)
-    if (healthz !== 'ok') throw new Error(`the key service is not well: ${show(healthz)}`)
+      throw new Error(`unsupported KMS API version ${show(version)}`)
+    if (healthz !== 'ok') throw new Error(`KMS plugin unhealthy: ${show(healthz)}`)
     checkKeyId(keyId)
     return keyId
   }
@@ -55,11 +55,11 @@ export class KmsPlugin implements AsyncDisposable {
     const { ciphertext, keyId, annotations } = EncryptResponse.decode(await this.#call('Encrypt', request))
     checkKeyId(keyId)
     if (ciphertext.length === 0 || ciphertext.length > wrappedBytesMax) {
-      throw new Error(`the key service made ${ciphertext.length} bytes of a key`)
+      throw new Error(`KMS plugin returned a ciphertext of invalid length ${ciphertext.length}`)
     }
     const sizes = Object.entries(annotations).map(([name, value]) => name.length + value.length)
     if (sizes.reduce((sum, size) => sum + size, 0) > annotationBytesMax) {
-      throw new Error('the key service has added too much to a key')
+      throw new Error('KMS plugin returned annotations that are too large')
     }
     return { ciphertext, keyId, annotations }
   }
@@ -78,7 +78,7 @@ export class KmsPlugin implements AsyncDisposable {
   }
 
   #uid(): string {
-    return this.#options.platform.random.uuid('key service request')
+    return this.#options.platform.random.uuid('KMS request')
   }
 }
 
@@ -93,7 +93,7 @@ const answerBytesMax = 128 * 1_024
 function checkKeyId(keyId: string): void {
   const length = Buffer.byteLength(keyId)
   if (length === 0 || length > keyIdBytesMax)
-    throw new Error(`the key service gives an id of ${length} bytes`)
+    throw new Error(`KMS plugin returned a key id of invalid length ${length}`)
 }
 
 function show(text: string): string {

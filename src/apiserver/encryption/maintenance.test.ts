@@ -22,7 +22,7 @@ test('a configuration that changes takes effect unless it is wrong, and old valu
   const path = '/keys.yaml'
   const first = configuration('one')
   await simulation.run(platform.files.write(path, first))
-  const connect = (): never => assert.fail('there is no key service')
+  const connect = (): never => assert.fail('there is no KMS plugin')
   const encryption = await Encryption.open({ platform, connect, configuration: first })
   const store = new EncryptingStore({ store: stored, encryption, log: platform.log })
   await simulation.run(store.create(key, Buffer.from('hidden')))

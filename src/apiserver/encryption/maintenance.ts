@@ -51,10 +51,10 @@ async function followFile(
       await encryption.change(text, signal)
     } catch (error) {
       if (!signal.aborted)
-        log.error('the encryption configuration cannot be used: the last one serves', { path, error })
+        log.error('failed to reload encryption configuration, keeping the current one', { path, error })
       continue
     }
-    log.warn('another encryption configuration is in force', { path })
+    log.warn('reloaded encryption configuration', { path })
     await rewrite(options, signal)
   }
 }
@@ -66,9 +66,9 @@ async function rewrite(
 ): Promise<void> {
   try {
     const { rewritten, unreadable } = await store.reencryptStale(signal)
-    if (rewritten > 0) log.warn('values were encrypted again with the key of today', { rewritten })
-    if (unreadable > 0) log.error('values cannot be decrypted with any key', { unreadable })
+    if (rewritten > 0) log.warn('re-encrypted values with the current key', { rewritten })
+    if (unreadable > 0) log.error('stored values could not be decrypted', { unreadable })
   } catch (error) {
-    if (!signal.aborted) log.error('values cannot be encrypted again', { error })
+    if (!signal.aborted) log.error('failed to re-encrypt values', { error })
   }
 }

@@ -77,7 +77,7 @@ export const identity: Cipher = {
   encrypt: value => value,
   decrypt: stored => {
     if (Buffer.from(stored.subarray(0, encryptedPrefix.length)).equals(Buffer.from(encryptedPrefix))) {
-      throw new DecryptionError('the value is encrypted, and no key for it is configured')
+      throw new DecryptionError('the value is encrypted, but no matching key is configured')
     }
     return { value: stored, isStale: false }
   },

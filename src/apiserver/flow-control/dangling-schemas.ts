@@ -27,7 +27,7 @@ export async function reconcileDanglingConditions(registry: Registry, signal: Ab
       await look(registry)
       await changed.promise
     } catch (error) {
-      platform.log.warn('flow schemas cannot be told whether their priority level is there', { error })
+      platform.log.warn('failed to update Dangling condition of flow schemas', { error })
       await platform.clock.sleep(retryMs, signal).catch(() => undefined)
     }
   }

@@ -80,7 +80,7 @@ function read(bytes: Uint8Array, format: Format): object {
     return decode(value, structDefinition('meta.v1.DeleteOptions')).value
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    throw badRequest(`the deletion's options cannot be read: ${error.message}`)
+    throw badRequest(`cannot decode DeleteOptions: ${error.message}`)
   }
 }
 

@@ -48,7 +48,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
 
   onEvents(events: readonly CacheEvent[]): void {
     if (this.#backlog.length + events.length > backlogMax) {
-      this.#finish(expired('the watch was read too slowly: list again'))
+      this.#finish(expired('watch closed: client too slow, relist'))
       return
     }
     this.#backlog.push(...events)
@@ -56,7 +56,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
   }
 
   onReset(): void {
-    this.#finish(expired('the server lost track of the store: list again'))
+    this.#finish(expired('watch closed: watch cache was relisted'))
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<readonly StreamChunk[], void, undefined> {

@@ -33,7 +33,7 @@ function beginWebSocket(request: ApiRequest, clock: Clock): LogStream {
     throw status === 403 ? apiError('Forbidden', message) : badRequest(message)
   }
   const gone = new AbortController()
-  const onGone = (): void => gone.abort(new Error('the client is gone'))
+  const onGone = (): void => gone.abort(new Error('client disconnected'))
   signal.addEventListener('abort', onGone, { once: true })
   return {
     signal: gone.signal,

@@ -106,7 +106,7 @@ export class WatchCache {
     } catch (error) {
       // The store may be temporarily unavailable, e.g. while etcd elects a leader.
       if (!(error instanceof StoreError) || error.reason === 'closed') throw error
-      platform.log.warn('cannot read the store, trying again', { error })
+      platform.log.warn('failed to list the store, retrying', { error })
       await this.#reload(signal)
     }
     onReady()
@@ -116,7 +116,7 @@ export class WatchCache {
         for await (const batch of this.#watch) this.#take(batch.events, batch.revision)
       } catch (error) {
         if (!(error instanceof StoreError) || error.reason === 'closed') throw error
-        platform.log.warn('the cache fell behind the store and is read anew', { error })
+        platform.log.warn('watch of the store ended, relisting', { error })
         await this.#reload(signal)
       }
     }
@@ -266,7 +266,7 @@ export class WatchCache {
         return
       } catch (error) {
         if (error instanceof StoreError && error.reason === 'closed') throw error
-        platform.log.warn('cannot read the store, trying again', { error })
+        platform.log.warn('failed to list the store, retrying', { error })
         await platform.clock.sleep(reloadDelayMs, signal)
       }
     }

@@ -124,7 +124,7 @@ export async function translateStoreErrors<T>(
     if (error.reason === 'too-large') {
       throw apiError(
         'RequestEntityTooLarge',
-        `the object of ${plural}.${group} is larger than the store takes`,
+        `object of ${plural}.${group} exceeds the size limit of the store`,
         undefined,
         { cause: error },
       )
@@ -157,7 +157,7 @@ export async function runMutatingAdmission(
   request: AdmissionRequest,
 ): Promise<KubernetesObject> {
   const { object } = request
-  assert(object !== undefined, 'there is an object to change')
+  assert(object !== undefined, 'CREATE and UPDATE have an object')
   const admitted = (await admission.mutate(request)) ?? object
   const problem = checkOwners(object, admitted)
   if (problem === undefined) return admitted

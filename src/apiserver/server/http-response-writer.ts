@@ -106,7 +106,7 @@ export class HttpResponseWriter {
 
   async #whenRoom(body: ValueBody, sizeBytes: number): Promise<readonly Uint8Array[] | undefined> {
     const entered = await this.#budget.enter(this.#exchange, sizeBytes)
-    if (entered === 'full') throw tooManyRequests('too many large answers are being sent', 1)
+    if (entered === 'full') throw tooManyRequests('too many large responses in progress', 1)
     return entered === 'closed' ? undefined : body.bytes()
   }
 
@@ -158,7 +158,7 @@ interface LargeValue {
   readonly sizeBytes: number
 }
 
-const unexpected = internalError('the server failed to answer; its log has the details')
+const unexpected = internalError('failed to send response (details are in the server log)')
 
 /** Status codes without a body. */
 const noContent: ReadonlySet<number> = new Set([204, 304])
@@ -178,7 +178,7 @@ const notInHeader = /[^\t\x20-\x7e\x80-\xff]/
 function refuseUnfit(value: string | readonly string[]): void {
   const isUnfit =
     typeof value === 'string' ? notInHeader.test(value) : value.some(each => notInHeader.test(each))
-  if (isUnfit) throw new Error('an answer has a header with a character that is none of headers')
+  if (isUnfit) throw new Error('response header contains an invalid character')
 }
 
 function sizeOf(pieces: readonly Uint8Array[]): number {

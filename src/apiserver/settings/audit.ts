@@ -14,12 +14,12 @@ export async function readAudit(
   const given = Object.keys(flags).filter(name => name.startsWith('audit-'))
   if (policy === undefined) {
     if (given.length === 0) return undefined
-    throw new UsageError(`--${given[0]} needs --audit-policy-file: without a policy nothing is recorded`)
+    throw new UsageError(`--${given[0]} requires --audit-policy-file`)
   }
   const log = logOf(flags)
   const webhook = await readWebhook(flags, access)
   if (!log && !webhook) {
-    throw new UsageError('--audit-policy-file needs --audit-log-path or --audit-webhook-config-file')
+    throw new UsageError('--audit-policy-file requires --audit-log-path or --audit-webhook-config-file')
   }
   return { policy, ...(log && { log }), ...(webhook && { webhook }) }
 }
@@ -28,7 +28,7 @@ function logOf(flags: ApiServerFlags): AuditLogSettings | undefined {
   const path = flags['audit-log-path']
   if (!path) {
     const other = Object.keys(flags).find(name => name.startsWith('audit-log-'))
-    if (other) throw new UsageError(`--${other} needs --audit-log-path`)
+    if (other) throw new UsageError(`--${other} requires --audit-log-path`)
     return undefined
   }
   return {
@@ -53,7 +53,7 @@ async function readWebhook(flags: ApiServerFlags, access: FileAccess): Promise<A
   const remote = await readFlagKubeconfig(access, flag, flags[flag])
   if (remote === undefined) {
     const other = Object.keys(flags).find(name => name.startsWith('audit-webhook-'))
-    if (other) throw new UsageError(`--${other} needs --${flag}`)
+    if (other) throw new UsageError(`--${other} requires --${flag}`)
     return undefined
   }
   const isThrottled = flags['audit-webhook-batch-throttle-enable'] ?? true
@@ -62,7 +62,7 @@ async function readWebhook(flags: ApiServerFlags, access: FileAccess): Promise<A
   const bufferEventsMax = flags['audit-webhook-batch-buffer-size'] ?? 10_000
   const batchEventsMax = flags['audit-webhook-batch-max-size'] ?? 400
   if ([perSecond, burst, bufferEventsMax, batchEventsMax].includes(0)) {
-    throw new UsageError('the figures of --audit-webhook-batch-... must be positive')
+    throw new UsageError('--audit-webhook-batch-* values must be positive')
   }
   return {
     remote,

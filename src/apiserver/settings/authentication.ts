@@ -79,7 +79,7 @@ function readAuthorities(
   flag: 'client-ca-file' | 'requestheader-client-ca-file' | 'oidc-ca-file',
 ): Promise<string | undefined> {
   const check = (text: string): void => {
-    if (readCertificates(text).length === 0) throw new Error('it has no certificate')
+    if (readCertificates(text).length === 0) throw new Error('contains no PEM certificate')
   }
   return readFlagFile(access, { flag, path: flags[flag] }, checkedBy(check))
 }
@@ -91,7 +91,7 @@ function anonymousOf(
   const enabled = flags['anonymous-auth']
   if (file?.anonymous === undefined) return enabled === undefined ? {} : { anonymous: { enabled } }
   if (enabled === undefined) return { anonymous: file.anonymous }
-  throw new UsageError('--anonymous-auth cannot be used when --authentication-config says who is anonymous')
+  throw new UsageError('--anonymous-auth cannot be used if --authentication-config sets anonymous')
 }
 
 async function readIssuer(
@@ -128,7 +128,7 @@ async function readIssuer(
 function readClaim(text: string): readonly [string, string] {
   const [, key, value] = /^([^=]+)=([^]*)$/.exec(text) ?? []
   if (key === undefined || value === undefined) {
-    throw new UsageError(`--oidc-required-claim ${text}: not of the form KEY=VALUE`)
+    throw new UsageError(`--oidc-required-claim ${text}: must be KEY=VALUE`)
   }
   return [key.trim(), value.trim()]
 }
@@ -175,7 +175,7 @@ async function readServiceAccounts(
 ): Promise<Partial<ServiceAccountSettings>> {
   const issuers = flags['service-account-issuer'] ?? []
   if (issuers.includes('') || new Set(issuers).size < issuers.length) {
-    throw new UsageError('--service-account-issuer must not be empty, nor say the same twice')
+    throw new UsageError('--service-account-issuer must not contain empty or duplicate values')
   }
   const [url, ...acceptedIssuers] = issuers
   const maxMs = flags['service-account-max-token-expiration']
@@ -208,7 +208,7 @@ async function readKeys(access: FileAccess, path: string): Promise<readonly stri
   const flag = 'service-account-key-file'
   const parse = (text: string): readonly string[] => {
     const blocks = text.match(/-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g) ?? []
-    if (blocks.length === 0) throw new Error('it has no key')
+    if (blocks.length === 0) throw new Error('contains no PEM key')
     for (const block of blocks) createPublicKey(block)
     return blocks
   }

@@ -51,7 +51,7 @@ async function readConfigured(
     throw new UsageError('cannot specify --authorization-webhook-config-file without mode Webhook')
   }
   if (!kubeConfigFile && modes.includes('Webhook')) {
-    throw new UsageError('--authorization-mode Webhook needs --authorization-webhook-config-file')
+    throw new UsageError('--authorization-mode Webhook requires --authorization-webhook-config-file')
   }
   const authorizedTtlMs = flags['authorization-webhook-cache-authorized-ttl']
   const unauthorizedTtlMs = flags['authorization-webhook-cache-unauthorized-ttl']
@@ -84,7 +84,7 @@ async function readPolicies(
   const path = flags['authorization-policy-file']
   const isAsked = configured.some(({ mode }) => mode === 'ABAC')
   if (path && !isAsked) throw new UsageError('cannot specify --authorization-policy-file without mode ABAC')
-  if (!path && isAsked) throw new UsageError('the authorization mode ABAC needs --authorization-policy-file')
+  if (!path && isAsked) throw new UsageError('--authorization-mode ABAC requires --authorization-policy-file')
   const file = { flag: 'authorization-policy-file', path } as const
   return (await readFlagFile(access, file, text => parseAbacPolicies(text, path ?? ''))) ?? []
 }

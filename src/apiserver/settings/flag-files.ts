@@ -60,8 +60,8 @@ async function naming<T>(flag: FlagName, path: string, work: () => Promise<T>): 
 function whyNot(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { code } = error as NodeJS.ErrnoException
-  if (code === 'ENOENT') return 'there is no such file'
-  if (code === 'EACCES') return 'it may not be read'
-  if (code === 'EISDIR') return 'it is a folder'
+  if (code === 'ENOENT') return 'no such file'
+  if (code === 'EACCES') return 'permission denied'
+  if (code === 'EISDIR') return 'is a directory'
   return error.message.trim().replaceAll(/\s*\n\s*/g, '; ')
 }

@@ -52,7 +52,7 @@ async function refusalOf(response: HttpClientResponse, name: string): Promise<Ap
     return apiError('NotFound', message, { name, kind: 'pods/log' })
   }
   if (status === 403) return apiError('Forbidden', `${text} ( pods/log ${name})`, { name, kind: 'pods/log' })
-  return internalError(text || `the kubelet answered with the status ${status}`)
+  return internalError(text || `kubelet returned status ${status}`)
 }
 
 async function beginningOf({ body }: HttpClientResponse): Promise<string> {

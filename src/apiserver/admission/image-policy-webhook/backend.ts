@@ -35,7 +35,8 @@ export class ImagePolicyBackend {
       timeoutMs,
       ...(remote.headers && { headers: remote.headers }),
     })
-    if (status < 200 || status > 299) throw new Error(`the image policy webhook backend answered ${status}`)
+    if (status < 200 || status > 299)
+      throw new Error(`image policy webhook backend returned status ${status}`)
     return parseJson(bytes)
   }
 

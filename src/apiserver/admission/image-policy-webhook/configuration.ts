@@ -55,7 +55,9 @@ export function readImagePolicy(configuration: JsonValue): ImagePolicy {
     defaultAllow = false,
   } = imagePolicy
   if (kubeConfigFile === '') {
-    throw new ConfigurationError('the configuration of ImagePolicyWebhook names no kubeConfigFile')
+    throw new ConfigurationError(
+      'invalid configuration of ImagePolicyWebhook: imagePolicy.kubeConfigFile is required',
+    )
   }
   return {
     kubeConfigFile,
@@ -86,6 +88,6 @@ function duration(value: number, { unitMs, minMs, maxMs, defaultMs }: DurationRu
   if (ms >= minMs && ms <= maxMs) return ms
   const range = `${formatDurationMs(minMs)} and ${formatDurationMs(maxMs)}`
   throw new ConfigurationError(
-    `the configuration of ImagePolicyWebhook is wrong: valid value is between ${range}, got ${formatDurationMs(ms)}`,
+    `invalid configuration of ImagePolicyWebhook: valid value is between ${range}, got ${formatDurationMs(ms)}`,
   )
 }

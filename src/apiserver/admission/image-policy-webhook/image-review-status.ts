@@ -18,7 +18,7 @@ export function readImageReviewStatus(review: JsonValue): ImageReviewStatus {
     typeof reason !== 'string' ||
     typeof annotations !== 'object'
   ) {
-    throw new Error('the image policy webhook backend did not answer with an ImageReview')
+    throw new Error('image policy webhook backend returned an invalid ImageReview')
   }
   const texts = Object.entries(annotations ?? {}).map(
     ([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)] as const,

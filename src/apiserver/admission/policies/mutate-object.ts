@@ -123,6 +123,6 @@ function jsonOf(value: Value): JsonValue {
     return toJson(value)
   } catch (error) {
     if (!(error instanceof EvaluationError)) throw error
-    throw new PolicyError(`the value of the expression is no JSON: ${error.message}`)
+    throw new PolicyError(`expression result cannot be converted to JSON: ${error.message}`)
   }
 }

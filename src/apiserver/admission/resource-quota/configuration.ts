@@ -16,16 +16,18 @@ export interface LimitedResource {
 
 /** Parses a `ResourceQuotaConfiguration`. Throws ConfigurationError. */
 export function parseQuotaConfiguration(value: JsonValue): readonly LimitedResource[] {
-  const what = 'the configuration of ResourceQuota'
+  const what = 'invalid configuration of ResourceQuota'
   const { apiVersion, kind, limitedResources = [], ...others } = objectOf(value, what)
   if (kind !== 'ResourceQuotaConfiguration' && kind !== 'Configuration') {
-    throw new ConfigurationError(`${what} is a ${JSON.stringify(kind)}, not a ResourceQuotaConfiguration`)
+    throw new ConfigurationError(
+      `${what}: kind must be ResourceQuotaConfiguration, got ${JSON.stringify(kind)}`,
+    )
   }
   if (!versions.has(String(apiVersion))) {
-    throw new ConfigurationError(`${what} has the unknown version ${JSON.stringify(apiVersion)}`)
+    throw new ConfigurationError(`${what}: unsupported apiVersion ${JSON.stringify(apiVersion)}`)
   }
   const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw new ConfigurationError(`${what} has the unknown field ${unknown}`)
+  if (unknown !== undefined) throw new ConfigurationError(`${what}: unknown field ${unknown}`)
   return listOf(limitedResources, 'limitedResources').map(limitedResource)
 }
 

@@ -19,7 +19,7 @@ export function fakeRemote(
         const bytes = Buffer.from(stringifyJson(await answer(path, parseJson(await wholeBody(body)))))
         return { status: 200, headers: {}, body: pieces(bytes), discard: () => undefined }
       },
-      upgrade: () => Promise.reject(new Error('nobody upgrades')),
+      upgrade: () => Promise.reject(new Error('upgrade is not supported')),
       close: () => undefined,
       [Symbol.asyncDispose]: async () => undefined,
     }),

@@ -60,7 +60,7 @@ export class WebhookDispatcher {
       await this.#readWebhookCredentials()
     } catch (error) {
       const reason = error instanceof Error ? error.message : ''
-      throw new ConfigurationError(`${this.#options.name} cannot use its kubeConfigFile: ${reason}`, {
+      throw new ConfigurationError(`${this.#options.name}: invalid kubeConfigFile: ${reason}`, {
         cause: error,
       })
     }
@@ -198,7 +198,7 @@ export class WebhookDispatcher {
 
   async #readKubeconfig(path: string): Promise<WebhookCredentials> {
     const { remote } = this.#options.context
-    if (remote === undefined) throw new Error('this server does not call others')
+    if (remote === undefined) throw new Error('outgoing HTTP is not configured')
     return remote.readWebhookCredentials(path)
   }
 }

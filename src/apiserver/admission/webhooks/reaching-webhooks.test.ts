@@ -97,7 +97,7 @@ test('without a way to call others webhooks cannot be asked', async t => {
   await given(configurations('validating'), configuration({}))
   assert.match(
     await create('/api/v1/namespaces/default/configmaps', configMap('m')),
-    /^500 .*Post "https:\/\/example\.com\/\?timeout=10s": this server does not call others$/u,
+    /^500 .*Post "https:\/\/example\.com\/\?timeout=10s": outgoing HTTP is not configured$/u,
   )
 })
 

@@ -127,5 +127,5 @@ function parsePatch(patch: Uint8Array): readonly JsonValue[] {
     if (!(error instanceof DecodeError)) throw error
     throw undecodable(error.message, error)
   }
-  throw undecodable('it is not a list of operations')
+  throw undecodable('expected a list of operations')
 }

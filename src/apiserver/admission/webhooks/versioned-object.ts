@@ -84,7 +84,8 @@ function decoded(value: JsonValue, matched: MatchedResource): ReadObject {
   const { value: object } = read
   if (object.kind !== kind.kind || object.apiVersion !== apiVersionOf(kind)) {
     throw internalError(
-      `the patch makes ${object.kind}, version ${object.apiVersion}, of ${kind.kind}, version ${apiVersionOf(kind)}`,
+      `patch must not change kind or apiVersion: expected ${kind.kind} ${apiVersionOf(kind)}, ` +
+        `got ${object.kind} ${object.apiVersion}`,
     )
   }
   return read

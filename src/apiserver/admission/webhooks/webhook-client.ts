@@ -69,7 +69,7 @@ export class WebhookClient {
 
   #server(origin: string, tls: HttpClientTls): RemoteServer {
     const { platform, remote } = this.#context
-    if (remote === undefined) throw new Error('this server does not call others')
+    if (remote === undefined) throw new Error('outgoing HTTP is not configured')
     const key = JSON.stringify([origin, tls.serverName, ...[tls.ca, tls.cert, tls.key].map(textOf)])
     const known = this.#servers.get(key)
     this.#servers.delete(key)
