@@ -3,9 +3,9 @@ import type { TestContext } from 'node:test'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { AdmissionPlugin } from '../admission.ts'
-import { mutatingAdmissionPolicy } from '../mutating-admission-policy.ts'
+import { mutatingAdmissionPolicy } from '../plugins/mutating-admission-policy.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { validatingAdmissionPolicy } from '../validating-admission-policy.ts'
+import { validatingAdmissionPolicy } from '../plugins/validating-admission-policy.ts'
 import { startWith, type PluginServer } from './plugin-server.ts'
 
 export interface PolicyServer extends PluginServer {

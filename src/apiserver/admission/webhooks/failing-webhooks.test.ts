@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { JsonValue } from '#/api/json-value.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Log } from '#/platform/platform.ts'
-import { mutatingAdmissionWebhook } from '../mutating-admission-webhook.ts'
+import { mutatingAdmissionWebhook } from '../plugins/mutating-admission-webhook.ts'
 import { fakeRemote } from '../testdata/fake-remote.ts'
 import { configMap, startWith } from '../testdata/plugin-server.ts'
 

@@ -6,11 +6,11 @@ import type { HttpClientOptions } from '#/platform/http-client.ts'
 import { admitConnectOrCreate } from '../../registry/write.ts'
 import { systemWriteRequest } from '../../registry/system-write-request.ts'
 import { Admission, type AdmissionPlugin } from '../admission.ts'
-import { mutatingAdmissionWebhook } from '../mutating-admission-webhook.ts'
+import { mutatingAdmissionWebhook } from '../plugins/mutating-admission-webhook.ts'
 import type { WebhookCredentials, PluginContext } from '../plugin-context.ts'
 import { fakeRemote } from '../testdata/fake-remote.ts'
 import { configMap, startWith } from '../testdata/plugin-server.ts'
-import { validatingAdmissionWebhook } from '../validating-admission-webhook.ts'
+import { validatingAdmissionWebhook } from '../plugins/validating-admission-webhook.ts'
 import { credentialsFor } from './client-credentials.ts'
 
 test('a webhook gets the credentials of the user with its name, or with the end of it', () => {
