@@ -8,7 +8,7 @@ import { ApiServer, type ApiServerOptions } from '#/apiserver/api-server.ts'
 import { openAudit, type Audit } from '#/apiserver/audit.ts'
 import {
   EncryptingStore,
-  Encryption,
+  ResourceCiphers,
   ensureEncryptionConfiguration,
   runEncryptionMaintenance,
 } from '#/apiserver/encryption.ts'
@@ -309,7 +309,7 @@ export class Cluster implements AsyncDisposable {
     const configuration =
       settings?.configuration ??
       (await ensureEncryptionConfiguration(platform, join(folder, 'pki', 'encryption.yaml')))
-    const encryption = await Encryption.open({
+    const encryption = await ResourceCiphers.open({
       platform,
       // The gRPC library is large; it is loaded only when a KMS plugin may be configured.
       connect: settings ? await machine.loadGrpc() : noKeyService,
@@ -459,7 +459,7 @@ export class Cluster implements AsyncDisposable {
 
 interface OpenedStore {
   readonly store: EncryptingStore
-  readonly encryption: Encryption
+  readonly encryption: ResourceCiphers
 }
 
 interface ApiServerParts {

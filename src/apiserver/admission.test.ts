@@ -5,11 +5,11 @@ import { pods } from '#/api/generated/core/v1-resources.ts'
 import { Simulation, type SimulatedHost } from '#/platform/simulated.ts'
 import { enabledPlugins, readAdmission, type AdmissionOptions } from './admission.ts'
 import {
-  Admission,
+  AdmissionChain,
   type AdmissionPlugin,
   type AdmissionRequest,
   type Reinvocation,
-} from './admission/admission.ts'
+} from './admission/admission-chain.ts'
 import { ConfigurationError } from './admission/plugin-context.ts'
 import { startTestServer } from './test-server.ts'
 
@@ -211,7 +211,7 @@ function marking(
 
 test('each plugin sees what those before it made of the object', async () => {
   assert.equal(
-    (await new Admission([marking('a'), marking('b')]).mutate(request({ kind: '-' })))?.kind,
+    (await new AdmissionChain([marking('a'), marking('b')]).mutate(request({ kind: '-' })))?.kind,
     '-ab',
   )
 })
@@ -222,7 +222,10 @@ test('a plugin may ask for a second pass, and there is no third', async () => {
     passes.push(reinvocation.isReinvocation)
     reinvocation.request()
   })
-  assert.equal((await new Admission([marking('a'), asking]).mutate(request({ kind: '-' })))?.kind, '-abab')
+  assert.equal(
+    (await new AdmissionChain([marking('a'), asking]).mutate(request({ kind: '-' })))?.kind,
+    '-abab',
+  )
   assert.deepEqual(passes, [false, true])
 })
 
@@ -237,7 +240,7 @@ test('a plugin is asked once whether a kind of write concerns it', async () => {
     },
     validate: ({ operation, subresource }) => void seen.push(`${operation}/${subresource}`),
   }
-  const admission = new Admission([picky])
+  const admission = new AdmissionChain([picky])
   for (const operation of ['CREATE', 'UPDATE', 'CREATE', 'DELETE', 'CREATE'] as const)
     await admission.validate(request({}, { operation }))
   await admission.validate(request({}, { subresource: 'binding' }))
@@ -254,6 +257,6 @@ test('the first refusal ends it', async () => {
   }
   let isReached = false
   const next: AdmissionPlugin = { name: 'next', validate: () => void (isReached = true) }
-  await assert.rejects(new Admission([refusing, next]).validate(request({})), /no/u)
+  await assert.rejects(new AdmissionChain([refusing, next]).validate(request({})), /no/u)
   assert.equal(isReached, false)
 })

@@ -5,7 +5,7 @@
  */
 import type { JsonValue } from '#/api/json-value.ts'
 import type { Files } from '#/platform/platform.ts'
-import type { AdmissionPlugin } from './admission/admission.ts'
+import type { AdmissionPlugin } from './admission/admission-chain.ts'
 import { readAdmissionConfiguration } from './admission/admission-configuration.ts'
 import { alwaysAdmit } from './admission/plugins/always-admit.ts'
 import { alwaysDeny } from './admission/plugins/always-deny.ts'

@@ -11,7 +11,7 @@ import type { Platform } from '#/platform/platform.ts'
 import { Compactor } from '#/store/compactor.ts'
 import { StoreError, type Store } from '#/store/store.ts'
 import type { AdmissionPluginFactory } from './admission.ts'
-import { Admission, noAdmission } from './admission/admission.ts'
+import { AdmissionChain, noAdmission } from './admission/admission-chain.ts'
 import type { KubeconfigAccess, TolerationSeconds } from './admission/plugin-context.ts'
 import { mutatingAdmissionPolicyHooks, validatingAdmissionPolicyHooks } from './admission/policy-hooks.ts'
 import { webhookConfigurationHooks } from './admission/webhook-configuration-hooks.ts'
@@ -135,7 +135,7 @@ export class ApiServer {
       ...(options.metrics && { metrics: options.metrics }),
     }
     const plugins = options.admission?.({ ...parts, ...more, authorizer }) ?? []
-    this.#registry = { ...parts, admission: new Admission([...plugins, escalation]) }
+    this.#registry = { ...parts, admission: new AdmissionChain([...plugins, escalation]) }
     this.#discovery = new Discovery(this.scheme, { build, serverAddress: `${address}:${port}` })
     this.#openApi = new OpenApi(this.scheme, { build, clock: platform.clock })
     const registry = this.#registry

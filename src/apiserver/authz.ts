@@ -17,7 +17,7 @@ import {
   type AuthorizationWebhookSettings,
   type WebhookConnection,
 } from './authz/webhook-authorizer.ts'
-import type { AdmissionPlugin } from './admission/admission.ts'
+import type { AdmissionPlugin } from './admission/admission-chain.ts'
 import type { WatchCache } from './registry/watch-cache.ts'
 
 export { reconcileRoles } from './authz/reconcile-roles.ts'

@@ -7,7 +7,12 @@ import { Simulation } from '#/platform/simulated.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { storeConformance } from '#/store/store.conformance.ts'
 import { StoreError, type Store } from '#/store/store.ts'
-import { DecryptionError, EncryptingStore, Encryption, ensureEncryptionConfiguration } from './encryption.ts'
+import {
+  DecryptionError,
+  EncryptingStore,
+  ResourceCiphers,
+  ensureEncryptionConfiguration,
+} from './encryption.ts'
 import { StoredForm, TestKmsPlugin } from './encryption/testdata/kms-plugin.ts'
 import { ApiServer } from './api-server.ts'
 
@@ -40,7 +45,7 @@ function fileOf(resources: readonly object[]): string {
 const noService = new TestKmsPlugin()
 
 async function encrypt(store: Store, configuration: string, service = noService): Promise<EncryptingStore> {
-  const encryption = await Encryption.open({ platform, connect: service.connect, configuration })
+  const encryption = await ResourceCiphers.open({ platform, connect: service.connect, configuration })
   return new EncryptingStore({ store, encryption, log: silent })
 }
 
@@ -52,7 +57,7 @@ for (const providers of ['aesgcm a', 'kms a']) {
     `encrypted with ${providers}`,
     async () => {
       const { connect } = new TestKmsPlugin()
-      const encryption = await Encryption.open({
+      const encryption = await ResourceCiphers.open({
         platform,
         connect,
         configuration: configurationOf('*.*', providers),
@@ -267,7 +272,7 @@ async function startWithKeyService(t: TestContext) {
   t.after(() => stopping.abort())
   const configuration = configurationOf('secrets', 'kms a')
   const { connect } = service
-  const encryption = await simulation.run(Encryption.open({ platform: host, connect, configuration }))
+  const encryption = await simulation.run(ResourceCiphers.open({ platform: host, connect, configuration }))
   void encryption.run(stopping.signal)
   const raw = await MemoryStore.open({ platform: host })
   return {
@@ -325,7 +330,7 @@ test('a server waits for its key service', async () => {
   service.healthz = 'still starting'
   const { connect } = service
   const configuration = configurationOf('secrets', 'kms a')
-  const opening = Encryption.open({ platform: simulation.host('api'), connect, configuration })
+  const opening = ResourceCiphers.open({ platform: simulation.host('api'), connect, configuration })
   await simulation.advance(5_000)
   service.healthz = 'ok'
   await simulation.run(opening)
@@ -334,7 +339,7 @@ test('a server waits for its key service', async () => {
 test('a configuration can be changed while the server runs, and a wrong one changes nothing', async () => {
   const raw = await open()
   const { connect } = noService
-  const encryption = await Encryption.open({
+  const encryption = await ResourceCiphers.open({
     platform,
     connect,
     configuration: configurationOf('secrets', 'identity'),

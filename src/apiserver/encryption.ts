@@ -27,7 +27,7 @@ import { storeRoot } from './registry/store-keys.ts'
 export { DecryptionError } from './encryption/cipher.ts'
 export { parseEncryptionConfiguration } from './encryption/configuration.ts'
 export { ensureEncryptionConfiguration } from './encryption/default-configuration.ts'
-export { Encryption } from './encryption/encryption.ts'
+export { ResourceCiphers } from './encryption/resource-ciphers.ts'
 export { runEncryptionMaintenance } from './encryption/maintenance.ts'
 
 export interface EncryptingStoreOptions {

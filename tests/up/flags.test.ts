@@ -36,8 +36,5 @@ test('an authority that names users may not have proxies of any name', async t =
   const flags = ['--requestheader-client-ca-file', join(folder, 'pki', 'ca.crt')]
   const { status, stderr } = run('--no-node', '--port', '0', '--data-dir', folder, ...flags)
   assert.equal(status, 2)
-  assert.match(
-    stderr,
-    /^k8ts up: --requestheader-client-ca-file .*--requestheader-allowed-names is required/,
-  )
+  assert.match(stderr, /^k8ts up: --requestheader-client-ca-file .*--requestheader-allowed-names is required/)
 })

@@ -4,7 +4,7 @@ import type { Authorizer } from '../authz/authorizer.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Remote } from '../settings/flag-files.ts'
-import type { AdmissionPlugin } from './admission.ts'
+import type { AdmissionPlugin } from './admission-chain.ts'
 
 /** Dependencies of admission plugins. */
 export interface PluginContext extends Omit<Registry, 'admission'> {

@@ -10,7 +10,7 @@ import { readAdmission } from '../admission.ts'
 import type { ApiServer } from '../api-server.ts'
 import type { UserInfo } from '../request.ts'
 import { startTestServer } from '../test-server.ts'
-import { Admission, type AdmissionRequest } from './admission.ts'
+import { AdmissionChain, type AdmissionRequest } from './admission-chain.ts'
 
 /** All plugins except those that need an external backend or reject everything. */
 const everything = [
@@ -59,11 +59,11 @@ const users: readonly UserInfo[] = [
 
 test('whatever comes, plugins refuse it for a reason or let it through, and change nothing in place', async t => {
   const make = await readAdmission(undefined as never, { enable: everything })
-  let admissions: readonly Admission[] = []
+  let admissions: readonly AdmissionChain[] = []
   const { request, server } = await startTestServer(t, undefined, {
     // Each plugin runs in a separate chain, so that one rejection does not hide the others.
     admission: context => {
-      admissions = make(context).map(plugin => new Admission([plugin]))
+      admissions = make(context).map(plugin => new AdmissionChain([plugin]))
       return []
     },
   })
@@ -80,7 +80,7 @@ test('whatever comes, plugins refuse it for a reason or let it through, and chan
   for (const outcome of ['let through', 'Forbidden']) assert.ok((outcomes.get(outcome) ?? 0) > 100, outcome)
 })
 
-async function admit(admission: Admission, write: AdmissionRequest): Promise<string> {
+async function admit(admission: AdmissionChain, write: AdmissionRequest): Promise<string> {
   try {
     const object = write.operation === 'DELETE' ? undefined : await admission.mutate(write)
     await admission.validate({ ...write, object })

@@ -1,5 +1,5 @@
 import type { Resource } from '#/api/resource.ts'
-import type { AdmissionAttributes } from './admission.ts'
+import type { AdmissionAttributes } from './admission-chain.ts'
 
 /** Caches a value that depends only on resource, operation and subresource. */
 export class TargetMemo<V> {

@@ -15,7 +15,7 @@ import type {
 import { equalJson } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
-import type { AdmissionRequest } from '../admission/admission.ts'
+import type { AdmissionRequest } from '../admission/admission-chain.ts'
 import type { UserInfo } from '../request.ts'
 import { systemMastersGroup } from './always.ts'
 import { aggregateErrors } from './authorizer-chain.ts'

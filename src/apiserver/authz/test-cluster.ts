@@ -11,7 +11,7 @@ import type { Resource } from '#/api/resource.ts'
 import { Scheme } from '#/api/scheme.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { MemoryStore } from '#/store/memory.ts'
-import { Admission } from '../admission/admission.ts'
+import { AdmissionChain } from '../admission/admission-chain.ts'
 import { systemWriteRequest } from '../registry/system-write-request.ts'
 import {
   createAuthz,
@@ -61,7 +61,7 @@ export async function startTestCluster(
     store,
     cache,
     hooks: new Map(),
-    admission: new Admission([authz.escalation]),
+    admission: new AdmissionChain([authz.escalation]),
   }
   const stopping = new AbortController()
   const { promise: ready, resolve } = Promise.withResolvers<void>()

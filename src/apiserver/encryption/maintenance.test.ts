@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Simulation } from '#/platform/simulated.ts'
 import { MemoryStore } from '#/store/memory.ts'
-import { EncryptingStore, Encryption, runEncryptionMaintenance } from '../encryption.ts'
+import { EncryptingStore, ResourceCiphers, runEncryptionMaintenance } from '../encryption.ts'
 
 function configuration(...names: readonly string[]): string {
   const keys = names.map(name => ({ name, secret: Buffer.alloc(32, name).toString('base64') }))
@@ -23,7 +23,7 @@ test('a configuration that changes takes effect unless it is wrong, and old valu
   const first = configuration('one')
   await simulation.run(platform.files.write(path, first))
   const connect = (): never => assert.fail('there is no KMS plugin')
-  const encryption = await Encryption.open({ platform, connect, configuration: first })
+  const encryption = await ResourceCiphers.open({ platform, connect, configuration: first })
   const store = new EncryptingStore({ store: stored, encryption, log: platform.log })
   await simulation.run(store.create(key, Buffer.from('hidden')))
   const stopping = new AbortController()

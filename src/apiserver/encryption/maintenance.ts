@@ -4,11 +4,11 @@
  */
 import type { Platform } from '#/platform/platform.ts'
 import type { EncryptingStore } from '../encryption.ts'
-import type { Encryption } from './encryption.ts'
+import type { ResourceCiphers } from './resource-ciphers.ts'
 
 export interface EncryptionMaintenanceOptions {
   readonly platform: Platform
-  readonly encryption: Encryption
+  readonly encryption: ResourceCiphers
   readonly store: EncryptingStore
   /** The configuration file and its current content; no reload when absent. */
   readonly file?: { readonly path: string; readonly configuration: string }

@@ -3,7 +3,7 @@ import type { Scheme } from '#/api/scheme.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
 import type { PortRange } from '../allocation/node-ports.ts'
-import type { Admission } from '../admission/admission.ts'
+import type { AdmissionChain } from '../admission/admission-chain.ts'
 import type { ResourceHooks } from './hooks.ts'
 import type { WatchCache } from './watch-cache.ts'
 
@@ -12,7 +12,7 @@ export interface Registry {
   readonly scheme: Scheme
   readonly store: Store
   readonly cache: WatchCache
-  readonly admission: Admission
+  readonly admission: AdmissionChain
   /** By qualified resource name: `services`, `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, ResourceHooks>
   /** Node port range of services; Kubernetes' default when absent. */

@@ -1,7 +1,7 @@
 import type { JsonValue } from '#/api/json-value.ts'
 import type { GroupVersionKind, Resource } from '#/api/resource.ts'
 import type { UserInfo } from '../../request.ts'
-import type { AdmissionRequest } from '../admission.ts'
+import type { AdmissionRequest } from '../admission-chain.ts'
 import { matchedResource, type MatchedResource } from './resource-rules.ts'
 import { namespaceOf } from './selectors.ts'
 

@@ -3,7 +3,7 @@ import type { MatchResources, NamedRuleWithOperations } from '#/api/generated/ad
 import type { Scheme } from '#/api/scheme.ts'
 import { compileLabelSelector, type Selector } from '#/api/selector.ts'
 import type { Registry } from '../../registry/registry.ts'
-import type { AdmissionRequest } from '../admission.ts'
+import type { AdmissionRequest } from '../admission-chain.ts'
 import { TargetMemo } from '../target-memo.ts'
 import { matchRules, matchedResource, type MatchedResource } from './resource-rules.ts'
 import { selectsNamespace, selectsObject } from './selectors.ts'

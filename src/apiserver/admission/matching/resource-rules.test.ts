@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { defaultResources } from '#/api/builtin.ts'
 import { apiVersionOf } from '#/api/resource.ts'
 import { Scheme } from '#/api/scheme.ts'
-import type { Operation } from '../admission.ts'
+import type { Operation } from '../admission-chain.ts'
 import { matchRules } from './resource-rules.ts'
 
 const scheme = new Scheme(defaultResources())

@@ -3,7 +3,7 @@ import type { RuleWithOperations } from '#/api/generated/admissionregistration/v
 import type { GroupVersionKind, Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { prefixOf } from '../../registry/store-keys.ts'
-import type { AdmissionAttributes } from '../admission.ts'
+import type { AdmissionAttributes } from '../admission-chain.ts'
 
 /** A versioned resource, and the kind of the request for it. */
 export interface MatchedResource {

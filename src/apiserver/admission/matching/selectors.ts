@@ -5,7 +5,7 @@ import type { Labels } from '#/api/labels.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Selector } from '#/api/selector.ts'
 import type { Registry } from '../../registry/registry.ts'
-import type { AdmissionRequest } from '../admission.ts'
+import type { AdmissionRequest } from '../admission-chain.ts'
 import { getCached, getCachedOrStored } from '../lookup.ts'
 
 /** For a Namespace object, its own name. */

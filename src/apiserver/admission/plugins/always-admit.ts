@@ -1,4 +1,4 @@
-import type { AdmissionPlugin } from '../admission.ts'
+import type { AdmissionPlugin } from '../admission-chain.ts'
 
 /** Does nothing; exists because old configurations name it. */
 export function alwaysAdmit(): AdmissionPlugin {

@@ -1,4 +1,4 @@
-import { admissionForbidden, type AdmissionPlugin } from '../admission.ts'
+import { admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 
 /** Rejects every write; for testing. */
 export function alwaysDeny(): AdmissionPlugin {

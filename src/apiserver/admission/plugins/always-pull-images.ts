@@ -5,7 +5,7 @@
  */
 import { formatFieldErrors, notSupported } from '#/api/field-error.ts'
 import type { Container, Pod, PodSpec, Volume } from '#/api/generated/core/v1.ts'
-import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'
 import { allContainers, podWrites, specOf, withSpec } from './pod-spec.ts'
 
 export function alwaysPullImages(): AdmissionPlugin {

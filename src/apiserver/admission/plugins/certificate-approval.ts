@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#certificateapproval
  */
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
-import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission.ts'
+import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { isAuthorizedForSigner } from './certificate-signers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#certificatesubjectrestriction
  */
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
-import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission.ts'
+import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { certificateRequestSubject } from './certificate-request-subject.ts'
 
 export function certificateSubjectRestriction(): AdmissionPlugin {

@@ -5,7 +5,7 @@
 import type { ClusterTrustBundle } from '#/api/generated/certificates/v1beta1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission.ts'
+import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { isAuthorizedForSigner } from './certificate-signers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 

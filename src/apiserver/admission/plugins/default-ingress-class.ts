@@ -4,7 +4,7 @@
  */
 import type { Ingress } from '#/api/generated/networking/v1.ts'
 import { ingressClasses } from '#/api/generated/networking/v1-resources.ts'
-import { matchesResource, type AdmissionPlugin } from '../admission.ts'
+import { matchesResource, type AdmissionPlugin } from '../admission-chain.ts'
 import { defaultClass } from './default-class.ts'
 import { CachedDerivation } from '../cached-derivation.ts'
 import type { PluginContext } from '../plugin-context.ts'

@@ -4,7 +4,7 @@
  */
 import type { PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
-import { matchesResource, type AdmissionPlugin } from '../admission.ts'
+import { matchesResource, type AdmissionPlugin } from '../admission-chain.ts'
 import { defaultClass } from './default-class.ts'
 import { CachedDerivation } from '../cached-derivation.ts'
 import type { PluginContext } from '../plugin-context.ts'

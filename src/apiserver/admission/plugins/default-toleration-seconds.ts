@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#defaulttolerationseconds
  */
 import type { Pod, Toleration } from '#/api/generated/core/v1.ts'
-import type { AdmissionPlugin } from '../admission.ts'
+import type { AdmissionPlugin } from '../admission-chain.ts'
 import type { PluginContext, TolerationSeconds } from '../plugin-context.ts'
 import { podWrites, withSpec } from './pod-spec.ts'
 

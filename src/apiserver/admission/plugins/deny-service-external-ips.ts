@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#denyserviceexternalips
  */
 import type { Service } from '#/api/generated/core/v1.ts'
-import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission.ts'
+import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 
 export function denyServiceExternalIps(): AdmissionPlugin {
   return {

@@ -4,7 +4,7 @@
  */
 import type { Pod, Toleration } from '#/api/generated/core/v1.ts'
 import { isExtendedResource } from '#/api/pod-resources.ts'
-import type { AdmissionPlugin } from '../admission.ts'
+import type { AdmissionPlugin } from '../admission-chain.ts'
 import { podWrites, specOf, withSpec } from './pod-spec.ts'
 
 export function extendedResourceToleration(): AdmissionPlugin {

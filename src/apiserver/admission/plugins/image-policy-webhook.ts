@@ -5,7 +5,7 @@
  */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'
 import { ImagePolicyBackend } from './image-policy-webhook/backend.ts'
 import { readImagePolicy, type ImagePolicy } from './image-policy-webhook/configuration.ts'
 import { readImageReviewStatus, type ImageReviewStatus } from './image-policy-webhook/image-review-status.ts'

@@ -24,7 +24,7 @@ import {
   type AdmissionRequest,
   type AdmissionAttributes,
   type AdmittedObject,
-} from '../admission.ts'
+} from '../admission-chain.ts'
 import { CachedDerivation } from '../cached-derivation.ts'
 import {
   initializerConfigurations,

@@ -3,7 +3,7 @@ import type { Job } from '#/api/generated/batch/v1.ts'
 import { podGroups } from '#/api/generated/scheduling/v1alpha2-resources.ts'
 import type { PodGroup } from '#/api/generated/scheduling/v1alpha2.ts'
 import { controllerOf } from '#/api/metadata.ts'
-import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission.ts'
+import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { getCached, listCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 

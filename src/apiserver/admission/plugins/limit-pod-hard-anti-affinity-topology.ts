@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#limitpodhardantiaffinitytopology
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { admissionForbidden, type AdmissionPlugin } from '../admission.ts'
+import { admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { podWrites } from './pod-spec.ts'
 
 export function limitPodHardAntiAffinityTopology(): AdmissionPlugin {

@@ -10,7 +10,7 @@ import {
   type AdmissionPlugin,
   type AdmissionRequest,
   type AdmissionAttributes,
-} from '../admission.ts'
+} from '../admission-chain.ts'
 import { CachedDerivation } from '../cached-derivation.ts'
 import { checkClaim, checkPod } from './limit-ranger/constraints.ts'
 import { withDefaultResources } from './limit-ranger/defaults.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Metrics } from '../../metrics.ts'
-import type { AdmittedObject, AdmissionPlugin } from '../admission.ts'
+import type { AdmittedObject, AdmissionPlugin } from '../admission-chain.ts'
 import { mutatingAdmissionPolicy } from './mutating-admission-policy.ts'
 import { bindingOf, policy, rule, startPolicies } from '../testdata/policy-server.ts'
 import { container, namespace, outcome, pod, pods, startWith } from '../testdata/plugin-server.ts'

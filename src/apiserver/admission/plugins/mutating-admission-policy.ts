@@ -22,7 +22,7 @@ import {
   type AdmissionRequest,
   type AdmittedObject,
   type Reinvocation,
-} from '../admission.ts'
+} from '../admission-chain.ts'
 import { authorizerValue, admissionVariables } from '../matching/expressions.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { authorizeParams, isPolicyResource } from '../policies/authorize-params.ts'

@@ -12,7 +12,7 @@ import {
   type AdmissionPlugin,
   type AdmissionRequest,
   type AdmittedObject,
-} from '../admission.ts'
+} from '../admission-chain.ts'
 import { getCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 

@@ -4,7 +4,7 @@
  */
 import { notFound } from '#/api/errors.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
-import type { AdmissionPlugin } from '../admission.ts'
+import type { AdmissionPlugin } from '../admission-chain.ts'
 import { getCachedOrStored } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 

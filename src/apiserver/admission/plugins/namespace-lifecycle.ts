@@ -12,7 +12,7 @@ import {
   type AdmissionRequest,
   type AdmissionAttributes,
   type AdmittedObject,
-} from '../admission.ts'
+} from '../admission-chain.ts'
 import { getCached, getStored } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 

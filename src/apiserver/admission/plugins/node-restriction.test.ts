@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Authorizer } from '../../authz/authorizer.ts'
 import type { UserInfo } from '../../request.ts'
-import { Admission, type AdmissionRequest } from '../admission.ts'
+import { AdmissionChain, type AdmissionRequest } from '../admission-chain.ts'
 import { nodeRestriction } from './node-restriction.ts'
 import { jane, nodeMine, nodeOther } from '../testdata/certificate-requests.ts'
 import {
@@ -459,10 +459,10 @@ test('a node gets tokens for the pods it runs and the audiences they ask for', a
       reason: '',
     }),
   }
-  let admission: Admission | undefined
+  let admission: AdmissionChain | undefined
   const server = await startWith(t, context => {
     const plugin = nodeRestriction({ ...context, authorizer })
-    admission = new Admission([plugin])
+    admission = new AdmissionChain([plugin])
     return plugin
   })
   await server.given('/api/v1/nodes', node('mine'))

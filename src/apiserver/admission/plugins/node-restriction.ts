@@ -9,7 +9,7 @@ import {
   type AdmissionPlugin,
   type AdmissionRequest,
   type AdmissionAttributes,
-} from '../admission.ts'
+} from '../admission-chain.ts'
 import { checkCertificateRequest, checkPodCertificateRequest } from './node-restriction/certificates.ts'
 import { checkNode } from './node-restriction/node.ts'
 import { checkCsiNode, checkLease, checkResourceSlice } from './node-restriction/own-objects.ts'

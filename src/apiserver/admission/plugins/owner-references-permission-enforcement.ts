@@ -12,7 +12,7 @@ import {
   admissionForbidden,
   type AdmissionPlugin,
   type AdmissionRequest,
-} from '../admission.ts'
+} from '../admission-chain.ts'
 import type { PluginContext } from '../plugin-context.ts'
 
 export function ownerReferencesPermissionEnforcement({ authorizer, scheme }: PluginContext): AdmissionPlugin {

@@ -1,5 +1,5 @@
 /** Adds the protection finalizer to new PodGroups, so that they are not removed while their pods run. */
-import { matchesResource, type AdmissionPlugin } from '../admission.ts'
+import { matchesResource, type AdmissionPlugin } from '../admission-chain.ts'
 import { withFinalizer } from './protection-finalizer.ts'
 
 export function podGroupProtection(): AdmissionPlugin {

@@ -1,7 +1,7 @@
 /** Rejects a PodGroup if its Workload, or the referenced template in it, does not exist. */
 import type { PodGroup } from '#/api/generated/scheduling/v1alpha2.ts'
 import { workloads } from '#/api/generated/scheduling/v1alpha2-resources.ts'
-import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission.ts'
+import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { getCachedOrStored } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 

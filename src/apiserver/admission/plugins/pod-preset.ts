@@ -6,7 +6,7 @@
 import type { Container, EnvFromSource, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
-import type { AdmissionPlugin } from '../admission.ts'
+import type { AdmissionPlugin } from '../admission-chain.ts'
 import { listCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { podPresets, type PodPreset } from './pod-preset/resource.ts'

@@ -14,7 +14,7 @@ import {
   zeroQuantity,
   type Quantity,
 } from '#/api/quantity.ts'
-import { admissionForbidden, type AdmissionPlugin } from '../admission.ts'
+import { admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { getCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { podWrites, specOf } from './pod-spec.ts'

@@ -13,7 +13,7 @@ import {
   type AdmissionPlugin,
   type AdmissionRequest,
   type AdmissionAttributes,
-} from '../admission.ts'
+} from '../admission-chain.ts'
 import { getCached, getCachedOrStored } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { PodToCheck } from './pod-security/check.ts'

@@ -1,6 +1,6 @@
 /** Accessors for pod specs in admission plugins. */
 import type { Container, Pod, PodSpec } from '#/api/generated/core/v1.ts'
-import { matchesResource, type AdmissionPlugin, type Operation } from '../admission.ts'
+import { matchesResource, type AdmissionPlugin, type Operation } from '../admission-chain.ts'
 
 /** A `handles` function for these operations on pods or the given pod subresources. */
 export function podWrites(

@@ -10,7 +10,7 @@ import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import { parseJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { isBestEffort } from '#/api/pod-resources.ts'
-import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'
 import { getCached, getCachedOrStored } from '../lookup.ts'
 import {
   listOf,

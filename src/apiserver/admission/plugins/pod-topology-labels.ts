@@ -5,7 +5,7 @@
 import type { Binding, Pod } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { AdmissionPlugin } from '../admission.ts'
+import type { AdmissionPlugin } from '../admission-chain.ts'
 import { getCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { podWrites } from './pod-spec.ts'

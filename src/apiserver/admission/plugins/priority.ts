@@ -11,7 +11,7 @@ import {
   type AdmissionPlugin,
   type AdmissionRequest,
   type AdmissionAttributes,
-} from '../admission.ts'
+} from '../admission-chain.ts'
 import { CachedDerivation } from '../cached-derivation.ts'
 import { getCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'

@@ -12,7 +12,7 @@ import {
   type AdmissionPlugin,
   type AdmissionRequest,
   type AdmissionAttributes,
-} from '../admission.ts'
+} from '../admission-chain.ts'
 import type { PluginContext, PluginFactory } from '../plugin-context.ts'
 import { parseQuotaConfiguration, type LimitedResource } from './resource-quota/configuration.ts'
 import { planCharge } from './resource-quota/plan-charge.ts'

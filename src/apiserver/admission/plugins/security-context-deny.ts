@@ -4,7 +4,7 @@
  * https://v1-27.docs.kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#securitycontextdeny
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { admissionForbidden, type AdmissionPlugin } from '../admission.ts'
+import { admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { podWrites, specOf } from './pod-spec.ts'
 
 export function securityContextDeny(): AdmissionPlugin {

@@ -10,7 +10,7 @@ import {
   type AdmissionPlugin,
   type AdmissionRequest,
   type AdmittedObject,
-} from '../admission.ts'
+} from '../admission-chain.ts'
 import { getCached, getCachedOrStored } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { refersToSecrets } from './pod-references.ts'

@@ -3,7 +3,7 @@
  * that they are not removed while in use.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#storageobjectinuseprotection
  */
-import type { AdmissionPlugin, AdmissionAttributes } from '../admission.ts'
+import type { AdmissionPlugin, AdmissionAttributes } from '../admission-chain.ts'
 import { withFinalizer } from './protection-finalizer.ts'
 
 export function storageObjectInUseProtection(): AdmissionPlugin {

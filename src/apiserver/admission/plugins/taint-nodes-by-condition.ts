@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#taintnodesbycondition
  */
 import type { Node, Taint } from '#/api/generated/core/v1.ts'
-import { matchesResource, type AdmissionPlugin } from '../admission.ts'
+import { matchesResource, type AdmissionPlugin } from '../admission-chain.ts'
 
 export function taintNodesByCondition(): AdmissionPlugin {
   return {

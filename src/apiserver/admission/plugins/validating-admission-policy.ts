@@ -13,7 +13,7 @@ import {
 } from '#/api/generated/admissionregistration/v1-resources.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import type { AuthorizerValue } from '#/cel/authorizer.ts'
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts'
+import type { AdmissionPlugin, AdmissionRequest } from '../admission-chain.ts'
 import { authorizerValue, admissionVariables } from '../matching/expressions.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { authorizeParams, isPolicyResource } from '../policies/authorize-params.ts'

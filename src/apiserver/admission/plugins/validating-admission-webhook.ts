@@ -4,7 +4,7 @@
  */
 import type { JsonValue } from '#/api/json-value.ts'
 import { validatingWebhookConfigurations } from '#/api/generated/admissionregistration/v1-resources.ts'
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts'
+import type { AdmissionPlugin, AdmissionRequest } from '../admission-chain.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { WebhookDispatcher } from '../webhooks/dispatcher.ts'
 import { isExemptFromWebhooks, type MatchedWebhook } from '../webhooks/webhook.ts'

@@ -1,7 +1,7 @@
 /** Collects the results of validations and produces rejections, warnings, audit annotations and metrics. */
 import { apiError, type ApiError, type StatusReason } from '#/api/errors.ts'
 import { errorTypeOf, type EnforcementAction } from '../../metrics/admission-policies.ts'
-import { admissionForbidden, type AdmissionRequest } from '../admission.ts'
+import { admissionForbidden, type AdmissionRequest } from '../admission-chain.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { Denial, Validated } from './evaluate-validations.ts'
 

@@ -2,7 +2,7 @@
 import type { TestContext } from 'node:test'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
-import type { AdmissionPlugin } from '../admission.ts'
+import type { AdmissionPlugin } from '../admission-chain.ts'
 import { mutatingAdmissionPolicy } from '../plugins/mutating-admission-policy.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { validatingAdmissionPolicy } from '../plugins/validating-admission-policy.ts'

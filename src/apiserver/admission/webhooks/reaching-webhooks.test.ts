@@ -5,7 +5,7 @@ import type { JsonValue } from '#/api/json-value.ts'
 import type { HttpClientOptions } from '#/platform/http-client.ts'
 import { admitConnectOrCreate } from '../../registry/write.ts'
 import { systemWriteRequest } from '../../registry/system-write-request.ts'
-import { Admission, type AdmissionPlugin } from '../admission.ts'
+import { AdmissionChain, type AdmissionPlugin } from '../admission-chain.ts'
 import { mutatingAdmissionWebhook } from '../plugins/mutating-admission-webhook.ts'
 import type { WebhookCredentials, PluginContext } from '../plugin-context.ts'
 import { fakeRemote } from '../testdata/fake-remote.ts'
@@ -118,7 +118,7 @@ test('webhooks hear of connections, and change with what is connected', async t 
   const options = { kind: 'PodExecOptions', apiVersion: 'v1', container: 'a', command: ['sh'] }
   const request = { ...systemWriteRequest(pods, 'p', 'default'), subresource: 'exec' }
   const admitted = await admitConnectOrCreate(
-    { admission: new Admission([plugin!]) },
+    { admission: new AdmissionChain([plugin!]) },
     request,
     options,
     'CONNECT',

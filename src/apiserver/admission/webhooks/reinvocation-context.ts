@@ -1,5 +1,5 @@
 import { equalJson } from '#/api/json-value.ts'
-import type { AdmittedObject, Reinvocation } from '../admission.ts'
+import type { AdmittedObject, Reinvocation } from '../admission-chain.ts'
 
 /** Tracks which webhooks or policies must be reinvoked because the object changed after they were called. */
 export class ReinvocationContext {

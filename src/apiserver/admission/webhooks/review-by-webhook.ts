@@ -6,7 +6,7 @@ import type { JsonValue } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import type { Random } from '#/platform/platform.ts'
-import type { AdmissionRequest } from '../admission.ts'
+import type { AdmissionRequest } from '../admission-chain.ts'
 import {
   admissionReview,
   checkResponse,

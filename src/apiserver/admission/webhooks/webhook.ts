@@ -5,7 +5,7 @@ import type {
 } from '#/api/generated/admissionregistration/v1.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
-import type { AdmissionAttributes } from '../admission.ts'
+import type { AdmissionAttributes } from '../admission-chain.ts'
 import { matchRules, type MatchedResource } from '../matching/resource-rules.ts'
 
 /** A mutating or validating webhook; validating webhooks have no reinvocationPolicy. */

@@ -5,7 +5,7 @@
 import type { Node } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import type { Labels } from '#/api/labels.ts'
-import { admissionForbidden, type AdmissionRequest } from '../../admission.ts'
+import { admissionForbidden, type AdmissionRequest } from '../../admission-chain.ts'
 
 export function checkNode(request: AdmissionRequest, nodeName: string): void {
   if (request.name !== nodeName) {

@@ -1,7 +1,7 @@
 /** Checks objects that belong to a single node: Lease, CSINode and ResourceSlice. */
 import type { ResourceSlice } from '#/api/generated/resource/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import { admissionForbidden, type AdmissionRequest } from '../../admission.ts'
+import { admissionForbidden, type AdmissionRequest } from '../../admission-chain.ts'
 
 const leaseNamespace = 'kube-node-lease'
 

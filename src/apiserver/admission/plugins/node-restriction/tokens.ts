@@ -7,7 +7,7 @@ import type { TokenRequest } from '#/api/generated/authentication/v1.ts'
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import { csiDrivers } from '#/api/generated/storage/v1-resources.ts'
-import { admissionForbidden, type AdmissionRequest } from '../../admission.ts'
+import { admissionForbidden, type AdmissionRequest } from '../../admission-chain.ts'
 import { getCached } from '../../lookup.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 

@@ -3,7 +3,7 @@
  */
 import type { PersistentVolumeClaim, PersistentVolumeClaimStatus } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
-import { admissionForbidden, type AdmissionRequest } from '../../admission.ts'
+import { admissionForbidden, type AdmissionRequest } from '../../admission-chain.ts'
 
 export function checkClaim(request: AdmissionRequest, nodeName: string): void {
   const { operation, subresource, object, oldObject } = request

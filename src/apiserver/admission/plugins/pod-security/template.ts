@@ -4,7 +4,7 @@ import type { CronJob } from '#/api/generated/batch/v1.ts'
 import type { Deployment } from '#/api/generated/apps/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { AdmissionRequest } from '../../admission.ts'
+import type { AdmissionRequest } from '../../admission-chain.ts'
 import { specOf } from '../pod-spec.ts'
 import type { PodToCheck } from './check.ts'
 

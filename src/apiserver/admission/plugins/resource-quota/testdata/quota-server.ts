@@ -15,7 +15,7 @@ import { storeRoot } from '../../../../registry/store-keys.ts'
 import { createObject } from '../../../../registry/create-object.ts'
 import { updateObject } from '../../../../registry/update-object.ts'
 import { type WriteRequest } from '../../../../registry/write.ts'
-import { Admission } from '../../../admission.ts'
+import { AdmissionChain } from '../../../admission-chain.ts'
 import { resourceQuota } from '../../resource-quota.ts'
 
 interface QuotaServerOptions {
@@ -37,7 +37,7 @@ export class QuotaServer {
   static async start({ platform, store, configuration, signal }: QuotaServerOptions): Promise<QuotaServer> {
     const cache = new WatchCache({ store, platform, prefix: storeRoot })
     const parts = { platform, store, cache, scheme, hooks: new Map(), authorizer: alwaysAllow }
-    const registry = { ...parts, admission: new Admission([resourceQuota(parts, configuration)]) }
+    const registry = { ...parts, admission: new AdmissionChain([resourceQuota(parts, configuration)]) }
     const { promise, resolve } = Promise.withResolvers<void>()
     void cache.run(signal, resolve)
     await promise

@@ -83,7 +83,7 @@ export class Reinvocation {
   }
 }
 
-export class Admission {
+export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[]
   /** Plugins that handle a write, by resource, then by operation and subresource. */
   readonly #chains = new WeakMap<Resource, Map<string, Chain>>()
@@ -141,7 +141,7 @@ interface Chain {
 }
 
 /** For writes already admitted as part of another request, and for writes by the API server itself. */
-export const noAdmission = new Admission([])
+export const noAdmission = new AdmissionChain([])
 
 async function pass(
   plugins: readonly AdmissionPlugin[],

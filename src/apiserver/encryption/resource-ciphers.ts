@@ -11,7 +11,7 @@ import { encryptedPrefix, identity, ProviderChain, type Provider } from './provi
 import { resourcePrefixOf, includesResource, resourceOfPrefix } from './resource-names.ts'
 import { secretbox } from './secretbox.ts'
 
-export interface EncryptionOptions {
+export interface ResourceCiphersOptions {
   readonly platform: Platform
   readonly connect: GrpcConnect
   /** Content of the `EncryptionConfiguration` file. */
@@ -20,14 +20,14 @@ export interface EncryptionOptions {
   readonly signal?: AbortSignal
 }
 
-export class Encryption implements AsyncDisposable {
+export class ResourceCiphers implements AsyncDisposable {
   readonly #platform: Platform
   readonly #connect: GrpcConnect
   #active: Active = { lists: [], envelopes: [], services: [] }
   /** Cached ciphers by key prefix of the resource. */
   readonly #ciphers = new Map<string, Cipher | undefined>()
 
-  private constructor({ platform, connect }: EncryptionOptions) {
+  private constructor({ platform, connect }: ResourceCiphersOptions) {
     this.#platform = platform
     this.#connect = connect
   }
@@ -36,8 +36,8 @@ export class Encryption implements AsyncDisposable {
    * Waits until every KMS plugin is available, because nothing can be read without it. Rejects if the
    * configuration is invalid.
    */
-  static async open(options: EncryptionOptions): Promise<Encryption> {
-    const encryption = new Encryption(options)
+  static async open(options: ResourceCiphersOptions): Promise<ResourceCiphers> {
+    const encryption = new ResourceCiphers(options)
     await encryption.change(options.configuration, options.signal)
     return encryption
   }
@@ -59,15 +59,15 @@ export class Encryption implements AsyncDisposable {
 
   /** Undefined if no configured resource matches the key. */
   cipherFor(key: string): Cipher | undefined {
-    const folder = resourcePrefixOf(key)
-    if (folder === undefined) return undefined
-    if (this.#ciphers.has(folder)) return this.#ciphers.get(folder)
-    const resource = resourceOfPrefix(folder)
+    const prefix = resourcePrefixOf(key)
+    if (prefix === undefined) return undefined
+    if (this.#ciphers.has(prefix)) return this.#ciphers.get(prefix)
+    const resource = resourceOfPrefix(prefix)
     const { lists } = this.#active
     const found =
       resource && lists.find(list => list.resources.some(name => includesResource(name, resource)))
-    if (this.#ciphers.size >= foldersMax) this.#ciphers.clear()
-    this.#ciphers.set(folder, found?.chain)
+    if (this.#ciphers.size >= prefixesMax) this.#ciphers.clear()
+    this.#ciphers.set(prefix, found?.chain)
     return found?.chain
   }
 
@@ -148,7 +148,7 @@ const unhealthyDelayMs = 10_000
 const waitingDelayMs = 1_000
 
 /** Maximum number of cached prefixes; there are about as many as resources. */
-const foldersMax = 10_000
+const prefixesMax = 10_000
 
 const ciphers = { aesgcm: aesGcm, aescbc: aesCbc, secretbox } as const
 
