@@ -11,7 +11,7 @@ import { messageOf, upstreamError } from './proxy/upstream-error.ts'
 import { RemoteClients } from './proxy/remote-clients.ts'
 import type { Registry } from './registry/registry.ts'
 import { keyOf } from './registry/store-keys.ts'
-import { getStoredObject } from './registry/write.ts'
+import { getStoredObject } from './registry/get-stored-object.ts'
 
 export interface KubeletAccess {
   readonly connectHttp: HttpConnect

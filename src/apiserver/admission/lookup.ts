@@ -4,7 +4,7 @@ import type { Resource } from '#/api/resource.ts'
 import type { Registry } from '../registry/registry.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import { StoredObject } from '../registry/stored-object.ts'
-import { getStoredObject } from '../registry/write.ts'
+import { getStoredObject } from '../registry/get-stored-object.ts'
 
 export interface ObjectName {
   readonly name: string

@@ -14,7 +14,7 @@ import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import { systemWriteRequest } from '../registry/system-write-request.ts'
 import { createObject } from '../registry/create-object.ts'
 import { removeObject } from '../registry/update-object.ts'
-import { getStoredObject } from '../registry/write.ts'
+import { getStoredObject } from '../registry/get-stored-object.ts'
 
 export interface ServiceName {
   readonly namespace: string

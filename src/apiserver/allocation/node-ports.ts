@@ -8,7 +8,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Registry } from '../registry/registry.ts'
 import { prefixOf } from '../registry/store-keys.ts'
 import { encodeForStore } from '../registry/stored-object.ts'
-import { translateStoreErrors } from '../registry/write.ts'
+import { translateStoreErrors } from '../registry/store-errors.ts'
 
 export interface PortRange {
   readonly from: number

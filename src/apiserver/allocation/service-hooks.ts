@@ -14,8 +14,8 @@ import {
 } from './cluster-ips.ts'
 
 export const serviceHooks: ResourceHooks = {
-  reserve: (registry, object, oldObject, dryRun) =>
-    reserve(registry, object as Service, oldObject as Service | undefined, dryRun),
+  reserve: (registry, { object, oldObject, dryRun }) =>
+    reserve(registry, object as Service, { oldObject: oldObject as Service | undefined, dryRun }),
   afterDelete: async (registry, object) => {
     const service = object as Service
     await giveBack(registry, nameOf(service), { addresses: clusterIpsOf(service), ports: portsOf(service) })
@@ -27,18 +27,19 @@ interface Held {
   readonly ports: readonly number[]
 }
 
-async function reserve(
-  registry: Registry,
-  service: Service,
-  oldObject: Service | undefined,
-  dryRun: boolean,
-): Promise<Reservation> {
-  const addressed = await withAddresses(registry, service, oldObject, dryRun)
+interface ServiceWrite {
+  readonly oldObject: Service | undefined
+  readonly dryRun: boolean
+}
+
+async function reserve(registry: Registry, service: Service, write: ServiceWrite): Promise<Reservation> {
+  const { oldObject, dryRun } = write
+  const addressed = await withAddresses(registry, service, write)
   const name = nameOf(service)
   const newAddresses = without(clusterIpsOf(addressed), oldObject ? clusterIpsOf(oldObject) : [])
   let ported: Service
   try {
-    ported = await withPorts(registry, addressed, oldObject, dryRun)
+    ported = await withPorts(registry, addressed, write)
   } catch (error) {
     if (!dryRun) await giveBack(registry, name, { addresses: newAddresses, ports: [] })
     throw error
@@ -63,8 +64,7 @@ async function giveBack(registry: Registry, name: ServiceName, { addresses, port
 async function withAddresses(
   registry: Registry,
   service: Service,
-  oldObject: Service | undefined,
-  dryRun: boolean,
+  { oldObject, dryRun }: ServiceWrite,
 ): Promise<Service> {
   const { spec = {} } = service
   if (spec.type === 'ExternalName') return service
@@ -113,8 +113,7 @@ async function take(
 async function withPorts(
   registry: Registry,
   service: Service,
-  oldObject: Service | undefined,
-  dryRun: boolean,
+  { oldObject, dryRun }: ServiceWrite,
 ): Promise<Service> {
   const { spec = {} } = service
   const needed = neededPorts(service, oldObject)

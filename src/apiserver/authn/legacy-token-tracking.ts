@@ -3,7 +3,7 @@ import type { Secret } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Registry } from '../registry/registry.ts'
 import { updateObject } from '../registry/update-object.ts'
-import { type WriteRequest } from '../registry/write.ts'
+import type { WriteRequest } from '../registry/write-request.ts'
 
 const lastUsed = 'kubernetes.io/legacy-token-last-used'
 

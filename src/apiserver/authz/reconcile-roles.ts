@@ -8,7 +8,7 @@ import type { Registry } from '../registry/registry.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import { createObject } from '../registry/create-object.ts'
 import { removeObject, updateObject } from '../registry/update-object.ts'
-import { getStoredObject } from '../registry/write.ts'
+import { getStoredObject } from '../registry/get-stored-object.ts'
 import { bootstrapRoles } from './bootstrap-roles.ts'
 import {
   nameKey,

@@ -2,7 +2,7 @@
 import { badRequest } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { updateObject } from '../registry/update-object.ts'
-import { rulesOf } from '../registry/write.ts'
+import { rulesOf } from '../registry/resource-strategy.ts'
 import type { ApiResponse } from '../request.ts'
 import { objectBody } from '../table.ts'
 import { keyOfScope, type RequestScope } from './request-scope.ts'

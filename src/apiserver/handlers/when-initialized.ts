@@ -2,7 +2,7 @@ import { ApiError, internalError, qualifiedName, timeout, type Status } from '#/
 import type { CacheEvent } from '../registry/cache-event.ts'
 import { initializersOf } from '../registry/initialization.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
-import { subjectOf, type WriteRequest } from '../registry/write.ts'
+import { subjectOf, type WriteRequest } from '../registry/write-request.ts'
 import type { RequestScope } from './request-scope.ts'
 
 /** Maximum time that a create request waits for initialization; the object can still be initialized later. */

@@ -1,4 +1,4 @@
-import type { WriteRequest } from '../registry/write.ts'
+import type { WriteRequest } from '../registry/write-request.ts'
 import { annotate } from '../request.ts'
 import type { RequestScope } from './request-scope.ts'
 import type { WriteOptions } from './write-options.ts'

@@ -2,7 +2,7 @@ import { badRequest } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
 import { writeRequest } from '../handlers/write-request.ts'
-import { admitConnectOrCreate } from '../registry/write.ts'
+import { admitConnectOrCreate } from '../registry/admit.ts'
 
 /** Runs admission for a CONNECT request and returns the admitted options object. */
 export function admitConnection(scope: RequestScope, sent: KubernetesObject): Promise<KubernetesObject> {

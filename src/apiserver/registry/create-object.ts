@@ -14,20 +14,12 @@ import {
   withoutSystemMetadata,
   withZeroStatus,
 } from './system-metadata.ts'
-import {
-  admissionOf,
-  translateStoreErrors,
-  check,
-  hookName,
-  runMutatingAdmission,
-  type Ownership,
-  rulesOf,
-  subjectOf,
-  withDefaults,
-  withManagedFields,
-  withReservation,
-  type WriteRequest,
-} from './write.ts'
+import { admissionRequest, runMutatingAdmission } from './admit.ts'
+import { type Ownership, withManagedFields } from './managed-fields.ts'
+import { withReservation } from './reservation.ts'
+import { hookName, rulesOf, withDefaults } from './resource-strategy.ts'
+import { translateStoreErrors } from './store-errors.ts'
+import { rejectInvalid, subjectOf, type WriteRequest } from './write-request.ts'
 
 /** Creates an object, given in the version of the request. */
 export async function createObject(
@@ -64,7 +56,7 @@ async function tryCreate(
   const defaulted = convertObject(withDefaults(rules, named), resource.storage)
   // Fields set by admission are not owned by the request's field manager.
   const owned = ownership === 'given' ? defaulted : withManagedFields(registry, request, undefined, defaulted)
-  const admitted = await runMutatingAdmission(registry, admissionOf(naming, 'CREATE', owned, undefined))
+  const admitted = await runMutatingAdmission(registry, admissionRequest(naming, 'CREATE', owned, undefined))
   const identified = withUid(withChosenName(registry, withNames(request, admitted)), registry.platform)
   const statusless = withoutStatus(identified, resource)
   const stored = registry.scheme.byKind({ ...resource.storage, kind: resource.kind }) ?? resource
@@ -72,7 +64,7 @@ async function tryCreate(
   const hooks = registry.hooks.get(hookName(resource))
   const attributed = hooks?.withAuthor?.(prepared, request.user) ?? prepared
   const object = withGeneration(attributed, undefined, resource)
-  check(request, object, [
+  rejectInvalid(request, object, [
     ...validateMetadata(object.metadata ?? {}, {
       names: rules.names ?? subdomainNames,
       namespaced: resource.scope === 'Namespaced',
@@ -81,14 +73,25 @@ async function tryCreate(
     ...(hooks?.validate?.(object, undefined) ?? []),
   ])
   for (const warning of rules.warnings?.(object, undefined) ?? []) request.warn(warning)
-  await registry.admission.validate(admissionOf(naming, 'CREATE', object, undefined))
+  await registry.admission.validate(admissionRequest(naming, 'CREATE', object, undefined))
   const key = keyOf(resource, object.metadata?.namespace ?? '', object.metadata?.name ?? '')
   // Fast path without a reservation; the create in the store is what guarantees uniqueness.
   if (registry.cache.get(key)) return undefined
-  return withReservation(registry, request, object, undefined, async reserved => {
-    if (request.dryRun) return new StoredObject(key, 0, encodeForStore(reserved), reserved)
-    return insert(registry, request, key, reserved)
+  return withReservation<StoredObject | undefined>({
+    registry,
+    request,
+    object,
+    oldObject: undefined,
+    write: async reserved => {
+      if (request.dryRun) return new StoredObject(key, 0, encodeForStore(reserved), reserved)
+      return insert(registry, request, key, reserved)
+    },
+    isWritten,
   })
+}
+
+function isWritten(stored: StoredObject | undefined): boolean {
+  return stored !== undefined
 }
 
 async function insert(

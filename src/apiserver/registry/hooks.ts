@@ -16,17 +16,18 @@ export interface ResourceHooks {
     oldObject: KubernetesObject | undefined,
   ) => readonly FieldError[]
   /**
-   * Called with the validated object just before it is stored; `oldObject` is undefined for a creation. Throws
-   * ApiError to reject.
+   * Called with the validated object just before it is stored. Throws ApiError to reject.
    */
-  readonly reserve?: (
-    registry: Registry,
-    object: KubernetesObject,
-    oldObject: KubernetesObject | undefined,
-    dryRun: boolean,
-  ) => Promise<Reservation>
+  readonly reserve?: (registry: Registry, options: ReserveOptions) => Promise<Reservation>
   /** Called after the object was deleted from the store. */
   readonly afterDelete?: (registry: Registry, object: KubernetesObject) => Promise<void>
+}
+
+export interface ReserveOptions {
+  readonly object: KubernetesObject
+  /** Undefined for a creation. */
+  readonly oldObject: KubernetesObject | undefined
+  readonly dryRun: boolean
 }
 
 export interface Reservation {

@@ -1,6 +1,6 @@
 import type { Resource } from '#/api/resource.ts'
 import type { UserInfo } from '../request.ts'
-import type { WriteRequest } from './write.ts'
+import type { WriteRequest } from './write-request.ts'
 
 /** The identity of the API server for its own writes. */
 const system: UserInfo = { username: 'system:apiserver', groups: ['system:masters'] }

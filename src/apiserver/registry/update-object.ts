@@ -17,22 +17,13 @@ import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
 import { withGeneration, withObjectMetaOf, withSubresourceOf } from './system-metadata.ts'
-import {
-  admissionOf,
-  translateStoreErrors,
-  check,
-  hookName,
-  kindSubject,
-  getStoredObject,
-  runMutatingAdmission,
-  type Ownership,
-  rulesOf,
-  subjectOf,
-  withDefaults,
-  withManagedFields,
-  withReservation,
-  type WriteRequest,
-} from './write.ts'
+import { admissionRequest, runMutatingAdmission } from './admit.ts'
+import { getStoredObject } from './get-stored-object.ts'
+import { type Ownership, withManagedFields } from './managed-fields.ts'
+import { withReservation } from './reservation.ts'
+import { hookName, rulesOf, withDefaults } from './resource-strategy.ts'
+import { translateStoreErrors } from './store-errors.ts'
+import { rejectInvalid, kindSubject, subjectOf, type WriteRequest } from './write-request.ts'
 
 export interface Update {
   /**
@@ -126,7 +117,7 @@ async function tryUpdate(
   const validate =
     update.strategy?.validate ??
     (subresource === 'status' ? rules.validateStatusUpdate : rules.validateUpdate)
-  check(request, object, [
+  rejectInvalid(request, object, [
     ...validateMetadataUpdate(object.metadata ?? {}, oldObject.metadata ?? {}),
     ...(validate?.(object, oldObject) ?? []),
     ...(registry.hooks.get(hookName(resource))?.validate?.(object, oldObject) ?? []),
@@ -134,7 +125,7 @@ async function tryUpdate(
   for (const warning of rules.warnings?.(object, oldObject) ?? []) request.warn(warning)
   const representationOf = update.representation?.of ?? itself
   await registry.admission.validate(
-    admissionOf(request, 'UPDATE', representationOf(object), representationOf(oldObject)),
+    admissionRequest(request, 'UPDATE', representationOf(object), representationOf(oldObject)),
   )
   return replace(registry, request, current, object)
 }
@@ -148,11 +139,12 @@ async function admit(
   { representation }: Update,
   { owned, oldObject }: { readonly owned: KubernetesObject; readonly oldObject: KubernetesObject },
 ): Promise<KubernetesObject> {
-  if (!representation) return runMutatingAdmission(registry, admissionOf(request, 'UPDATE', owned, oldObject))
+  if (!representation)
+    return runMutatingAdmission(registry, admissionRequest(request, 'UPDATE', owned, oldObject))
   const seen = representation.of(owned)
   const changed = await runMutatingAdmission(
     registry,
-    admissionOf(request, 'UPDATE', seen, representation.of(oldObject)),
+    admissionRequest(request, 'UPDATE', seen, representation.of(oldObject)),
   )
   return changed === seen ? owned : representation.into(owned, changed)
 }
@@ -209,20 +201,31 @@ async function replace(
   const object = discardTimeChange(current.object as JsonObject, wanted as JsonObject) as KubernetesObject
   if (object === current.object) return { stored: current }
   if (isFinished(object, request.resource)) return removeFinished(registry, request, current, object)
-  return withReservation(registry, request, object, current.object, async reserved => {
-    if (request.dryRun)
-      return { stored: new StoredObject(current.key, current.revision, encodeForStore(reserved), reserved) }
-    const bytes = encodeForStore(reserved)
-    registry.cache.noteWrite(bytes, reserved)
-    const ttlMs = request.resource.rules?.ttlMs
-    const expectedRevision = current.revision
-    const result = await translateStoreErrors(request, 'update', () =>
-      registry.store.update(current.key, bytes, { expectedRevision, ...(ttlMs && { ttlMs }) }),
-    )
-    if (result.written) return { stored: new StoredObject(current.key, result.revision, bytes, reserved) }
-    const { current: winner } = result
-    return { current: winner && new StoredObject(winner.key, winner.revision, winner.value) }
+  return withReservation<Outcome>({
+    registry,
+    request,
+    object,
+    oldObject: current.object,
+    write: async reserved => {
+      if (request.dryRun)
+        return { stored: new StoredObject(current.key, current.revision, encodeForStore(reserved), reserved) }
+      const bytes = encodeForStore(reserved)
+      registry.cache.noteWrite(bytes, reserved)
+      const ttlMs = request.resource.rules?.ttlMs
+      const expectedRevision = current.revision
+      const result = await translateStoreErrors(request, 'update', () =>
+        registry.store.update(current.key, bytes, { expectedRevision, ...(ttlMs && { ttlMs }) }),
+      )
+      if (result.written) return { stored: new StoredObject(current.key, result.revision, bytes, reserved) }
+      const { current: winner } = result
+      return { current: winner && new StoredObject(winner.key, winner.revision, winner.value) }
+    },
+    isWritten,
   })
+}
+
+function isWritten(outcome: Outcome): boolean {
+  return 'stored' in outcome
 }
 
 /** True if an object being deleted has no finalizers, grace period or other holds left. */

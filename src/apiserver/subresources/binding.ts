@@ -12,7 +12,7 @@ import { decodeBody } from '../handlers/decode-body.ts'
 import { readWriteOptions } from '../handlers/write-options.ts'
 import { writeRequest } from '../handlers/write-request.ts'
 import { updateObject } from '../registry/update-object.ts'
-import { admitConnectOrCreate } from '../registry/write.ts'
+import { admitConnectOrCreate } from '../registry/admit.ts'
 import type { ApiResponse } from '../request.ts'
 import { valueBody } from '../view.ts'
 

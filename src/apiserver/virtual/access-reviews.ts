@@ -20,7 +20,7 @@ import { fieldRequirements, labelRequirements, type Requirements } from '../auth
 import type { RequestScope } from '../handlers/request-scope.ts'
 import { decodeBody } from '../handlers/decode-body.ts'
 import { readWriteOptions } from '../handlers/write-options.ts'
-import { rulesOf } from '../registry/write.ts'
+import { rulesOf } from '../registry/resource-strategy.ts'
 import type { ApiResponse, UserInfo } from '../request.ts'
 import type { Handler } from '../router.ts'
 import { valueBody } from '../view.ts'

@@ -9,7 +9,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch } from '#/api/patch.ts'
 import { apiVersionOf, isCustomKind, type GroupVersionKind } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
-import { rulesOf, withDefaults } from '../../registry/write.ts'
+import { rulesOf, withDefaults } from '../../registry/resource-strategy.ts'
 import type { MatchedResource } from '../matching/resource-rules.ts'
 
 /** Objects of another kind than the resource's, such as Scale, are not converted. */

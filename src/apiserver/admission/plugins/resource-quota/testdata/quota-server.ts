@@ -14,7 +14,7 @@ import type { Registry } from '../../../../registry/registry.ts'
 import { storeRoot } from '../../../../registry/store-keys.ts'
 import { createObject } from '../../../../registry/create-object.ts'
 import { updateObject } from '../../../../registry/update-object.ts'
-import { type WriteRequest } from '../../../../registry/write.ts'
+import type { WriteRequest } from '../../../../registry/write-request.ts'
 import { AdmissionChain } from '../../../admission-chain.ts'
 import { resourceQuota } from '../../resource-quota.ts'
 
