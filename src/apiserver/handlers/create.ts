@@ -1,6 +1,6 @@
 import { createObject } from '../registry/create-object.ts'
 import type { ApiResponse } from '../request.ts'
-import { objectBody } from '../table.ts'
+import { objectBody } from '../object-body.ts'
 import type { RequestScope } from './request-scope.ts'
 import { decodeBody } from './decode-body.ts'
 import { whenInitialized } from './when-initialized.ts'

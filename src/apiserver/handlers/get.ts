@@ -1,9 +1,9 @@
 /** GET of one object, from the cache. */
 import { notFound } from '#/api/errors.ts'
 import type { ApiResponse } from '../request.ts'
-import { objectBody } from '../table.ts'
+import { objectBody } from '../object-body.ts'
 import { keyOfScope, subjectOf, type RequestScope } from './request-scope.ts'
-import { waitUntilFresh } from './list.ts'
+import { waitUntilFresh } from './wait-until-fresh.ts'
 import { parseResourceVersion } from './list-options.ts'
 
 export async function get(scope: RequestScope): Promise<ApiResponse> {

@@ -1,5 +1,5 @@
 /** Lists: served from the cache if it has the requested revision, and from the store for older revisions. */
-import { ApiError, badRequest, expired, isApiError, tooLargeResourceVersion } from '#/api/errors.ts'
+import { ApiError, badRequest, expired, isApiError } from '#/api/errors.ts'
 import { StoreError } from '#/store/store.ts'
 import { StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
@@ -8,6 +8,7 @@ import { listBody, type ListMeta, type WholeList } from '../list-body.ts'
 import { readContinueToken, writeContinueToken } from './continue-token.ts'
 import { readListOptions, type ListOptions } from './list-options.ts'
 import type { RequestScope } from './request-scope.ts'
+import { waitUntilFresh } from './wait-until-fresh.ts'
 
 export async function list(scope: RequestScope): Promise<ApiResponse> {
   const options = readListOptions(scope)
@@ -40,39 +41,6 @@ export async function readPage(scope: RequestScope, options: ListOptions): Promi
 function isLegacyExact({ resourceVersion, resourceVersionMatch, limit }: ListOptions): boolean {
   return resourceVersionMatch === '' && limit > 0 && (resourceVersion ?? 0) > 0
 }
-
-/** Waits until the cache has the required revision. */
-export async function waitUntilFresh(
-  scope: RequestScope,
-  resourceVersion: number | undefined,
-): Promise<void> {
-  const {
-    registry: { platform },
-    objects: cache,
-    context: { request },
-  } = scope
-  if (resourceVersion === 0) return
-  if (resourceVersion === undefined) {
-    const latest = await cache.latestRevision()
-    // Creating the signal has a cost, and the cache is nearly always up to date.
-    if (cache.revision < latest) await cache.waitFor(latest, request.signal)
-    return
-  }
-  if (cache.revision >= resourceVersion) return
-  const tooLate = new AbortController()
-  const timer = platform.clock.setTimer(freshMsMax, () => tooLate.abort())
-  try {
-    await cache.waitFor(resourceVersion, AbortSignal.any([tooLate.signal, request.signal]))
-  } catch (error) {
-    if (tooLate.signal.aborted) throw tooLargeResourceVersion(resourceVersion, cache.revision, 1)
-    throw error
-  } finally {
-    timer.cancel()
-  }
-}
-
-/** Maximum wait for a revision that this server has not seen yet. */
-const freshMsMax = 3_000
 
 async function continued(scope: RequestScope, options: ListOptions, prefix: string): Promise<ListPage> {
   if (options.resourceVersion !== undefined && options.resourceVersion !== 0) {

@@ -12,7 +12,7 @@ import type { Subscriber } from '../registry/subscribers.ts'
 import type { ApiResponse, StreamChunk } from '../request.ts'
 import { WatchEncoder } from '../watch-encoder.ts'
 import type { RequestScope } from './request-scope.ts'
-import { waitUntilFresh } from './list.ts'
+import { waitUntilFresh } from './wait-until-fresh.ts'
 import { readListOptions, type ListOptions } from './list-options.ts'
 
 export async function watch(scope: RequestScope): Promise<ApiResponse> {

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import { checkPathSegmentName } from '#/api/names.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
-import { waitUntilFresh } from '../handlers/list.ts'
+import { waitUntilFresh } from '../handlers/wait-until-fresh.ts'
 import { keyOf } from '../registry/store-keys.ts'
 
 /** Reads the current object. Throws ApiError 404, also for invalid names. */

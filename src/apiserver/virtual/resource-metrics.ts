@@ -22,7 +22,7 @@ import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
-import { objectBody } from '../table.ts'
+import { objectBody } from '../object-body.ts'
 import {
   nodeMetrics,
   podMetrics,
