@@ -13,7 +13,7 @@ import {
 import { ConfigurationError } from './admission/plugin-context.ts'
 import { startTestServer } from './test-server.ts'
 
-test('the plugins that are on by default, in order', () => {
+test("the default admission plugins match kube-apiserver's, in order", () => {
   assert.deepEqual(enabledPlugins({}), [
     'NamespaceLifecycle',
     'LimitRanger',
@@ -45,7 +45,7 @@ test('the plugins that are on by default, in order', () => {
   ])
 })
 
-test('plugins are turned on and off by name; their place stays, and a wrong name is an error', () => {
+test('admission plugins are enabled and disabled by name, keep their order, and unknown names are rejected', () => {
   const on = enabledPlugins({
     enable: ['NodeRestriction', 'AlwaysDeny', 'Priority'],
     disable: ['PodSecurity', 'ServiceAccount', 'AlwaysAdmit'],
@@ -109,7 +109,7 @@ plugins:
     limits: [{type: Server, qps: 1, burst: 1}]
 `
 
-test('a file configures plugins, inline or in files of their own beside it', async t => {
+test('AdmissionConfiguration configures plugins inline or by path', async t => {
   const files = { '/etc/k8ts/admission.yaml': admissionFile, '/etc/k8ts/pod-security.yaml': podSecurityFile }
   await withFiles(files, async platform => {
     const admission = await readAdmission(platform.files, {
@@ -141,7 +141,7 @@ test('a file configures plugins, inline or in files of their own beside it', asy
   })
 })
 
-test('the old form of the file configures the two plugins that had it', async () => {
+test('the legacy admission configuration format configures ImagePolicyWebhook and PodNodeSelector', async () => {
   await withFiles(
     {
       '/etc/k8ts/old.yaml': 'podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: "a=b"}',
@@ -154,7 +154,7 @@ test('the old form of the file configures the two plugins that had it', async ()
   )
 })
 
-test('a file that cannot be read, or says something else, keeps the server from starting', async () => {
+test('an unreadable or invalid AdmissionConfiguration prevents the server from starting', async () => {
   const check = async (content: string | undefined, expected: RegExp): Promise<void> => {
     await withFiles(content === undefined ? {} : { '/etc/k8ts/a.yaml': content }, async ({ files }) => {
       await assert.rejects(
@@ -209,14 +209,14 @@ function marking(
   }
 }
 
-test('each plugin sees what those before it made of the object', async () => {
+test('each mutating plugin sees the changes of the plugins before it', async () => {
   assert.equal(
     (await new AdmissionChain([marking('a'), marking('b')]).mutate(request({ kind: '-' })))?.kind,
     '-ab',
   )
 })
 
-test('a plugin may ask for a second pass, and there is no third', async () => {
+test('a plugin can request one reinvocation of the mutating chain', async () => {
   const passes: boolean[] = []
   const asking = marking('b', reinvocation => {
     passes.push(reinvocation.isReinvocation)
@@ -229,7 +229,7 @@ test('a plugin may ask for a second pass, and there is no third', async () => {
   assert.deepEqual(passes, [false, true])
 })
 
-test('a plugin is asked once whether a kind of write concerns it', async () => {
+test('handles is called once per resource, operation and subresource', async () => {
   let asked = 0
   const seen: string[] = []
   const picky: AdmissionPlugin = {
@@ -248,7 +248,7 @@ test('a plugin is asked once whether a kind of write concerns it', async () => {
   assert.deepEqual([asked, seen], [5, ['CREATE/', 'CREATE/', 'CREATE/', 'CREATE/']])
 })
 
-test('the first refusal ends it', async () => {
+test('the first rejection ends the admission chain', async () => {
   const refusing: AdmissionPlugin = {
     name: 'refusing',
     validate: () => {

@@ -77,7 +77,7 @@ const key = '/registry/secrets/default/web'
 const value = Buffer.from('{"kind":"Secret","data":{"password":"aHVudGVyMg=="}}')
 const text = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString('latin1')
 
-test('what is stored begins with how it is encrypted and shows nothing of the value', async () => {
+test('stored values have the provider prefix and no plain text', async () => {
   for (const [providers, prefix] of [
     ['aesgcm a', 'k8s:enc:aesgcm:v1:a:'],
     ['aescbc a b', 'k8s:enc:aescbc:v1:a:'],
@@ -97,7 +97,7 @@ test('what is stored begins with how it is encrypted and shows nothing of the va
   }
 })
 
-test('values are encrypted as the configuration says of their resource', async () => {
+test('values are encrypted with the provider of their resource', async () => {
   const check = async (names: string, encrypted: string[], plain: string[]): Promise<void> => {
     const raw = await open()
     const store = await encrypt(raw, configurationOf(names, 'aesgcm a'))
@@ -126,7 +126,7 @@ test('values are encrypted as the configuration says of their resource', async (
   )
 })
 
-test('the first list that names a resource counts', async () => {
+test('the first matching entry of EncryptionConfiguration applies', async () => {
   const raw = await open()
   const store = await encrypt(
     raw,
@@ -139,7 +139,7 @@ test('the first list that names a resource counts', async () => {
   assert.equal(text((await raw.get('/registry/events/a/b'))?.value), text(value))
 })
 
-test('what this server wrote comes back as the very bytes it gave', async () => {
+test('written values are returned by the watch as the same bytes', async () => {
   const store = await encrypt(await open(), configurationOf('secrets', 'aesgcm a'))
   const watch = store.watch({ prefix: '/registry/', afterRevision: 0 })
   await store.create(key, value)
@@ -152,7 +152,7 @@ test('what this server wrote comes back as the very bytes it gave', async () => 
   }
 })
 
-test('a key is replaced without a value being lost', async () => {
+test('key rotation keeps all values readable', async () => {
   const raw = await open()
   const old = await encrypt(raw, configurationOf('secrets', 'aescbc a', 'identity'))
   await raw.create('/registry/secrets/default/plain', Buffer.from('{"plain":true}'))
@@ -176,7 +176,7 @@ test('a key is replaced without a value being lost', async () => {
   await assert.rejects(old.get(key), DecryptionError)
 })
 
-test('two keys of one name are both tried', async () => {
+test('all keys with the same name are tried', async () => {
   const raw = await open()
   const keys = (fill: number) => ({ aesgcm: { keys: [{ name: 'a', secret: secretOf(fill, 16) }] } })
   const withKeys = (...fills: number[]): string =>
@@ -185,7 +185,7 @@ test('two keys of one name are both tried', async () => {
   assert.equal(text((await (await encrypt(raw, withKeys(2, 1))).get(key))?.value), text(value))
 })
 
-test('a value that no key decrypts is an error by itself and hides no others', async () => {
+test('an undecryptable value is reported and does not hide others', async () => {
   const raw = await open()
   await (await encrypt(raw, configurationOf('secrets', 'aesgcm a'))).create(key, value)
   await raw.create('/registry/pods/default/p', Buffer.from('{}'))
@@ -208,7 +208,7 @@ test('a value that no key decrypts is an error by itself and hides no others', a
   }
 })
 
-test('a value that was changed, moved or put there by somebody else is noticed', async () => {
+test('altered, moved and foreign values fail authentication', async () => {
   for (const providers of ['aesgcm a', 'secretbox a', 'kms a']) {
     const raw = await open()
     await (await encrypt(raw, configurationOf('secrets', providers))).create(key, value)
@@ -233,7 +233,7 @@ test('a value that was changed, moved or put there by somebody else is noticed',
   }
 })
 
-test('values of Kubernetes itself can be read', async () => {
+test('values encrypted by kube-apiserver can be read', async () => {
   const raw = await open()
   const secret = Buffer.alloc(32, 'a'.charCodeAt(0))
   const gcm = (secretKey: Uint8Array, nonce: Uint8Array): Buffer => {
@@ -284,7 +284,7 @@ async function startWithKeyService(t: TestContext) {
   }
 }
 
-test('a key service is asked once for many values, and again when its key has changed', async t => {
+test('the KMS plugin is called once per seed, and again after key rotation', async t => {
   const { simulation, service, store, raw } = await startWithKeyService(t)
   for (let index = 0; index < 20; index++) await simulation.run(store.create(`${key}${index}`, value))
   assert.deepEqual(service.calls, ['unix:/kms.sock Status', 'unix:/kms.sock Encrypt'])
@@ -298,7 +298,7 @@ test('a key service is asked once for many values, and again when its key has ch
   assert.deepEqual([...new Set(names)], ['key-2'])
 })
 
-test('while a key service is away values are read, and after a while none is written', async t => {
+test('without the KMS plugin values stay readable, and writes fail after the seed expires', async t => {
   const { simulation, service, encryption, store, raw } = await startWithKeyService(t)
   const [check] = encryption.healthChecks
   await simulation.run(store.create(key, value))
@@ -324,7 +324,7 @@ test('while a key service is away values are read, and after a while none is wri
   assert.equal((await other.list({ prefix: '/registry/' })).entries.length, 3)
 })
 
-test('a server waits for its key service', async () => {
+test('startup waits for the KMS plugin', async () => {
   const simulation = new Simulation({ seed: 1 })
   const service = new TestKmsPlugin()
   service.healthz = 'still starting'
@@ -336,7 +336,7 @@ test('a server waits for its key service', async () => {
   await simulation.run(opening)
 })
 
-test('a configuration can be changed while the server runs, and a wrong one changes nothing', async () => {
+test('EncryptionConfiguration can be reloaded, and an invalid one is ignored', async () => {
   const raw = await open()
   const { connect } = noService
   const encryption = await ResourceCiphers.open({
@@ -353,7 +353,7 @@ test('a configuration can be changed while the server runs, and a wrong one chan
   for (const entry of entries) assert.match(text(entry.value), /^k8s:enc:aesgcm:v1:a:/)
 })
 
-test('the default key is made once and nobody else can read it', async () => {
+test('the default encryption key is created once with private file mode', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('api')
   const first = await simulation.run(ensureEncryptionConfiguration(host, '/encryption.yaml'))
@@ -364,7 +364,7 @@ test('the default key is made once and nobody else can read it', async () => {
   assert.match(text((await raw.get(key))?.value), /^k8s:enc:aesgcm:v1:key1:/)
 })
 
-test('an API server serves encrypted secrets, and others when one cannot be read', async t => {
+test('an API server serves other secrets if one cannot be decrypted', async t => {
   const raw = await open()
   const configuration = configurationOf('secrets', 'aesgcm a', 'identity')
   const url = '/api/v1/namespaces/default/secrets'

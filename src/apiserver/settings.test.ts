@@ -64,7 +64,7 @@ async function read(line: string): Promise<ApiServerSettings> {
   })
 }
 
-test('without flags a server is as Kubernetes is by itself', async () => {
+test("without flags the settings are kube-apiserver's defaults", async () => {
   const { admission, ...settings } = await read('')
   assert.equal(typeof admission, 'function')
   assert.deepEqual(settings, {
@@ -82,7 +82,7 @@ async function check(line: string, expected: Partial<ApiServerSettings>): Promis
   assert.deepEqual(Object.fromEntries(found), expected, line)
 }
 
-test('flags and the files that they name say who somebody is', async () => {
+test('flags and files configure authentication', async () => {
   const authentication = { issuers: [], frontProxy: {}, serviceAccounts: {} }
   await check('--token-auth-file /tokens --anonymous-auth=false --enable-bootstrap-token-auth=false', {
     authentication: {
@@ -113,7 +113,7 @@ test('flags and the files that they name say who somebody is', async () => {
   })
 })
 
-test('flags and the files that they name say who may do what', async () => {
+test('flags and files configure authorization', async () => {
   await check('--authorization-mode AlwaysDeny,ABAC --authorization-policy-file /abac', {
     authorizers: [
       { mode: 'AlwaysDeny' },
@@ -155,7 +155,7 @@ test('flags and the files that they name say who may do what', async () => {
   })
 })
 
-test('flags and the files that they name say the rest', async () => {
+test('flags and files configure auditing, encryption, limits and services', async () => {
   await check('--encryption-provider-config /keys.yaml --encryption-provider-config-automatic-reload', {
     encryption: { configuration: files['/keys.yaml']!, path: '/keys.yaml', reloads: true },
   })
@@ -189,7 +189,7 @@ test('flags and the files that they name say the rest', async () => {
   })
 })
 
-test('what is wrong is told with the flag that it is about', async () => {
+test('an invalid value is reported with its flag', async () => {
   const refuse = async (line: string, complaint: string | RegExp): Promise<void> => {
     await assert.rejects(read(line), (error: unknown) => {
       assert.ok(error instanceof UsageError, String(error))
@@ -266,7 +266,7 @@ test('what is wrong is told with the flag that it is about', async () => {
   await refuse('--service-cluster-ip-range 10.0.0.0/8,10.0.0.0/16', /must be one CIDR/)
 })
 
-test('the help names every flag once, in lines that fit', () => {
+test('the help lists every flag once, within the line length', () => {
   const help = describeApiServerFlags()
   for (const name of Object.keys(apiServerFlags)) {
     assert.equal(help.match(new RegExp(`^ {2}--${name}(?: |$)`, 'gm'))?.length, 1, name)

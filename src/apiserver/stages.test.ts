@@ -5,7 +5,7 @@ import { Simulation } from '#/platform/simulated.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
 import { requestTimeout } from './stages.ts'
 
-test('a request is answered when its time is over: what it asks for, or what the server allows', async () => {
+test("a request times out after its own or the server's timeout", async () => {
   const simulation = new Simulation({ seed: 1 })
   const platform = simulation.host('a')
   const { clock } = platform

@@ -57,7 +57,7 @@ const users: readonly UserInfo[] = [
   { username: 'system:node:n', groups: ['system:nodes'] },
 ]
 
-test('whatever comes, plugins refuse it for a reason or let it through, and change nothing in place', async t => {
+test('plugins admit or reject random requests with an API error and mutate nothing in place', async t => {
   const make = await readAdmission(undefined as never, { enable: everything })
   let admissions: readonly AdmissionChain[] = []
   const { request, server } = await startTestServer(t, undefined, {

@@ -59,7 +59,7 @@ const writes: readonly (readonly [string, string, (labels: Labels, stored: Answe
   ],
 ]
 
-test('an update of a node shows admission the node as it is and as it will be (CVE-2021-25735)', async t => {
+test('admission sees the stored node as oldObject and the resulting node as object (CVE-2021-25735)', async t => {
   for (const subresource of ['', '/status']) {
     for (const [method, form, make] of writes) {
       const seen: Seen[] = []
@@ -88,7 +88,7 @@ test('an update of a node shows admission the node as it is and as it will be (C
   }
 })
 
-test('a write that was overtaken is decided on anew, with what is stored now', async t => {
+test('a write that conflicts runs admission again on the current object', async t => {
   let overtake: (() => Promise<unknown>) | undefined
   const decided: string[] = []
   const plugin: AdmissionPlugin = {
@@ -129,7 +129,7 @@ async function addEphemeral({ request }: TestServer, name: string, added: object
   return outcome(await request('PUT', `${pods}/${name}/ephemeralcontainers`, changed))
 }
 
-test('the image of every container is asked about, also of those that come later (CVE-2023-2727)', async t => {
+test('ImagePolicyWebhook reviews images of all container types, also on update (CVE-2023-2727)', async t => {
   const remote = fakeRemote(async (_path, review) => {
     return { status: { allowed: !JSON.stringify(review).includes('bad'), reason: 'no bad images' } }
   })
@@ -179,7 +179,7 @@ async function withLimitedAccount(t: TestContext): Promise<TestServer> {
   return server
 }
 
-test('an account that lists its secrets has no others, in any container (CVE-2023-2728, CVE-2024-3177)', async t => {
+test('mountable secrets are enforced for all container types (CVE-2023-2728, CVE-2024-3177)', async t => {
   const server = await withLimitedAccount(t)
   let pieces = 0
   const create = async (spec: object): Promise<string> => {

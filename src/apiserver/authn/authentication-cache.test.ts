@@ -5,7 +5,7 @@ import { AuthenticationCache } from './authentication-cache.ts'
 
 const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
 
-test('a cache is bounded, and what it has forgotten is asked again', async () => {
+test('the authentication cache is bounded and calls again after eviction', async () => {
   const cache = new AuthenticationCache({ clock, sizeMax: 10 })
   let asked = 0
   const get = async (key: string): Promise<void> => {
@@ -22,7 +22,7 @@ test('a cache is bounded, and what it has forgotten is asked again', async () =>
   assert.deepEqual([cache.size, asked], [10, 1_001])
 })
 
-test('an answer that fails is not kept, and hurts everybody who waits for it once', async () => {
+test('failed authentication calls are not cached and fail all concurrent waiters', async () => {
   const cache = new AuthenticationCache({ clock, sizeMax: 10 })
   let asked = 0
   const ask = async (): Promise<never> => {

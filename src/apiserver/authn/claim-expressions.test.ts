@@ -13,7 +13,7 @@ function check(claims: object, fields: Omit<JwtFields, 'issuer'>, expected: obje
   assert.match('failure' in mapped ? mapped.failure : `authenticated: ${JSON.stringify(mapped)}`, expected)
 }
 
-test('expressions make a user of claims', () => {
+test('claim expressions map claims to a user', () => {
   const make = (claims: object, claimMappings: Mappings, expected: object | RegExp): void =>
     check(claims, { claimMappings }, expected)
   const name = (expression: string): Mappings => ({ username: { expression } })
@@ -54,7 +54,7 @@ test('expressions make a user of claims', () => {
   make({ one: 1 }, { ...name('"zoe"'), extra }, /claims\.one must return/)
 })
 
-test('rules about claims and about the user keep people out, and so does what cannot be judged', () => {
+test('claim and user validation rules reject, also if they cannot be evaluated', () => {
   const claimRule = { expression: 'claims.hd == "example.com"', message: 'only our own people' }
   const claimValidationRules = [claimRule]
   const user = { username: 'zoe', groups: [] }

@@ -37,7 +37,7 @@ async function peerOf(
   }
 }
 
-test('a certificate names a user when an authority for users has signed it, and only then', async () => {
+test('a client certificate authenticates only if signed by the client CA', async () => {
   const { authority, frontProxyAuthority } = certificates
   const authenticator = new ClientCertificates({ authorities: authority.cert })
   const check = (certificate: PeerCertificate, expected: string | RegExp): void => {
@@ -63,7 +63,7 @@ test('a certificate names a user when an authority for users has signed it, and 
   check({ ...alice, chain: [stranger.chain![0]!, leaf!, root!] }, notSigned)
 })
 
-test('the certificate itself is told by its digest', async () => {
+test('the credential id of a client certificate is its digest', async () => {
   const authenticator = new ClientCertificates({})
   const certificate = await peerOf(certificates.authority, 'alice', ['dev'])
   const result = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
@@ -79,7 +79,7 @@ test('the certificate itself is told by its digest', async () => {
   })
 })
 
-test('a front proxy says who somebody is, if it is one', async () => {
+test('a front proxy authenticates users by headers only with a valid certificate', async () => {
   const { authority, frontProxyAuthority } = certificates
   const proxy = await peerOf(frontProxyAuthority, 'front-proxy-client')
   const headers = {
@@ -144,7 +144,7 @@ test('a front proxy says who somebody is, if it is one', async () => {
   )
 })
 
-test('every value of a header that was sent several times is one group', async () => {
+test('each value of a repeated group header is one group', async () => {
   const authenticator = new FrontProxy({
     authorities: certificates.frontProxyAuthority.cert,
     allowedNames: [],

@@ -54,7 +54,7 @@ const alice = {
   },
 }
 
-test('a token of the issuer names a user, and the issuer is asked for its keys once', async () => {
+test('an OIDC token authenticates, and keys are fetched once', async () => {
   const { who, requests } = start()
   assert.deepEqual(await who(sign(claims)), alice)
   assert.deepEqual(await who(sign({ ...claims, aud: ['other', 'kubernetes'] })), alice)
@@ -65,7 +65,7 @@ test('a token of the issuer names a user, and the issuer is asked for its keys o
   )
 })
 
-test('tokens that are not good are refused, and those of others are not looked at', async () => {
+test('invalid OIDC tokens are rejected, and tokens of other issuers ignored', async () => {
   const { who } = start()
   const check = async (content: Claims, expected: string | undefined): Promise<void> => {
     assert.equal(await who(sign(content)), expected, JSON.stringify(content))
@@ -91,7 +91,7 @@ test('tokens that are not good are refused, and those of others are not looked a
   )
 })
 
-test('claims become a user as the configuration says', async () => {
+test('OIDC claims map to a user as configured', async () => {
   const check = async (
     changes: Parameters<typeof oidcConfigurationFromFlags>[0] | object,
     content: object,
@@ -142,7 +142,7 @@ test('claims become a user as the configuration says', async () => {
   await check({ usernameClaim: '__proto__' }, {}, 'oidc: claim __proto__ not present')
 })
 
-test('flags that make no sense are refused', () => {
+test('invalid OIDC flags are rejected', () => {
   const good = { issuerUrl: url, clientId: 'c' }
   assert.throws(() => oidcConfigurationFromFlags({ ...good, issuerUrl: 'http://x' }), /begins with https/)
   assert.throws(() => oidcConfigurationFromFlags({ ...good, clientId: '' }), /requires --oidc-client-id/)
@@ -152,7 +152,7 @@ test('flags that make no sense are refused', () => {
   )
 })
 
-test('new keys of the issuer are fetched when a token needs them, but not for every token', async () => {
+test('OIDC keys are refetched for unknown keys at a limited rate', async () => {
   const { who, documents, requests, time } = start()
   assert.deepEqual(await who(sign(claims)), alice)
   documents[`${url}/keys`] = { keys: [toJsonWebKey({ keyId: 'key-1', key: keys[1]!.publicKey })] }
@@ -167,7 +167,7 @@ test('new keys of the issuer are fetched when a token needs them, but not for ev
   assert.equal(await who(sign(claims)), 'oidc: failed to verify signature: no matching key')
 })
 
-test('an answer is remembered for a short time, and not beyond the end of the token', async () => {
+test('OIDC results are cached, at most until the token expires', async () => {
   const { who, time } = start()
   const token = sign({ ...claims, exp: now + 5 })
   assert.deepEqual(await who(token), alice)
@@ -177,7 +177,7 @@ test('an answer is remembered for a short time, and not beyond the end of the to
   assert.equal(await who(token), 'oidc: token is expired')
 })
 
-test('an issuer that does not answer as it should is asked again later', async () => {
+test('failed OIDC key requests are retried later', async () => {
   const place = `${url}/.well-known/openid-configuration`
   const cannot = 'oidc: failed to fetch keys'
   const answers: RemoteAnswer[] = [
@@ -207,7 +207,7 @@ test('an issuer that does not answer as it should is asked again later', async (
   }
 })
 
-test('the discovery document may be elsewhere', async () => {
+test('the OIDC discovery URL can differ from the issuer', async () => {
   const { who, requests } = start(
     { discoveryUrl: 'https://inside/oidc?x=1' },
     { 'https://inside/oidc?x=1': { issuer: url, jwks_uri: `${url}/keys` } },

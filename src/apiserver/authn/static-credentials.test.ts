@@ -5,7 +5,7 @@ import { BearerToken } from './bearer-token.ts'
 import { parseCsv } from './parse-csv.ts'
 import { BasicAuth, StaticTokens } from './static-credentials.ts'
 
-test('comma-separated values are read as spreadsheets write them', () => {
+test('parseCsv reads quoted fields', () => {
   const check = (text: string, expected: string[][]): void => assert.deepEqual(parseCsv(text), expected)
   check('', [])
   check('\n\r\n', [])
@@ -20,7 +20,7 @@ test('comma-separated values are read as spreadsheets write them', () => {
   assert.throws(() => parseCsv('"a'), /line 1/)
 })
 
-test('whatever is written is read again', () => {
+test('parseCsv reads back random written values', () => {
   const record = fc.array(fc.string(), { minLength: 2, maxLength: 4 })
   fc.assert(
     fc.property(fc.array(record), records => {
@@ -33,7 +33,7 @@ test('whatever is written is read again', () => {
   )
 })
 
-test('a file of tokens names users', () => {
+test('a static token file maps tokens to users', () => {
   const tokens = new StaticTokens('t1,alice,1,"a,b"\nt2,bob,,\n,nobody,3\nt1b,,4\n')
   const check = (token: string, expected: object | undefined): void => {
     assert.deepEqual(tokens.authenticate(new BearerToken(token)), expected && { user: expected })
@@ -52,7 +52,7 @@ test('a file of tokens names users', () => {
   )
 })
 
-test('an empty password lets nobody in', () => {
+test('an empty password is rejected', () => {
   const passwords = new BasicAuth('secret,alice,1\n,bob,2\n')
   const request = (text: string) =>
     ({

@@ -40,7 +40,7 @@ function review(status: object): object {
 const user = { username: 'alice', uid: '1', groups: ['dev'], extra: { k: ['v'] } }
 const alice = { ...user, groups: ['dev', 'system:authenticated'] }
 
-test('the webhook is asked as Kubernetes asks it', async () => {
+test('the token webhook receives a TokenReview', async () => {
   const { who, requests } = start(() => review({ authenticated: true, user }), {
     headers: { authorization: 'Bearer own' },
   })
@@ -68,7 +68,7 @@ test('the webhook is asked as Kubernetes asks it', async () => {
   assert.equal(apiVersion, 'authentication.k8s.io/v1beta1')
 })
 
-test('its answer decides, whatever it looks like', async () => {
+test("the token webhook's response decides, also if malformed", async () => {
   const check = async (
     answer: RemoteAnswer,
     expected: unknown,
@@ -103,7 +103,7 @@ test('its answer decides, whatever it looks like', async () => {
   await check('nonsense', 'token webhook unavailable')
 })
 
-test('an answer is kept for a while, for the same audiences', async () => {
+test('token webhook responses are cached per audiences', async () => {
   let isGood = true
   const { who, time, requests } = start(() =>
     review({ authenticated: isGood, user, audiences: ['server', 'vault'] }),
@@ -121,7 +121,7 @@ test('an answer is kept for a while, for the same audiences', async () => {
   assert.equal(requests.length, 4)
 })
 
-test('a webhook that fails is asked again, a few times, and the token is in no log', async () => {
+test('a failing token webhook is retried, and the token is not logged', async () => {
   for (const failure of ['unreachable', 500, 429, 503] as const) {
     const { who, requests } = start(tries => (tries < 3 ? failure : review({ authenticated: true, user })))
     assert.deepEqual(await who('t'), alice)

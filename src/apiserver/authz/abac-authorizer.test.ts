@@ -27,7 +27,7 @@ function user(username: string, ...groups: readonly string[]): UserInfo {
   return { username, groups: [...groups, 'system:authenticated'] }
 }
 
-test('a policy allows a user or a group what it names', () => {
+test('an ABAC policy allows what it names to a user or group', () => {
   const check = (who: UserInfo, question: string, decision: 'allow' | 'no opinion'): void => {
     const reason = decision === 'allow' ? '' : 'No policy matched.'
     assert.deepEqual(
@@ -59,7 +59,7 @@ test('a policy allows a user or a group what it names', () => {
   check(user(''), 'get pods n/x', 'no opinion')
 })
 
-test('the rules of a user are those of the policies for them', () => {
+test('the rules of a user come from its ABAC policies', () => {
   assert.deepEqual(abac.rulesFor(user('bob'), 'n'), {
     resourceRules: [{ verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['pods'] }],
     nonResourceRules: [],
@@ -70,7 +70,7 @@ test('the rules of a user are those of the policies for them', () => {
   assert.deepEqual(nonResourceRules, [{ verbs: ['get', 'list', 'watch'], nonResourceURLs: ['*'] }])
 })
 
-test('a line that is no policy is named', () => {
+test('an invalid ABAC line is rejected with its number', () => {
   const check = (text: string, message: RegExp): void => {
     assert.throws(() => parseAbacPolicies(text, '/etc/policy'), message)
   }

@@ -13,7 +13,7 @@ const review = {
   },
 }
 
-test('a question is asked when all conditions hold; one that does not decides, and else what fails', () => {
+test('the authorization webhook is called only if all matchConditions hold', () => {
   const check = (
     expressions: readonly string[],
     expected: boolean | RegExp,
@@ -42,7 +42,7 @@ test('a question is asked when all conditions hold; one that does not decides, a
   check(['request.extra["x"][0] == "y"', 'true'], /no such key: x/)
 })
 
-test('what is wrong with conditions is said', () => {
+test('invalid matchConditions are rejected', () => {
   const check = (expressions: readonly string[], expected: string): void => {
     const errors = validateMatchConditions(
       'c',

@@ -65,7 +65,7 @@ const yes = { status: { allowed: true, reason: 'because' } }
 const no = { status: { allowed: false } }
 const never = { status: { allowed: false, denied: true, reason: 'never' } }
 
-test('the question is a SubjectAccessReview', async () => {
+test('the authorization webhook receives a SubjectAccessReview', async () => {
   const { authorizer, asked } = service([yes])
   await authorizer.authorize(readQuestion(eve, 'get pods/log n/web'))
   await authorizer.authorize(readQuestion({ username: 'bob', groups: [] }, 'get /metrics'))
@@ -124,7 +124,7 @@ test('the question is a SubjectAccessReview', async () => {
   ])
 })
 
-test('the first version calls groups otherwise', async () => {
+test('SubjectAccessReview v1beta1 uses the field group', async () => {
   const { authorizer, asked } = service([yes], { version: 'v1beta1' })
   await authorizer.authorize(readQuestion(eve, 'get /x'))
   const [{ apiVersion, spec }] = asked as [{ apiVersion: string; spec: Record<string, unknown> }]
@@ -132,7 +132,7 @@ test('the first version calls groups otherwise', async () => {
   assert.deepEqual([spec['group'], spec['groups']], [['a', 'b'], undefined])
 })
 
-test('the answer decides', async () => {
+test("the authorization webhook's response decides", async () => {
   const check = async (reply: Reply, expected: object): Promise<void> => {
     assert.deepEqual(await service([reply]).authorizer.authorize(readQuestion(eve, 'get /x')), expected)
   }
@@ -161,7 +161,7 @@ test('the answer decides', async () => {
   await check(new HttpClientError('unreachable', 'refused', { sent: false }), failed('refused'))
 })
 
-test('answers are remembered for a while, each kind for its own', async () => {
+test('allowed and denied responses are cached with separate TTLs', async () => {
   const { authorizer, asked, pass } = service([yes, no, yes], {
     authorizedTtlMs: 1_000,
     unauthorizedTtlMs: 100,
@@ -182,7 +182,7 @@ test('answers are remembered for a while, each kind for its own', async () => {
   assert.equal(asked.length, 4)
 })
 
-test('failures and long questions are not remembered', async () => {
+test('failures and large requests are not cached', async () => {
   const { authorizer, asked } = service([404, yes])
   assert.equal((await authorizer.authorize(readQuestion(eve, 'get /a'))).decision, 'no opinion')
   assert.equal((await authorizer.authorize(readQuestion(eve, 'get /a'))).decision, 'allow')
@@ -192,7 +192,7 @@ test('failures and long questions are not remembered', async () => {
   assert.equal(asked.length, 4)
 })
 
-test('what passes is tried again, up to a bound, and then decided by the settings', async () => {
+test('transient failures are retried a bounded number of times, then onFailure decides', async () => {
   const broken = new HttpClientError('interrupted', 'reset', { sent: true })
   const { authorizer, asked } = service([500, 429, broken, yes])
   assert.equal((await authorizer.authorize(readQuestion(eve, 'get /a'))).decision, 'allow')
@@ -206,7 +206,7 @@ test('what passes is tried again, up to a bound, and then decided by the setting
   assert.equal(lost.asked.length, 5)
 })
 
-test('it cannot list what it allows', () => {
+test("the webhook authorizer's rules are incomplete", () => {
   const { incomplete, errors } = service([yes]).authorizer.rulesFor()
   assert.deepEqual([incomplete, errors], [true, ['webhook authorizer does not support user rule resolution']])
 })

@@ -15,7 +15,7 @@ function configuration(...names: readonly string[]): string {
 
 const key = '/registry/secrets/default/a'
 
-test('a configuration that changes takes effect unless it is wrong, and old values are written again', async () => {
+test('a valid changed configuration takes effect, and stale values are re-encrypted', async () => {
   const simulation = new Simulation({ seed: 1 })
   const platform = simulation.host('api')
   const stored = await simulation.run(MemoryStore.open({ platform }))

@@ -10,7 +10,7 @@ const level = (nominal: number, min: number, max: number, demand: number, smooth
   return { isExempt: false, nominal, min, max, demand: steady(demand), smoothed }
 }
 
-test('shares become seats, a part of which is lent and borrowed', () => {
+test('shares become nominal, lendable and borrowable seats', () => {
   const check = (shares: string, seats: string): void => {
     const [nominalShares = 0, lendablePercent = 0, borrowing] = shares.split(' ').map(Number)
     const parts = { isExempt: false, nominalShares, lendablePercent, borrowingPercent: borrowing }
@@ -25,7 +25,7 @@ test('shares become seats, a part of which is lent and borrowed', () => {
   check('0 0', '0 0 600')
 })
 
-test('who needs seats gets those that others do not need', () => {
+test('levels with demand borrow unused seats', () => {
   const limits = (...levels: LevelState[]): number[] =>
     planConcurrencyLimits(levels, 100).map(plan => plan.limit)
   assert.deepEqual(limits(level(50, 10, 100, 0), level(50, 10, 100, 0)), [50, 50])
@@ -38,7 +38,7 @@ test('who needs seats gets those that others do not need', () => {
   assert.deepEqual(limits(exempt, level(90, 10, 100, 200)), [10, 90])
 })
 
-test('seats come back slowly to who does not ask any more', () => {
+test('smoothed demand decreases slowly', () => {
   let smoothed = 0
   const seen: number[] = []
   for (const demand of [80, 0, 0, 0, 0]) {
@@ -49,7 +49,7 @@ test('seats come back slowly to who does not ask any more', () => {
   assert.deepEqual(seen, [80, 78, 76, 75, 73])
 })
 
-test('whatever is asked for, nobody gets less than his least and no more seats are given than there are', () => {
+test('concurrency limits respect minimums and the server total for random demand', () => {
   const levels = fc.array(
     fc.record({
       nominalShares: fc.integer({ min: 0, max: 200 }),
@@ -81,7 +81,7 @@ test('whatever is asked for, nobody gets less than his least and no more seats a
   )
 })
 
-test('demand is measured over time', () => {
+test('seat demand is averaged over time', () => {
   const demand = new SeatDemand(0)
   demand.add(4, 0)
   demand.add(-2, 500)
@@ -90,7 +90,7 @@ test('demand is measured over time', () => {
   assert.deepEqual(demand.takePeriod(2_000), { high: 2, average: 2, deviation: 0 })
 })
 
-test('a flow has a few queues, always the same, and hardly the same as another', () => {
+test('shuffle sharding deals each flow a stable and distinct hand', () => {
   assert.deepEqual(shuffleShard('a', 128, 6), shuffleShard('a', 128, 6))
   const flood = new Set(shuffleShard('flood', 128, 6))
   let covered = 0

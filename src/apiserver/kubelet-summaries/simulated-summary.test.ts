@@ -12,7 +12,7 @@ function podOf(uid: string, cpu?: string, memory?: string): Pod {
   return { metadata: { uid, annotations }, spec: { containers: [{ name: 'main' }], initContainers } }
 }
 
-test('a simulated pod uses what it says, each container that stays an equal part', () => {
+test('simulated pod usage follows its annotations, split evenly over containers', () => {
   const { node, pods } = simulatedSummary([podOf('a', '300m', '1Gi'), podOf('b', '1'), podOf('c', 'much')])
   const seen = Array.from(pods, ([uid, uses]) => [uid, Object.fromEntries(uses)])
   const part = (nanoCores: number, memoryBytes: number): object => {
@@ -26,6 +26,6 @@ test('a simulated pod uses what it says, each container that stays an equal part
   assert.deepEqual(node, { nanoCores: 1_300_000_000, memoryBytes: 2 ** 30 })
 })
 
-test('a node without pods uses nothing', () => {
+test('a simulated node without pods has no usage', () => {
   assert.deepEqual(simulatedSummary([]), { node: { nanoCores: 0, memoryBytes: 0 }, pods: new Map() })
 })

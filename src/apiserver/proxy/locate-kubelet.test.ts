@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { locateKubelet, originOf } from './locate-kubelet.ts'
 
-test('a kubelet is where its node says, by the address that is preferred', () => {
+test('the kubelet address is the preferred node address', () => {
   const check = (addresses: string, port: number, expected: string): void => {
     const listed = addresses.split(' ').filter(Boolean)
     const status = {

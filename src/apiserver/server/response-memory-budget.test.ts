@@ -25,7 +25,7 @@ function answer(): HttpExchange & Answer {
   return new Answer() as unknown as HttpExchange & Answer
 }
 
-test('what fits is sent at once, the rest in the order it came', async () => {
+test('responses within the budget are sent at once, others in order', async () => {
   const budget = new ResponseMemoryBudget({ clock, bytesMax: 100 })
   const [a, b, c, d] = [answer(), answer(), answer(), answer()]
   assert.equal(budget.tryEnter(a, 60), true)
@@ -45,7 +45,7 @@ test('what fits is sent at once, the rest in the order it came', async () => {
   assert.equal(budget.tryEnter(d, 500), true, 'alone, any size is fine')
 })
 
-test('who waits and goes makes no difference, and too many are refused', async () => {
+test('canceled waiters are skipped, and excess responses are rejected', async () => {
   const budget = new ResponseMemoryBudget({ clock, bytesMax: 100, waitingMax: 1 })
   const [a, b, c] = [answer(), answer(), answer()]
   budget.tryEnter(a, 100)
@@ -58,7 +58,7 @@ test('who waits and goes makes no difference, and too many are refused', async (
   assert.equal(await again, 'entered')
 })
 
-test('an answer that nobody reads is cut off when others wait, one that progresses is not', async () => {
+test('a stalled response is aborted while others wait, a progressing one is not', async () => {
   const budget = new ResponseMemoryBudget({ clock, bytesMax: 100, stallTimeoutMs: 40 })
   const [stuck, moving, next] = [answer(), answer(), answer()]
   budget.tryEnter(stuck, 50)

@@ -14,7 +14,7 @@ import { configMap, container, namespace, pod, pods, startWith } from '../testda
 
 const podsIn = (name: string): string => `/api/v1/namespaces/${name}/pods`
 
-test('PodNodeSelector: pods get the selector of their namespace and stay within its list', async t => {
+test("PodNodeSelector: merges the namespace's node selector and enforces its whitelist", async t => {
   const configuration = {
     podNodeSelectorPluginConfig: { clusterDefaultNodeSelector: 'env=prod', limited: 'env=test, disk=fast' },
   }
@@ -44,7 +44,7 @@ test('PodNodeSelector: pods get the selector of their namespace and stay within 
   )
 })
 
-test('PodTolerationRestriction: pods get the tolerations of their namespace, and no others than it allows', async t => {
+test("PodTolerationRestriction: adds the namespace's default tolerations and enforces its whitelist", async t => {
   const toleration = (key: string, fields: object = {}): { [key: string]: JsonValue } => ({
     key,
     operator: 'Exists',
@@ -113,7 +113,7 @@ function event(name: string, about = 'p'): object {
   }
 }
 
-test('EventRateLimit: events are refused when too many come, and let in again after a while', async t => {
+test('EventRateLimit: rejects events over the limit and admits them again later', async t => {
   const simulation = new Simulation({ seed: 1 })
   const platform = simulation.host('server')
   const events = '/api/v1/namespaces/default/events'
@@ -145,7 +145,7 @@ test('EventRateLimit: events are refused when too many come, and let in again af
   )
 })
 
-test('configurations that make no sense are refused', () => {
+test('invalid configurations of EventRateLimit, PodNodeSelector and ImagePolicyWebhook are rejected', () => {
   const context = {
     platform: new Simulation({ seed: 1 }).host('server'),
   } as Partial<PluginContext> as PluginContext
@@ -193,7 +193,7 @@ test('configurations that make no sense are refused', () => {
   policy({ kubeConfigFile: 'x', allowTTL: 3_600 }, /valid value is between 1s and 30m0s, got 1h0m0s/u)
 })
 
-test('ImagePolicyWebhook: the backend decides, and its answer is kept', async t => {
+test('ImagePolicyWebhook: the backend decides, and its response is cached', async t => {
   const simulation = new Simulation({ seed: 1 })
   const platform = simulation.host('server')
   await simulation.run(
@@ -249,7 +249,7 @@ test('ImagePolicyWebhook: the backend decides, and its answer is kept', async t 
   )
 })
 
-test('ImagePolicyWebhook: what happens without the backend is for the administrator to say', async t => {
+test('ImagePolicyWebhook: defaultAllow decides if the backend is unavailable', async t => {
   const check = async (defaultAllow: boolean, answer: JsonValue | Error, expected: string): Promise<void> => {
     const simulation = new Simulation({ seed: 1 })
     const platform = simulation.host('server')
@@ -286,65 +286,61 @@ test('ImagePolicyWebhook: what happens without the backend is for the administra
   )
 })
 
-test(
-  'OwnerReferencesPermissionEnforcement: owners are set by those who may delete, and held up by those ' +
-    'who may finalize',
-  async t => {
-    const maps = '/api/v1/namespaces/default/configmaps'
-    const owner = (fields: object = {}): object => ({
-      apiVersion: 'v1',
-      kind: 'Node',
-      name: 'n',
-      uid: 'u',
-      ...fields,
-    })
-    const check = async (
-      allowed: readonly string[],
-      change: { create?: object; update?: object },
-      expected: string,
-    ): Promise<void> => {
-      const authorizer: Authorizer = {
-        authorize: each => ({
-          decision:
-            each.isResource &&
-            allowed.includes(`${each.verb} ${each.resource}/${each.subresource} ${each.name}`)
-              ? 'allow'
-              : 'no opinion',
-          reason: 'because',
-        }),
-      }
-      const { create, given, patch } = await startWith(t, ownerReferencesPermissionEnforcement, {
-        context: { authorizer },
-      })
-      const owned = (reference: object): object => ({ metadata: { ownerReferences: [reference] } })
-      await given(maps, configMap('old'))
-      const text = change.create
-        ? await create(maps, { ...configMap('m'), metadata: { name: 'm', ownerReferences: [change.create] } })
-        : await patch(`${maps}/old`, owned(change.update!))
-      const name = change.create ? 'm' : 'old'
-      assert.equal(text, expected === 'ok' ? 'ok' : `403 configmaps "${name}" is forbidden: ${expected}`)
+test('OwnerReferencesPermissionEnforcement: requires delete, and finalizers for blockOwnerDeletion', async t => {
+  const maps = '/api/v1/namespaces/default/configmaps'
+  const owner = (fields: object = {}): object => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    name: 'n',
+    uid: 'u',
+    ...fields,
+  })
+  const check = async (
+    allowed: readonly string[],
+    change: { create?: object; update?: object },
+    expected: string,
+  ): Promise<void> => {
+    const authorizer: Authorizer = {
+      authorize: each => ({
+        decision:
+          each.isResource &&
+          allowed.includes(`${each.verb} ${each.resource}/${each.subresource} ${each.name}`)
+            ? 'allow'
+            : 'no opinion',
+        reason: 'because',
+      }),
     }
-    const blocking = { blockOwnerDeletion: true }
-    const unfinalized =
-      'cannot set blockOwnerDeletion if an ownerReference refers to a resource ' +
-      "you can't set finalizers on: because, <nil>"
-    await check([], { create: owner() }, 'ok')
-    await check(
-      [],
-      { update: owner() },
-      "cannot set an ownerRef on a resource you can't delete: because, <nil>",
-    )
-    await check(['delete configmaps/ old'], { update: owner() }, 'ok')
-    await check([], { create: owner(blocking) }, unfinalized)
-    await check(['update nodes/finalizers n'], { create: owner(blocking) }, 'ok')
-    await check(['update */finalizers *'], { create: owner(blocking) }, 'ok')
-    await check(['delete configmaps/ old'], { update: owner(blocking) }, unfinalized)
-    await check(
-      [],
-      { create: owner({ ...blocking, apiVersion: 'example.com/v1', kind: 'Thing' }) },
-      'cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion ' +
-        'example.com/v1 Kind Thing: ' +
-        'no matches for kind "Thing" in version "example.com/v1"',
-    )
-  },
-)
+    const { create, given, patch } = await startWith(t, ownerReferencesPermissionEnforcement, {
+      context: { authorizer },
+    })
+    const owned = (reference: object): object => ({ metadata: { ownerReferences: [reference] } })
+    await given(maps, configMap('old'))
+    const text = change.create
+      ? await create(maps, { ...configMap('m'), metadata: { name: 'm', ownerReferences: [change.create] } })
+      : await patch(`${maps}/old`, owned(change.update!))
+    const name = change.create ? 'm' : 'old'
+    assert.equal(text, expected === 'ok' ? 'ok' : `403 configmaps "${name}" is forbidden: ${expected}`)
+  }
+  const blocking = { blockOwnerDeletion: true }
+  const unfinalized =
+    'cannot set blockOwnerDeletion if an ownerReference refers to a resource ' +
+    "you can't set finalizers on: because, <nil>"
+  await check([], { create: owner() }, 'ok')
+  await check(
+    [],
+    { update: owner() },
+    "cannot set an ownerRef on a resource you can't delete: because, <nil>",
+  )
+  await check(['delete configmaps/ old'], { update: owner() }, 'ok')
+  await check([], { create: owner(blocking) }, unfinalized)
+  await check(['update nodes/finalizers n'], { create: owner(blocking) }, 'ok')
+  await check(['update */finalizers *'], { create: owner(blocking) }, 'ok')
+  await check(['delete configmaps/ old'], { update: owner(blocking) }, unfinalized)
+  await check(
+    [],
+    { create: owner({ ...blocking, apiVersion: 'example.com/v1', kind: 'Thing' }) },
+    'cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion ' +
+      'example.com/v1 Kind Thing: ' +
+      'no matches for kind "Thing" in version "example.com/v1"',
+  )
+})

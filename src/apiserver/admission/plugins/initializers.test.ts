@@ -81,7 +81,7 @@ function show({ type, object }: WatchEvent): string {
   return `${type} ${String(object.metadata['name'])} ${pendingOf({ body: object })?.join(' ') ?? 'done'}`
 }
 
-test('new objects wait for the initializers of their resource, in the order of the configurations', async t => {
+test('Initializers: new objects get the pending initializers of their resource, in configuration order', async t => {
   const { given, request } = await startWith(t, initializers)
   await given(configurations, configuration('z', 'd.example.com: *'))
   await given(`${configurations}?${unhidden}`, {
@@ -106,7 +106,7 @@ test('new objects wait for the initializers of their resource, in the order of t
   assert.deepEqual([reviewed.code, pendingOf(reviewed)], [201, undefined])
 })
 
-test('nobody sees an object before it is initialized, but those who ask for it', async t => {
+test('Initializers: uninitialized objects are hidden unless includeUninitialized is set', async t => {
   const server = await startOne(t)
   const { request, watch } = server
   await request('POST', `${maps}?${unhidden}`, configMap('m'))
@@ -137,7 +137,7 @@ test('nobody sees an object before it is initialized, but those who ask for it',
   assert.deepEqual([await count(`${maps}?${earlier}`), await count(`${maps}?${earlier}&${unhidden}`)], [0, 1])
 })
 
-test('a server that starts again still hides what is not initialized, and what was not', async t => {
+test('Initializers: a restarted server still hides uninitialized objects', async t => {
   const platform = quiet()
   const store = await MemoryStore.open({ platform })
   const start = () => startTestServer(t, platform, { store, admission: context => [initializers(context)] })
@@ -164,7 +164,7 @@ test('a server that starts again still hides what is not initialized, and what w
   ])
 })
 
-test('who creates an object gets it when the last initializer is done', async t => {
+test('Initializers: a create request completes after the last initializer', async t => {
   const server = await startOne(t)
   await server.given(configurations, configuration('two', 'b.example.com: pods'))
   const { answer } = await begin(server, pods, pod('p'))
@@ -187,7 +187,7 @@ test('who creates an object gets it when the last initializer is done', async t 
   assert.deepEqual([(await applied).code, pendingOf(await applied)], [201, undefined])
 })
 
-test('an initializer that gives up takes the object with it, and its reason is the answer', async t => {
+test('Initializers: a failed initializer deletes the object, and its result is the response', async t => {
   const server = await startOne(t)
   const finalizers = { finalizers: ['example.com/hold'] }
   const { answer } = await begin(server, pods, pod('p', {}, finalizers))
@@ -206,7 +206,7 @@ test('an initializer that gives up takes the object with it, and its reason is t
   assert.equal((await second.answer).code, 500)
 })
 
-test('an object that is deleted before it is initialized is gone, alone or with all others', async t => {
+test('Initializers: an uninitialized object can be deleted, also with its collection', async t => {
   const server = await startOne(t)
   const first = await begin(server, pods, pod('p'))
   assert.equal((await server.request('DELETE', `${pods}/p`)).code, 200)
@@ -217,7 +217,7 @@ test('an object that is deleted before it is initialized is gone, alone or with 
   assert.equal(outcome(await second.answer), gone)
 })
 
-test('who waits for an initializer that does not come is told after thirty seconds', async t => {
+test('Initializers: a create request times out after thirty seconds', async t => {
   const simulation = new Simulation({ seed: 1 })
   const platform = simulation.host('server')
   const server = await simulation.run(
@@ -235,7 +235,7 @@ test('who waits for an initializer that does not come is told after thirty secon
   assert.equal((await simulation.run(request('GET', `${pods}/p`))).code, 200)
 })
 
-test('only the first initializer may be taken away, others may be added, and none comes back', async t => {
+test('Initializers: only the first pending initializer can be removed', async t => {
   const { given, request, patch } = await startWith(t, initializers)
   await given(configurations, configuration('x', 'a.x.y: *', 'b.x.y: *', 'c.x.y: *'))
   await request('POST', `${maps}?${unhidden}`, { ...configMap('m') })
@@ -268,7 +268,7 @@ test('only the first initializer may be taken away, others may be added, and non
   )
 })
 
-test('whoever touches what is not initialized, or says who initializes it, needs the right to initialize', async t => {
+test('Initializers: writing uninitialized objects requires the initialize verb', async t => {
   const server = await startOne(t)
   const rbac = '/apis/rbac.authorization.k8s.io/v1'
   const allow = async (name: string, verbs: readonly string[]): Promise<UserInfo> => {
@@ -316,7 +316,7 @@ test('whoever touches what is not initialized, or says who initializes it, needs
   assert.equal((await user('DELETE', `${maps}/n`)).code, 200)
 })
 
-test('a role binding gives rights once it is initialized, and a second pass of admission asks for none', async t => {
+test('Initializers: a RoleBinding is effective once initialized, and reinvocation adds no initializers', async t => {
   const insisting: PluginFactory = () => ({
     name: 'Insisting',
     mutate({ object }, reinvocation) {
@@ -341,7 +341,7 @@ test('a role binding gives rights once it is initialized, and a second pass of a
   assert.deepEqual([created.code, pendingOf(created)], [201, ['a.example.com']])
 })
 
-test('a pod may still change altogether, but it has no status to be told of', async t => {
+test('Initializers: the spec of an uninitialized pod is mutable, its status is not', async t => {
   const server = await startOne(t)
   await server.request('POST', `${pods}?${unhidden}`, pod('p'))
   assert.equal(
@@ -367,7 +367,7 @@ test('a pod may still change altogether, but it has no status to be told of', as
   assert.match(await server.patch(`${pods}/p`, late), /^422 .*may not add or remove containers/u)
 })
 
-test('what initializers add counts against quotas', async t => {
+test('Initializers: changes by initializers are charged to quotas', async t => {
   const server = await startWith(t, [initializers, resourceQuota])
   await server.given(configurations, configuration('one', 'a.example.com: pods'))
   const quotas = '/api/v1/namespaces/default/resourcequotas'
@@ -391,7 +391,7 @@ test('what initializers add counts against quotas', async t => {
   assert.deepEqual((body as never as { status: { used: object } }).status.used, { 'requests.cpu': '2' })
 })
 
-test('a configuration says who and what, and a wrong one says why', async t => {
+test('Initializers: InitializerConfiguration is validated', async t => {
   const { create, request } = await startWith(t, initializers)
   const rule = { apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }
   const check = async (initializer: object, expected: string) => {
@@ -421,7 +421,7 @@ test('a configuration says who and what, and a wrong one says why', async t => {
   assert.deepEqual(names, ['initializerconfigurations'])
 })
 
-test('without the plugin there is neither the kind nor the field', async t => {
+test('Initializers: without the plugin neither the resource nor the field exists', async t => {
   const strict = `${maps}?fieldValidation=Strict`
   const object = { ...configMap('m'), metadata: { name: 'm', initializers: { pending: [] } } }
   const described = ['/openapi/v2', '/openapi/v3/api/v1', '/openapi/v3/apis/apps/v1']

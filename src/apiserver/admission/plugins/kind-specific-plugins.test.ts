@@ -24,7 +24,7 @@ function preset(name: string, spec: object): object {
 
 const web = { labels: { app: 'web' } }
 
-test('PodPreset: new pods get what the presets that select them have', async t => {
+test('PodPreset: matching presets are merged into new pods', async t => {
   const { given, admitted } = await startWith(t, podPreset)
   const { metadata } = (await given(
     presets,
@@ -60,7 +60,7 @@ test('PodPreset: new pods get what the presets that select them have', async t =
   assert.equal((await admitted(pods, pod('r', {}, excluded)))['spec']['volumes'], undefined)
 })
 
-test('PodPreset: where something contradicts something else a pod stays as it is', async t => {
+test('PodPreset: a pod with conflicting presets is unchanged', async t => {
   const { given, admitted } = await startWith(t, podPreset)
   await given(
     presets,
@@ -77,7 +77,7 @@ test('PodPreset: where something contradicts something else a pod stays as it is
   assert.equal((await admitted(pods, pod('r', {}, web)))['metadata']['annotations'], undefined)
 })
 
-test('PodPreset: the kind is served like any other while the plugin is on', async t => {
+test('PodPreset: the resource is served while the plugin is enabled', async t => {
   const { create, request } = await startWith(t, podPreset)
   assert.equal(
     await create(presets, preset('a', {})),
@@ -97,7 +97,7 @@ test('PodPreset: the kind is served like any other while the plugin is on', asyn
   assert.match((await request('GET', presets)).text, /"kind":"PodPresetList"/u)
 })
 
-test('PodResizeValidator: a pod does not grow beyond its node', async t => {
+test("PodResizeValidator: rejects a resize beyond the node's allocatable resources", async t => {
   const { given, patch } = await startWith(t, podResizeValidator)
   const capacity = { cpu: '2', memory: '1Gi', pods: '10' }
   await given(
@@ -135,7 +135,7 @@ test('PodResizeValidator: a pod does not grow beyond its node', async t => {
   assert.equal(await resize('d', '9', '9Gi'), 'ok')
 })
 
-test('NodeDeclaredFeatureValidator: a pod changes in ways that its node knows', async t => {
+test('NodeDeclaredFeatureValidator: rejects updates that require features the node lacks', async t => {
   const { given, patch } = await startWith(t, nodeDeclaredFeatureValidator)
   await given(
     '/api/v1/nodes',
@@ -153,7 +153,7 @@ test('NodeDeclaredFeatureValidator: a pod changes in ways that its node knows', 
   assert.equal(await patch(`${pods}/old`, { metadata: { labels: { a: 'b' } } }), 'ok')
 })
 
-test('kinds that are off by default have their plugins where they are on', async t => {
+test('plugins of resources that are disabled by default work when the resources are enabled', async t => {
   const server = await startWith(t, [
     context => {
       for (const [group, version, resource] of [
@@ -244,7 +244,7 @@ test('kinds that are off by default have their plugins where they are on', async
   assert.equal(await server.patch(`${jobs}/j`, { metadata: { labels: { a: 'b' } } }), 'ok')
 })
 
-test('AlwaysDeny refuses every write and no read', async t => {
+test('AlwaysDeny: rejects every write and no read', async t => {
   let isOn = false
   const denial = alwaysDeny()
   const { create, request } = await startWith(t, () => ({

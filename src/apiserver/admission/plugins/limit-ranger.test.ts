@@ -19,7 +19,7 @@ function claim(name: string, storage: string): object {
   return { kind: 'PersistentVolumeClaim', apiVersion: 'v1', metadata: { name }, spec }
 }
 
-test('containers that say nothing get the defaults, and the pod says which', async t => {
+test('LimitRanger: containers get default requests and limits, and an annotation lists them', async t => {
   const { admitted, given } = await startWith(t, limitRanger)
   await given(
     ranges,
@@ -50,7 +50,7 @@ test('containers that say nothing get the defaults, and the pod says which', asy
   })
 })
 
-test('without limit ranges, and with those of other namespaces, pods stay as they are', async t => {
+test('LimitRanger: pods are unchanged without a LimitRange in their namespace', async t => {
   const { admitted, given } = await startWith(t, limitRanger)
   await given(
     '/api/v1/namespaces/kube-system/limitranges',
@@ -63,7 +63,7 @@ test('without limit ranges, and with those of other namespaces, pods stay as the
   )
 })
 
-test('what containers ask for is within the bounds', async t => {
+test('LimitRanger: enforces container bounds', async t => {
   const check = async (item: object, spec: object, expected: string): Promise<void> => {
     const { create, given } = await startWith(t, limitRanger)
     await given(ranges, range('r', item))
@@ -122,7 +122,7 @@ test('what containers ask for is within the bounds', async t => {
   )
 })
 
-test('what all containers of a pod come to is within the bounds', async t => {
+test('LimitRanger: enforces pod bounds on the sum of containers', async t => {
   const check = async (item: object, spec: object, expected: string): Promise<void> => {
     const { create, given } = await startWith(t, limitRanger)
     await given(ranges, range('r', { type: 'Pod', ...item }))
@@ -157,7 +157,7 @@ test('what all containers of a pod come to is within the bounds', async t => {
   )
 })
 
-test('volume claims are within the bounds, also when they grow', async t => {
+test('LimitRanger: enforces PersistentVolumeClaim bounds on creation and resize', async t => {
   const { create, given } = await startWith(t, limitRanger)
   await given(
     ranges,
@@ -176,7 +176,7 @@ test('volume claims are within the bounds, also when they grow', async t => {
   )
 })
 
-test('a pod that is there is judged again only when it is resized', async t => {
+test('LimitRanger: checks an existing pod again only on resize', async t => {
   const { patch, given } = await startWith(t, limitRanger)
   await given(pods, pod('p', { containers: [asking({ cpu: '1' }, { cpu: '1' })] }))
   await given(ranges, range('r', { type: 'Container', max: { cpu: '500m' } }))
@@ -188,7 +188,7 @@ test('a pod that is there is judged again only when it is resized', async t => {
   )
 })
 
-test('a changed limit range holds from then on', async t => {
+test('LimitRanger: a changed LimitRange applies to later writes', async t => {
   const { create, given, request } = await startWith(t, limitRanger)
   await given(ranges, range('r', { type: 'Container', max: { cpu: '1' } }))
   const large = { containers: [asking({ cpu: '2' }, { cpu: '2' })] }

@@ -21,7 +21,7 @@ const apply = (expression: string): object => ({
 
 const patch = (expression: string): object => ({ patchType: 'JSONPatch', jsonPatch: { expression } })
 
-test('policies change config maps by configurations and by patches', async t => {
+test('MutatingAdmissionPolicy: applies apply configurations and JSON patches', async t => {
   const { enforce, lift, request } = await startPolicies(t)
   /** Checks the mutated data of a config map created with `{a: 'b'}`. */
   const check = async (expected: object | RegExp, mutations: readonly object[], spec: object = {}) => {
@@ -104,7 +104,7 @@ test('policies change config maps by configurations and by patches', async t => 
   )
 })
 
-test('lists with keys are merged item by item, and what is owned as a whole cannot be changed in part', async t => {
+test('MutatingAdmissionPolicy: merges keyed lists by item and rejects partial changes of atomic fields', async t => {
   const { enforce, lift, request } = await startPolicies(t)
   const check = async (
     expression: string,
@@ -142,7 +142,7 @@ test('lists with keys are merged item by item, and what is owned as a whole cann
   )
 })
 
-test('policies run in the order of their names, each with its parameters', async t => {
+test('MutatingAdmissionPolicy: policies run in name order, each with its params', async t => {
   const { given, enforce, admitted } = await startPolicies(t)
   await given(configMaps, configMap('one', { text: '1' }, { labels: { set: 'a' } }))
   await given(configMaps, configMap('two', { text: '2' }, { labels: { set: 'a' } }))
@@ -165,7 +165,7 @@ test('policies run in the order of their names, each with its parameters', async
   assert.deepEqual(data, { log: 'a+b12' })
 })
 
-test('a policy that wants to is asked again after others have changed the object', async t => {
+test('MutatingAdmissionPolicy: reinvocationPolicy IfNeeded runs a policy again after later changes', async t => {
   const check = async (reinvocationPolicy: string, expected: object): Promise<void> => {
     const later: AdmissionPlugin = {
       name: 'later',
@@ -188,7 +188,7 @@ test('a policy that wants to is asked again after others have changed the object
   await check('IfNeeded', { a: 'b', later: 'x', seen: 'yes' })
 })
 
-test('other versions, subresources and cluster-wide objects', async t => {
+test('MutatingAdmissionPolicy: matches other versions, subresources and cluster-scoped objects', async t => {
   const { enforce, request, given, patch: change } = await startPolicies(t)
   const group = { apiGroups: ['autoscaling'], apiVersions: ['v1'] }
   await enforce('mutating', 'v', {
@@ -223,7 +223,7 @@ test('other versions, subresources and cluster-wide objects', async t => {
   assert.equal((body as unknown as { spec: { replicas: number } }).spec.replicas, 7)
 })
 
-test('what policies change is counted, and a policy that cannot be configured refuses', async t => {
+test('MutatingAdmissionPolicy: records metrics, and a misconfigured policy rejects', async t => {
   const metrics = new Metrics()
   const { enforce, create } = await startPolicies(t, { metrics })
   await enforce('mutating', 'p', { mutations: [apply("Object{data: {'c': 'd'}}")] })

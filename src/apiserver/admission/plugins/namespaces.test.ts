@@ -7,7 +7,7 @@ import { configMap, namespace, outcome, startWith } from '../testdata/plugin-ser
 
 const mapsIn = (name: string): string => `/api/v1/namespaces/${name}/configmaps`
 
-test('NamespaceLifecycle: nothing is made in a namespace that is not there', async t => {
+test('NamespaceLifecycle: rejects creation in a missing namespace', async t => {
   const { create, request, given } = await startWith(t, namespaceLifecycle)
   assert.equal(await create(mapsIn('x'), configMap('a')), '404 namespaces "x" not found')
   const missing = await request('POST', mapsIn('x'), configMap('a'))
@@ -20,7 +20,7 @@ test('NamespaceLifecycle: nothing is made in a namespace that is not there', asy
   assert.equal(await create(mapsIn('x'), configMap('a')), 'ok')
 })
 
-test('NamespaceLifecycle: a namespace that was made a moment ago is there', async t => {
+test('NamespaceLifecycle: a namespace not yet in the cache is read from the store', async t => {
   const { create } = await startWith(t, namespaceLifecycle)
   for (let count = 0; count < 20; count++) {
     assert.equal(await create('/api/v1/namespaces', namespace(`n${count}`)), 'ok')
@@ -28,7 +28,7 @@ test('NamespaceLifecycle: a namespace that was made a moment ago is there', asyn
   }
 })
 
-test('NamespaceLifecycle: a namespace that is going away takes nothing new, but lets go of what it has', async t => {
+test('NamespaceLifecycle: a terminating namespace rejects creation and allows deletion', async t => {
   const { create, request, patch, given } = await startWith(t, namespaceLifecycle)
   await given('/api/v1/namespaces', namespace('x'))
   assert.equal(await create(mapsIn('x'), configMap('a')), 'ok')
@@ -50,7 +50,7 @@ test('NamespaceLifecycle: a namespace that is going away takes nothing new, but 
   assert.equal(outcome(await request('DELETE', `${mapsIn('x')}/a`)), 'ok')
 })
 
-test('NamespaceLifecycle: the namespaces of the system cannot be deleted', async t => {
+test('NamespaceLifecycle: system namespaces cannot be deleted', async t => {
   const { request } = await startWith(t, namespaceLifecycle)
   for (const name of ['default', 'kube-system', 'kube-public']) {
     const answer = await request('DELETE', `/api/v1/namespaces/${name}`)
@@ -59,7 +59,7 @@ test('NamespaceLifecycle: the namespaces of the system cannot be deleted', async
   assert.equal(outcome(await request('DELETE', '/api/v1/namespaces/kube-node-lease')), 'ok')
 })
 
-test('NamespaceLifecycle: objects outside namespaces need none', async t => {
+test('NamespaceLifecycle: ignores cluster-scoped objects', async t => {
   const { create } = await startWith(t, namespaceLifecycle)
   assert.equal(
     await create('/api/v1/nodes', { kind: 'Node', apiVersion: 'v1', metadata: { name: 'n' } }),
@@ -67,25 +67,18 @@ test('NamespaceLifecycle: objects outside namespaces need none', async t => {
   )
 })
 
-test('NamespaceExists: a missing namespace is not found, also by deletions of what may be left in it', async t => {
+test('NamespaceExists: rejects writes and deletions in a missing namespace', async t => {
   const { create, request } = await startWith(t, namespaceExists)
   assert.equal(await create(mapsIn('x'), configMap('a')), '404 namespaces "x" not found')
   assert.equal(await create(mapsIn('default'), configMap('a')), 'ok')
   assert.equal(outcome(await request('DELETE', `${mapsIn('default')}/a`)), 'ok')
 })
 
-test(
-  'NamespaceAutoProvision: a namespace comes with the first object in it, unless nothing is to be ' +
-    'stored',
-  async t => {
-    const { create, request } = await startWith(t, [namespaceAutoProvision, namespaceLifecycle])
-    assert.equal(
-      await create(`${mapsIn('dry')}?dryRun=All`, configMap('a')),
-      '404 namespaces "dry" not found',
-    )
-    const results = await Promise.all(['a', 'b', 'c'].map(name => create(mapsIn('x'), configMap(name))))
-    assert.deepEqual(results, ['ok', 'ok', 'ok'])
-    const { body } = await request('GET', '/api/v1/namespaces/x')
-    assert.deepEqual(body['metadata']['labels'], { 'kubernetes.io/metadata.name': 'x' })
-  },
-)
+test('NamespaceAutoProvision: creates the namespace of a new object, except for dry run', async t => {
+  const { create, request } = await startWith(t, [namespaceAutoProvision, namespaceLifecycle])
+  assert.equal(await create(`${mapsIn('dry')}?dryRun=All`, configMap('a')), '404 namespaces "dry" not found')
+  const results = await Promise.all(['a', 'b', 'c'].map(name => create(mapsIn('x'), configMap(name))))
+  assert.deepEqual(results, ['ok', 'ok', 'ok'])
+  const { body } = await request('GET', '/api/v1/namespaces/x')
+  assert.deepEqual(body['metadata']['labels'], { 'kubernetes.io/metadata.name': 'x' })
+})

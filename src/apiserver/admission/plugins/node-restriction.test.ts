@@ -54,7 +54,7 @@ function mirror(name: string, uid: string, spec: object = {}, metadata: object =
   )
 }
 
-test('a node makes mirror pods of its own and no others', async t => {
+test('NodeRestriction: a node can create only mirror pods bound to itself', async t => {
   const { mine, uid } = await start(t)
   const check = async (object: object, expected: string): Promise<void> => {
     const {
@@ -101,7 +101,7 @@ test('a node makes mirror pods of its own and no others', async t => {
   await check(withOwners('j', { ...owner, uid: 'old' }), `node mine UID mismatch: expected old got ${uid}`)
 })
 
-test('mirror pods refer to nothing in the API, resource claims least of all (CVE-2025-4563)', async t => {
+test('NodeRestriction: mirror pods cannot reference API objects or resource claims (CVE-2025-4563)', async t => {
   const { mine, uid } = await start(t)
   const check = async (name: string, spec: object, expected: string): Promise<void> => {
     const text = await mine('POST', pods, mirror(name, uid, spec))
@@ -149,7 +149,7 @@ test('mirror pods refer to nothing in the API, resource claims least of all (CVE
   )
 })
 
-test('a node changes the status of its pods, evicts and deletes them, and leaves others alone', async t => {
+test('NodeRestriction: a node can update status of, evict and delete only its own pods', async t => {
   const { mine, given, patch } = await start(t)
   await given(pods, pod('own', { nodeName: 'mine' }, { labels: { a: 'b' } }))
   await given(pods, pod('other', { nodeName: 'other' }))
@@ -205,7 +205,7 @@ test('a node changes the status of its pods, evicts and deletes them, and leaves
   assert.equal(await mine('DELETE', `${pods}/own?gracePeriodSeconds=0`), 'ok')
 })
 
-test('a node changes itself, but not what brings pods to it', async t => {
+test('NodeRestriction: a node can update its own Node, but not taints or restricted labels', async t => {
   const server = await start(t)
   const { mine, given } = server
   await given('/api/v1/nodes', node('other'))
@@ -247,7 +247,7 @@ test('a node changes itself, but not what brings pods to it', async t => {
   assert.equal(await mine('PATCH', '/api/v1/nodes/mine/status', status, merge), 'ok')
 })
 
-test('a node cannot make itself an owner of nothing through its status either (CVE-2025-5187)', async t => {
+test('NodeRestriction: a node cannot set ownerReferences through its status (CVE-2025-5187)', async t => {
   const { mine, request } = await start(t)
   const metadata = { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'gone', uid: 'gone' }] }
   assert.match(
@@ -260,7 +260,7 @@ test('a node cannot make itself an owner of nothing through its status either (C
   assert.deepEqual([body['metadata']['ownerReferences'], body['spec']], [undefined, undefined])
 })
 
-test("a node sets the labels that are a kubelet's business", async t => {
+test('NodeRestriction: a node can set only kubelet labels', async t => {
   const server = await start(t)
   const check = async (label: string, isAllowed: boolean): Promise<void> => {
     const changed = await server.mine(
@@ -312,7 +312,7 @@ test("a node sets the labels that are a kubelet's business", async t => {
     await check(label, false)
 })
 
-test('labels that a node may not set it may not remove either', async t => {
+test('NodeRestriction: a node cannot remove restricted labels', async t => {
   const { mine, patch } = await start(t)
   assert.equal(
     await patch('/api/v1/nodes/mine', { metadata: { labels: { 'node-restriction.kubernetes.io/a': 'b' } } }),
@@ -325,7 +325,7 @@ test('labels that a node may not set it may not remove either', async t => {
   assert.equal(await mine('PATCH', '/api/v1/nodes/mine', { metadata: { labels: { a: 'b' } } }, merge), 'ok')
 })
 
-test('leases, CSI nodes and resource slices belong to one node each', async t => {
+test('NodeRestriction: a node can write only its own Lease, CSINode and ResourceSlices', async t => {
   const server = await start(t)
   const { mine } = server
   const lease = (name: string, namespace: string): Promise<string> =>
@@ -385,7 +385,7 @@ test('leases, CSI nodes and resource slices belong to one node each', async t =>
   assert.equal(await mine('DELETE', `${slices}/a`), 'ok')
 })
 
-test('of volume claims a node changes the status alone, and of that only what growing them is about', async t => {
+test('NodeRestriction: a node can update only the resize status of PersistentVolumeClaims', async t => {
   const { mine, given } = await start(t)
   const claims = '/api/v1/namespaces/default/persistentvolumeclaims'
   await given(claims, {
@@ -415,7 +415,7 @@ test('of volume claims a node changes the status alone, and of that only what gr
   )
 })
 
-test('a node asks for certificates in its own name', async t => {
+test('NodeRestriction: a node can request certificates only for itself', async t => {
   const { mine } = await start(t)
   const check = async (
     name: string,
@@ -440,7 +440,7 @@ test('a node asks for certificates in its own name', async t => {
   await check('d', jane, 'example.com/signer', /^ok$/u)
 })
 
-test('who is no node is not concerned, and a node without a name may do nothing', async t => {
+test('NodeRestriction: ignores other users and rejects a node without a name', async t => {
   const server = await start(t)
   const object = pod('p', { nodeName: 'other' })
   const as = async (user: UserInfo): Promise<string> => outcome(await server.as(user)('POST', pods, object))
@@ -451,7 +451,7 @@ test('who is no node is not concerned, and a node without a name may do nothing'
   )
 })
 
-test('a node gets tokens for the pods it runs and the audiences they ask for', async t => {
+test('NodeRestriction: a node can request tokens only for its pods and their audiences', async t => {
   const allowed: string[] = []
   const authorizer: Authorizer = {
     authorize: each => ({

@@ -19,7 +19,7 @@ const lasting = (key: string, tolerationSeconds = 300): object => ({
 const notReady = 'node.kubernetes.io/not-ready'
 const unreachable = 'node.kubernetes.io/unreachable'
 
-test('DefaultTolerationSeconds: pods stay five minutes unless they say otherwise', async t => {
+test('DefaultTolerationSeconds: adds tolerations of 300 seconds unless the pod has its own', async t => {
   const { admitted } = await startWith(t, defaultTolerationSeconds)
   const check = async (
     name: string,
@@ -47,7 +47,7 @@ test('DefaultTolerationSeconds: pods stay five minutes unless they say otherwise
   ])
 })
 
-test('TaintNodesByCondition: a new node is not ready', async t => {
+test('TaintNodesByCondition: a new node gets the not-ready taint', async t => {
   const { admitted } = await startWith(t, taintNodesByCondition)
   const taint = { key: notReady, effect: 'NoSchedule' }
   assert.deepEqual((await admitted('/api/v1/nodes', node('a')))['spec']['taints'], [taint])
@@ -62,7 +62,7 @@ test('TaintNodesByCondition: a new node is not ready', async t => {
   )
 })
 
-test('AlwaysPullImages: new images are always pulled, of all containers and volumes', async t => {
+test('AlwaysPullImages: sets pullPolicy Always for new images of containers and volumes', async t => {
   const { admitted, given, patch } = await startWith(t, alwaysPullImages)
   const lazy = (name: string): object => container({ name, imagePullPolicy: 'IfNotPresent' })
   const body = await admitted(
@@ -89,7 +89,7 @@ test('AlwaysPullImages: new images are always pulled, of all containers and volu
   assert.equal(await patch(`${pods}/q`, { metadata: { labels: { a: 'b' } } }), 'ok')
 })
 
-test('ExtendedResourceToleration: who asks for devices tolerates the nodes that have them', async t => {
+test('ExtendedResourceToleration: pods with extended resources get matching tolerations', async t => {
   const { admitted } = await startWith(t, extendedResourceToleration)
   const resources = { limits: { 'example.com/gpu': '1', 'cpu': '1' }, requests: { 'example.com/gpu': '1' } }
   const tolerations = [{ key: 'example.com/gpu', operator: 'Exists', effect: 'NoSchedule' }]
@@ -102,7 +102,7 @@ test('ExtendedResourceToleration: who asks for devices tolerates the nodes that 
   assert.equal((await admitted(pods, pod('c')))['spec']['tolerations'], undefined)
 })
 
-test('LimitPodHardAntiAffinityTopology: pods insist on being apart by node only', async t => {
+test('LimitPodHardAntiAffinityTopology: required anti-affinity allows only the hostname topology', async t => {
   const { create } = await startWith(t, limitPodHardAntiAffinityTopology)
   const apart = (topologyKey: string): object => ({
     affinity: {
@@ -119,7 +119,7 @@ test('LimitPodHardAntiAffinityTopology: pods insist on being apart by node only'
   )
 })
 
-test('SecurityContextDeny: nobody says as whom he runs', async t => {
+test('SecurityContextDeny: rejects pods that set user fields in the security context', async t => {
   const { create } = await startWith(t, securityContextDeny)
   const check = async (name: string, spec: object, expected: string): Promise<void> => {
     assert.equal(
@@ -146,7 +146,7 @@ test('SecurityContextDeny: nobody says as whom he runs', async t => {
   await check('h', inside({ privileged: true }), 'ok')
 })
 
-test('PodTopologyLabels: a pod that is put on a node says where that is', async t => {
+test('PodTopologyLabels: a bound pod gets the topology labels of its node', async t => {
   const { admitted, given, request } = await startWith(t, podTopologyLabels)
   const topology = { 'topology.kubernetes.io/zone': 'z', 'topology.kubernetes.io/region': 'r' }
   await given('/api/v1/nodes', node('n', {}, { labels: { ...topology, other: 'x' } }))
@@ -168,7 +168,7 @@ test('PodTopologyLabels: a pod that is put on a node says where that is', async 
   assert.deepEqual([bound.body['spec']!['nodeName'], bound.body['metadata']['labels']], ['n', topology])
 })
 
-test('RuntimeClass: a pod carries the overhead and the placement of its class', async t => {
+test('RuntimeClass: a pod gets the overhead and scheduling of its class', async t => {
   const { admitted, create, given } = await startWith(t, runtimeClass)
   const toleration = { key: 'k', operator: 'Exists' }
   await given('/apis/node.k8s.io/v1/runtimeclasses', {

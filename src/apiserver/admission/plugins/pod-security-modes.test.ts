@@ -83,7 +83,7 @@ function deployment(name: string, spec: object): object {
   }
 }
 
-test('each mode does its own: one refuses, one notes, one warns', async t => {
+test('PodSecurity: enforce rejects, audit annotates, warn warns', async t => {
   const server = await start(t)
   const check = async (name: string, labels: string, expected: readonly unknown[]): Promise<void> => {
     await server.labelled(name, labels)
@@ -119,7 +119,7 @@ test('each mode does its own: one refuses, one notes, one warns', async t => {
   ])
 })
 
-test('labels that cannot be understood are refused, and the namespace stays as it was', async t => {
+test('PodSecurity: invalid namespace labels are rejected', async t => {
   const { create, request, labelled, patch } = await start(t)
   const make = (name: string, labels: string): Promise<string> =>
     create('/api/v1/namespaces', namespace(name, { labels: labelsOf(labels) }))
@@ -148,7 +148,7 @@ test('labels that cannot be understood are refused, and the namespace stays as i
   })
 })
 
-test('a namespace that enforces warns of templates too, unless it says of what to warn', async t => {
+test('PodSecurity: an enforcing namespace warns about pod templates unless warn is set', async t => {
   const server = await start(t)
   const check = async (name: string, labels: string, expected: readonly string[]): Promise<void> => {
     await server.labelled(name, labels)
@@ -170,7 +170,7 @@ test('a namespace that enforces warns of templates too, unless it says of what t
   await check('e', 'audit=baseline', [])
 })
 
-test('templates of all workloads are looked at, and never refused', async t => {
+test('PodSecurity: pod templates of all workloads are checked and never rejected', async t => {
   const server = await start(t)
   await server.labelled('x', 'enforce=baseline audit=baseline')
   const labels = { app: 'w' }
@@ -210,7 +210,7 @@ test('templates of all workloads are looked at, and never refused', async t => {
   }
 })
 
-test('a pod that is there is looked at again only when it runs something else', async t => {
+test('PodSecurity: an updated pod is checked again only after a significant change', async t => {
   const server = await start(t)
   await server.labelled('x', '')
   await server.given(podsIn('x'), pod('p', privileged))
@@ -232,7 +232,7 @@ test('a pod that is there is looked at again only when it runs something else', 
   )
 })
 
-test('debugging containers are checked like all others', async t => {
+test('PodSecurity: ephemeral containers are checked', async t => {
   const server = await start(t)
   await server.labelled('x', 'enforce=baseline')
   await server.given(podsIn('x'), pod('p'))
@@ -247,7 +247,7 @@ test('debugging containers are checked like all others', async t => {
   assert.equal(await debug({}), 'ok')
 })
 
-test('who makes a namespace stricter hears which pods would not be let in again', async t => {
+test('PodSecurity: a stricter enforce label warns about existing pods that violate it', async t => {
   const server = await start(t)
   await server.labelled('x', '')
   const controller = (uid: string): object => ({
@@ -276,7 +276,7 @@ test('who makes a namespace stricter hears which pods would not be let in again'
   assert.equal(warningsOf(await label('enforce-version=v1.30')).length, 3)
 })
 
-test('what the configuration says holds where labels say nothing', async t => {
+test('PodSecurity: configured defaults apply without labels', async t => {
   const server = await start(
     t,
     configuration({ defaults: { 'enforce': 'baseline', 'enforce-version': 'v1.30', 'warn': 'restricted' } }),
@@ -289,7 +289,7 @@ test('what the configuration says holds where labels say nothing', async t => {
   assert.equal(await server.create(podsIn('free'), pod('p', privileged)), 'ok')
 })
 
-test('namespaces, users and runtime classes may be exempt', async t => {
+test('PodSecurity: namespaces, users and runtime classes can be exempt', async t => {
   const server = await start(
     t,
     configuration({
@@ -334,7 +334,7 @@ test('namespaces, users and runtime classes may be exempt', async t => {
   ])
 })
 
-test('configurations that make no sense are refused', () => {
+test('PodSecurity: an invalid configuration is rejected', () => {
   const check = (value: JsonValue, expected: RegExp): void => {
     assert.throws(
       () => podSecurity({} as PluginContext, value),

@@ -53,8 +53,8 @@ function volumes(...sources: readonly object[]): object {
   return { volumes: sources.map((source, index) => ({ name: `v${index}`, ...source })) }
 }
 
-describe('the baseline', () => {
-  test('a plain pod is let in, also by the lowest level, whatever it asks for', async t => {
+describe('PodSecurity baseline', () => {
+  test('a plain pod is admitted, and the privileged level admits everything', async t => {
     const check = await start(t)
     await check('baseline', {}, 'ok')
     await check('baseline:v1.0', {}, 'ok')
@@ -63,7 +63,7 @@ describe('the baseline', () => {
     await check('baseline', strict(), 'ok')
   })
 
-  test('hostNamespaces', async t => {
+  test('host namespaces', async t => {
     const check = await start(t)
     await check('baseline', { hostNetwork: true }, 'host namespaces (hostNetwork=true)')
     await check('baseline', { hostPID: true }, 'host namespaces (hostPID=true)')
@@ -169,7 +169,7 @@ describe('the baseline', () => {
     )
   })
 
-  test('probes and lifecycle handlers of other hosts', async t => {
+  test('host fields of probes and lifecycle handlers', async t => {
     const check = await start(t)
     const get = { httpGet: { port: 80, host: '10.0.0.1' } }
     const socket = { tcpSocket: { port: 80, host: 'example.com' } }
@@ -195,7 +195,7 @@ describe('the baseline', () => {
     await check('baseline', { containers: [container({ livenessProbe: { httpGet: { port: 80 } } })] }, 'ok')
   })
 
-  test('host processes of Windows', async t => {
+  test('Windows host processes', async t => {
     const check = await start(t)
     const hostProcess = { windowsOptions: { hostProcess: true } }
     const detail = (who: string): string =>
@@ -270,7 +270,7 @@ describe('the baseline', () => {
     await check('baseline:v1.31', inside(options({ type: 'container_engine_t' })), 'ok')
   })
 
-  test('the mount of /proc', async t => {
+  test('/proc mount types', async t => {
     const check = await start(t)
     const unmasked = { procMount: 'Unmasked' }
     const detail = 'procMount (container "a" must not set securityContext.procMount to "Unmasked")'
@@ -350,15 +350,15 @@ describe('the baseline', () => {
   })
 })
 
-describe('the restricted level', () => {
-  test('a pod that does what is asked of it is let in, by all versions', async t => {
+describe('PodSecurity restricted', () => {
+  test('a conforming pod is admitted by all versions', async t => {
     const check = await start(t)
     for (const version of ['v1.0', 'v1.8', 'v1.19', 'v1.22', 'v1.25', 'v1.35', 'v1.36', 'latest']) {
       await check(`restricted:${version}`, strict(), 'ok')
     }
   })
 
-  test('a plain pod hears all that it lacks, and of old versions less', async t => {
+  test('a plain pod is rejected with all violations of the version', async t => {
     const check = await start(t)
     const escalates =
       'allowPrivilegeEscalation != false (container "a" must set ' +
@@ -375,7 +375,7 @@ describe('the restricted level', () => {
     await check('restricted:v1.7', {}, root)
   })
 
-  test('everything that the baseline forbids is forbidden too', async t => {
+  test('everything forbidden by baseline is forbidden', async t => {
     const check = await start(t)
     await check('restricted', strict({}, {}, { hostNetwork: true }), 'host namespaces (hostNetwork=true)')
     await check(
@@ -529,7 +529,7 @@ describe('the restricted level', () => {
     await check('restricted:v1.23', strict({ runAsUser: 0 }), 'runAsUser=0 (pod must not set runAsUser=0)')
   })
 
-  test('root in a user namespace of its own counts as nobody since 1.35', async t => {
+  test('root in a user namespace is allowed since 1.35', async t => {
     const check = await start(t)
     const root = strict({ runAsNonRoot: undefined, runAsUser: 0 }, {}, { hostUsers: false })
     await check('restricted:v1.35', root, 'ok')
@@ -566,7 +566,7 @@ describe('the restricted level', () => {
     await check('restricted', strict({}, unconfined), wrong('container "a"'))
   })
 
-  test('what Windows does not have is not asked of it since 1.25', async t => {
+  test('Linux-only fields are not required of Windows pods since 1.25', async t => {
     const check = await start(t)
     const windows = { os: { name: 'windows' }, securityContext: { runAsNonRoot: true } }
     await check('restricted', windows, 'ok')

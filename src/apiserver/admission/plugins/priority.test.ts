@@ -28,7 +28,7 @@ interface PodSpec {
   readonly preemptionPolicy?: string
 }
 
-test('a pod gets the priority of its class', async t => {
+test('Priority: a pod gets the priority of its class', async t => {
   const server = await startWith(t, priority)
   await server.given(classes, priorityClass('high', 1_000))
   await server.given(classes, priorityClass('polite', 500, { preemptionPolicy: 'Never' }))
@@ -50,14 +50,14 @@ test('a pod gets the priority of its class', async t => {
   )
 })
 
-test('a pod without a class gets the default one, or zero', async t => {
+test('Priority: a pod without a class gets the default class, or priority zero', async t => {
   const server = await startWith(t, priority)
   assert.deepEqual(await priorityOf(server, 'a'), [0, undefined, 'PreemptLowerPriority'])
   await server.given(classes, priorityClass('usual', 7, { globalDefault: true }))
   assert.deepEqual(await priorityOf(server, 'b'), [7, 'usual', 'PreemptLowerPriority'])
 })
 
-test('the number may be repeated, not chosen', async t => {
+test("Priority: a pod's priority must match its class", async t => {
   const server = await startWith(t, priority)
   await server.given(classes, priorityClass('high', 1_000))
   const check = async (name: string, spec: object, expected: string): Promise<void> => {
@@ -81,7 +81,7 @@ test('the number may be repeated, not chosen', async t => {
   )
 })
 
-test('a pod that is written back by a client that does not know the fields keeps them', async t => {
+test('Priority: an update without the fields keeps them', async t => {
   const { admitted, request } = await startWith(t, priority)
   const body = (await admitted(pods, pod('p'))) as never as { readonly spec: PodSpec & object }
   const { priority: _value, preemptionPolicy: _policy, ...spec } = body.spec
@@ -89,7 +89,7 @@ test('a pod that is written back by a client that does not know the fields keeps
   assert.deepEqual([answer.code, answer.body['spec']!['priority']], [200, 0])
 })
 
-test('there is one default class', async t => {
+test('Priority: at most one class can be globalDefault', async t => {
   const { given, create, patch } = await startWith(t, priority)
   await given(classes, priorityClass('one', 1, { globalDefault: true }))
   assert.equal(

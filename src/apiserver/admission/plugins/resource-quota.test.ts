@@ -30,7 +30,7 @@ const asking = (name: string, requests: object, limits: object = {}, spec: objec
   })
 }
 
-test('a creation over the quota is refused, and says by how much', async t => {
+test('ResourceQuota: rejects creation over the quota with the amounts', async t => {
   const server = await start(t)
   await server.createQuota('q', { hard: { pods: '10' }, used: { pods: '9' } })
   assert.equal(await server.create('pods', named('a')), 'done')
@@ -42,7 +42,7 @@ test('a creation over the quota is refused, and says by how much', async t => {
   assert.equal(await server.count('pods'), 1)
 })
 
-test('a quota counts what its namespace creates and nothing else', async t => {
+test('ResourceQuota: charges only objects of its namespace', async t => {
   const server = await start(t)
   await server.createQuota('q', {
     hard: { 'count/deployments.apps': '0', 'secrets': '0', 'configmaps': '1' },
@@ -70,7 +70,7 @@ test('a quota counts what its namespace creates and nothing else', async t => {
   })
 })
 
-test('what a quota limits must be said, and its usage must be known', async t => {
+test('ResourceQuota: requires limited resources to be specified and status to be computed', async t => {
   const server = await start(t)
   await server.createQuota('q', { hard: { 'limits.cpu': '2' } })
   assert.equal(
@@ -90,7 +90,7 @@ test('what a quota limits must be said, and its usage must be known', async t =>
   )
 })
 
-test('every quota that a pod is in the scope of must have room', async t => {
+test('ResourceQuota: every quota whose scopes match must have room', async t => {
   const server = await start(t)
   await server.createQuota('best', { hard: { pods: '1' }, scopes: ['BestEffort'] })
   const matchExpressions = [{ scopeName: 'PriorityClass', operator: 'In', values: ['high'] }]
@@ -106,7 +106,7 @@ test('every quota that a pod is in the scope of must have room', async t => {
   assert.deepEqual([await server.used('best'), await server.used('better')], [{ pods: '1' }, { pods: '1' }])
 })
 
-test('an update is charged for what it adds', async t => {
+test('ResourceQuota: an update is charged the difference', async t => {
   const server = await start(t)
   await server.createQuota('q', { hard: { 'services.nodeports': '1', 'services': '5' } })
   const spec = (type: string, ports: number) => {
@@ -133,7 +133,7 @@ test('an update is charged for what it adds', async t => {
   assert.deepEqual(await server.used('q'), { 'services.nodeports': '1', 'services': '1' })
 })
 
-test('a pod that begins to end by itself comes into another quota', async t => {
+test('ResourceQuota: a pod that gets activeDeadlineSeconds moves to the Terminating scope', async t => {
   const server = await start(t)
   await server.createQuota('terminating', { hard: { pods: '1' }, scopes: ['Terminating'] })
   const end = (name: string) =>
@@ -146,7 +146,7 @@ test('a pod that begins to end by itself comes into another quota', async t => {
   assert.match(await end('b'), /exceeded quota: terminating/)
 })
 
-test('a dry run is refused like a real one, and charged for nothing', async t => {
+test('ResourceQuota: a dry run is checked and not charged', async t => {
   const server = await start(t)
   await server.createQuota('q', { hard: { pods: '1' } })
   assert.equal(await server.create('pods', named('a'), { dryRun: true }), 'done')
@@ -155,7 +155,7 @@ test('a dry run is refused like a real one, and charged for nothing', async t =>
   assert.match(await server.create('pods', named('b'), { dryRun: true }), /exceeded quota/)
 })
 
-test('what the configuration limits can be used only where a quota allows it', async t => {
+test('ResourceQuota: limitedResources require a covering quota', async t => {
   const server = await start(t, {
     apiVersion: 'apiserver.config.k8s.io/v1',
     kind: 'ResourceQuotaConfiguration',
@@ -186,7 +186,7 @@ test('what the configuration limits can be used only where a quota allows it', a
   assert.equal(await server.create('pods', named('b', { priorityClassName: 'high' })), 'done')
 })
 
-test('a configuration that is none is refused', () => {
+test('ResourceQuota: an invalid configuration is rejected', () => {
   const head = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'ResourceQuotaConfiguration' }
   assert.deepEqual(parseQuotaConfiguration(head), [])
   for (const wrong of [
@@ -257,6 +257,6 @@ function slow(store: Store, { clock, random }: Platform): Store {
   }
 }
 
-test('fifty creations at once through two servers take just the ten pieces there are, in every seed', async () => {
+test('ResourceQuota: concurrent creation through two servers never exceeds the quota', async () => {
   for (let seed = 0; seed < 40; seed++) await race(seed)
 })

@@ -24,7 +24,7 @@ async function startWithDefault(
   return server
 }
 
-test('a pod without an account runs as the default one and gets its token in every container', async t => {
+test('ServiceAccount: a pod gets the default account and its token volume', async t => {
   const { admitted } = await startWithDefault(t)
   const { spec } = (await admitted(
     pods,
@@ -52,7 +52,7 @@ test('a pod without an account runs as the default one and gets its token in eve
   )
 })
 
-test('the token is mounted only where nothing else is, and from a volume that is there already', async t => {
+test('ServiceAccount: existing mounts and token volumes are kept', async t => {
   const { admitted } = await startWithDefault(t)
   const busy = {
     volumes: [{ name: 'v', emptyDir: {} }],
@@ -74,7 +74,7 @@ test('the token is mounted only where nothing else is, and from a volume that is
   ])
 })
 
-test('whether the token is mounted is for the pod to say, then for its account', async t => {
+test('ServiceAccount: automountServiceAccountToken of the pod overrides that of the account', async t => {
   const check = async (
     ofAccount: boolean | undefined,
     ofPod: boolean | undefined,
@@ -95,14 +95,14 @@ test('whether the token is mounted is for the pod to say, then for its account',
   await check(true, undefined, true)
 })
 
-test('a pod gets the pull secrets of its account unless it has its own', async t => {
+test('ServiceAccount: a pod gets the imagePullSecrets of its account unless it has its own', async t => {
   const { admitted } = await startWithDefault(t, { imagePullSecrets: [{ name: 'registry' }] })
   assert.deepEqual((await admitted(pods, pod('p')))['spec']['imagePullSecrets'], [{ name: 'registry' }])
   const own = await admitted(pods, pod('q', { imagePullSecrets: [{ name: 'own' }] }))
   assert.deepEqual(own['spec']['imagePullSecrets'], [{ name: 'own' }])
 })
 
-test('an account must be there, in the namespace of the pod', async t => {
+test("ServiceAccount: the account must exist in the pod's namespace", async t => {
   const { create, given } = await startWithDefault(t)
   const message = (name: string): string =>
     `403 pods "p" is forbidden: error looking up service account default/${name}: serviceaccount "${name}" not found`
@@ -114,7 +114,7 @@ test('an account must be there, in the namespace of the pod', async t => {
   assert.equal(await create(pods, pod('p', { serviceAccount: 'x' })), 'ok')
 })
 
-test('the default account of a new namespace is waited for, but not for ever', async t => {
+test('ServiceAccount: waits a bounded time for the default account of a new namespace', async t => {
   const simulation = new Simulation({ seed: 1 })
   const platform = simulation.host('server')
   await simulation.run(
@@ -132,7 +132,7 @@ test('the default account of a new namespace is waited for, but not for ever', a
   )
 })
 
-test('a mirror pod has no account and refers to no secrets', async t => {
+test('ServiceAccount: a mirror pod has no account and no secrets', async t => {
   const { create } = await startWithDefault(t)
   const annotations = { 'kubernetes.io/config.mirror': 'x' }
   const check = async (name: string, spec: object, expected: string): Promise<void> => {
@@ -157,67 +157,63 @@ test('a mirror pod has no account and refers to no secrets', async t => {
   await check('g', volume({ projected: { sources: [token] } }), 'use ServiceAccountToken volume projections')
 })
 
-test(
-  'an account that lists its secrets gives no others, however a pod asks for them (CVE-2023-2728, ' +
-    'CVE-2024-3177)',
-  async t => {
-    const server = await startWith(t, serviceAccount)
-    const metadata = { annotations: { 'kubernetes.io/enforce-mountable-secrets': 'true' } }
-    const fields = { secrets: [{ name: 'good' }], imagePullSecrets: [{ name: 'pull' }] }
-    await server.given(serviceAccounts, account('default', fields, metadata))
-    const check = async (name: string, spec: object, expected: string): Promise<void> => {
-      assert.equal(
-        await server.create(pods, pod(name, spec)),
-        expected === 'ok'
-          ? 'ok'
-          : `403 pods "${name}" is forbidden: ${expected} is not allowed because ` +
-              'service account default does not reference that secret',
-      )
-    }
-    const variable = (secret: string): object => ({
-      name: 'V',
-      valueFrom: { secretKeyRef: { name: secret, key: 'k' } },
-    })
-    const secret = 'referencing secret.secretName="bad"'
-    await check(
-      'a',
-      { volumes: [{ name: 'v', secret: { secretName: 'bad' } }] },
-      'volume with secret.secretName="bad"',
-    )
-    await check('b', { volumes: [{ name: 'v', secret: { secretName: 'good' } }] }, 'ok')
-    await check(
-      'c',
-      { containers: [container({ env: [variable('bad')] })] },
-      `container a with envVar V ${secret}`,
-    )
-    await check('d', { containers: [container({ env: [variable('good')] })] }, 'ok')
-    await check(
-      'e',
-      { containers: [container({ envFrom: [{ secretRef: { name: 'bad' } }] })] },
-      `container a with envFrom ${secret}`,
-    )
-    const init = { initContainers: [container({ name: 'i', envFrom: [{ secretRef: { name: 'bad' } }] })] }
-    await check('f', init, `init container i with envFrom ${secret}`)
+test('ServiceAccount: enforces mountable secrets for every reference (CVE-2023-2728, CVE-2024-3177)', async t => {
+  const server = await startWith(t, serviceAccount)
+  const metadata = { annotations: { 'kubernetes.io/enforce-mountable-secrets': 'true' } }
+  const fields = { secrets: [{ name: 'good' }], imagePullSecrets: [{ name: 'pull' }] }
+  await server.given(serviceAccounts, account('default', fields, metadata))
+  const check = async (name: string, spec: object, expected: string): Promise<void> => {
     assert.equal(
-      await server.create(pods, pod('g', { imagePullSecrets: [{ name: 'bad' }] })),
-      '403 pods "g" is forbidden: imagePullSecrets[0].name="bad" is not allowed because ' +
-        'service account default does not reference that imagePullSecret',
+      await server.create(pods, pod(name, spec)),
+      expected === 'ok'
+        ? 'ok'
+        : `403 pods "${name}" is forbidden: ${expected} is not allowed because ` +
+            'service account default does not reference that secret',
     )
-    const debug = (source: object): Promise<string> =>
-      server.patch(`${pods}/b/ephemeralcontainers`, {
-        spec: { ephemeralContainers: [container({ name: 'd', ...source })] },
-      })
-    assert.match(
-      await debug({ env: [variable('bad')] }),
-      /^403 .*: ephemeral container d with envVar V referencing secret/u,
-    )
-    assert.match(
-      await debug({ envFrom: [{ secretRef: { name: 'bad' } }] }),
-      /^403 .*: ephemeral container d with envFrom referencing/u,
-    )
-    assert.equal(await debug({ env: [variable('good')] }), 'ok')
-  },
-)
+  }
+  const variable = (secret: string): object => ({
+    name: 'V',
+    valueFrom: { secretKeyRef: { name: secret, key: 'k' } },
+  })
+  const secret = 'referencing secret.secretName="bad"'
+  await check(
+    'a',
+    { volumes: [{ name: 'v', secret: { secretName: 'bad' } }] },
+    'volume with secret.secretName="bad"',
+  )
+  await check('b', { volumes: [{ name: 'v', secret: { secretName: 'good' } }] }, 'ok')
+  await check(
+    'c',
+    { containers: [container({ env: [variable('bad')] })] },
+    `container a with envVar V ${secret}`,
+  )
+  await check('d', { containers: [container({ env: [variable('good')] })] }, 'ok')
+  await check(
+    'e',
+    { containers: [container({ envFrom: [{ secretRef: { name: 'bad' } }] })] },
+    `container a with envFrom ${secret}`,
+  )
+  const init = { initContainers: [container({ name: 'i', envFrom: [{ secretRef: { name: 'bad' } }] })] }
+  await check('f', init, `init container i with envFrom ${secret}`)
+  assert.equal(
+    await server.create(pods, pod('g', { imagePullSecrets: [{ name: 'bad' }] })),
+    '403 pods "g" is forbidden: imagePullSecrets[0].name="bad" is not allowed because ' +
+      'service account default does not reference that imagePullSecret',
+  )
+  const debug = (source: object): Promise<string> =>
+    server.patch(`${pods}/b/ephemeralcontainers`, {
+      spec: { ephemeralContainers: [container({ name: 'd', ...source })] },
+    })
+  assert.match(
+    await debug({ env: [variable('bad')] }),
+    /^403 .*: ephemeral container d with envVar V referencing secret/u,
+  )
+  assert.match(
+    await debug({ envFrom: [{ secretRef: { name: 'bad' } }] }),
+    /^403 .*: ephemeral container d with envFrom referencing/u,
+  )
+  assert.equal(await debug({ env: [variable('good')] }), 'ok')
+})
 
 interface PodSpec {
   readonly serviceAccountName: string

@@ -30,7 +30,7 @@ function storageClass(name: string, metadata: object = {}, fields: object = {}):
   }
 }
 
-test('DefaultStorageClass: a claim without a class gets the newest default one', async t => {
+test('DefaultStorageClass: a claim without a class gets the newest default class', async t => {
   const { given, admitted } = await startWith(t, defaultStorageClass)
   const classOf = async (name: string, spec: object = {}, metadata: object = {}): Promise<unknown> =>
     (await admitted(claims, claim(name, spec, metadata)))['spec']['storageClassName']
@@ -53,7 +53,7 @@ test('DefaultStorageClass: a claim without a class gets the newest default one',
   )
 })
 
-test('StorageObjectInUseProtection: what is in use is held', async t => {
+test('StorageObjectInUseProtection: new volumes and claims get the protection finalizer', async t => {
   const { admitted } = await startWith(t, storageObjectInUseProtection)
   const check = async (url: string, object: object, expected: readonly string[]): Promise<void> => {
     assert.deepEqual((await admitted(url, object))['metadata']['finalizers'], expected)
@@ -87,7 +87,7 @@ test('StorageObjectInUseProtection: what is in use is held', async t => {
   )
 })
 
-test('PersistentVolumeClaimResize: a claim grows when it is bound and its class lets it', async t => {
+test('PersistentVolumeClaimResize: requires a bound claim and allowVolumeExpansion', async t => {
   const server = await startWith(t, persistentVolumeClaimResize)
   await server.given(storageClasses, storageClass('elastic', {}, { allowVolumeExpansion: true }))
   await server.given(storageClasses, storageClass('rigid'))
@@ -114,7 +114,7 @@ test('PersistentVolumeClaimResize: a claim grows when it is bound and its class 
 
 const ingresses = '/apis/networking.k8s.io/v1/namespaces/default/ingresses'
 
-test('DefaultIngressClass: an ingress without a class gets the default one', async t => {
+test('DefaultIngressClass: an ingress without a class gets the default class', async t => {
   const { given, admitted } = await startWith(t, defaultIngressClass)
   const classOf = async (name: string, spec: object = {}, annotations: object = {}): Promise<unknown> =>
     (
@@ -137,7 +137,7 @@ test('DefaultIngressClass: an ingress without a class gets the default one', asy
   assert.equal(await classOf('d', {}, { 'kubernetes.io/ingress.class': 'old' }), undefined)
 })
 
-test('DenyServiceExternalIPs: external addresses may go, not come', async t => {
+test('DenyServiceExternalIPs: externalIPs can be removed, not added', async t => {
   // Enables the plugin after services with external IPs exist.
   let isOn = false
   const denial = denyServiceExternalIps()

@@ -21,7 +21,7 @@ const list = (text: string): readonly Toleration[] =>
     .filter(each => each !== '')
     .map(read)
 
-test('tolerations that others cover are left out of a merged list', () => {
+test('merging drops tolerations covered by others', () => {
   const check = (first: string, second: string, expected: string): void => {
     assert.deepEqual(mergeTolerations(list(first), list(second)), list(expected), `${first} + ${second}`)
   }
@@ -38,7 +38,7 @@ test('tolerations that others cover are left out of a merged list', () => {
   check('a:NoExecute@10', 'a:NoExecute', 'a:NoExecute')
 })
 
-test('every toleration must be covered by one that is allowed', () => {
+test('every toleration must be covered by the whitelist', () => {
   const check = (tolerations: string, allowed: string, expected: boolean): void => {
     assert.equal(areAllowed(list(tolerations), list(allowed)), expected, `${tolerations} in ${allowed}`)
   }

@@ -16,7 +16,7 @@ const denied = (text: string, reason = 'Invalid', code = 422): string =>
   `${code} ${reason} configmaps "m" is forbidden: ` +
   `ValidatingAdmissionPolicy 'p' with binding 'p' denied request: ${text}`
 
-test('a write that a policy does not let pass is refused, in the words of the policy', async t => {
+test("ValidatingAdmissionPolicy: a failed validation rejects with the policy's message and reason", async t => {
   const { enforce, lift, request } = await startPolicies(t)
   /** Checks the outcome of creating a config map with data `{a: 'b'}` under the policy. */
   const check = async (expected: string, spec: object, binding: object = {}): Promise<void> => {
@@ -60,7 +60,7 @@ test('a write that a policy does not let pass is refused, in the words of the po
   await check(denied('no'), { validations: [{ expression, message: 'no' }], failurePolicy: 'Ignore' })
 })
 
-test('expressions see the object, the request, the namespace, who may do what, and variables', async t => {
+test('ValidatingAdmissionPolicy: expressions see object, request, namespace, authorizer, variables', async t => {
   const { enforce, lift, request, given } = await startPolicies(t)
   await given('/api/v1/namespaces', namespace('team', { labels: { tier: 'gold' } }))
   const variables = [
@@ -94,7 +94,7 @@ test('expressions see the object, the request, the namespace, who may do what, a
   await check("has(variables.a) && variables.unused == 'x' || true")
 })
 
-test('policies are about what their rules, selectors and conditions say, and bindings narrow it down', async t => {
+test('ValidatingAdmissionPolicy: rules, selectors, matchConditions and bindings select requests', async t => {
   const { enforce, lift, given, create, request } = await startPolicies(t)
   await given('/api/v1/namespaces', namespace('gold', { labels: { tier: 'gold' } }))
   /**
@@ -164,7 +164,7 @@ test('policies are about what their rules, selectors and conditions say, and bin
   assert.equal(outcome(await request('DELETE', `${configMaps}/other`)), 'ok')
 })
 
-test('a binding may warn or tell the audit log instead of refusing', async t => {
+test('ValidatingAdmissionPolicy: validationActions Warn and Audit do not reject', async t => {
   const { enforce, lift, request, annotations } = await startPolicies(t)
   const check = async (validationActions: readonly string[], spec: object = {}) => {
     const validations = [{ expression: 'true' }, { expression: 'false', message: 'no' }]
@@ -200,7 +200,7 @@ test('a binding may warn or tell the audit log instead of refusing', async t => 
   assert.equal((await check(['Audit'], { ...bad, failurePolicy: 'Ignore' })).outcome, 'ok')
 })
 
-test('parameters are the objects that a binding names or selects', async t => {
+test('ValidatingAdmissionPolicy: paramRef resolves params by name or selector', async t => {
   const { enforce, lift, given, create } = await startPolicies(t)
   await given('/api/v1/namespaces', namespace('limits'))
   const limit = (name: string, max: string, labels: object = {}): object =>
@@ -263,7 +263,7 @@ test('parameters are the objects that a binding names or selects', async t => {
   )
 })
 
-test('a policy costs no more than it may', async t => {
+test('ValidatingAdmissionPolicy: the cost budget is enforced', async t => {
   const { enforce, lift, create } = await startPolicies(t)
   const check = async (expected: RegExp, spec: object): Promise<void> => {
     await enforce('validating', 'p', spec)
@@ -300,7 +300,7 @@ test('a policy costs no more than it may', async t => {
   )
 })
 
-test('policies are not about policies, and who writes one must be allowed to read its parameters', async t => {
+test('ValidatingAdmissionPolicy: policies are exempt, and writing one requires access to its params', async t => {
   const { enforce, as, given, request } = await startPolicies(t)
   await grant(given, 'writers', 'admissionregistration.k8s.io', ['reader', 'nobody'])
   await grant(given, 'readers', '', ['reader'])
@@ -369,7 +369,7 @@ async function grant(
   })
 }
 
-test('what policies do is counted', async t => {
+test('ValidatingAdmissionPolicy: checks are recorded in metrics', async t => {
   const metrics = new Metrics()
   const { enforce, create } = await startPolicies(t, { metrics })
   await enforce('validating', 'p', {

@@ -13,7 +13,7 @@ import { configMap, startWith } from '../testdata/plugin-server.ts'
 import { validatingAdmissionWebhook } from '../plugins/validating-admission-webhook.ts'
 import { credentialsFor } from './client-credentials.ts'
 
-test('a webhook gets the credentials of the user with its name, or with the end of it', () => {
+test('webhook credentials are selected by exact host or wildcard user name', () => {
   const check = (names: string, target: string, expected: string | undefined, current?: string): void => {
     const credentials = (name: string) => ({ current: async () => ({ headers: { name } }) })
     const users: WebhookCredentials['users'] = new Map(
@@ -52,7 +52,7 @@ const slice = (name: string, endpoints: readonly object[], fields: object = {}):
   ...fields,
 })
 
-test('a service is reached at an endpoint that is ready, or at its own address when it has none', async t => {
+test('a webhook service resolves to a ready endpoint, or to its cluster IP', async t => {
   const check = async (expected: string, ...objects: readonly object[]): Promise<void> => {
     let connected: HttpClientOptions | undefined
     const remote = fakeRemote(async () => null)
@@ -92,7 +92,7 @@ test('a service is reached at an endpoint that is ready, or at its own address w
   await check('https://example.com:443', service({ type: 'ExternalName', externalName: 'example.com' }))
 })
 
-test('without a way to call others webhooks cannot be asked', async t => {
+test('webhooks fail without outgoing HTTP', async t => {
   const { given, create } = await startWith(t, validatingAdmissionWebhook)
   await given(configurations('validating'), configuration({}))
   assert.match(
@@ -101,7 +101,7 @@ test('without a way to call others webhooks cannot be asked', async t => {
   )
 })
 
-test('webhooks hear of connections, and change with what is connected', async t => {
+test('webhooks receive and mutate CONNECT requests', async t => {
   const asked: JsonValue[] = []
   const remote = fakeRemote(async (_, question) => {
     asked.push(question)

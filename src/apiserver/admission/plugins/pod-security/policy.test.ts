@@ -22,7 +22,7 @@ function check(labels: string, expected: string, wrong = 0, given: Policy = defa
   )
 }
 
-test('labels say the level and version of each mode', () => {
+test('pod security labels set level and version of each mode', () => {
   check('', 'privileged:latest privileged:latest privileged:latest')
   check(
     'enforce=baseline enforce-version=v1.30 warn=privileged',
@@ -33,7 +33,7 @@ test('labels say the level and version of each mode', () => {
   check('enforce-version=v1.5', 'privileged:v1.5 privileged:latest privileged:latest')
 })
 
-test('what is enforced is warned of, unless something stricter is or the namespace says otherwise', () => {
+test('the enforce level is the default of warn unless warn is set or stricter', () => {
   check('enforce=baseline', 'baseline:latest privileged:latest baseline:latest')
   check('enforce=baseline enforce-version=v1.20', 'baseline:v1.20 privileged:latest baseline:v1.20')
   check(
@@ -45,7 +45,7 @@ test('what is enforced is warned of, unless something stricter is or the namespa
   check('enforce=baseline', 'baseline:latest privileged:latest restricted:v1.30', 0, warning)
 })
 
-test('what cannot be read enforces the strictest level, and audits and warns of nothing', () => {
+test('invalid pod security labels enforce restricted and disable audit and warn', () => {
   check('enforce=strict', 'restricted:latest privileged:latest privileged:latest', 1)
   check('enforce=', 'restricted:latest privileged:latest privileged:latest', 1)
   check(
