@@ -1,10 +1,10 @@
 /** Matches writes against the matchConstraints of a policy or the matchResources of a binding. */
 import type { MatchResources, NamedRuleWithOperations } from '#/api/generated/admissionregistration/v1.ts'
+import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { compileLabelSelector, type Selector } from '#/api/selector.ts'
 import type { Registry } from '../../registry/registry.ts'
-import type { AdmissionRequest } from '../admission-chain.ts'
-import { TargetMemo } from '../target-memo.ts'
+import type { AdmissionAttributes, AdmissionRequest } from '../admission-chain.ts'
 import { matchRules, matchedResource, type MatchedResource } from './resource-rules.ts'
 import { selectsNamespace, selectsObject } from './selectors.ts'
 
@@ -18,7 +18,7 @@ export class ResourceMatcher {
    * target.
    */
   readonly #hasNames: boolean
-  readonly #matched = new TargetMemo<MatchedResource | undefined>(target =>
+  readonly #matched = new AttributesMemo<MatchedResource | undefined>(target =>
     this.#find({ ...target, name: '' }),
   )
 
@@ -68,3 +68,23 @@ export class ResourceMatcher {
 }
 
 type Target = Pick<AdmissionRequest, 'operation' | 'resource' | 'subresource' | 'name'>
+
+/** Caches a value that depends only on resource, operation and subresource. */
+class AttributesMemo<V> {
+  readonly #find: (attributes: AdmissionAttributes) => V
+  readonly #known = new WeakMap<Resource, Map<string, { readonly value: V }>>()
+
+  constructor(find: (attributes: AdmissionAttributes) => V) {
+    this.#find = find
+  }
+
+  get(attributes: AdmissionAttributes): V {
+    const { resource, operation, subresource } = attributes
+    let ofResource = this.#known.get(resource)
+    if (ofResource === undefined) this.#known.set(resource, (ofResource = new Map()))
+    const key = subresource === '' ? operation : `${operation}/${subresource}`
+    let known = ofResource.get(key)
+    if (known === undefined) ofResource.set(key, (known = { value: this.#find(attributes) }))
+    return known.value
+  }
+}
