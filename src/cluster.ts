@@ -8,9 +8,9 @@ import { ApiServer, type ApiServerOptions } from '#/apiserver/api-server.ts'
 import { openAudit, type Audit } from '#/apiserver/audit.ts'
 import {
   EncryptingStore,
-  Encryption,
+  ResourceCiphers,
   ensureEncryptionConfiguration,
-  keepEncryption,
+  runEncryptionMaintenance,
 } from '#/apiserver/encryption.ts'
 import type { ApiServerFlags } from '#/apiserver/flags.ts'
 import { gitVersion } from '#/apiserver/discovery.ts'
@@ -21,7 +21,7 @@ import { withObservability } from '#/apiserver/observability.ts'
 import type { Server } from '#/apiserver/server.ts'
 import {
   readApiServerSettings,
-  refuseProxiesAmongClients,
+  requireAllowedNamesForSharedCa,
   type ApiServerSettings,
 } from '#/apiserver/settings.ts'
 import { clientOf, type Client } from '#/client/client.ts'
@@ -178,7 +178,10 @@ export class Cluster implements AsyncDisposable {
     const node = await this.#prepareNode(given)
     const settings = { ...given, ...(node && { serviceCidrs: node.network.serviceCidrs }) }
     const certificates = await this.#ensureCertificates(settings, node)
-    refuseProxiesAmongClients(clientAuthorities(certificates, settings), settings.authentication.frontProxy)
+    requireAllowedNamesForSharedCa(
+      clientAuthorities(certificates, settings),
+      settings.authentication.frontProxy,
+    )
     onProgress(`certificates are in ${join(folder, 'pki')}`)
     const audit = this.#startAudit(settings)
     await this.#listen(certificates, settings, { audit, node })
@@ -187,7 +190,7 @@ export class Cluster implements AsyncDisposable {
     const opened = await this.#openStore(settings)
     onProgress(`the store is ${describeStore(this.#options.store)}`)
     await this.#startApiServer({ store: opened.store, settings, certificates, audit, node })
-    this.#keepEncryption(opened, settings)
+    this.#runEncryptionMaintenance(opened, settings)
     await this.#startControlPlane({ certificates, settings, scheduler, node })
     void this.#keepCertificates(certificates, settings, node)
     this.#isReady = true
@@ -225,7 +228,7 @@ export class Cluster implements AsyncDisposable {
     const { platform, apiServer = {} } = this.#options
     return readApiServerSettings(apiServer, {
       files: platform.files,
-      readRemote: path => readRemote(platform, path),
+      readKubeconfig: path => readRemote(platform, path),
       defaults,
     })
   }
@@ -306,7 +309,7 @@ export class Cluster implements AsyncDisposable {
     const configuration =
       settings?.configuration ??
       (await ensureEncryptionConfiguration(platform, join(folder, 'pki', 'encryption.yaml')))
-    const encryption = await Encryption.open({
+    const encryption = await ResourceCiphers.open({
       platform,
       // The gRPC library is large; it is loaded only when a KMS plugin may be configured.
       connect: settings ? await machine.loadGrpc() : noKeyService,
@@ -318,12 +321,15 @@ export class Cluster implements AsyncDisposable {
     return { store: new EncryptingStore({ store, encryption, log: platform.log }), encryption }
   }
 
-  #keepEncryption({ store, encryption }: OpenedStore, { encryption: settings }: ApiServerSettings): void {
+  #runEncryptionMaintenance(
+    { store, encryption }: OpenedStore,
+    { encryption: settings }: ApiServerSettings,
+  ): void {
     const { platform } = this.#options
     const file = settings?.reloads ? settings : undefined
     const options = { platform, store, encryption, ...(file && { file }) }
     const stopping = new AbortController()
-    const running = keepEncryption(options, stopping.signal)
+    const running = runEncryptionMaintenance(options, stopping.signal)
     this.#started.defer(async () => {
       stopping.abort()
       await running
@@ -346,8 +352,8 @@ export class Cluster implements AsyncDisposable {
       authentication: { ...authenticationOf(certificates, settings), connectHttp },
       remote: {
         connectHttp,
-        readRemote: path => readRemote(platform, path),
-        readCallers: path => readCallers(platform, path),
+        readKubeconfig: path => readRemote(platform, path),
+        readWebhookCredentials: path => readCallers(platform, path),
       },
       kubelets: { connectHttp, tls: () => (this.#kubeletTls ??= kubeletTlsOf(certificates)) },
       ...(audit && { audit }),
@@ -453,7 +459,7 @@ export class Cluster implements AsyncDisposable {
 
 interface OpenedStore {
   readonly store: EncryptingStore
-  readonly encryption: Encryption
+  readonly encryption: ResourceCiphers
 }
 
 interface ApiServerParts {

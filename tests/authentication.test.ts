@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers'
 import { after, before, test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { ApiServer } from '#/apiserver/api-server.ts'
-import { issuerOfFlags, type AuthenticationSettings } from '#/apiserver/authn.ts'
+import { oidcConfigurationFromFlags, type AuthenticationSettings } from '#/apiserver/authn.ts'
 import { Server } from '#/apiserver/server.ts'
 import { keyIdOf, toJsonWebKey } from '#/base/json-web-key.ts'
 import { signToken } from '#/base/json-web-token.ts'
@@ -260,7 +260,7 @@ test('tokens of an issuer elsewhere are verified with the keys it publishes', as
     groupsClaim: 'groups',
     certificateAuthority: certificates.authority.cert,
   }
-  const port = await start(t, { issuers: [issuerOfFlags(flags)] })
+  const port = await start(t, { issuers: [oidcConfigurationFromFlags(flags)] })
   const claims = {
     iss: url,
     aud: 'k8s',

@@ -36,7 +36,7 @@ export interface RequestSeries {
   readonly running: FigureSeries
 }
 
-export interface AnsweredFigures {
+export interface ResponseFigures {
   readonly code: number
   readonly seconds: number
 }
@@ -87,46 +87,60 @@ export class Metrics {
     const gauge = (name: string, help: string, labels?: readonly string[]): Figures => {
       return registry.gauge({ name, help, labels })
     }
-    this.#total = counter('apiserver_request_total', 'Requests answered.', [
-      ...requestLabels,
-      'dry_run',
-      'code',
-    ])
+    this.#total = counter(
+      'apiserver_request_total',
+      'Counter of apiserver requests by verb, dry run, group, version, resource, scope and response code.',
+      [...requestLabels, 'dry_run', 'code'],
+    )
     this.#duration = registry.histogram({
       name: 'apiserver_request_duration_seconds',
-      help: 'Time until requests were answered.',
+      help: 'Response latency distribution in seconds.',
       labels: [...requestLabels, 'dry_run'],
       buckets: latencyBuckets,
     })
     this.#sizes = registry.histogram({
       name: 'apiserver_response_sizes',
-      help: 'Sizes of answers in bytes.',
+      help: 'Response size distribution in bytes.',
       labels: requestLabels,
       buckets: sizeBuckets,
     })
-    this.#running = gauge('apiserver_longrunning_requests', 'Requests that last, running now.', requestLabels)
-    const inFlight = gauge('apiserver_current_inflight_requests', 'Other requests running now.', [
-      'request_kind',
-    ])
+    this.#running = gauge(
+      'apiserver_longrunning_requests',
+      'Gauge of all active long-running apiserver requests.',
+      requestLabels,
+    )
+    const inFlight = gauge(
+      'apiserver_current_inflight_requests',
+      'Number of inflight requests by request kind.',
+      ['request_kind'],
+    )
     this.inFlight = { mutating: inFlight.with('mutating'), readOnly: inFlight.with('readOnly') }
-    this.#watchEvents = counter('apiserver_watch_events_total', 'Events sent to watchers.', resourceLabels)
+    this.#watchEvents = counter(
+      'apiserver_watch_events_total',
+      'Number of events sent to watch clients.',
+      resourceLabels,
+    )
     this.#storeDuration = registry.histogram({
       name: 'etcd_request_duration_seconds',
-      help: 'Time that requests to the store took.',
+      help: 'Store request latency in seconds by operation and object type.',
       labels: storeLabels,
       buckets: latencyBuckets,
     })
     this.#storeErrors = counter(
       'etcd_request_errors_total',
-      'Requests to the store that failed.',
+      'Failed store requests by operation and object type.',
       storeLabels,
     )
     const handshakeErrors = counter(
       'apiserver_tls_handshake_errors_total',
-      'Connections without a TLS handshake.',
+      'Number of connections dropped with a TLS handshake error.',
     )
     this.#handshakeErrors = handshakeErrors.with()
-    this.#rejections = counter('k8ts_http_rejections_total', 'Clients turned away unheard.', ['reason'])
+    this.#rejections = counter(
+      'k8ts_http_rejections_total',
+      'HTTP connections and requests rejected before handling.',
+      ['reason'],
+    )
     if (usage) addProcess(registry, usage)
   }
 
@@ -148,7 +162,7 @@ export class Metrics {
   }
 
   /** `series` must belong to `labels`. */
-  answered(labels: RequestLabels, series: RequestSeries, { code, seconds }: AnsweredFigures): void {
+  recordResponse(labels: RequestLabels, series: RequestSeries, { code, seconds }: ResponseFigures): void {
     series.duration.observe(seconds)
     let count = series.codes.get(code)
     if (count === undefined) {

@@ -219,7 +219,13 @@ async function startServer(platform: Platform, store: Store): Promise<ApiServer>
     enable: ['NodeRestriction'],
     disable: ['ServiceAccount'],
   })
-  return ApiServer.start({ platform, store, admission, build: { version: '0.0.0' }, servesMetrics: true })
+  return ApiServer.start({
+    platform,
+    store,
+    admission,
+    build: { version: '0.0.0' },
+    servesResourceMetrics: true,
+  })
 }
 
 /** For callers without type checking. */

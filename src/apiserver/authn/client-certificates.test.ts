@@ -37,20 +37,20 @@ async function peerOf(
   }
 }
 
-test('a certificate names a user when an authority for users has signed it, and only then', async () => {
+test('a client certificate authenticates only if signed by the client CA', async () => {
   const { authority, frontProxyAuthority } = certificates
   const authenticator = new ClientCertificates({ authorities: authority.cert })
   const check = (certificate: PeerCertificate, expected: string | RegExp): void => {
-    const outcome = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
-    assert.ok(outcome)
-    if ('refused' in outcome) assert.match(outcome.refused, expected as RegExp)
-    else assert.equal(outcome.user.username, expected)
+    const result = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
+    assert.ok(result)
+    if ('failure' in result) assert.match(result.failure, expected as RegExp)
+    else assert.equal(result.user.username, expected)
     // The second result comes from the cache.
-    assert.equal(authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } })), outcome)
+    assert.equal(authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } })), result)
   }
   const alice = await peerOf(authority, 'alice', ['dev'])
   const [leaf, root] = alice.chain!
-  const notSigned = /not signed by an authority that names users/
+  const notSigned = /signed by unknown authority/
   check(alice, 'alice')
   check({ ...alice, chain: [leaf!] }, 'alice')
   check(await peerOf(frontProxyAuthority, 'system:admin', ['system:masters']), notSigned)
@@ -63,14 +63,14 @@ test('a certificate names a user when an authority for users has signed it, and 
   check({ ...alice, chain: [stranger.chain![0]!, leaf!, root!] }, notSigned)
 })
 
-test('the certificate itself is told by its digest', async () => {
+test('the credential id of a client certificate is its digest', async () => {
   const authenticator = new ClientCertificates({})
   const certificate = await peerOf(certificates.authority, 'alice', ['dev'])
-  const outcome = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
+  const result = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
   const digest = new X509Certificate(Buffer.from(certificate.chain![0]!)).fingerprint256
     .replaceAll(':', '')
     .toLowerCase()
-  assert.deepEqual(outcome, {
+  assert.deepEqual(result, {
     user: {
       username: 'alice',
       groups: ['dev', 'system:authenticated'],
@@ -79,7 +79,7 @@ test('the certificate itself is told by its digest', async () => {
   })
 })
 
-test('a front proxy says who somebody is, if it is one', async () => {
+test('a front proxy authenticates users by headers only with a valid certificate', async () => {
   const { authority, frontProxyAuthority } = certificates
   const proxy = await peerOf(frontProxyAuthority, 'front-proxy-client')
   const headers = {
@@ -111,7 +111,7 @@ test('a front proxy says who somebody is, if it is one', async () => {
   check({}, proxy, { 'x-remote-user': '' }, undefined)
   check({}, await peerOf(authority, 'front-proxy-client'), headers, undefined)
   check({}, await peerOf(frontProxyAuthority, 'another'), headers, {
-    refused: 'the certificate of the front proxy has a name that is not in the allowed list',
+    failure: 'front proxy certificate common name is not in the allowed list',
   })
   check({ allowedNames: [] }, await peerOf(frontProxyAuthority, 'another'), headers, alice)
   check(
@@ -144,7 +144,7 @@ test('a front proxy says who somebody is, if it is one', async () => {
   )
 })
 
-test('every value of a header that was sent several times is one group', async () => {
+test('each value of a repeated group header is one group', async () => {
   const authenticator = new FrontProxy({
     authorities: certificates.frontProxyAuthority.cert,
     allowedNames: [],

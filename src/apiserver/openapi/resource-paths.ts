@@ -93,7 +93,7 @@ function itemOperations(resource: Resource): readonly Operation[] {
   const { kind, rules } = resource
   const deleted = rules?.returnsDeleted === true ? definitionOf(resource) : metaDefinition('Status')
   const drafts: Partial<Record<Verb, Draft>> = {
-    ...readAndWrite(resource, { name: '', spoken: resource, definition: definitionOf(resource) }),
+    ...readAndWrite(resource, { name: '', groupVersionKind: resource, definition: definitionOf(resource) }),
     delete: {
       verb: 'delete',
       action: 'delete',

@@ -2,7 +2,7 @@
 import { parseJson } from '#/api/json.ts'
 import { quote } from '#/api/quote.ts'
 import { HttpClientError } from '#/platform/http-client.ts'
-import { RemoteTimeoutError, type RemoteAnswer } from '../../remote-server.ts'
+import { RemoteTimeoutError, type RemoteResponse } from '../../remote-server.ts'
 
 /** Describes a call that got no response. */
 export function describeFailure(error: unknown, address: string): string {
@@ -63,7 +63,7 @@ function untrusted(why: string): string {
 }
 
 /** Describes a response with an error status; a Status body provides the message. */
-export function describeRefusal({ status, headers, bytes }: RemoteAnswer): string {
+export function describeRefusal({ status, headers, bytes }: RemoteResponse): string {
   const said = statusMessage(bytes)
   if (said !== undefined) return said
   const type = headers['content-type'] ?? ''

@@ -31,7 +31,8 @@ export function remoteServer(answer: (request: RemoteRequest) => RemoteAnswer): 
       }
       requests.push(request)
       const given = answer(request)
-      if (given === 'unreachable') throw new HttpClientError('unreachable', 'nobody listens', { sent: false })
+      if (given === 'unreachable')
+        throw new HttpClientError('unreachable', 'connection refused', { sent: false })
       const text = typeof given === 'string' ? given : typeof given === 'number' ? '' : JSON.stringify(given)
       return {
         status: typeof given === 'number' ? given : 200,
@@ -42,7 +43,7 @@ export function remoteServer(answer: (request: RemoteRequest) => RemoteAnswer): 
         discard: () => undefined,
       }
     },
-    upgrade: () => Promise.reject(new Error('nobody upgrades')),
+    upgrade: () => Promise.reject(new Error('upgrade is not supported')),
     close: () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   })
