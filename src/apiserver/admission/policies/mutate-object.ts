@@ -19,11 +19,11 @@ import { policyCostMax } from './evaluate-validations.ts'
 import { PolicyError } from './policy-error.ts'
 
 export interface MutationInput {
-readonly object: KubernetesObject
-readonly matched: MatchedResource
-/** CEL variables. */
-readonly inputs: Readonly<Record<string, Value>>
-readonly variables: PolicyVariables
+  readonly object: KubernetesObject
+  readonly matched: MatchedResource
+  /** CEL variables. */
+  readonly inputs: Readonly<Record<string, Value>>
+  readonly variables: PolicyVariables
 }
 
 /**
@@ -31,98 +31,98 @@ readonly variables: PolicyVariables
  * ApiError if the result is not a valid object of the kind.
  */
 export async function mutateObject(
-{ type, expression }: CompiledMutation,
-{ object, matched, inputs, variables }: MutationInput,
+  { type, expression }: CompiledMutation,
+  { object, matched, inputs, variables }: MutationInput,
 ): Promise<KubernetesObject> {
-// The same message that validation reports when the policy is written.
-if (expression instanceof InvalidExpression) throw new PolicyError(expression.message)
-const value = await evaluate(new ExpressionRun({ inputs, costMax: policyCostMax, variables }), expression)
-const before = versioned(object, matched)
-const made = type === 'apply' ? applied(value, before, matched) : patched(value, before)
-if (made === undefined) return object
-const { object: after, unknownFields } = decodeMutated(object, made, matched)
-if (unknownFields.length === 0) return after
-const names = unknownFields.map(field => `unknown field ${JSON.stringify(field)}`)
-throw internalError(`strict decoding error: ${names.join(', ')}`)
+  // The same message that validation reports when the policy is written.
+  if (expression instanceof InvalidExpression) throw new PolicyError(expression.message)
+  const value = await evaluate(new ExpressionRun({ inputs, costMax: policyCostMax, variables }), expression)
+  const before = versioned(object, matched)
+  const made = type === 'apply' ? applied(value, before, matched) : patched(value, before)
+  if (made === undefined) return object
+  const { object: after, unknownFields } = decodeMutated(object, made, matched)
+  if (unknownFields.length === 0) return after
+  const names = unknownFields.map(field => `unknown field ${JSON.stringify(field)}`)
+  throw internalError(`strict decoding error: ${names.join(', ')}`)
 }
 
 async function evaluate(
-run: ExpressionRun,
-expression: Parameters<ExpressionRun['evaluate']>[0],
+  run: ExpressionRun,
+  expression: Parameters<ExpressionRun['evaluate']>[0],
 ): Promise<Value> {
-try {
-const { value, error } = await run.evaluate(expression)
-if (error === undefined) return value
-throw new PolicyError(error)
-} catch (error) {
-if (error instanceof CostBudgetExceeded) throw new PolicyError(error.message)
-throw error
-}
+  try {
+    const { value, error } = await run.evaluate(expression)
+    if (error === undefined) return value
+    throw new PolicyError(error)
+  } catch (error) {
+    if (error instanceof CostBudgetExceeded) throw new PolicyError(error.message)
+    throw error
+  }
 }
 
 function applied(value: Value, object: KubernetesObject, matched: MatchedResource): JsonValue {
-const schema = schemaOf(matched)
-if (schema === undefined) throw unknownKind(matched)
-const configuration = {
-...(jsonOf(value) as { [name: string]: JsonValue }),
-apiVersion: apiVersionOf(matched.kind),
-kind: matched.kind.kind,
-}
-try {
-return mergeConfiguration(object as unknown as { [name: string]: JsonValue }, configuration, schema)
-} catch (error) {
-if (!(error instanceof MergeError)) throw error
-throw new PolicyError(`error applying patch: ${error.message}`)
-}
+  const schema = schemaOf(matched)
+  if (schema === undefined) throw unknownKind(matched)
+  const configuration = {
+    ...(jsonOf(value) as { [name: string]: JsonValue }),
+    apiVersion: apiVersionOf(matched.kind),
+    kind: matched.kind.kind,
+  }
+  try {
+    return mergeConfiguration(object as unknown as { [name: string]: JsonValue }, configuration, schema)
+  } catch (error) {
+    if (!(error instanceof MergeError)) throw error
+    throw new PolicyError(`error applying patch: ${error.message}`)
+  }
 }
 
 function unknownKind({ kind: { group, version, kind } }: MatchedResource): ApiError {
-return apiError(
-'ServiceUnavailable',
-`Resource kind ${group}/${version}, Kind=${kind} not found. There can be a delay between when ` +
-'CustomResourceDefinitions are created and when they are available.',
-)
+  return apiError(
+    'ServiceUnavailable',
+    `Resource kind ${group}/${version}, Kind=${kind} not found. There can be a delay between when ` +
+      'CustomResourceDefinitions are created and when they are available.',
+  )
 }
 
 /** Undefined if a `test` operation of the JSON patch fails. */
 function patched(value: Value, object: KubernetesObject): JsonValue | undefined {
-try {
-return applyPatch('json', object as unknown as JsonValue, operationsOf(value))
-} catch (error) {
-if (error instanceof JsonPatchTestError) return undefined
-if (!(error instanceof ApiError)) throw error
-const [cause] = error.status.details?.causes ?? []
-throw new PolicyError(`JSON Patch: ${cause?.message ?? error.message}`)
-}
+  try {
+    return applyPatch('json', object as unknown as JsonValue, operationsOf(value))
+  } catch (error) {
+    if (error instanceof JsonPatchTestError) return undefined
+    if (!(error instanceof ApiError)) throw error
+    const [cause] = error.status.details?.causes ?? []
+    throw new PolicyError(`JSON Patch: ${cause?.message ?? error.message}`)
+  }
 }
 
 /** The type has already been checked at compile time. */
 function operationsOf(value: Value): JsonValue {
-if (!(value instanceof ListValue)) throw new PolicyError('type mismatch: not a list of JSONPatch')
-return Array.from(value, operation => {
-if (!(operation instanceof ObjectValue)) throw new PolicyError('type mismatch: not a JSONPatch')
-const text = (field: string): string => {
-const found = operation.field(field)
-return typeof found === 'string' ? found : ''
-}
-const from = text('from')
-const given = operation.field('value')
-return {
-op: text('op'),
-path: text('path'),
-...(from && { from }),
-...(given !== undefined && { value: jsonOf(given) }),
-}
-})
+  if (!(value instanceof ListValue)) throw new PolicyError('type mismatch: not a list of JSONPatch')
+  return Array.from(value, operation => {
+    if (!(operation instanceof ObjectValue)) throw new PolicyError('type mismatch: not a JSONPatch')
+    const text = (field: string): string => {
+      const found = operation.field(field)
+      return typeof found === 'string' ? found : ''
+    }
+    const from = text('from')
+    const given = operation.field('value')
+    return {
+      op: text('op'),
+      path: text('path'),
+      ...(from && { from }),
+      ...(given !== undefined && { value: jsonOf(given) }),
+    }
+  })
 }
 
 function jsonOf(value: Value): JsonValue {
-const errors = checkConstructed(value)
-if (errors.length > 0) throw new PolicyError(`type mismatch: ${errors.join('\n')}`)
-try {
-return toJson(value)
-} catch (error) {
-if (!(error instanceof EvaluationError)) throw error
-throw new PolicyError(`expression result cannot be converted to JSON: ${error.message}`)
-}
+  const errors = checkConstructed(value)
+  if (errors.length > 0) throw new PolicyError(`type mismatch: ${errors.join('\n')}`)
+  try {
+    return toJson(value)
+  } catch (error) {
+    if (!(error instanceof EvaluationError)) throw error
+    throw new PolicyError(`expression result cannot be converted to JSON: ${error.message}`)
+  }
 }
