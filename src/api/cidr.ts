@@ -122,12 +122,8 @@ export function validateCidr(field: string, value: string): FieldError[] {
 }
 
 /** Validates a CIDR in any unambiguous form; values already in the old object remain valid. */
-export function validateStoredCidr(
-  field: string,
-  value: string,
-  before: readonly string[] = [],
-): FieldError[] {
-  if (before.includes(value)) return []
+export function validateStoredCidr(field: string, value: string, old: readonly string[] = []): FieldError[] {
+  if (old.includes(value)) return []
   if (parseLeniently(value) === undefined) {
     return [invalid(field, value, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)')]
   }

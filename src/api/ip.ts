@@ -72,8 +72,8 @@ export function validateIp(field: string, value: string): FieldError[] {
  * Validates an address in any unambiguous form, for fields that are older than the strict rule. Values
  * already in the old object remain valid.
  */
-export function validateStoredIp(field: string, value: string, before: readonly string[] = []): FieldError[] {
-  if (before.includes(value)) return []
+export function validateStoredIp(field: string, value: string, old: readonly string[] = []): FieldError[] {
+  if (old.includes(value)) return []
   if (parseIpLeniently(value) === undefined) {
     return [invalid(field, value, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)')]
   }

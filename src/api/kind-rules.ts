@@ -19,19 +19,19 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
    */
   readonly prepareForCreate?: (object: T) => KubernetesObject
   /** Sets or clears server-controlled fields in an update of the main resource. */
-  readonly prepareForUpdate?: (object: T, before: T) => KubernetesObject
+  readonly prepareForUpdate?: (object: T, old: T) => KubernetesObject
   /**
    * Sets or clears server-controlled fields in a status update. Everything outside the status has already
    * been reset to the stored object.
    */
-  readonly prepareForStatusUpdate?: (object: T, before: T, now: string) => KubernetesObject
+  readonly prepareForStatusUpdate?: (object: T, old: T, now: string) => KubernetesObject
   /** Validation errors of a new object, excluding metadata. */
   readonly validate?: (object: T) => readonly FieldError[]
   /** Validation errors of an update, excluding metadata: the object itself and immutable fields. */
-  readonly validateUpdate?: (object: T, before: T) => readonly FieldError[]
-  readonly validateStatusUpdate?: (object: T, before: T) => readonly FieldError[]
+  readonly validateUpdate?: (object: T, old: T) => readonly FieldError[]
+  readonly validateStatusUpdate?: (object: T, old: T) => readonly FieldError[]
   /** Warnings for an object that is accepted: deprecated fields, settings without effect. */
-  readonly warnings?: (object: T, before: T | undefined) => readonly string[]
+  readonly warnings?: (object: T, old: T | undefined) => readonly string[]
   /** Warning for every use of the kind: `is deprecated in v1.19+`. */
   readonly deprecation?: string
   /** Subresources other than status that write a part of the object: `ephemeralcontainers`, `approval`. */
@@ -68,9 +68,9 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
 /** A subresource that writes a part of the object. */
 export interface KindPart<T extends KubernetesObject = KubernetesObject> {
   /** Returns the stored object with the part from the request. */
-  readonly merge: (before: T, sent: T, now: string) => KubernetesObject
+  readonly merge: (old: T, sent: T, now: string) => KubernetesObject
   /** Replaces `validateUpdate` of the kind. */
-  readonly validate?: (object: T, before: T) => readonly FieldError[]
+  readonly validate?: (object: T, old: T) => readonly FieldError[]
 }
 
 /** The rules of the kinds in a group, by kind. */

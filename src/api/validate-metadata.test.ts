@@ -185,9 +185,9 @@ test('an update keeps what cannot change', () => {
 })
 
 test('what is being deleted gets no new finalizers but may lose them', () => {
-  const before = { ...stored, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['a', 'b'] }
+  const old = { ...stored, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['a', 'b'] }
   const check = (finalizers: readonly string[], ...expected: readonly string[]): void => {
-    assert.deepEqual(texts(validateMetadataUpdate({ ...before, finalizers }, before)), expected)
+    assert.deepEqual(texts(validateMetadataUpdate({ ...old, finalizers }, old)), expected)
   }
   check(['b'])
   check([])

@@ -20,17 +20,15 @@ const podKinds = ['Pod', 'PodTemplate', 'ReplicationController']
 /** Runs every rule of a kind on two objects. They are frozen, so a mutation throws. */
 function applyRules(rules: KindRules, given: KubernetesObject, stored: KubernetesObject): void {
   const fill = (object: KubernetesObject) => deepFreeze(rules.withDefaults?.(object) ?? object)
-  const [object, before] = [fill(given), fill(stored)]
+  const [object, old] = [fill(given), fill(stored)]
   assert.equal(fill(object), object, 'defaults of an object that has them are the object')
   const created = deepFreeze(rules.prepareForCreate?.(object) ?? object)
   formatFieldErrors(rules.validate?.(created) ?? [])
-  const updated = deepFreeze(rules.prepareForUpdate?.(object, before) ?? object)
-  formatFieldErrors(rules.validateUpdate?.(updated, before) ?? [])
-  const reported = deepFreeze(
-    rules.prepareForStatusUpdate?.(object, before, '2026-01-01T00:00:00Z') ?? object,
-  )
-  formatFieldErrors(rules.validateStatusUpdate?.(reported, before) ?? [])
-  for (const warnings of [rules.warnings?.(created, undefined), rules.warnings?.(updated, before)]) {
+  const updated = deepFreeze(rules.prepareForUpdate?.(object, old) ?? object)
+  formatFieldErrors(rules.validateUpdate?.(updated, old) ?? [])
+  const reported = deepFreeze(rules.prepareForStatusUpdate?.(object, old, '2026-01-01T00:00:00Z') ?? object)
+  formatFieldErrors(rules.validateStatusUpdate?.(reported, old) ?? [])
+  for (const warnings of [rules.warnings?.(created, undefined), rules.warnings?.(updated, old)]) {
     assert.ok(!warnings?.includes(''))
   }
   const selectable = Object.values(rules.selectableFields ?? {}).map(valueOf => typeof valueOf(object))

@@ -46,21 +46,21 @@ function applyRules(
 ): void {
   const known = rules as unknown as KindRules
   const fill = (object: KubernetesObject) => deepFreeze(known.withDefaults?.(object) ?? object)
-  const [object, before] = [fill(given), fill(stored)]
+  const [object, old] = [fill(given), fill(stored)]
   assert.equal(fill(object), object, 'defaults of an object that has them are the object')
   // Rules other than defaulting run in the storage version.
   if (storage.version !== version) return
   const created = deepFreeze(known.prepareForCreate?.(object) ?? object)
   formatFieldErrors(known.validate?.(created) ?? [])
-  const updated = deepFreeze(known.prepareForUpdate?.(object, before) ?? object)
-  formatFieldErrors(known.validateUpdate?.(updated, before) ?? [])
+  const updated = deepFreeze(known.prepareForUpdate?.(object, old) ?? object)
+  formatFieldErrors(known.validateUpdate?.(updated, old) ?? [])
   const now = '2026-01-01T00:00:00Z'
-  const reported = deepFreeze(known.prepareForStatusUpdate?.(object, before, now) ?? object)
-  formatFieldErrors(known.validateStatusUpdate?.(reported, before) ?? [])
+  const reported = deepFreeze(known.prepareForStatusUpdate?.(object, old, now) ?? object)
+  formatFieldErrors(known.validateStatusUpdate?.(reported, old) ?? [])
   known.warnings?.(created, undefined)
-  known.warnings?.(updated, before)
+  known.warnings?.(updated, old)
   for (const part of Object.values(known.parts ?? {})) {
-    formatFieldErrors(part.validate?.(deepFreeze(part.merge(before, object, now)), before) ?? [])
+    formatFieldErrors(part.validate?.(deepFreeze(part.merge(old, object, now)), old) ?? [])
   }
   for (const valueOf of Object.values(known.selectableFields ?? {}))
     assert.equal(typeof valueOf(object), 'string')

@@ -23,11 +23,11 @@ export function addAmounts(left: Amounts, right: Amounts): Amounts {
   return sum
 }
 
-/** The increase from `before` to `now`; resources without an increase are omitted. */
-export function growth(now: Amounts, before: Amounts): Amounts {
+/** The increase from `old` to `now`; resources without an increase are omitted. */
+export function growth(now: Amounts, old: Amounts): Amounts {
   const more = new Map<string, Quantity>()
   for (const [name, amount] of now) {
-    const difference = subtractQuantities(amount, before.get(name) ?? zeroQuantity)
+    const difference = subtractQuantities(amount, old.get(name) ?? zeroQuantity)
     if (quantitySign(difference) > 0) more.set(name, difference)
   }
   return more

@@ -38,13 +38,11 @@ export const customResourceDefinitionRules: KindRules<CustomResourceDefinition> 
     ...validatePreserving(definition.spec ?? {}),
     ...validateApproval(definition, definition.spec?.group ?? ''),
   ],
-  validateUpdate: (definition, before) => [
+  validateUpdate: (definition, old) => [
     ...validateDefinition(definition),
-    ...validateUnchanged(definition, before),
-    ...(before.spec?.preserveUnknownFields ? [] : validatePreserving(definition.spec ?? {})),
-    ...(isApprovalChanged(definition, before)
-      ? validateApproval(definition, definition.spec?.group ?? '')
-      : []),
+    ...validateUnchanged(definition, old),
+    ...(old.spec?.preserveUnknownFields ? [] : validatePreserving(definition.spec ?? {})),
+    ...(isApprovalChanged(definition, old) ? validateApproval(definition, definition.spec?.group ?? '') : []),
   ],
   validateStatusUpdate: ({ status = {} }: Definition) => {
     return validateGivenNames('status.acceptedNames', status.acceptedNames ?? {})
@@ -120,19 +118,16 @@ function validatePreserving({ preserveUnknownFields }: Spec): FieldError[] {
 }
 
 /** Scope and kind are immutable once the definition is established; group and plural are always immutable. */
-function validateUnchanged(
-  { spec = {} }: Definition,
-  { spec: before = {}, status }: Definition,
-): FieldError[] {
+function validateUnchanged({ spec = {} }: Definition, { spec: old = {}, status }: Definition): FieldError[] {
   const isEstablished = isTrue(status?.conditions, 'Established')
   return [
     ...(isEstablished
       ? [
-          ...validateImmutable(spec.scope, before.scope, 'spec.scope'),
-          ...validateImmutable(spec.names?.kind, before.names?.kind, 'spec.names.kind'),
+          ...validateImmutable(spec.scope, old.scope, 'spec.scope'),
+          ...validateImmutable(spec.names?.kind, old.names?.kind, 'spec.names.kind'),
         ]
       : []),
-    ...validateImmutable(spec.group, before.group, 'spec.group'),
-    ...validateImmutable(spec.names?.plural, before.names?.plural, 'spec.names.plural'),
+    ...validateImmutable(spec.group, old.group, 'spec.group'),
+    ...validateImmutable(spec.names?.plural, old.names?.plural, 'spec.names.plural'),
   ]
 }

@@ -6,9 +6,9 @@ import { subschemasOf, validateShape } from './subschemas.ts'
 /** For an update, only new formats are reported. */
 export function warnAboutFormats(
   definition: CustomResourceDefinition,
-  before: CustomResourceDefinition | undefined,
+  old: CustomResourceDefinition | undefined,
 ): string[] {
-  const known = before ? unknownFormatsOf(before) : new Set<string>()
+  const known = old ? unknownFormatsOf(old) : new Set<string>()
   return [...unknownFormatsOf(definition)]
     .filter(format => !known.has(format))
     .slice(0, warningsMax)

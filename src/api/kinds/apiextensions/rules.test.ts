@@ -255,13 +255,13 @@ test('objects are converted by a webhook or not at all', () => {
 })
 
 test('what others rely on never changes', () => {
-  const before = { ...definition({}), status: { storedVersions: ['v1'] } }
+  const old = { ...definition({}), status: { storedVersions: ['v1'] } }
   const served = {
-    ...before,
-    status: { ...before.status, conditions: [{ type: 'Established', status: 'True' }] },
+    ...old,
+    status: { ...old.status, conditions: [{ type: 'Established', status: 'True' }] },
   }
   const after = (status: object, spec: object) => ({ ...definition(spec), status })
-  checkUpdate(after(before.status, { scope: 'Cluster', names: { ...names, kind: 'Bar' } }), before)
+  checkUpdate(after(old.status, { scope: 'Cluster', names: { ...names, kind: 'Bar' } }), old)
   checkUpdate(
     after(served.status, { scope: 'Cluster', names: { ...names, kind: 'Bar' } }),
     served,
@@ -269,13 +269,13 @@ test('what others rely on never changes', () => {
     'spec.names.kind: Invalid value: "Bar": field is immutable',
   )
   checkUpdate(
-    after(before.status, { preserveUnknownFields: true }),
-    before,
+    after(old.status, { preserveUnknownFields: true }),
+    old,
     'spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields',
   )
   checkStatus(
     after({ acceptedNames: { plural: 'A' } }, {}),
-    before,
+    old,
     'status.acceptedNames.plural: Invalid value: "A"',
   )
 })

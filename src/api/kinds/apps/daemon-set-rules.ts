@@ -31,19 +31,19 @@ export const daemonSetRules: KindRules<DaemonSet> = {
     const generation = Math.max(templateGenerationOf(object), 1)
     return { ...withTemplateGeneration(withPreparedTemplate(object), generation), status: emptyStatus }
   },
-  prepareForUpdate(object, before) {
+  prepareForUpdate(object, old) {
     const prepared = withPreparedTemplate(object)
-    const isSame = sameMeaning(prepared.spec?.template, before.spec?.template)
-    return withTemplateGeneration(prepared, templateGenerationOf(before) + (isSame ? 0 : 1))
+    const isSame = sameMeaning(prepared.spec?.template, old.spec?.template)
+    return withTemplateGeneration(prepared, templateGenerationOf(old) + (isSame ? 0 : 1))
   },
   validate: object => validateSpec('spec', object.spec ?? {}),
-  validateUpdate: (object, before) => [
-    ...validateSelectorUnchanged(object.spec?.selector, before.spec?.selector),
+  validateUpdate: (object, old) => [
+    ...validateSelectorUnchanged(object.spec?.selector, old.spec?.selector),
     ...validateSpec('spec', object.spec ?? {}),
   ],
-  validateStatusUpdate: (object, before) => validateStatus(object.status, before.status),
-  warnings(object, before) {
-    const isSame = before !== undefined && sameMeaning(object.spec?.template, before.spec?.template)
+  validateStatusUpdate: (object, old) => validateStatus(object.status, old.status),
+  warnings(object, old) {
+    const isSame = old !== undefined && sameMeaning(object.spec?.template, old.spec?.template)
     return isSame ? [] : warnAboutTemplate('spec.template', object.spec?.template)
   },
 }
@@ -140,10 +140,10 @@ const counts = [
 
 function validateStatus(
   status: DaemonSetStatus = emptyStatus,
-  before: DaemonSetStatus = emptyStatus,
+  old: DaemonSetStatus = emptyStatus,
 ): FieldError[] {
   return [
     ...counts.flatMap(name => validateNonNegative(`status.${name}`, status[name])),
-    ...validateCollisionCount(status.collisionCount, before.collisionCount),
+    ...validateCollisionCount(status.collisionCount, old.collisionCount),
   ]
 }

@@ -24,14 +24,14 @@ export const deploymentRules: KindRules<Deployment> = {
   prepareForCreate: object => ({ ...withPreparedTemplate(object), status: {} }),
   prepareForUpdate: withPreparedTemplate,
   validate: object => validateSpec('spec', object.spec ?? {}),
-  validateUpdate: (object, before) => [
+  validateUpdate: (object, old) => [
     ...validateSpec('spec', object.spec ?? {}),
-    ...validateSelectorUnchanged(object.spec?.selector, before.spec?.selector),
+    ...validateSelectorUnchanged(object.spec?.selector, old.spec?.selector),
   ],
-  validateStatusUpdate: (object, before) => validateStatus(object.status ?? {}, before.status ?? {}),
-  warnings(object, before) {
-    if (before !== undefined && sameMeaning(object.spec, before.spec)) return []
-    const ofName = before === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
+  validateStatusUpdate: (object, old) => validateStatus(object.status ?? {}, old.status ?? {}),
+  warnings(object, old) {
+    if (old !== undefined && sameMeaning(object.spec, old.spec)) return []
+    const ofName = old === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
     return [...ofName, ...warnAboutTemplate('spec.template', object.spec?.template)]
   },
 }
@@ -103,11 +103,11 @@ function validateRollingUpdate(field: string, update: RollingUpdateDeployment): 
   return [...errors, ...validateAtMostAll(`${field}.maxUnavailable`, maxUnavailable)]
 }
 
-function validateStatus(status: DeploymentStatus, before: DeploymentStatus): FieldError[] {
+function validateStatus(status: DeploymentStatus, old: DeploymentStatus): FieldError[] {
   return [
     ...validateReplicaCounts('status', status, ['updatedReplicas', 'readyReplicas', 'availableReplicas']),
     ...validateNonNegative('status.unavailableReplicas', status.unavailableReplicas),
     ...validateNonNegative('status.terminatingReplicas', status.terminatingReplicas),
-    ...validateCollisionCount(status.collisionCount, before.collisionCount),
+    ...validateCollisionCount(status.collisionCount, old.collisionCount),
   ]
 }

@@ -20,14 +20,14 @@ export const replicaSetRules: KindRules<ReplicaSet> = {
   prepareForCreate: object => ({ ...withPreparedTemplate(object), status: { replicas: 0 } }),
   prepareForUpdate: withPreparedTemplate,
   validate: validateReplicaSet,
-  validateUpdate: (object, before) => [
+  validateUpdate: (object, old) => [
     ...validateReplicaSet(object),
-    ...validateSelectorUnchanged(object.spec?.selector, before.spec?.selector),
+    ...validateSelectorUnchanged(object.spec?.selector, old.spec?.selector),
   ],
   validateStatusUpdate: object => validateStatus(object.status ?? { replicas: 0 }),
-  warnings(object, before) {
-    if (before !== undefined && sameMeaning(object.spec, before.spec)) return []
-    const ofName = before === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
+  warnings(object, old) {
+    if (old !== undefined && sameMeaning(object.spec, old.spec)) return []
+    const ofName = old === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
     return [...ofName, ...warnAboutTemplate('spec.template', object.spec?.template)]
   },
   selectableFields: { 'status.replicas': object => String(object.status?.replicas ?? 0) },

@@ -34,9 +34,7 @@ export function validateReplicas(
 /** The selector is immutable: with another selector the object would lose its pods. */
 export function validateSelectorUnchanged(
   selector: LabelSelector | undefined,
-  before: LabelSelector | undefined,
+  old: LabelSelector | undefined,
 ): FieldError[] {
-  return sameMeaning(selector, before)
-    ? []
-    : validateImmutable(selector ?? null, before ?? null, 'spec.selector')
+  return sameMeaning(selector, old) ? [] : validateImmutable(selector ?? null, old ?? null, 'spec.selector')
 }

@@ -47,11 +47,11 @@ export const statefulSetRules: KindRules<StatefulSet> = {
       ...(serviceName ? validateDnsLabel('spec.serviceName', serviceName) : []),
     ]
   },
-  validateUpdate: (object, before) => [
+  validateUpdate: (object, old) => [
     ...validateSpec('spec', object.spec ?? {}),
-    ...validateChanges(object, before),
+    ...validateChanges(object, old),
   ],
-  validateStatusUpdate: (object, before) => validateStatus(object.status, before.status),
+  validateStatusUpdate: (object, old) => validateStatus(object.status, old.status),
   warnings,
 }
 
@@ -182,9 +182,9 @@ const mutableFields = [
 ] as const
 
 /** Fields that would not affect existing pods and claims are immutable. */
-function validateChanges({ spec }: StatefulSet, { spec: before }: StatefulSet): FieldError[] {
+function validateChanges({ spec }: StatefulSet, { spec: old }: StatefulSet): FieldError[] {
   const fixed = (['podManagementPolicy', 'selector', 'serviceName', 'volumeClaimTemplates'] as const).some(
-    name => !sameMeaning(spec?.[name], before?.[name]),
+    name => !sameMeaning(spec?.[name], old?.[name]),
   )
   const names = mutableFields.map(name => `'${name}'`)
   const list = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
@@ -195,19 +195,19 @@ function validateChanges({ spec }: StatefulSet, { spec: before }: StatefulSet): 
 
 function validateStatus(
   status: StatefulSetStatus = { replicas: 0 },
-  before: StatefulSetStatus = { replicas: 0 },
+  old: StatefulSetStatus = { replicas: 0 },
 ): FieldError[] {
   const parts = ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'] as const
   return [
     ...validateReplicaCounts('status', status, parts, 'status.readyReplicas'),
-    ...validateCollisionCount(status.collisionCount, before.collisionCount),
+    ...validateCollisionCount(status.collisionCount, old.collisionCount),
   ]
 }
 
-function warnings({ spec }: StatefulSet, before: StatefulSet | undefined): string[] {
-  const isSame = before !== undefined && sameMeaning(spec, before.spec)
+function warnings({ spec }: StatefulSet, old: StatefulSet | undefined): string[] {
+  const isSame = old !== undefined && sameMeaning(spec, old.spec)
   const ofClaims = (spec?.volumeClaimTemplates ?? []).flatMap((claim, index) => {
-    const field = `spec.volumeClaimTemplates[${index}]${before === undefined ? '' : '.Spec'}.resources`
+    const field = `spec.volumeClaimTemplates[${index}]${old === undefined ? '' : '.Spec'}.resources`
     const { requests, limits } = claim.spec?.resources ?? {}
     return [
       ...warnAboutFractions(`${field}.requests`, requests),

@@ -23,9 +23,9 @@ export const jobRules: KindRules<Job> = {
   validate: validateJob,
   validateUpdate: validateJobUpdate,
   validateStatusUpdate: validateJobStatusUpdate,
-  warnings(job, before) {
-    if (before !== undefined && sameMeaning(job.spec, before.spec)) return []
-    const ofName = before === undefined ? warnAboutName(job.metadata?.name, namesOfPods) : []
+  warnings(job, old) {
+    if (old !== undefined && sameMeaning(job.spec, old.spec)) return []
+    const ofName = old === undefined ? warnAboutName(job.metadata?.name, namesOfPods) : []
     return [...ofName, ...warnAboutJobSpec('spec', job.spec ?? {})]
   },
   orphansDependents: true,

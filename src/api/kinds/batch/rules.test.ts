@@ -236,18 +236,18 @@ test('a policy for success counts indexes', () => {
 
 test('what may change in a job', () => {
   const { checkUpdate } = jobs
-  const before = stored()
-  const after = (fields: object): object => ({ ...before, spec: { ...before.spec, ...fields } })
-  checkUpdate(after({ parallelism: 5, suspend: true, backoffLimit: 1, ttlSecondsAfterFinished: 5 }), before)
-  checkUpdate(after({ completions: 5 }), before, 'spec.completions: Invalid value: 5: field is immutable')
+  const old = stored()
+  const after = (fields: object): object => ({ ...old, spec: { ...old.spec, ...fields } })
+  checkUpdate(after({ parallelism: 5, suspend: true, backoffLimit: 1, ttlSecondsAfterFinished: 5 }), old)
+  checkUpdate(after({ completions: 5 }), old, 'spec.completions: Invalid value: 5: field is immutable')
   checkUpdate(
     after({ managedBy: 'example.com/x' }),
-    before,
+    old,
     'spec.managedBy: Invalid value: "example.com/x": field is immutable',
   )
-  const { template: old } = before.spec ?? {}
-  const renamed = { ...old, spec: { ...old?.spec, hostname: 'x' } }
-  checkUpdate(after({ template: renamed }), before, 'spec.template: Invalid value: ')
+  const { template: oldTemplate } = old.spec ?? {}
+  const renamed = { ...oldTemplate, spec: { ...oldTemplate?.spec, hostname: 'x' } }
+  checkUpdate(after({ template: renamed }), old, 'spec.template: Invalid value: ')
   const indexed = stored({ completionMode: 'Indexed', completions: 3, parallelism: 3 })
   checkUpdate({ ...indexed, spec: { ...indexed.spec, completions: 5, parallelism: 5 } }, indexed)
   checkUpdate(
@@ -259,24 +259,27 @@ test('what may change in a job', () => {
 
 test('a suspended job may still be placed and sized', () => {
   const { checkUpdate } = jobs
-  const before = stored({ suspend: true })
-  const withTemplate = (spec: object, job = before): Job => {
-    const { template: old } = job.spec ?? {}
-    return { ...job, spec: { ...job.spec, template: { ...old, spec: { ...old?.spec, ...spec } } } } as Job
+  const old = stored({ suspend: true })
+  const withTemplate = (spec: object, job = old): Job => {
+    const { template: oldTemplate } = job.spec ?? {}
+    return {
+      ...job,
+      spec: { ...job.spec, template: { ...oldTemplate, spec: { ...oldTemplate?.spec, ...spec } } },
+    } as Job
   }
   const affinity = {
     nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{}] } },
   }
-  checkUpdate(withTemplate({ nodeSelector: { a: 'b' }, affinity, schedulingGates: [{ name: 'x' }] }), before)
-  checkUpdate(withTemplate({ containers: [container({ resources: { requests: { cpu: '1' } } })] }), before)
+  checkUpdate(withTemplate({ nodeSelector: { a: 'b' }, affinity, schedulingGates: [{ name: 'x' }] }), old)
+  checkUpdate(withTemplate({ containers: [container({ resources: { requests: { cpu: '1' } } })] }), old)
   checkUpdate(
     withTemplate({ containers: [container({ image: 'x' })] }),
-    before,
+    old,
     'spec.template.spec: Invalid value: ',
   )
   const running = stored({ suspend: false })
   checkUpdate(withTemplate({ nodeSelector: { a: 'b' } }, running), running, 'spec.template: Invalid value: ')
-  const stopping = { ...before, status: { startTime: '2026-01-01T00:00:00Z', active: 1 } }
+  const stopping = { ...old, status: { startTime: '2026-01-01T00:00:00Z', active: 1 } }
   checkUpdate(
     withTemplate({ nodeSelector: { a: 'b' } }, stopping),
     stopping,

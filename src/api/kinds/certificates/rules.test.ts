@@ -77,22 +77,22 @@ test('the spec of a request never changes', () => {
 })
 
 test('only an approval approves or denies', () => {
-  const before = request({}, { conditions: [] })
+  const old = request({}, { conditions: [] })
   const after = (conditions: readonly object[]) => request({}, { conditions })
   checkStatus(
     after([approved]),
-    before,
+    old,
     'status.conditions: Forbidden: updates may not add a condition of type "Approved"',
   )
   checkStatus(
-    before,
+    old,
     after([denied]),
     'status.conditions: Forbidden: updates may not remove a condition of type "Denied"',
   )
   checkStatus(after([{ ...approved, message: 'changed' }]), after([approved]))
   const approval = certificateSigningRequestRules.parts?.['approval']
   const approve = (conditions: readonly object[]) => {
-    return approval?.validate?.(after(conditions), before).map(formatFieldError)
+    return approval?.validate?.(after(conditions), old).map(formatFieldError)
   }
   assert.deepEqual(approve([approved]), [])
   assert.deepEqual(approve([approved, denied]), [
@@ -118,10 +118,10 @@ test('only an approval approves or denies', () => {
 test('conditions say since when they hold', () => {
   const [then, now] = ['2025-01-01T00:00:00Z', '2026-01-01T00:00:00Z']
   const failed = { type: 'Failed', status: 'True' }
-  const before = request({}, { conditions: [{ ...failed, lastTransitionTime: then }] })
+  const old = request({}, { conditions: [{ ...failed, lastTransitionTime: then }] })
   const after = request({}, { conditions: [failed, { type: 'Odd', status: 'False' }] })
   assert.deepEqual(
-    certificateSigningRequestRules.prepareForStatusUpdate?.(after, before, now),
+    certificateSigningRequestRules.prepareForStatusUpdate?.(after, old, now),
     request(
       {},
       {

@@ -32,12 +32,12 @@ test('config maps hold a mebibyte', () => {
 
 test('a config map that is immutable stays so', () => {
   const { checkUpdate } = configMaps
-  const before = { immutable: true, data: { a: 'b' } }
+  const old = { immutable: true, data: { a: 'b' } }
   const detail = 'field is immutable when `immutable` is set'
-  checkUpdate({ immutable: true, data: { a: 'b' } }, before)
+  checkUpdate({ immutable: true, data: { a: 'b' } }, old)
   checkUpdate(
     { data: { a: 'c' }, binaryData: { b: '' } },
-    before,
+    old,
     `immutable: Forbidden: ${detail}`,
     `data: Forbidden: ${detail}`,
     `binaryData: Forbidden: ${detail}`,

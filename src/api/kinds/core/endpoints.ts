@@ -13,9 +13,9 @@ export const endpointsRules: KindRules<Endpoints> = {
   withDefaults: endpoints => withField(endpoints, 'subsets', list => mapShared(list, withSubsetDefaults)),
   validate: validateEndpoints,
   // Unchanged subsets are not validated again: rules may have become stricter since.
-  validateUpdate: (endpoints, before) => {
+  validateUpdate: (endpoints, old) => {
     const errors = validateEndpoints(endpoints)
-    return errors.length > 0 && sameMeaning(endpoints.subsets, before.subsets) ? [] : errors
+    return errors.length > 0 && sameMeaning(endpoints.subsets, old.subsets) ? [] : errors
   },
   warnings: warnAboutEndpoints,
   deprecation: 'is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',

@@ -6,7 +6,7 @@ import type { Namespace } from '../../generated/core/v1.ts'
 import type { KindPart } from '../../kind-rules.ts'
 
 export const namespaceFinalize: KindPart<Namespace> = {
-  merge: (before, sent) => withFinalizers(before, sent.spec?.finalizers ?? []),
+  merge: (old, sent) => withFinalizers(old, sent.spec?.finalizers ?? []),
   validate: () => [],
 }
 

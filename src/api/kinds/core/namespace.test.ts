@@ -36,8 +36,8 @@ test('a new namespace is held until it is empty', () => {
 })
 
 test('an update leaves the finalizers of the spec alone', () => {
-  const before = { metadata: { name: 'a' }, spec: { finalizers: ['kubernetes'] } }
-  const after = namespaceRules.prepareForUpdate?.({ metadata: { name: 'a' }, spec: {} }, before)
+  const old = { metadata: { name: 'a' }, spec: { finalizers: ['kubernetes'] } }
+  const after = namespaceRules.prepareForUpdate?.({ metadata: { name: 'a' }, spec: {} }, old)
   assert.deepEqual(after, {
     metadata: { name: 'a', labels: { [label]: 'a' } },
     spec: { finalizers: ['kubernetes'] },

@@ -11,7 +11,7 @@ export const namespaceRules: KindRules<Namespace> = {
   names: labelNames,
   withDefaults: namespace => withPhase(withNameLabel(namespace)),
   prepareForCreate: namespace => withPhase(withNameLabel(withKubernetesFinalizer(namespace))),
-  prepareForUpdate: (namespace, before) => withNameLabel(withFinalizersOf(namespace, before)),
+  prepareForUpdate: (namespace, old) => withNameLabel(withFinalizersOf(namespace, old)),
   validate: validateFinalizers,
   validateUpdate: validateFinalizers,
   validateStatusUpdate: validatePhase,
@@ -56,8 +56,8 @@ function withKubernetesFinalizer(namespace: Namespace): Namespace {
   return { ...namespace, spec: { ...namespace.spec, finalizers: [...finalizers, kubernetesFinalizer] } }
 }
 
-function withFinalizersOf(namespace: Namespace, before: Namespace): Namespace {
-  const finalizers = before.spec?.finalizers
+function withFinalizersOf(namespace: Namespace, old: Namespace): Namespace {
+  const finalizers = old.spec?.finalizers
   const { spec = {} } = namespace
   if (spec.finalizers === finalizers) return namespace
   return { ...namespace, spec: finalizers ? { ...spec, finalizers } : withoutField(spec, 'finalizers') }

@@ -82,10 +82,10 @@ test('resources and features of a node', () => {
 
 test('what is given to a node once stays', () => {
   checkUpdate(spec({ podCIDR: '10.0.0.0/24', providerID: 'a', unschedulable: true }), spec({}))
-  const before = spec({ podCIDR: '10.0.0.0/24', providerID: 'a' })
+  const old = spec({ podCIDR: '10.0.0.0/24', providerID: 'a' })
   checkUpdate(
     spec({ podCIDR: '10.0.1.0/24', providerID: 'b' }),
-    before,
+    old,
     'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid',
     'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
   )

@@ -139,17 +139,17 @@ test('the class moves from the annotation to the field', () => {
 })
 
 test('the status of a claim', () => {
-  const before = claim({}, bound)
-  checkStatus(claim({}, { ...bound, allocatedResources: { 'storage': '2Gi', 'a.b/c': '1' } }), before)
+  const old = claim({}, bound)
+  checkStatus(claim({}, { ...bound, allocatedResources: { 'storage': '2Gi', 'a.b/c': '1' } }), old)
   checkStatus(
     claim({}, { capacity: { storage: '-1' } }),
-    before,
+    old,
     'status.capacity[storage]: Invalid value: -1: must be a valid resource quantity',
   )
   const odd = { allocatedResources: { cpu: '1' }, allocatedResourceStatuses: { storage: 'Any' } }
   checkStatus(
     claim({}, odd),
-    before,
+    old,
     'status.allocatedResourceStatuses: Unsupported value: "storage": supported values: "ControllerResizeInPr',
     'status.allocatedResources: Unsupported value: "cpu": supported values: "storage"',
   )

@@ -22,14 +22,14 @@ export const persistentVolumeClaimRules: KindRules<PersistentVolumeClaim> = {
     ...withField(claim, 'spec', spec => withDataSources(withoutForeignSource(spec, undefined))),
     status: { phase: 'Pending' },
   }),
-  prepareForUpdate: (claim, before) =>
+  prepareForUpdate: (claim, old) =>
     withField(claim, 'spec', spec => {
-      return withDataSources(withoutForeignSource(spec, before.spec))
+      return withDataSources(withoutForeignSource(spec, old.spec))
     }),
   validate: claim => validateVolumeClaimSpec('spec', claim.spec ?? {}),
-  validateUpdate: (claim, before) => [
+  validateUpdate: (claim, old) => [
     ...validateVolumeClaimSpec('spec', claim.spec ?? {}),
-    ...validateClaimUpdate(claim, before),
+    ...validateClaimUpdate(claim, old),
   ],
   validateStatusUpdate: validateClaimStatus,
   warnings: warnAboutClaim,

@@ -195,30 +195,30 @@ test('mount options in an annotation are for volumes that are mounted', () => {
 })
 
 test('a volume stays what it is', () => {
-  const before = volume({ csi })
+  const old = volume({ csi })
   const claimed = { claimRef: { name: 'a' }, storageClassName: 'a' }
-  checkUpdate(volume({ csi, capacity: { storage: '2Gi' }, ...claimed }), before)
+  checkUpdate(volume({ csi, capacity: { storage: '2Gi' }, ...claimed }), old)
   checkUpdate(
     volume({ csi: { ...csi, volumeHandle: '2' } }),
-    before,
+    old,
     'spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation',
   )
-  checkUpdate(volume({ hostPath }), before, 'spec.persistentvolumesource: Forbidden')
+  checkUpdate(volume({ hostPath }), old, 'spec.persistentvolumesource: Forbidden')
   const secret = { name: 'a', namespace: 'b' }
-  checkUpdate(volume({ csi: { ...csi, controllerExpandSecretRef: secret } }), before)
+  checkUpdate(volume({ csi: { ...csi, controllerExpandSecretRef: secret } }), old)
   checkUpdate(
     volume({ csi: { ...csi, nodePublishSecretRef: secret } }),
-    before,
+    old,
     'spec.persistentvolumesource: Forbidden',
   )
   checkUpdate(
     volume({ csi, volumeMode: 'Block' }),
-    before,
+    old,
     'volumeMode: Invalid value: "Block": field is immutable',
   )
-  checkUpdate(volume({ csi, volumeAttributesClassName: 'a' }), before)
+  checkUpdate(volume({ csi, volumeAttributesClassName: 'a' }), old)
   checkUpdate(
-    before,
+    old,
     volume({ csi, volumeAttributesClassName: 'a' }),
     'spec.volumeAttributesClassName: Forbidden: update from non-nil value to nil is forbidden',
   )

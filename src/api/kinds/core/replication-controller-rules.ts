@@ -25,9 +25,9 @@ export const replicationControllerRules: KindRules<ReplicationController> = {
   validate: object => validateSpec('spec', object.spec ?? {}),
   validateUpdate: object => validateSpec('spec', object.spec ?? {}),
   validateStatusUpdate: object => validateStatus('status', object.status ?? { replicas: 0 }),
-  warnings(object, before) {
-    if (before !== undefined && sameMeaning(object.spec, before.spec)) return []
-    const ofName = before === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
+  warnings(object, old) {
+    if (old !== undefined && sameMeaning(object.spec, old.spec)) return []
+    const ofName = old === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
     return [...ofName, ...warnAboutTemplate('spec.template', object.spec?.template)]
   },
   orphansDependents: true,

@@ -18,12 +18,12 @@ import { isStandardQuotaResource, validateQuotaAmounts } from './resource-quanti
 export const resourceQuotaRules: KindRules<ResourceQuota> = {
   withDefaults: withRoundedAmounts,
   validate: quota => [...validateSpec(quota.spec ?? {}), ...validateStatus(quota)],
-  validateUpdate: (quota, before) => [
+  validateUpdate: (quota, old) => [
     ...validateSpec(quota.spec ?? {}),
-    ...validateSameScopes(quota.spec?.scopes ?? [], before.spec?.scopes ?? []),
+    ...validateSameScopes(quota.spec?.scopes ?? [], old.spec?.scopes ?? []),
   ],
   validateStatusUpdate: validateStatus,
-  warnings: (quota, before) => (before ? [] : warnAboutLimits(quota.spec?.hard ?? {})),
+  warnings: (quota, old) => (old ? [] : warnAboutLimits(quota.spec?.hard ?? {})),
   returnsDeleted: true,
 }
 
@@ -148,8 +148,8 @@ function validateConflicts(field: string, scopes: readonly string[], shown: unkn
     .map(() => invalid(field, shown, 'conflicting scopes'))
 }
 
-function validateSameScopes(scopes: readonly string[], before: readonly string[]): FieldError[] {
-  const isSame = new Set(scopes).symmetricDifference(new Set(before)).size === 0
+function validateSameScopes(scopes: readonly string[], old: readonly string[]): FieldError[] {
+  const isSame = new Set(scopes).symmetricDifference(new Set(old)).size === 0
   return isSame ? [] : [invalid('spec.scopes', scopes, 'field is immutable')]
 }
 

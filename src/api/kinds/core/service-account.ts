@@ -24,8 +24,8 @@ function withPlainSecrets(account: ServiceAccount): ServiceAccount {
   )
 }
 
-function warnAboutServiceAccount(account: ServiceAccount, before: ServiceAccount | undefined): string[] {
-  const isOld = before !== undefined && annotationOf(before, enforceMountableSecrets) !== undefined
+function warnAboutServiceAccount(account: ServiceAccount, old: ServiceAccount | undefined): string[] {
+  const isOld = old !== undefined && annotationOf(old, enforceMountableSecrets) !== undefined
   if (isOld || annotationOf(account, enforceMountableSecrets) === undefined) return []
   const advice = 'prefer separate namespaces to isolate access to mounted secrets'
   return [`metadata.annotations[${enforceMountableSecrets}]: deprecated in v1.32+; ${advice}`]

@@ -362,36 +362,36 @@ test('the status of a service is a load balancer', () => {
   const balanced = (ingress: object[], type = 'LoadBalancer') => {
     return { ...service({ type }), status: { loadBalancer: { ingress } } }
   }
-  const before = balanced([])
-  checkStatus(balanced([{ ip: '1.2.3.4', ipMode: 'Proxy' }, { hostname: 'a.b' }]), before)
+  const old = balanced([])
+  checkStatus(balanced([{ ip: '1.2.3.4', ipMode: 'Proxy' }, { hostname: 'a.b' }]), old)
   checkStatus(
     balanced([{ ip: 'x', ipMode: 'Any' }]),
-    before,
+    old,
     'status.loadBalancer.ingress[0].ip: Invalid value: "x": must be a valid IP address',
     'status.loadBalancer.ingress[0].ipMode: Unsupported value: "Any": supported values: "Proxy", "VIP"',
   )
   checkStatus(
     balanced([{ ipMode: 'VIP', hostname: '1.2.3.4' }]),
-    before,
+    old,
     'status.loadBalancer.ingress[0].ipMode: Forbidden: may not be specified when `ip` is not set',
     'status.loadBalancer.ingress[0].hostname: Invalid value: "1.2.3.4": must be a DNS name, not an IP addres',
   )
   checkStatus(
     balanced([{ ip: '1.2.3.4' }], 'NodePort'),
-    before,
+    old,
     "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'",
   )
 })
 
-function updated(spec: ServiceSpec, before: Service): ServiceSpec | undefined {
-  const [given, old] = [withDefaults(service(spec)) as Service, withDefaults(before) as Service]
-  const prepared = (serviceRules.prepareForUpdate?.(given, old) ?? {}) as Service
+function updated(spec: ServiceSpec, old: Service): ServiceSpec | undefined {
+  const [given, stored] = [withDefaults(service(spec)) as Service, withDefaults(old) as Service]
+  const prepared = (serviceRules.prepareForUpdate?.(given, stored) ?? {}) as Service
   return prepared.spec
 }
 
 test('what was allocated stays when a client does not say it', () => {
   const named = (nodePort?: number) => ({ port: 80, name: 'http', ...(nodePort && { nodePort }) })
-  const before = service({
+  const old = service({
     type: 'LoadBalancer',
     externalTrafficPolicy: 'Local',
     healthCheckNodePort: 31_000,
@@ -400,10 +400,10 @@ test('what was allocated stays when a client does not say it', () => {
     clusterIPs: ['10.0.0.1'],
     ipFamilyPolicy: 'SingleStack',
   })
-  const after = updated({ type: 'LoadBalancer', externalTrafficPolicy: 'Local', ports: [named()] }, before)
-  assert.deepEqual(after, (withDefaults(before) as Service).spec)
+  const after = updated({ type: 'LoadBalancer', externalTrafficPolicy: 'Local', ports: [named()] }, old)
+  assert.deepEqual(after, (withDefaults(old) as Service).spec)
   const taken = { port: 81, name: 'b', nodePort: 30_000 }
-  const moved = updated({ type: 'NodePort', ports: [named(), taken] }, before)
+  const moved = updated({ type: 'NodePort', ports: [named(), taken] }, old)
   assert.deepEqual(
     moved?.ports?.map(port => port.nodePort),
     [undefined, 30_000],
@@ -423,8 +423,8 @@ test('a change of type clears what only the old type had', () => {
     ipFamilyPolicy: 'SingleStack',
     allocateLoadBalancerNodePorts: true,
   }
-  const before = service(balanced)
-  assert.deepEqual(updated({ ...balanced, type: 'ClusterIP' }, before), {
+  const old = service(balanced)
+  assert.deepEqual(updated({ ...balanced, type: 'ClusterIP' }, old), {
     ...defaults,
     type: 'ClusterIP',
     ports: [filledPort],
@@ -433,22 +433,22 @@ test('a change of type clears what only the old type had', () => {
     ipFamilies: ['IPv4'],
     ipFamilyPolicy: 'SingleStack',
   })
-  assert.deepEqual(updated({ ...balanced, type: 'ExternalName', externalName: 'a' }, before), {
+  assert.deepEqual(updated({ ...balanced, type: 'ExternalName', externalName: 'a' }, old), {
     type: 'ExternalName',
     externalName: 'a',
     sessionAffinity: 'None',
     ports: [filledPort],
   })
   const ports = [{ ...filledPort, nodePort: 30_001 }]
-  const changed = updated({ ...balanced, type: 'ClusterIP', ports }, before)
+  const changed = updated({ ...balanced, type: 'ClusterIP', ports }, old)
   assert.equal(changed?.ports?.[0]?.nodePort, 30_001)
 })
 
 test('a service without load balancer has no status of one', () => {
   const status = { loadBalancer: { ingress: [{ ip: '1.2.3.4', ipMode: 'VIP' }] } }
-  const before: Service = { ...service({ type: 'LoadBalancer' }), status }
+  const old: Service = { ...service({ type: 'LoadBalancer' }), status }
   const given: Service = { ...service({ type: 'ClusterIP' }), status }
-  const after = (serviceRules.prepareForUpdate?.(given, before) ?? {}) as Service
+  const after = (serviceRules.prepareForUpdate?.(given, old) ?? {}) as Service
   assert.deepEqual(after.status, { loadBalancer: {} })
 })
 

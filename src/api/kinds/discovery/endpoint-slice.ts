@@ -17,14 +17,14 @@ export const endpointSliceRules: KindRules<EndpointSlice> = {
   prepareForCreate: slice => withoutTopology(slice, undefined),
   prepareForUpdate: withoutTopology,
   validate: slice => [...validateSlice(slice), ...validateEndpoints(slice)],
-  validateUpdate: (slice, before) => {
+  validateUpdate: (slice, old) => {
     const errors = validateEndpoints(slice)
     // Unchanged endpoints are not validated again: rules may have become stricter since.
-    const isKnown = errors.length > 0 && sameMeaning(slice.endpoints, before.endpoints)
+    const isKnown = errors.length > 0 && sameMeaning(slice.endpoints, old.endpoints)
     return [
       ...validateSlice(slice),
       ...(isKnown ? [] : errors),
-      ...validateImmutable(slice.addressType ?? '', before.addressType ?? '', 'addressType'),
+      ...validateImmutable(slice.addressType ?? '', old.addressType ?? '', 'addressType'),
     ]
   },
   warnings: warnAboutSlice,
@@ -37,11 +37,9 @@ const hostnameLabel = 'kubernetes.io/hostname'
  * Drops `deprecatedTopology`. If a client sets the hostname label there for a node that the old object had
  * there, it becomes `nodeName`.
  */
-function withoutTopology(slice: EndpointSlice, before: EndpointSlice | undefined): EndpointSlice {
-  if (before !== undefined && sameMeaning(slice.endpoints, before.endpoints)) return slice
-  const known = new Set(
-    before?.endpoints?.map(endpoint => labelOf(endpoint.deprecatedTopology, hostnameLabel)),
-  )
+function withoutTopology(slice: EndpointSlice, old: EndpointSlice | undefined): EndpointSlice {
+  if (old !== undefined && sameMeaning(slice.endpoints, old.endpoints)) return slice
+  const known = new Set(old?.endpoints?.map(endpoint => labelOf(endpoint.deprecatedTopology, hostnameLabel)))
   const withoutLabels = (endpoint: Endpoint): Endpoint => {
     const nodeName = labelOf(endpoint.deprecatedTopology, hostnameLabel)
     const left = withoutField(endpoint, 'deprecatedTopology')
@@ -53,8 +51,8 @@ function withoutTopology(slice: EndpointSlice, before: EndpointSlice | undefined
 
 const ownControllers = ['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io']
 
-function warnAboutSlice(slice: EndpointSlice, before: EndpointSlice | undefined): string[] {
-  const isNewName = before === undefined && slice.addressType === 'FQDN'
+function warnAboutSlice(slice: EndpointSlice, old: EndpointSlice | undefined): string[] {
+  const isNewName = old === undefined && slice.addressType === 'FQDN'
   const warnings = isNewName ? ['spec.addressType: FQDN endpoints are deprecated'] : []
   // The endpoint slice controllers write canonical addresses and need no warnings.
   const manager = labelOf(slice.metadata?.labels, 'endpointslice.kubernetes.io/managed-by') ?? ''

@@ -13,12 +13,8 @@ export const ingressClassRules: KindRules<IngressClass> = {
       return withField(spec, 'parameters', parameters => withMissing(parameters, { scope: 'Cluster' }))
     }),
   validate: validateIngressClass,
-  validateUpdate: (ingressClass, before) => [
-    ...validateImmutable(
-      ingressClass.spec?.controller ?? '',
-      before.spec?.controller ?? '',
-      'spec.controller',
-    ),
+  validateUpdate: (ingressClass, old) => [
+    ...validateImmutable(ingressClass.spec?.controller ?? '', old.spec?.controller ?? '', 'spec.controller'),
     ...validateIngressClass(ingressClass),
   ],
   tracksGeneration: true,

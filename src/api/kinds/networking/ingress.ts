@@ -13,10 +13,9 @@ export const ingressRules: KindRules<Ingress> = {
     ...validateIngressSpec(ingress.spec ?? {}, strictly),
     ...validateClassAnnotation(ingress),
   ],
-  validateUpdate: (ingress, before) =>
-    validateIngressSpec(ingress.spec ?? {}, toleranceOf(before.spec ?? {})),
+  validateUpdate: (ingress, old) => validateIngressSpec(ingress.spec ?? {}, toleranceOf(old.spec ?? {})),
   validateStatusUpdate: validateStatus,
-  warnings: (ingress, before) => (before ? [] : warnAboutIngress(ingress)),
+  warnings: (ingress, old) => (old ? [] : warnAboutIngress(ingress)),
   tracksGeneration: true,
 }
 
@@ -31,8 +30,8 @@ function validateClassAnnotation(ingress: Ingress): FieldError[] {
   return [invalid(`annotations.${classAnnotation}`, annotation, detail)]
 }
 
-function validateStatus({ status }: Ingress, before: Ingress): FieldError[] {
-  const known = new Set(before.status?.loadBalancer?.ingress?.flatMap(each => each.ip ?? []))
+function validateStatus({ status }: Ingress, old: Ingress): FieldError[] {
+  const known = new Set(old.status?.loadBalancer?.ingress?.flatMap(each => each.ip ?? []))
   return (
     status?.loadBalancer?.ingress?.flatMap(({ ip, hostname }, index) => {
       const field = `status.loadBalancer.ingress[${index}]`

@@ -15,11 +15,8 @@ export const networkPolicyRules: KindRules<NetworkPolicy> = {
   withDefaults: withPolicyDefaults,
   validate: policy => validateNetworkPolicySpec(policy.spec ?? {}, new Set()),
   // CIDRs of the old object remain valid.
-  validateUpdate: (policy, before) => {
-    const known = blocksOf(before.spec ?? {}).flatMap(({ block }) => [
-      block.cidr ?? '',
-      ...(block.except ?? []),
-    ])
+  validateUpdate: (policy, old) => {
+    const known = blocksOf(old.spec ?? {}).flatMap(({ block }) => [block.cidr ?? '', ...(block.except ?? [])])
     return validateNetworkPolicySpec(policy.spec ?? {}, new Set(known))
   },
   warnings: policy => blocksOf(policy.spec ?? {}).flatMap(warnAboutBlock),

@@ -15,9 +15,9 @@ export const runtimeClassRules: KindRules<RuntimeClass> = {
   createOnUpdate: true,
   unconditionalUpdate: false,
   validate: validateRuntimeClass,
-  validateUpdate: (runtimeClass, before) => [
+  validateUpdate: (runtimeClass, old) => [
     ...validateRuntimeClass(runtimeClass),
-    ...validateImmutable(runtimeClass.handler, before.handler, 'handler'),
+    ...validateImmutable(runtimeClass.handler, old.handler, 'handler'),
   ],
   warnings: warnAboutLabels,
 }

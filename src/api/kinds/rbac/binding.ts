@@ -35,9 +35,9 @@ export function validateClusterRoleBinding(binding: Unchecked<ClusterRoleBinding
   return [...validateRoleRef(binding, ['ClusterRole']), ...validateSubjects(binding), ...homeless]
 }
 
-export function validateSameRole(binding: Unchecked<Binding>, before: Unchecked<Binding>): FieldError[] {
+export function validateSameRole(binding: Unchecked<Binding>, old: Unchecked<Binding>): FieldError[] {
   const { apiGroup, kind, name } = binding.roleRef ?? {}
-  const { apiGroup: oldGroup, kind: oldKind, name: oldName } = before.roleRef ?? {}
+  const { apiGroup: oldGroup, kind: oldKind, name: oldName } = old.roleRef ?? {}
   if (apiGroup === oldGroup && kind === oldKind && name === oldName) return []
   return [invalid('roleRef', { apiGroup, kind, name }, 'cannot change roleRef')]
 }

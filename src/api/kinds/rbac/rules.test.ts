@@ -91,11 +91,11 @@ test('a cluster role binding refers to a cluster role, and to service accounts w
 test('the role of a binding never changes', () => {
   for (const kind of ['RoleBinding', 'ClusterRoleBinding']) {
     const { checkUpdate } = underTest(rbac[kind])
-    const before = { roleRef: { kind: 'ClusterRole', name: 'view' } }
-    checkUpdate({ ...before, subjects: [{ kind: 'User', name: 'eve' }] }, before)
+    const old = { roleRef: { kind: 'ClusterRole', name: 'view' } }
+    checkUpdate({ ...old, subjects: [{ kind: 'User', name: 'eve' }] }, old)
     checkUpdate(
       { roleRef: { kind: 'ClusterRole', name: 'admin' } },
-      before,
+      old,
       `roleRef: Invalid value: {"apiGroup":"${apiGroup}","kind":"ClusterRole","name":"admin"}: cannot change roleRef`,
     )
   }

@@ -27,19 +27,16 @@ const roleBinding: KindRules<RoleBinding> = {
   ...shared,
   withDefaults: withBindingDefaults,
   validate: validateRoleBinding,
-  validateUpdate: (binding, before) => [
-    ...validateRoleBinding(binding),
-    ...validateSameRole(binding, before),
-  ],
+  validateUpdate: (binding, old) => [...validateRoleBinding(binding), ...validateSameRole(binding, old)],
 }
 
 const clusterRoleBinding: KindRules<ClusterRoleBinding> = {
   ...shared,
   withDefaults: withBindingDefaults,
   validate: validateClusterRoleBinding,
-  validateUpdate: (binding, before) => [
+  validateUpdate: (binding, old) => [
     ...validateClusterRoleBinding(binding),
-    ...validateSameRole(binding, before),
+    ...validateSameRole(binding, old),
   ],
 }
 

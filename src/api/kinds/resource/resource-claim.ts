@@ -17,7 +17,7 @@ export const resourceClaimRules: KindRules<ResourceClaim> = {
   withDefaults: claim => withField(claim, 'spec', withSpecDefaults),
   prepareForStatusUpdate: withoutReleasedDevices,
   validate: validateClaim,
-  validateUpdate: (claim, before) => validateImmutable(claim.spec, before.spec, 'spec'),
+  validateUpdate: (claim, old) => validateImmutable(claim.spec, old.spec, 'spec'),
   validateStatusUpdate: validateClaimStatus,
 }
 
@@ -25,9 +25,9 @@ export const resourceClaimTemplateRules: KindRules<ResourceClaimTemplate> = {
   returnsDeleted: true,
   withDefaults: template => withField(template, 'spec', spec => withField(spec, 'spec', withSpecDefaults)),
   validate: validateTemplate,
-  validateUpdate: (template, before) => [
+  validateUpdate: (template, old) => [
     ...validateTemplate(template),
-    ...validateImmutable(template.spec, before.spec, 'spec'),
+    ...validateImmutable(template.spec, old.spec, 'spec'),
   ],
 }
 

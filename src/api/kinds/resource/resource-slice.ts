@@ -25,7 +25,7 @@ export const resourceSliceRules: KindRules<ResourceSlice> = {
   prepareForCreate: withoutAlphaFields,
   prepareForUpdate: withoutAlphaFields,
   validate: validateSlice,
-  validateUpdate: (slice, before) => [...validateSlice(slice), ...validateUnchanged(slice, before)],
+  validateUpdate: (slice, old) => [...validateSlice(slice), ...validateUnchanged(slice, old)],
   warnings: warnAboutDriver,
   selectableFields: {
     'spec.nodeName': slice => slice.spec?.nodeName ?? '',
@@ -126,11 +126,11 @@ function validateCounterSet(field: string, { name = '', counters }: Unchecked<Co
   ]
 }
 
-function validateUnchanged({ spec = {} }: Slice, { spec: before = {} }: Slice): FieldError[] {
+function validateUnchanged({ spec = {} }: Slice, { spec: old = {} }: Slice): FieldError[] {
   return [
-    ...validateImmutable(spec.pool?.name, before.pool?.name, 'spec.pool.name'),
-    ...validateImmutable(spec.driver, before.driver, 'spec.driver'),
-    ...validateImmutable(spec.nodeName, before.nodeName, 'spec.nodeName'),
+    ...validateImmutable(spec.pool?.name, old.pool?.name, 'spec.pool.name'),
+    ...validateImmutable(spec.driver, old.driver, 'spec.driver'),
+    ...validateImmutable(spec.nodeName, old.nodeName, 'spec.nodeName'),
   ]
 }
 

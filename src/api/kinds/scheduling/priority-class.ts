@@ -52,10 +52,10 @@ function validatePreemption({ preemptionPolicy }: PriorityClass): FieldError[] {
 }
 
 /** Pods copy the priority on creation, so the value must not change afterwards. */
-function validateUnchanged(priorityClass: PriorityClass, before: PriorityClass): FieldError[] {
-  const isSame = (priorityClass.value ?? 0) === (before.value ?? 0)
+function validateUnchanged(priorityClass: PriorityClass, old: PriorityClass): FieldError[] {
+  const isSame = (priorityClass.value ?? 0) === (old.value ?? 0)
   return [
     ...(isSame ? [] : [forbiddenField('value', 'may not be changed in an update.')]),
-    ...validateImmutable(priorityClass.preemptionPolicy, before.preemptionPolicy, 'preemptionPolicy'),
+    ...validateImmutable(priorityClass.preemptionPolicy, old.preemptionPolicy, 'preemptionPolicy'),
   ]
 }

@@ -11,7 +11,7 @@ import { withoutField } from '../core/pod/structure-sharing.ts'
 
 export const csiNodeRules: KindRules<CSINode> = {
   validate: validateCsiNode,
-  validateUpdate: (node, before) => [...validateCsiNode(node), ...validateSameDrivers(node, before)],
+  validateUpdate: (node, old) => [...validateCsiNode(node), ...validateSameDrivers(node, old)],
   unconditionalUpdate: false,
   returnsDeleted: true,
 }
@@ -51,12 +51,12 @@ function validateTopologyKeys(field: string, keys: readonly string[]): FieldErro
   ])
 }
 
-function validateSameDrivers(node: CSINode, before: CSINode): FieldError[] {
-  const old = new Map(before.spec?.drivers?.map(driver => [driver.name, driver]))
+function validateSameDrivers(node: CSINode, old: CSINode): FieldError[] {
+  const oldDrivers = new Map(old.spec?.drivers?.map(driver => [driver.name, driver]))
   return (
     node.spec?.drivers?.flatMap(driver => {
-      const was = old.get(driver.name)
-      return was ? validateImmutable(withoutCount(driver), withoutCount(was), 'spec.drivers') : []
+      const oldDriver = oldDrivers.get(driver.name)
+      return oldDriver ? validateImmutable(withoutCount(driver), withoutCount(oldDriver), 'spec.drivers') : []
     }) ?? []
   )
 }

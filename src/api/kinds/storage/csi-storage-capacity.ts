@@ -11,12 +11,12 @@ import { validateNonNegativeQuantity } from '../core/resource-quantities.ts'
 
 export const csiStorageCapacityRules: KindRules<CSIStorageCapacity> = {
   validate: validateCapacity,
-  validateUpdate: (capacity, before) => [
+  validateUpdate: (capacity, old) => [
     ...validateCapacity(capacity),
-    ...(sameMeaning(capacity.nodeTopology, before.nodeTopology)
+    ...(sameMeaning(capacity.nodeTopology, old.nodeTopology)
       ? []
-      : validateImmutable(capacity.nodeTopology, before.nodeTopology, 'nodeTopology')),
-    ...validateImmutable(capacity.storageClassName ?? '', before.storageClassName ?? '', 'storageClassName'),
+      : validateImmutable(capacity.nodeTopology, old.nodeTopology, 'nodeTopology')),
+    ...validateImmutable(capacity.storageClassName ?? '', old.storageClassName ?? '', 'storageClassName'),
   ],
   warnings: warnAboutCapacity,
   unconditionalUpdate: false,

@@ -16,12 +16,12 @@ export const storageClassRules: KindRules<StorageClass> = {
     return withMissing(storageClass, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' })
   },
   validate: validateStorageClass,
-  validateUpdate: (storageClass, before) => [
+  validateUpdate: (storageClass, old) => [
     ...validateStorageClass(storageClass),
-    ...validateImmutable(storageClass.parameters ?? {}, before.parameters ?? {}, 'parameters'),
-    ...validateImmutable(storageClass.provisioner ?? '', before.provisioner ?? '', 'provisioner'),
-    ...validateImmutable(storageClass.reclaimPolicy, before.reclaimPolicy, 'reclaimPolicy'),
-    ...validateImmutable(storageClass.volumeBindingMode, before.volumeBindingMode, 'volumeBindingMode'),
+    ...validateImmutable(storageClass.parameters ?? {}, old.parameters ?? {}, 'parameters'),
+    ...validateImmutable(storageClass.provisioner ?? '', old.provisioner ?? '', 'provisioner'),
+    ...validateImmutable(storageClass.reclaimPolicy, old.reclaimPolicy, 'reclaimPolicy'),
+    ...validateImmutable(storageClass.volumeBindingMode, old.volumeBindingMode, 'volumeBindingMode'),
   ],
   warnings: warnAboutStorageClass,
   returnsDeleted: true,

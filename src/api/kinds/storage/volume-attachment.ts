@@ -17,8 +17,8 @@ export const volumeAttachmentRules: KindRules<VolumeAttachment> = {
   returnsDeleted: true,
 }
 
-function validateAttachmentUpdate(attachment: VolumeAttachment, before: VolumeAttachment): FieldError[] {
-  return [...validateAttachment(attachment), ...validateImmutable(attachment.spec, before.spec, 'spec')]
+function validateAttachmentUpdate(attachment: VolumeAttachment, old: VolumeAttachment): FieldError[] {
+  return [...validateAttachment(attachment), ...validateImmutable(attachment.spec, old.spec, 'spec')]
 }
 
 const metadataBytesMax = 256 * 1024

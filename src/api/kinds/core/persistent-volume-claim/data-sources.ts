@@ -20,12 +20,12 @@ export function withDataSources(spec: PersistentVolumeClaimSpec): PersistentVolu
  */
 export function withoutForeignSource(
   given: PersistentVolumeClaimSpec,
-  before: PersistentVolumeClaimSpec | undefined,
+  old: PersistentVolumeClaimSpec | undefined,
 ): PersistentVolumeClaimSpec {
-  const isNewRef = before?.dataSourceRef === undefined
+  const isNewRef = old?.dataSourceRef === undefined
   const isForeign = isNewRef && given.dataSourceRef?.namespace
   const spec: PersistentVolumeClaimSpec = isForeign ? withoutField(given, 'dataSourceRef') : given
-  if (before?.dataSource || before?.dataSourceRef || spec.dataSourceRef || !spec.dataSource) return spec
+  if (old?.dataSource || old?.dataSourceRef || spec.dataSourceRef || !spec.dataSource) return spec
   return isVolumeOrSnapshot(spec.dataSource) ? spec : withoutField(spec, 'dataSource')
 }
 

@@ -17,10 +17,10 @@ export function validateNodeAffinity(field: string, affinity: VolumeNodeAffinity
 export function validateNodeAffinityUpdate(
   field: string,
   affinity: VolumeNodeAffinity | undefined,
-  before: VolumeNodeAffinity | undefined,
+  old: VolumeNodeAffinity | undefined,
 ): FieldError[] {
-  if (before === undefined || sameMeaning(affinity, before)) return []
-  if (affinity !== undefined && sameMeaning(withStableLabels(affinity), withStableLabels(before))) return []
+  if (old === undefined || sameMeaning(affinity, old)) return []
+  if (affinity !== undefined && sameMeaning(withStableLabels(affinity), withStableLabels(old))) return []
   return [invalid(field, affinity ?? null, 'field is immutable, except for updating from beta label to GA')]
 }
 

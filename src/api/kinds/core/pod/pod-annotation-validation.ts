@@ -43,13 +43,13 @@ export function validatePodAnnotations(field: string, annotations: Annotations, 
 export function validatePodAnnotationsUpdate(
   field: string,
   after: Annotations,
-  before: Annotations,
+  old: Annotations,
 ): FieldError[] {
-  const keys = new Set([...Object.keys(before), ...Object.keys(after)])
+  const keys = new Set([...Object.keys(old), ...Object.keys(after)])
   return [...keys].flatMap(key => {
     const isAppArmor = key.startsWith(appArmorPrefix)
-    if ((!isAppArmor && key !== mirrorAnnotation) || before[key] === after[key]) return []
-    const action = before[key] === undefined ? 'add' : 'remove or update'
+    if ((!isAppArmor && key !== mirrorAnnotation) || old[key] === after[key]) return []
+    const action = old[key] === undefined ? 'add' : 'remove or update'
     const subject = isAppArmor ? 'AppArmor annotations' : 'mirror pod annotation'
     return [forbiddenField(`${field}[${key}]`, `may not ${action} ${subject}`)]
   })

@@ -46,17 +46,17 @@ export function preparePodUpdate(pod: Pod): Pod {
 }
 
 /** The old pod with the new ephemeral containers. */
-export function prepareEphemeralContainersUpdate(pod: Pod, before: Pod): Pod {
+export function prepareEphemeralContainersUpdate(pod: Pod, old: Pod): Pod {
   const { ephemeralContainers } = specOf(pod)
-  const { ephemeralContainers: _, ...rest } = specOf(before)
+  const { ephemeralContainers: _, ...rest } = specOf(old)
   const { managedFields } = pod.metadata ?? {}
   const spec = withoutDisabledFields({ ...rest, ...(ephemeralContainers && { ephemeralContainers }) })
-  return { ...before, metadata: { ...before.metadata, ...(managedFields && { managedFields }) }, spec }
+  return { ...old, metadata: { ...old.metadata, ...(managedFields && { managedFields }) }, spec }
 }
 
-export function preparePodStatusUpdate(pod: Pod, before: Pod): Pod {
+export function preparePodStatusUpdate(pod: Pod, old: Pod): Pod {
   return withField(pod, 'status', status => {
-    const { qosClass, observedGeneration, conditions } = before.status ?? {}
+    const { qosClass, observedGeneration, conditions } = old.status ?? {}
     let result = withPodIps(status)
     if (!result.qosClass && qosClass) result = { ...result, qosClass }
     if (!result.observedGeneration && observedGeneration) result = { ...result, observedGeneration }
@@ -102,9 +102,9 @@ function withPodIps(status: PodStatus): PodStatus {
 /** Keeps `observedGeneration` of conditions if the client omits it. */
 function withConditionGenerations(
   conditions: readonly PodCondition[],
-  before: readonly PodCondition[],
+  old: readonly PodCondition[],
 ): readonly PodCondition[] {
-  const known = new Map(before.map(condition => [condition.type, condition.observedGeneration]))
+  const known = new Map(old.map(condition => [condition.type, condition.observedGeneration]))
   return mapShared(conditions, condition => {
     const observedGeneration = known.get(condition.type)
     return condition.observedGeneration || !observedGeneration

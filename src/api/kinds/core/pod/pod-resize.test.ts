@@ -6,11 +6,11 @@ import { withPodDefaults } from './pod-defaults.ts'
 import { prepareResizeUpdate, validateResizeUpdate } from './pod-resize.ts'
 import { container, pod, podWith } from './testdata/pods.ts'
 
-/** Checks the errors of updating `before` to `after` through the resize subresource. */
-function check(after: object, before: object, ...errors: readonly string[]): void {
-  const old = withPodDefaults(before)
-  const prepared = prepareResizeUpdate(withPodDefaults(after), old)
-  assert.deepEqual(validateResizeUpdate(prepared, old).map(formatFieldError), errors)
+/** Checks the errors of updating `old` to `after` through the resize subresource. */
+function check(after: object, old: object, ...errors: readonly string[]): void {
+  const oldPod = withPodDefaults(old)
+  const prepared = prepareResizeUpdate(withPodDefaults(after), oldPod)
+  assert.deepEqual(validateResizeUpdate(prepared, oldPod).map(formatFieldError), errors)
 }
 
 function asking(cpu: string, fields: object = {}): object {
@@ -19,8 +19,8 @@ function asking(cpu: string, fields: object = {}): object {
 
 test('cpu and memory may change, and nothing else does', () => {
   check(asking('2'), asking('1'))
-  const before = withPodDefaults(asking('1'))
-  const after = prepareResizeUpdate(withPodDefaults(asking('2', { image: 'other' })), before)
+  const old = withPodDefaults(asking('1'))
+  const after = prepareResizeUpdate(withPodDefaults(asking('2', { image: 'other' })), old)
   assert.equal(after.spec?.containers[0]?.image, 'nginx')
   assert.deepEqual(after.spec?.containers[0]?.resources, { requests: { cpu: '2' } })
 })

@@ -108,7 +108,7 @@ test('an AppArmor annotation becomes a field', () => {
 })
 
 test('a status update keeps what old kubelets do not know', () => {
-  const before: Pod = {
+  const old: Pod = {
     status: {
       qosClass: 'BestEffort',
       observedGeneration: 3,
@@ -116,7 +116,7 @@ test('a status update keeps what old kubelets do not know', () => {
     },
   }
   const status = { podIP: '10.0.0.1', conditions: [{ type: 'Ready', status: 'True' }] }
-  assert.deepEqual(preparePodStatusUpdate({ status }, before).status, {
+  assert.deepEqual(preparePodStatusUpdate({ status }, old).status, {
     podIP: '10.0.0.1',
     podIPs: [{ ip: '10.0.0.1' }],
     qosClass: 'BestEffort',
@@ -269,14 +269,14 @@ test('a pod template is held to what a pod is held to', () => {
 
 /** Runs all rules on a pod, in the order of the server. */
 function runAll(given: Pod, stored: Pod): void {
-  const [object, before] = [withDefaults(given) as Pod, withDefaults(stored) as Pod]
+  const [object, old] = [withDefaults(given) as Pod, withDefaults(stored) as Pod]
   const made = deepFreeze(preparePodCreate(object))
   podRules.validate?.(made)
   podRules.warnings?.(made, undefined)
-  podRules.validateUpdate?.(preparePodUpdate(object), before)
-  podRules.validateStatusUpdate?.(preparePodStatusUpdate(object, before), before)
-  validateResizeUpdate(prepareResizeUpdate(object, before), before)
-  validateEphemeralContainersUpdate(prepareEphemeralContainersUpdate(object, before), before)
+  podRules.validateUpdate?.(preparePodUpdate(object), old)
+  podRules.validateStatusUpdate?.(preparePodStatusUpdate(object, old), old)
+  validateResizeUpdate(prepareResizeUpdate(object, old), old)
+  validateEphemeralContainersUpdate(prepareEphemeralContainersUpdate(object, old), old)
 }
 
 test('a pod with every field is valid', () => {

@@ -29,8 +29,8 @@ export const podRules: KindRules<Pod> = {
     ephemeralcontainers: { merge: ephemeralContainersOf, validate: validateEphemeralContainersUpdate },
     resize: { merge: resizeOf, validate: validateResizeUpdate },
   },
-  warnings(pod, before) {
-    if (before !== undefined) return []
+  warnings(pod, old) {
+    if (old !== undefined) return []
     const { metadata } = pod
     return [...warnAboutName(metadata?.name, "the Pod's hostname"), ...warnAboutPod(metadata, specOf(pod))]
   },
@@ -46,12 +46,12 @@ export const podRules: KindRules<Pod> = {
   },
 }
 
-function ephemeralContainersOf(before: Pod, sent: Pod): Pod {
-  return prepareEphemeralContainersUpdate(sent, before)
+function ephemeralContainersOf(old: Pod, sent: Pod): Pod {
+  return prepareEphemeralContainersUpdate(sent, old)
 }
 
-function resizeOf(before: Pod, sent: Pod): Pod {
-  return prepareResizeUpdate(sent, before)
+function resizeOf(old: Pod, sent: Pod): Pod {
+  return prepareResizeUpdate(sent, old)
 }
 
 /**

@@ -17,8 +17,8 @@ export const podTemplateRules: KindRules<PodTemplate> = {
   prepareForUpdate: object => withField(object, 'template', prepareTemplate),
   validate: object => validatePodTemplate('template', object.template ?? {}),
   validateUpdate: object => validatePodTemplate('template', object.template ?? {}),
-  warnings(object, before) {
-    const isSame = before !== undefined && sameMeaning(object.template, before.template)
+  warnings(object, old) {
+    const isSame = old !== undefined && sameMeaning(object.template, old.template)
     return isSame ? [] : warnAboutTemplate('template', object.template)
   },
 }

@@ -116,8 +116,8 @@ test('annotations of old profiles stay', () => {
 
 test('containers for debugging may only be added', () => {
   const debugged = (...list: readonly object[]): Pod => withPodDefaults(pod({ ephemeralContainers: list }))
-  const checkDebug = (after: Pod, before: Pod, ...errors: readonly string[]): void => {
-    const texts = validateEphemeralContainersUpdate(after, before).map(formatFieldError)
+  const checkDebug = (after: Pod, old: Pod, ...errors: readonly string[]): void => {
+    const texts = validateEphemeralContainersUpdate(after, old).map(formatFieldError)
     assert.deepEqual(
       texts.map(text => text.split('\n')[0]),
       errors,

@@ -7,9 +7,9 @@ import { checkQualifiedName } from '../../../names.ts'
 import { annotationOf } from '../../annotation-of.ts'
 import { validateDnsSubdomain, validateOptionalChoice } from '../pod/field-checks.ts'
 
-export function validateLoadBalancer(service: Service, before: Service | undefined): FieldError[] {
+export function validateLoadBalancer(service: Service, old: Service | undefined): FieldError[] {
   const { type, allocateLoadBalancerNodePorts } = service.spec ?? {}
-  const errors = validateSourceRanges(service, before)
+  const errors = validateSourceRanges(service, old)
   if (type !== 'LoadBalancer' && allocateLoadBalancerNodePorts !== undefined) {
     errors.push(forbiddenField('spec.allocateLoadBalancerNodePorts', onlyForLoadBalancers))
   }
@@ -20,9 +20,9 @@ export function validateLoadBalancer(service: Service, before: Service | undefin
 }
 
 /** `loadBalancerClass` is immutable while the type is LoadBalancer. */
-export function validateLoadBalancerClassUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
-  if (spec.type !== 'LoadBalancer' || before.type !== 'LoadBalancer') return []
-  if (spec.loadBalancerClass === before.loadBalancerClass) return []
+export function validateLoadBalancerClassUpdate(spec: ServiceSpec, old: ServiceSpec): FieldError[] {
+  if (spec.type !== 'LoadBalancer' || old.type !== 'LoadBalancer') return []
+  if (spec.loadBalancerClass === old.loadBalancerClass) return []
   return [invalid('spec.loadBalancerClass', spec.loadBalancerClass ?? null, 'may not change once set')]
 }
 
@@ -52,13 +52,13 @@ export function validateBalancerHostname(field: string, hostname: string | undef
 const onlyForLoadBalancers = "may only be used when `type` is 'LoadBalancer'"
 const sourceRangesAnnotation = 'service.beta.kubernetes.io/load-balancer-source-ranges'
 
-function validateSourceRanges(service: Service, before: Service | undefined): FieldError[] {
+function validateSourceRanges(service: Service, old: Service | undefined): FieldError[] {
   const { type, loadBalancerSourceRanges: ranges = [] } = service.spec ?? {}
   // The capital L is Kubernetes'.
   const field = 'spec.LoadBalancerSourceRanges'
-  if (ranges.length === 0) return validateSourceRangesAnnotation(service, before)
+  if (ranges.length === 0) return validateSourceRangesAnnotation(service, old)
   const errors = type === 'LoadBalancer' ? [] : [forbiddenField(field, onlyForLoadBalancers)]
-  const known = new Set(before?.spec?.loadBalancerSourceRanges?.map(range => range.trim()))
+  const known = new Set(old?.spec?.loadBalancerSourceRanges?.map(range => range.trim()))
   return [
     ...errors,
     ...ranges.flatMap((range, index) => {
@@ -67,12 +67,12 @@ function validateSourceRanges(service: Service, before: Service | undefined): Fi
   ]
 }
 
-function validateSourceRangesAnnotation(service: Service, before: Service | undefined): FieldError[] {
+function validateSourceRangesAnnotation(service: Service, old: Service | undefined): FieldError[] {
   const value = annotationOf(service, sourceRangesAnnotation)
   if (value === undefined) return []
   const field = `metadata.annotations[${sourceRangesAnnotation}]`
   const errors = service.spec?.type === 'LoadBalancer' ? [] : [forbiddenField(field, onlyForLoadBalancers)]
-  const isKnown = before !== undefined && annotationOf(before, sourceRangesAnnotation) === value
+  const isKnown = old !== undefined && annotationOf(old, sourceRangesAnnotation) === value
   if (isKnown || value.trim() === '') return errors
   return [...errors, ...value.split(',').flatMap(range => validateStoredCidr(field, range.trim()))]
 }
