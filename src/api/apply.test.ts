@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { applyConfiguration, discardTimeChange, exceptFields, extractApplied, trackUpdate } from './apply.ts'
+import {
+  applyConfiguration,
+  ignoreManagedFieldsTimestamps,
+  excludeFields,
+  extractApplied,
+  trackUpdate,
+} from './apply.ts'
 import { managedFieldsOf } from './apply/managed-fields.ts'
 import { asMap, type JsonObject } from './apply/structure.ts'
 import { History } from './apply/testdata/history.ts'
@@ -244,8 +250,8 @@ test('fields that nobody owns stay where others are left', () => {
 })
 
 test('the status is tracked apart from the rest and reset where it may not be written', () => {
-  const status = exceptFields([['spec'], ['metadata']])
-  const rest = exceptFields([['status']])
+  const status = excludeFields([['spec'], ['metadata']])
+  const rest = excludeFields([['status']])
   const history = new History(deployments)
     .apply('user', { metadata, spec: { replicas: 1 }, status: { replicas: 9 } }, { resetFields: rest })
     .update('controller', { status: { replicas: 1 } }, { subresource: 'status', resetFields: status })
@@ -560,11 +566,11 @@ test('a write that changes only times is none', () => {
   const managedFields = [{ manager: 'm', time: '1' }]
   const live = deepFreeze({ metadata: { name: 'a', managedFields }, data: { a: '1' } })
   const later = { ...live, metadata: { name: 'a', managedFields: [{ manager: 'm', time: '2' }] } }
-  assert.equal(discardTimeChange(live, later), live)
+  assert.equal(ignoreManagedFieldsTimestamps(live, later), live)
   const others: JsonObject[] = [
     { ...later, data: {} },
     { ...later, metadata: { name: 'a', managedFields: [{ manager: 'n', time: '2' }] } },
     { ...later, metadata: { name: 'a' } },
   ]
-  for (const other of others) assert.equal(discardTimeChange(live, other), other)
+  for (const other of others) assert.equal(ignoreManagedFieldsTimestamps(live, other), other)
 })

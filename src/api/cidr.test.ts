@@ -19,8 +19,8 @@ import {
   subnetCount,
   validateCidr,
   validateInterfaceAddress,
-  validateStoredCidr,
-  warnAboutCidr,
+  validateCidrForLegacyField,
+  warningsForCidr,
   type Cidr,
 } from './cidr.ts'
 import { formatFieldErrors, type FieldError } from './field-error.ts'
@@ -145,8 +145,8 @@ function check(errors: readonly FieldError[], expected: string): void {
 test('validation takes canonical ranges in new fields and unambiguous ones in old fields', () => {
   check(validateCidr('c', '10.0.0.0/8'), '')
   check(validateCidr('c', 'FD00::/8'), 'c: Invalid value: "FD00::/8": must be in canonical form ("fd00::/8")')
-  check(validateStoredCidr('c', 'FD00::/8'), '')
-  for (const validate of [validateCidr, validateStoredCidr]) {
+  check(validateCidrForLegacyField('c', 'FD00::/8'), '')
+  for (const validate of [validateCidr, validateCidrForLegacyField]) {
     check(
       validate('c', 'x'),
       'c: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
@@ -168,7 +168,7 @@ test('validation takes canonical ranges in new fields and unambiguous ones in ol
       'c: Invalid value: "10.0.0.1/8": must not have bits set beyond the prefix length',
     )
   }
-  check(validateStoredCidr('c', '10.0.0.1/8', ['10.0.0.1/8']), '')
+  check(validateCidrForLegacyField('c', '10.0.0.1/8', ['10.0.0.1/8']), '')
   check(validateInterfaceAddress('c', '10.0.0.1/8'), '')
   check(
     validateInterfaceAddress('c', '10.0.0.1'),
@@ -187,7 +187,7 @@ test('validation takes canonical ranges in new fields and unambiguous ones in ol
 
 test('warns about forms that others may misread', () => {
   const check = (value: string, ...expected: readonly string[]): void => {
-    assert.deepEqual(warnAboutCidr('c', value), expected)
+    assert.deepEqual(warningsForCidr('c', value), expected)
   }
   check('10.0.0.0/8')
   check('x')

@@ -140,14 +140,14 @@ function readFields(notation: string, shortName: string): ReadonlyMap<string, Fi
     const presence = presenceOf(shortName, name) ?? 'pointer'
     // In Go it is not a pointer, so it is present even if empty.
     const isThere = schema.type === 'struct' && presence !== 'pointer'
-    const absentWhenEmpty = presence === 'value' && !required && canBeEmpty(schema)
+    const omitEmpty = presence === 'value' && !required && canBeEmpty(schema)
     fields.set(name, {
       schema,
       required,
       ...(patch && { patch }),
       ...(fallback !== undefined && { default: fallback }),
       ...(isThere && { default: {} }),
-      ...(absentWhenEmpty && { absentWhenEmpty }),
+      ...(omitEmpty && { omitEmpty }),
     })
   }
   return fields

@@ -16,7 +16,7 @@ import {
   methodNotAllowed,
   notAcceptable,
   notFound,
-  objectModified,
+  optimisticLockErrorMessage,
   requestEntityTooLarge,
   serverTimeout,
   serviceUnavailable,
@@ -79,7 +79,7 @@ test('errors about an object name it as Kubernetes does', () => {
     details: { name: 'web-0', kind: 'pods', retryAfterSeconds: 1 },
     message: 'pods "web-0" already exists, the server was not able to generate a unique name for the object',
   })
-  check(conflict(pod, objectModified), {
+  check(conflict(pod, optimisticLockErrorMessage), {
     code: 409,
     reason: 'Conflict',
     details: { name: 'web-0', kind: 'pods' },

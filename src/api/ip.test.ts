@@ -14,8 +14,8 @@ import {
   unmapIp,
   validateIp,
   validateNonSpecialIp,
-  validateStoredIp,
-  warnAboutIp,
+  validateIpForLegacyField,
+  warningsForIp,
   type Ip,
 } from './ip.ts'
 
@@ -120,7 +120,7 @@ test('what is printed reads back as the same address, and is canonical', () => {
         assert.deepEqual(parseIp(text), address)
         assert.deepEqual(parseIp(text.toUpperCase()), address)
         if (isMappedIp(address)) continue
-        assert.deepEqual(warnAboutIp('x', text), [])
+        assert.deepEqual(warningsForIp('x', text), [])
         // The URL parser follows the same rules, except for IPv4-mapped addresses.
         const host = address.family === 6 ? `[${text}]` : text
         assert.equal(new URL(`http://${host}`).hostname, host)
@@ -147,8 +147,8 @@ test('validation takes canonical addresses in new fields and unambiguous ones in
     validateIp('ip', 'FE80::1'),
     'ip: Invalid value: "FE80::1": must be in canonical form ("fe80::1")',
   )
-  checkErrors(validateStoredIp('ip', 'FE80::1'), '')
-  for (const validate of [validateIp, validateStoredIp]) {
+  checkErrors(validateIpForLegacyField('ip', 'FE80::1'), '')
+  for (const validate of [validateIp, validateIpForLegacyField]) {
     checkErrors(validate('ip', 'x'), `ip: Invalid value: "x": ${malformed}`)
     checkErrors(validate('ip', ''), `ip: Invalid value: "": ${malformed}`)
     checkErrors(validate('ip', '010.0.0.1'), 'ip: Invalid value: "010.0.0.1": must not have leading 0s')
@@ -157,7 +157,7 @@ test('validation takes canonical addresses in new fields and unambiguous ones in
       'ip: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped IPv6 address',
     )
   }
-  checkErrors(validateStoredIp('ip', '010.0.0.1', ['010.0.0.1']), '')
+  checkErrors(validateIpForLegacyField('ip', '010.0.0.1', ['010.0.0.1']), '')
 })
 
 test('addresses that reach nobody are refused', () => {
@@ -193,14 +193,14 @@ test('addresses that reach nobody are refused', () => {
 })
 
 test('warns about forms that others may misread', () => {
-  assert.deepEqual(warnAboutIp('ip', '010.0.0.1'), [
+  assert.deepEqual(warningsForIp('ip', '010.0.0.1'), [
     'ip: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"',
   ])
-  assert.deepEqual(warnAboutIp('ip', '::ffff:1.2.3.4'), [
+  assert.deepEqual(warningsForIp('ip', '::ffff:1.2.3.4'), [
     'ip: non-standard IP address "::ffff:1.2.3.4" is invalid: use "1.2.3.4"',
   ])
-  assert.deepEqual(warnAboutIp('ip', 'FE80::1'), [
+  assert.deepEqual(warningsForIp('ip', 'FE80::1'), [
     'ip: IPv6 address "FE80::1" should be in RFC 5952 canonical format ("fe80::1")',
   ])
-  for (const value of ['10.0.0.1', 'fe80::1', 'x']) assert.deepEqual(warnAboutIp('ip', value), [])
+  for (const value of ['10.0.0.1', 'fe80::1', 'x']) assert.deepEqual(warningsForIp('ip', value), [])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ScopedResourceSelectorRequirement } from './generated/core/v1.ts'
-import { evaluatorFor, showAmounts, type QuotaEvaluator } from './quota.ts'
+import { evaluatorFor, formatAmounts, type QuotaEvaluator } from './quota.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 
@@ -18,8 +18,8 @@ function evaluator(name: string): QuotaEvaluator {
 /** Checks the usage of an object of the kind, formatted as in messages. */
 function check(kind: string, object: object, usage: string): void {
   const evaluated = evaluator(kind).usage(object, nowMs)
-  assert.equal(showAmounts(evaluated), usage)
-  for (const name of evaluated.keys()) assert(evaluator(kind).counts(name), name)
+  assert.equal(formatAmounts(evaluated), usage)
+  for (const name of evaluated.keys()) assert(evaluator(kind).matchesResource(name), name)
 }
 
 const asks = (requests: object, limits: object = {}) => ({ resources: { requests, limits } })
@@ -153,9 +153,9 @@ test('everything else is counted, some of it under an old name too', () => {
   check('secrets', {}, 'count/secrets=1,secrets=1')
   check('configmaps', {}, 'configmaps=1,count/configmaps=1')
   assert.equal(evaluatorFor({ group: '', plural: 'events' }), undefined)
-  assert.equal(evaluator('pods').counts('secrets'), false)
-  assert.equal(evaluator('pods').counts('requests.example.com/gpu'), true)
-  assert.equal(evaluator('pods').counts('__proto__'), false)
+  assert.equal(evaluator('pods').matchesResource('secrets'), false)
+  assert.equal(evaluator('pods').matchesResource('requests.example.com/gpu'), true)
+  assert.equal(evaluator('pods').matchesResource('__proto__'), false)
 })
 
 test('objects are in scopes', () => {
@@ -163,7 +163,7 @@ test('objects are in scopes', () => {
     for (const [text, expected] of Object.entries(scopes)) {
       const [scopeName = '', operator = 'Exists', ...values] = text.split(' ')
       const scope: ScopedResourceSelectorRequirement = { scopeName, operator, values }
-      assert.equal(evaluator(kind).isInScope(object, scope), expected, text)
+      assert.equal(evaluator(kind).matchesScope(object, scope), expected, text)
     }
   }
   inScope('pods', pod(), { Terminating: false, NotTerminating: true, BestEffort: true, NotBestEffort: false })
@@ -213,7 +213,7 @@ test('objects are in scopes', () => {
 
 test('where processors or memory are limited each container says how much it wants', () => {
   const missing = (object: object, ...resources: string[]) => {
-    return evaluator('pods').missing?.(object, resources)
+    return evaluator('pods').constraints?.(object, resources)
   }
   const two = pod({
     containers: [container(), container({ name: 'b', ...asks({ cpu: '1' }) })],

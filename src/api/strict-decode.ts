@@ -16,7 +16,7 @@ import type { JsonObject } from './patch/json-object.ts'
 import { quote } from './quote.ts'
 import { apiVersionOf, type GroupVersionKind } from './resource.ts'
 import type { Schema, StructSchema } from './schema.ts'
-import { missing, readTypeMeta } from './type-meta.ts'
+import { missingTypeMetaError, readTypeMeta } from './type-meta.ts'
 import { readYaml } from './yaml.ts'
 
 export interface StrictDecodeOptions extends DecodeOptions {
@@ -129,7 +129,7 @@ function readKind(value: JsonValue, bytes: Uint8Array, options: StrictDecodeOpti
   const { apiVersion, kind } = readTypeMeta(value)
   const { expected } = options
   // A custom resource must have a kind: the server has no type from which the kind could be derived.
-  if (kind === '' && options.customResource === true) throw missing('Kind', readText(bytes))
+  if (kind === '' && options.customResource === true) throw missingTypeMetaError('Kind', readText(bytes))
   const { group, version } = parseGroupVersion(apiVersion) ?? expected
   const isSameGroup = version === '' && (group === '' || group === expected.group)
   return { ...(isSameGroup ? expected : { group, version }), kind: kind === '' ? expected.kind : kind }

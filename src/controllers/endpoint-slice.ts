@@ -4,7 +4,7 @@
  * service and garbage collected with it.
  * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/
  */
-import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { Service } from '#/api/generated/core/v1.ts'
 import { nodes, pods, services } from '#/api/generated/core/v1-resources.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
@@ -90,7 +90,8 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
 
   function recordFailure(service: Service, error: unknown): void {
     // Losing a race is not a failure.
-    if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound') || isNamespaceGoing(error)) return
+    if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound') || isNamespaceTerminating(error))
+      return
     const { namespace = '', name = '' } = service.metadata ?? {}
     recorder.record(service, {
       type: 'Warning',

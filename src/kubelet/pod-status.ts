@@ -4,7 +4,7 @@
  * remembered that runtimes forget.
  */
 import type { Pod, PodStatus, ResourceRequirements } from '#/api/generated/core/v1.ts'
-import { podAmounts, podRequests } from '#/api/pod-resources.ts'
+import { aggregatePodResources, podRequests } from '#/api/pod-resources.ts'
 import { formatQuantity, type Quantity } from '#/api/quantity.ts'
 import { formatTime } from '#/api/time.ts'
 import type { GivenResources } from './container-resize.ts'
@@ -144,7 +144,7 @@ function addressesOf({ pod, previous, observed, nodeAddresses, stage }: StatusIn
 function resourcesOf({ spec }: Pod): PodStatus {
   if (spec === undefined) return {}
   const requests = amounts(podRequests(spec))
-  const limits = amounts(podAmounts(spec, 'limits'))
+  const limits = amounts(aggregatePodResources(spec, 'limits'))
   const resources: ResourceRequirements = { ...(limits && { limits }), ...(requests && { requests }) }
   return { ...(requests && { allocatedResources: requests }), resources }
 }

@@ -3,7 +3,7 @@
  * scheduled but not yet seen as bound. The cost of a snapshot depends only on the changes since the last one.
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
-import { zoneOf } from '#/api/zone.ts'
+import { zoneKeyOf } from '#/api/zone.ts'
 import { ImageStates } from './cluster-cache/image-states.ts'
 import { inZoneOrder } from './cluster-cache/zone-order.ts'
 import { nodeInfoOf, withNode, withoutPod, withPod, type NodeInfo } from './node-info.ts'
@@ -47,7 +47,7 @@ export class ClusterCache {
       this.#isOrderStale = true
     } else {
       this.#nodes.set(name, withNode(known, node))
-      if (zoneOf(known.node) !== zoneOf(node)) this.#isOrderStale = true
+      if (zoneKeyOf(known.node) !== zoneKeyOf(node)) this.#isOrderStale = true
     }
     this.#images.change(known?.node.status?.images, node.status?.images)
     this.#changed.add(name)

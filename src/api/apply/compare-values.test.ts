@@ -5,7 +5,7 @@ import type { Schema } from '../schema.ts'
 import { compareValues, isSame } from './compare-values.ts'
 import { paths, type FieldSet } from './field-set.ts'
 import { printPath } from './path-element.ts'
-import { StructureError } from './structure.ts'
+import { TypedValueError } from './structure.ts'
 import { customSchema, deploymentSchema } from './testdata/schemas.ts'
 
 /** The changes in short notation: `+.added ~.modified -.removed`. */
@@ -97,7 +97,7 @@ test('great depth is refused without exhausting the stack', () => {
     for (let level = 0; level < 50_000; level++) value = { a: value }
     return { anything: value }
   }
-  assert.throws(() => compareValues(customSchema, deep(1), deep(2)), StructureError)
+  assert.throws(() => compareValues(customSchema, deep(1), deep(2)), TypedValueError)
 })
 
 test('what two versions share is not looked at', () => {

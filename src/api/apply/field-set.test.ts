@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import {
   contains,
   difference,
-  differenceBelow,
+  recursiveDifference,
   emptySet,
   equals,
   fieldSet,
@@ -43,8 +43,8 @@ test('set operations take paths one by one, but for the difference that takes wh
   assert.equal(show(union(set('a.b c'), set('a d.e'))), 'a c a.b d.e')
   assert.equal(show(intersection(set('a a.b c.d'), set('a.b c.d.e c'))), 'a.b')
   assert.equal(show(difference(set('a a.b c.d'), set('a c'))), 'a.b c.d')
-  assert.equal(show(differenceBelow(set('a a.b c.d e'), set('a c'))), 'e')
-  assert.equal(show(differenceBelow(set('a a.b'), set('a.b.c'))), 'a a.b')
+  assert.equal(show(recursiveDifference(set('a a.b c.d e'), set('a c'))), 'e')
+  assert.equal(show(recursiveDifference(set('a a.b'), set('a.b.c'))), 'a a.b')
   assert.equal(show(leaves(set('a a.b a.b.c d'))), 'd a.b.c')
 })
 
@@ -75,8 +75,9 @@ test('operations agree with those on plain sets of paths', () => {
         const whole = JSON.parse(each) as Path
         return whole.some((_, index) => right.has(JSON.stringify(whole.slice(0, index + 1))))
       }
-      assert.deepEqual(flat(differenceBelow(a, b)), new Set([...left].filter(each => !isBelow(each))))
-      for (const operation of [union, intersection, difference, differenceBelow]) checkNodes(operation(a, b))
+      assert.deepEqual(flat(recursiveDifference(a, b)), new Set([...left].filter(each => !isBelow(each))))
+      for (const operation of [union, intersection, difference, recursiveDifference])
+        checkNodes(operation(a, b))
       checkNodes(leaves(a))
     }),
   )

@@ -7,7 +7,7 @@ import {
   decodeManagedFields,
   encodeManagedFields,
   identify,
-  isReset,
+  isResetManagedFields,
   withManagedFields,
   type ManagedEntry,
 } from './managed-fields.ts'
@@ -98,8 +98,9 @@ test('an entry that cannot be understood is refused', () => {
 })
 
 test('an empty list or a list with one empty entry asks to forget all owners', () => {
-  for (const value of [[], [{}], [{ manager: '', time: null }]]) assert.ok(isReset(value))
-  for (const value of [undefined, null, [plain], [{}, {}], [null], ['']]) assert.ok(!isReset(value))
+  for (const value of [[], [{}], [{ manager: '', time: null }]]) assert.ok(isResetManagedFields(value))
+  for (const value of [undefined, null, [plain], [{}, {}], [null], ['']])
+    assert.ok(!isResetManagedFields(value))
 })
 
 test('an object gets other managed fields without being changed itself', () => {

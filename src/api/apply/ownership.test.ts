@@ -14,7 +14,7 @@ import {
   union,
   type FieldSet,
 } from './field-set.ts'
-import { fieldsOf } from './fields-of.ts'
+import { toFieldSet } from './to-field-set.ts'
 import { managedFieldsOf } from './managed-fields.ts'
 import { mergeValues } from './merge-values.ts'
 import { extractItems, removeItems } from './select-items.ts'
@@ -73,7 +73,7 @@ function set(history: History, manager: string): FieldSet {
 
 /** All fields of a configuration, including those that identify the object. */
 function claims(applied: JsonObject): FieldSet {
-  return fieldsOf(deploymentSchema, applied)
+  return toFieldSet(deploymentSchema, applied)
 }
 
 test('applying twice is applying once', () => {
@@ -183,7 +183,7 @@ test('a merge has all of the configuration and all else of the live object', () 
   fc.assert(
     fc.property(configuration, configuration, (live, applied) => {
       const merged = mergeValues(deploymentSchema, live, applied)
-      assert.ok(equals(fieldsOf(deploymentSchema, merged), union(claims(live), claims(applied))))
+      assert.ok(equals(toFieldSet(deploymentSchema, merged), union(claims(live), claims(applied))))
       const { removed } = compareValues(deploymentSchema, live, merged)
       assert.ok(isEmpty(removed))
       assert.equal(mergeValues(deploymentSchema, merged, applied), merged)

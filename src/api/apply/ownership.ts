@@ -4,13 +4,13 @@
  */
 import type { Schema } from '../schema.ts'
 import { compareValues, isSame, type Comparison } from './compare-values.ts'
-import type { ContestedFields } from './conflict.ts'
+import type { ConflictingFields } from './conflict.ts'
 import { difference, emptySet, fieldSet, intersection, isEmpty, union, type FieldSet } from './field-set.ts'
-import { fieldsOf } from './fields-of.ts'
+import { toFieldSet } from './to-field-set.ts'
 import type { ManagedEntries, ManagedEntry } from './managed-fields.ts'
 import { fieldPath } from './path-element.ts'
 import { removeItems } from './select-items.ts'
-import { fitToSchema, withNamedFields } from './set-with-schema.ts'
+import { reconcileFieldSetWithSchema, ensureNamedFieldsAreMembers } from './reconcile-field-set.ts'
 import { asMap, type JsonObject } from './structure.ts'
 
 export interface VersionedObject {
@@ -44,13 +44,13 @@ export interface ObjectChange {
   readonly comparison: Comparison
 }
 
-export interface Settlement {
+export interface OwnershipResult {
   readonly entries: Map<string, ManagedEntry>
-  readonly contested: readonly ContestedFields[]
+  readonly conflicting: readonly ConflictingFields[]
 }
 
 /** Fields that identify an object or are set by the system; they have no owner. */
-const unowned = fieldSet([
+const ignoredFields = fieldSet([
   fieldPath('apiVersion'),
   fieldPath('kind'),
   fieldPath('metadata'),
@@ -68,8 +68,8 @@ const unowned = fieldSet([
 ])
 
 /** The fields, in the version of the request, that its manager can own. */
-export function ownable(context: OwnershipContext, fields: FieldSet): FieldSet {
-  return difference(resetIn(context, fields, context.apiVersion), unowned)
+export function withoutIgnoredFields(context: OwnershipContext, fields: FieldSet): FieldSet {
+  return difference(resetIn(context, fields, context.apiVersion), ignoredFields)
 }
 
 export function changed({ added, modified }: Comparison): FieldSet {
@@ -88,30 +88,30 @@ export function compareObjects(
  * Removes changed and deleted fields from the entries of all other managers. Entries without fields are
  * dropped.
  */
-export function settle(
+export function updateOwnership(
   context: OwnershipContext,
   entries: ManagedEntries,
   change: ObjectChange,
   self: string,
-): Settlement {
-  if (isSame(change.comparison)) return { entries: new Map(entries), contested: [] }
+): OwnershipResult {
+  if (isSame(change.comparison)) return { entries: new Map(entries), conflicting: [] }
   const inVersion = comparisonsByVersion(context, change)
-  const settled = new Map<string, ManagedEntry>()
-  const contested: ContestedFields[] = []
+  const updated = new Map<string, ManagedEntry>()
+  const conflicting: ConflictingFields[] = []
   for (const [identity, entry] of entries) {
     const version = inVersion(entry.apiVersion)
     if (version === undefined) continue
-    const owned = fitToSchema(version.schema, entry.fields)
+    const owned = reconcileFieldSetWithSchema(version.schema, entry.fields)
     if (identity === self) {
-      settled.set(identity, withFields(entry, owned))
+      updated.set(identity, withFields(entry, owned))
       continue
     }
     const taken = intersection(owned, version.changed)
-    if (!isEmpty(taken)) contested.push({ owner: entry, fields: taken })
+    if (!isEmpty(taken)) conflicting.push({ owner: entry, fields: taken })
     const kept = difference(difference(owned, taken), version.removed)
-    if (!isEmpty(kept)) settled.set(identity, withFields(entry, kept))
+    if (!isEmpty(kept)) updated.set(identity, withFields(entry, kept))
   }
-  return { entries: settled, contested }
+  return { entries: updated, conflicting }
 }
 
 export function withFields(entry: ManagedEntry, fields: FieldSet): ManagedEntry {
@@ -119,7 +119,7 @@ export function withFields(entry: ManagedEntry, fields: FieldSet): ManagedEntry 
 }
 
 /** Removes fields that the manager applied before and no longer applies, unless another entry owns them. */
-export function pruneDropped(
+export function prune(
   context: OwnershipContext,
   merged: JsonObject,
   entries: ManagedEntries,
@@ -128,8 +128,14 @@ export function pruneDropped(
   const start = objectIn(context, merged, last.apiVersion)
   if (start === undefined) return merged
   const owned = ownedByVersion(entries)
-  const applied = withNamedFields(start.schema, fitToSchema(start.schema, last.fields))
-  const kept = withNamedFields(start.schema, union(owned.get(last.apiVersion) ?? emptySet, unowned))
+  const applied = ensureNamedFieldsAreMembers(
+    start.schema,
+    reconcileFieldSetWithSchema(start.schema, last.fields),
+  )
+  const kept = ensureNamedFieldsAreMembers(
+    start.schema,
+    union(owned.get(last.apiVersion) ?? emptySet, ignoredFields),
+  )
   let pruned = without(start, difference(applied, kept))
   if (pruned === start.object) return merged
   owned.delete(last.apiVersion)
@@ -145,9 +151,9 @@ export function pruneDropped(
 
 function restoreOwned(whole: VersionedObject, part: VersionedObject, owned: FieldSet): JsonObject {
   const { schema } = whole
-  const there = withNamedFields(schema, fieldsOf(schema, whole.object))
-  const left = withNamedFields(schema, fieldsOf(schema, part.object))
-  return without(whole, difference(there, union(left, withNamedFields(schema, owned))))
+  const there = ensureNamedFieldsAreMembers(schema, toFieldSet(schema, whole.object))
+  const left = ensureNamedFieldsAreMembers(schema, toFieldSet(schema, part.object))
+  return without(whole, difference(there, union(left, ensureNamedFieldsAreMembers(schema, owned))))
 }
 
 function without({ object, schema }: VersionedObject, fields: FieldSet): JsonObject {

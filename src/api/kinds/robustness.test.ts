@@ -33,7 +33,7 @@ function applyRules(rules: KindRules, given: KubernetesObject, stored: Kubernete
   }
   const selectable = Object.values(rules.selectableFields ?? {}).map(valueOf => typeof valueOf(object))
   assert.ok(selectable.every(type => type === 'string'))
-  rules.isHeld?.(object)
+  rules.hasPendingFinalization?.(object)
   rules.beginDeletion?.(object)
 }
 

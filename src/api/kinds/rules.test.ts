@@ -59,7 +59,7 @@ function applyRules(
   formatFieldErrors(known.validateStatusUpdate?.(reported, old) ?? [])
   known.warnings?.(created, undefined)
   known.warnings?.(updated, old)
-  for (const part of Object.values(known.parts ?? {})) {
+  for (const part of Object.values(known.subresources ?? {})) {
     formatFieldErrors(part.validate?.(deepFreeze(part.merge(old, object, now)), old) ?? [])
   }
   for (const valueOf of Object.values(known.selectableFields ?? {}))

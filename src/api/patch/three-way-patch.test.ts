@@ -16,8 +16,8 @@ import {
 } from './three-way-patch.ts'
 import type { Versions } from './versions.ts'
 
-const overwrite: ThreeWayOptions = { overwrite: true, fixed: [] }
-const careful: ThreeWayOptions = { overwrite: false, fixed: [] }
+const overwrite: ThreeWayOptions = { overwrite: true, preconditions: [] }
+const careful: ThreeWayOptions = { overwrite: false, preconditions: [] }
 
 function patchOf(plan: ThreeWayPatch): JsonObject {
   assert.ok(plan.outcome === 'patch')
@@ -182,16 +182,16 @@ test('apply without overwriting reports the fields that others have changed', ()
   }
 })
 
-test('apply refuses to change what is fixed', () => {
-  const options = { overwrite: true, fixed: [['apiVersion'], ['kind'], ['metadata', 'name']] }
+test('apply rejects a patch that violates a precondition', () => {
+  const options = { overwrite: true, preconditions: [['apiVersion'], ['kind'], ['metadata', 'name']] }
   const current = { kind: 'A', metadata: { name: 'a', labels: {} } }
   const outcome = (modified: JsonObject) => {
     return createThreeWayMergePatch({ original: current, modified, current }, options)
   }
-  assert.deepEqual(outcome({ ...current, kind: 'B' }), { outcome: 'fixed', field: 'kind' })
-  const nameIsFixed = { outcome: 'fixed', field: 'metadata.name' }
-  assert.deepEqual(outcome({ kind: 'A', metadata: { name: 'b' } }), nameIsFixed)
-  assert.deepEqual(outcome({ kind: 'A' }), nameIsFixed)
+  assert.deepEqual(outcome({ ...current, kind: 'B' }), { outcome: 'precondition', field: 'kind' })
+  const nameViolation = { outcome: 'precondition', field: 'metadata.name' }
+  assert.deepEqual(outcome({ kind: 'A', metadata: { name: 'b' } }), nameViolation)
+  assert.deepEqual(outcome({ kind: 'A' }), nameViolation)
   const renamed = outcome({ kind: 'A', metadata: { name: 'a', labels: { name: 'x' } } })
   assert.deepEqual(renamed, { outcome: 'patch', patch: { metadata: { labels: { name: 'x' } } } })
 })

@@ -2,7 +2,7 @@
  * DELETE: removes the object immediately, or sets its deletionTimestamp if a grace period or finalizers are
  * pending. See https://kubernetes.io/docs/concepts/architecture/garbage-collection/
  */
-import { conflict, notFound, objectModified } from '#/api/errors.ts'
+import { conflict, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
 import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
 import { foregroundFinalizer, orphanFinalizer } from '#/api/names.ts'
@@ -33,9 +33,9 @@ export interface Deletion {
 
 export async function deleteObject(call: Call, key: string, options: DeleteOptions): Promise<Deletion> {
   const { registry, context } = call
-  const { orphaningWarning } = rulesOf(call.resource)
-  if (orphaningWarning !== undefined && options.propagationPolicy === undefined)
-    context.warnings.add(orphaningWarning)
+  const { orphanDependentsWarning } = rulesOf(call.resource)
+  if (orphanDependentsWarning !== undefined && options.propagationPolicy === undefined)
+    context.warnings.add(orphanDependentsWarning)
   let current = await latest(registry, key)
   for (let attempts = 1; ; attempts++) {
     if (current === undefined) throw notFound(nameSubject(call, key))
@@ -45,7 +45,7 @@ export async function deleteObject(call: Call, key: string, options: DeleteOptio
     await registry.admission.validate(admission)
     const outcome = await tryDelete(call, current, options)
     if ('stored' in outcome) return outcome
-    if (attempts === attemptsMax) throw conflict(nameSubject(call, key), objectModified)
+    if (attempts === attemptsMax) throw conflict(nameSubject(call, key), optimisticLockErrorMessage)
     current = outcome.current
   }
 }
@@ -60,7 +60,8 @@ async function tryDelete(call: Call, current: StoredObject, options: DeleteOptio
   const graceSeconds = graceOf(call, current.object, options)
   const rules = rulesOf(resource)
   const finalizers = finalizersOf(current.object, options, rules)
-  const isPending = graceSeconds > 0 || finalizers.length > 0 || (rules.isHeld?.(current.object) ?? false)
+  const isPending =
+    graceSeconds > 0 || finalizers.length > 0 || (rules.hasPendingFinalization?.(current.object) ?? false)
   if (!isPending) {
     if (options.dryRun) return { stored: current, isGone: true }
     const result = await removeObject(registry, { resource }, current)
@@ -95,13 +96,13 @@ function graceOf({ resource }: Call, object: KubernetesObject, options: DeleteOp
 function finalizersOf(
   { metadata = {} }: KubernetesObject,
   { propagationPolicy }: DeleteOptions,
-  { orphansDependents = false }: KindRules,
+  { orphanDependentsByDefault = false }: KindRules,
 ): readonly string[] {
   const before = metadata.finalizers ?? []
   const others = before.filter(each => each !== orphanFinalizer && each !== foregroundFinalizer)
   // A propagation finalizer on the object takes precedence over the default of the kind.
   const isUndecided = propagationPolicy === undefined && others.length === before.length
-  const policy = isUndecided && orphansDependents ? 'Orphan' : propagationPolicy
+  const policy = isUndecided && orphanDependentsByDefault ? 'Orphan' : propagationPolicy
   if (policy === undefined) return before
   if (policy === 'Orphan') return [...others, orphanFinalizer]
   if (policy === 'Foreground') return [...others, foregroundFinalizer]
@@ -176,7 +177,7 @@ function admissionOf(
 
 /** Pods and some other kinds return the deleted object; most return a Status. */
 function returnsObject({ resource }: Call): boolean {
-  return rulesOf(resource).returnsDeleted === true
+  return rulesOf(resource).returnDeletedObject === true
 }
 
 function goneStatus({ resource }: Call, stored: StoredObject): object {

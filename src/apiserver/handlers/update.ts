@@ -21,7 +21,7 @@ export async function update(call: Call): Promise<ApiResponse> {
     fieldValidation: options.fieldValidation,
   })
   checkNames(sent, call)
-  const mayCreate = rulesOf(resource).createOnUpdate === true && info.subresource === ''
+  const mayCreate = rulesOf(resource).allowCreateOnUpdate === true && info.subresource === ''
   const request = writeRequest(call, options)
   const { stored, created } = await updateObject(registry, request, {
     change: () => sent,

@@ -2,11 +2,11 @@
  * Updates and removal of existing objects. A write that conflicts is retried on the current version, unless
  * the client specified a resourceVersion.
  */
-import { discardTimeChange, type JsonObject } from '#/api/apply.ts'
+import { ignoreManagedFieldsTimestamps, type JsonObject } from '#/api/apply.ts'
 import { convertObject } from '#/api/conversion.ts'
-import { conflict, notFound, objectModified } from '#/api/errors.ts'
+import { conflict, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
 import { invalidObject } from '#/api/field-error.ts'
-import type { KindPart } from '#/api/kind-rules.ts'
+import type { SubresourceStrategy } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/time.ts'
@@ -44,7 +44,7 @@ export interface Update {
   readonly create?: () => Promise<KubernetesObject>
   readonly ownership?: Ownership
   /** The strategy of a subresource other than status. */
-  readonly part?: KindPart
+  readonly part?: SubresourceStrategy
   /** Presents the object to admission as another kind, such as Scale. */
   readonly shown?: Shown
   /** True if the change does not affect the desired state, so the generation stays. */
@@ -84,7 +84,7 @@ export async function updateObject(
       if (registry.cache.unhidden) await removeFailed(registry, request, outcome.stored)
       return { stored: outcome.stored, created: false }
     }
-    if (attempts === updateAttemptsMax) throw conflict(subject, objectModified)
+    if (attempts === updateAttemptsMax) throw conflict(subject, optimisticLockErrorMessage)
     current = outcome.current
   }
 }
@@ -158,7 +158,7 @@ interface Admitted {
 function settle(
   resource: Resource,
   subresource: string,
-  part: KindPart | undefined,
+  part: SubresourceStrategy | undefined,
   { admitted, before, now }: Admitted,
 ): KubernetesObject {
   const { metadata = {}, ...object } = prepareParts(resource, subresource, part, {
@@ -181,7 +181,7 @@ interface Prepared {
 function prepareParts(
   resource: Resource,
   subresource: string,
-  part: KindPart | undefined,
+  part: SubresourceStrategy | undefined,
   { defaulted, before, now }: Prepared,
 ): KubernetesObject {
   if (part) return part.merge(before, defaulted, now)
@@ -197,7 +197,10 @@ async function replace(
   current: StoredObject,
   wanted: KubernetesObject,
 ): Promise<Outcome> {
-  const object = discardTimeChange(current.object as JsonObject, wanted as JsonObject) as KubernetesObject
+  const object = ignoreManagedFieldsTimestamps(
+    current.object as JsonObject,
+    wanted as JsonObject,
+  ) as KubernetesObject
   if (object === current.object) return { stored: current }
   if (isFinished(object, request.resource)) return removeFinished(registry, request, current, object)
   return withReservation(registry, request, object, current.object, async reserved => {
@@ -223,7 +226,7 @@ function isFinished(object: KubernetesObject, resource: Resource): boolean {
     metadata.deletionTimestamp !== undefined &&
     (metadata.finalizers?.length ?? 0) === 0 &&
     Number(metadata.deletionGracePeriodSeconds ?? 0) === 0 &&
-    !(rulesOf(resource).isHeld?.(object) ?? false)
+    !(rulesOf(resource).hasPendingFinalization?.(object) ?? false)
   )
 }
 
@@ -283,7 +286,7 @@ async function checkVersion(
   const sent = changed.metadata?.resourceVersion
   const isGiven = sent !== undefined && sent !== '' && sent !== '0'
   if (!isGiven) {
-    if (rulesOf(request.resource).unconditionalUpdate !== false) return current
+    if (rulesOf(request.resource).allowUnconditionalUpdate !== false) return current
     throw invalidObject(kindSubject(request), [
       {
         reason: 'FieldValueInvalid',
@@ -298,5 +301,5 @@ async function checkVersion(
   if (entry && entry.revision !== current.revision && sent === String(entry.revision)) {
     return new StoredObject(entry.key, entry.revision, entry.value)
   }
-  throw conflict(subjectOf(request, request.name), objectModified)
+  throw conflict(subjectOf(request, request.name), optimisticLockErrorMessage)
 }

@@ -1,5 +1,5 @@
 /** Common parts of all writes: the request, kind rules, admission and managed fields. */
-import { type Convert, faultOfManagedFields, type JsonObject, trackUpdate } from '#/api/apply.ts'
+import { type Convert, managedFieldsError, type JsonObject, trackUpdate } from '#/api/apply.ts'
 import { convertObject } from '#/api/conversion.ts'
 import { apiError, type ErrorSubject } from '#/api/errors.ts'
 import { type FieldError, invalidObject } from '#/api/field-error.ts'
@@ -172,7 +172,7 @@ export async function mutated(
 function checkOwners(before: KubernetesObject, { metadata }: KubernetesObject): string | undefined {
   const owners = metadata?.managedFields
   if (owners === before.metadata?.managedFields) return undefined
-  return faultOfManagedFields(owners as JsonValue | undefined)
+  return managedFieldsError(owners as JsonValue | undefined)
 }
 
 export function admissionOf(

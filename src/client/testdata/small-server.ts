@@ -11,7 +11,7 @@ import {
   conflict,
   expired,
   notFound,
-  objectModified,
+  optimisticLockErrorMessage,
   type ErrorSubject,
 } from '#/api/errors.ts'
 import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
@@ -150,7 +150,7 @@ export class SmallServer {
   #update(object: KubernetesObject, target: Target): ApiResponse {
     const version = object.metadata?.resourceVersion
     const current = this.#get(target).metadata?.resourceVersion
-    if (version && version !== current) throw conflict(target.subject, objectModified)
+    if (version && version !== current) throw conflict(target.subject, optimisticLockErrorMessage)
     return valueResponse(this.write(target.collection, object), 200)
   }
 

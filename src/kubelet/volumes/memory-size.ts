@@ -1,6 +1,6 @@
 /** How large volumes in memory may become, and in which pages. Pure. */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
-import { podAmounts } from '#/api/pod-resources.ts'
+import { aggregatePodResources } from '#/api/pod-resources.ts'
 import { quantityValue, tryParseQuantity } from '#/api/quantity.ts'
 import { hugePageResource } from '../huge-pages.ts'
 import { wholeAmount, type ResourceList } from '../resource-amount.ts'
@@ -26,7 +26,7 @@ function podMemoryLimit({ spec }: Pod): number {
   const isLimited = ({ resources }: Container): boolean => wholeAmount(resources?.limits, 'memory') > 0
   const containers = [...spec.containers, ...(spec.initContainers ?? [])]
   if (wholeAmount(spec.resources?.limits, 'memory') === 0 && !containers.every(isLimited)) return 0
-  const amount = podAmounts(spec, 'limits').get('memory')
+  const amount = aggregatePodResources(spec, 'limits').get('memory')
   return amount === undefined ? 0 : Number(quantityValue(amount)) + wholeAmount(spec.overhead, 'memory')
 }
 

@@ -1,7 +1,7 @@
 import type { CSINode } from '#/api/generated/storage/v1.ts'
 import { csiNodes, storageClasses, volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
-import { inTreeDiskOf } from '#/api/in-tree-storage.ts'
+import { inTreeVolumeOf } from '#/api/in-tree-storage.ts'
 import type { Informer } from '#/client/informer.ts'
 import { type FilterCycle, type PluginFactory, type Refusal, wakeUp } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
@@ -46,7 +46,7 @@ export const nodeVolumeLimits: PluginFactory = context => {
         resource: volumeAttachments,
         on: ['delete'],
         isHelpful: ({ spec }) =>
-          spec?.volumes?.some(volume => volume.persistentVolumeClaim || inTreeDiskOf(volume)) ?? false,
+          spec?.volumes?.some(volume => volume.persistentVolumeClaim || inTreeVolumeOf(volume)) ?? false,
       }),
     ],
     filter: ({ pod }) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
 import { admissionregistration } from './rules.ts'
-import { warnAboutReservedName } from './reserved-name.ts'
+import { warningsForReservedName } from './reserved-name.ts'
 
 const rule = { operations: ['CREATE'], apiGroups: ['*'], apiVersions: ['v1'], resources: ['pods'] }
 const service = { namespace: 'a', name: 'b' }
@@ -341,9 +341,9 @@ test('a binding of a mutating policy matches nothing that is deleted', () => {
 })
 
 test('a name that files are going to have is warned about', () => {
-  assert.deepEqual(warnAboutReservedName({ metadata: { name: 'a' } }), [])
+  assert.deepEqual(warningsForReservedName({ metadata: { name: 'a' } }), [])
   assert.match(
-    warnAboutReservedName({ metadata: { name: 'a.static.k8s.io' } }).join(),
+    warningsForReservedName({ metadata: { name: 'a.static.k8s.io' } }).join(),
     /reserved for static manifest/,
   )
 })

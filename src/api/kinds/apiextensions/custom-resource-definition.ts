@@ -16,7 +16,7 @@ import type { Unchecked } from '../unchecked.ts'
 import { isApprovalChanged, validateApproval } from './api-approval.ts'
 import { validateConversion } from './conversion-validation.ts'
 import { withDefinitionDefaults } from './defaults.ts'
-import { warnAboutFormats } from './formats.ts'
+import { warningsForFormats } from './formats.ts'
 import { validateGivenNames, validateNames } from './names-validation.ts'
 import { validateVersions } from './versions-validation.ts'
 
@@ -25,7 +25,7 @@ type Spec = Unchecked<CustomResourceDefinitionSpec>
 
 export const customResourceDefinitionRules: KindRules<CustomResourceDefinition> = {
   tracksGeneration: true,
-  unconditionalUpdate: false,
+  allowUnconditionalUpdate: false,
   withDefaults: withDefinitionDefaults,
   prepareForCreate: definition =>
     withStoredVersion({
@@ -47,7 +47,7 @@ export const customResourceDefinitionRules: KindRules<CustomResourceDefinition> 
   validateStatusUpdate: ({ status = {} }: Definition) => {
     return validateGivenNames('status.acceptedNames', status.acceptedNames ?? {})
   },
-  warnings: warnAboutFormats,
+  warnings: warningsForFormats,
 }
 
 /** Adds the storage version to `status.storedVersions`. */

@@ -4,7 +4,7 @@ import { quote } from '../../quote.ts'
 import { subschemasOf, validateShape } from './subschemas.ts'
 
 /** For an update, only new formats are reported. */
-export function warnAboutFormats(
+export function warningsForFormats(
   definition: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,
 ): string[] {

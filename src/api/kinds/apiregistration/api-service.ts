@@ -14,12 +14,12 @@ import {
 } from '../../names.ts'
 import { quote } from '../../quote.ts'
 import { validateOptionalChoice, validatePresent } from '../core/pod/field-checks.ts'
-import { withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { withField, withMissing } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 
 export const apiServiceRules: KindRules<APIService> = {
   names: pathSegmentNames,
-  unconditionalUpdate: false,
+  allowUnconditionalUpdate: false,
   withDefaults: service => withField(service, 'spec', withPort),
   validate: validateApiService,
   validateUpdate: validateApiService,

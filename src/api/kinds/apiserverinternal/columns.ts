@@ -2,7 +2,7 @@
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { StorageVersion } from '../../generated/apiserverinternal/v1alpha1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
-import { fewText, shownMax } from '../cell-text.ts'
+import { formatListWithMore, shownMax } from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../unchecked.ts'
 
@@ -26,7 +26,7 @@ function versionsText({ status }: Unchecked<StorageVersion>): string {
   const shown = storageVersions.slice(0, shownMax).map(({ apiServerID = '', encodingVersion = '' }) => {
     return `${apiServerID}=${encodingVersion}`
   })
-  return fewText(shown, storageVersions.length) || '<unset>'
+  return formatListWithMore(shown, storageVersions.length) || '<unset>'
 }
 
 export const apiserverinternalColumns: GroupColumns = { StorageVersion: storageVersionColumns }

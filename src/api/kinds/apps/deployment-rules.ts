@@ -11,11 +11,11 @@ import type { KindRules } from '../../kind-rules.ts'
 import { validateNonNegative } from '../core/pod/field-checks.ts'
 import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
 import { prepareTemplate } from '../core/pod/pod-preparation.ts'
-import { namesOfPods, warnAboutName, warnAboutTemplate } from '../core/pod/pod-warnings.ts'
+import { namesOfPods, warningsForName, warningsForTemplate } from '../core/pod/pod-warnings.ts'
 import { validateCollisionCount, validateReplicaCounts } from '../core/pod/replica-counts.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
-import { withDefaults as withNonEmpty, withField, withMissing } from '../core/pod/structure-sharing.ts'
-import { isNothing, validateAmount, validateAtMostAll } from './rolling-update.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { withDefaults as withNonEmpty, withField, withMissing } from '../core/pod/copy-on-write.ts'
+import { isZero, validatePositiveIntOrPercent, validateNotMoreThan100Percent } from './rolling-update.ts'
 import { validateReplicas, validateSelectorUnchanged } from './replicas-validation.ts'
 
 export const deploymentRules: KindRules<Deployment> = {
@@ -30,9 +30,9 @@ export const deploymentRules: KindRules<Deployment> = {
   ],
   validateStatusUpdate: (object, old) => validateStatus(object.status ?? {}, old.status ?? {}),
   warnings(object, old) {
-    if (old !== undefined && sameMeaning(object.spec, old.spec)) return []
-    const ofName = old === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
-    return [...ofName, ...warnAboutTemplate('spec.template', object.spec?.template)]
+    if (old !== undefined && semanticEqual(object.spec, old.spec)) return []
+    const ofName = old === undefined ? warningsForName(object.metadata?.name, namesOfPods) : []
+    return [...ofName, ...warningsForTemplate('spec.template', object.spec?.template)]
   },
 }
 
@@ -94,13 +94,13 @@ function validateStrategy(field: string, strategy: DeploymentStrategy): FieldErr
 function validateRollingUpdate(field: string, update: RollingUpdateDeployment): FieldError[] {
   const { maxUnavailable = 0, maxSurge = 0 } = update
   const errors = [
-    ...validateAmount(`${field}.maxUnavailable`, maxUnavailable),
-    ...validateAmount(`${field}.maxSurge`, maxSurge),
+    ...validatePositiveIntOrPercent(`${field}.maxUnavailable`, maxUnavailable),
+    ...validatePositiveIntOrPercent(`${field}.maxSurge`, maxSurge),
   ]
-  if (isNothing(maxUnavailable) && isNothing(maxSurge)) {
+  if (isZero(maxUnavailable) && isZero(maxSurge)) {
     errors.push(invalid(`${field}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0'))
   }
-  return [...errors, ...validateAtMostAll(`${field}.maxUnavailable`, maxUnavailable)]
+  return [...errors, ...validateNotMoreThan100Percent(`${field}.maxUnavailable`, maxUnavailable)]
 }
 
 function validateStatus(status: DeploymentStatus, old: DeploymentStatus): FieldError[] {

@@ -5,10 +5,10 @@ import type { KindRules } from '../../kind-rules.ts'
 import { validateNonNegative } from '../core/pod/field-checks.ts'
 import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
 import { prepareTemplate } from '../core/pod/pod-preparation.ts'
-import { namesOfPods, warnAboutName, warnAboutTemplate } from '../core/pod/pod-warnings.ts'
+import { namesOfPods, warningsForName, warningsForTemplate } from '../core/pod/pod-warnings.ts'
 import { validateReplicaCounts } from '../core/pod/replica-counts.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
-import { withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { withField, withMissing } from '../core/pod/copy-on-write.ts'
 import { validateReplicas, validateSelectorUnchanged } from './replicas-validation.ts'
 
 export const replicaSetRules: KindRules<ReplicaSet> = {
@@ -26,9 +26,9 @@ export const replicaSetRules: KindRules<ReplicaSet> = {
   ],
   validateStatusUpdate: object => validateStatus(object.status ?? { replicas: 0 }),
   warnings(object, old) {
-    if (old !== undefined && sameMeaning(object.spec, old.spec)) return []
-    const ofName = old === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
-    return [...ofName, ...warnAboutTemplate('spec.template', object.spec?.template)]
+    if (old !== undefined && semanticEqual(object.spec, old.spec)) return []
+    const ofName = old === undefined ? warningsForName(object.metadata?.name, namesOfPods) : []
+    return [...ofName, ...warningsForTemplate('spec.template', object.spec?.template)]
   },
   selectableFields: { 'status.replicas': object => String(object.status?.replicas ?? 0) },
 }

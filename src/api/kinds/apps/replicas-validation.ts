@@ -5,11 +5,11 @@ import type { LabelSelector } from '../../selector.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { validateNonNegative } from '../core/pod/field-checks.ts'
 import {
-  validateLastingTemplate,
+  validateTemplateRestartsAlways,
   validatePodSelector,
   validatePodTemplate,
 } from '../core/pod/pod-template-validation.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
 
 export interface ReplicasSpec {
   readonly replicas?: number
@@ -27,7 +27,7 @@ export function validateReplicas(
     ...(selector === undefined ? [required(`${field}.selector`, '')] : []),
     ...validatePodSelector(field, { selector, template, emptyDetail }),
     ...validatePodTemplate(`${field}.template`, template),
-    ...validateLastingTemplate(`${field}.template`, template, 'ReplicaSet'),
+    ...validateTemplateRestartsAlways(`${field}.template`, template, 'ReplicaSet'),
   ]
 }
 
@@ -36,5 +36,5 @@ export function validateSelectorUnchanged(
   selector: LabelSelector | undefined,
   old: LabelSelector | undefined,
 ): FieldError[] {
-  return sameMeaning(selector, old) ? [] : validateImmutable(selector ?? null, old ?? null, 'spec.selector')
+  return semanticEqual(selector, old) ? [] : validateImmutable(selector ?? null, old ?? null, 'spec.selector')
 }

@@ -1,5 +1,5 @@
 /** Table columns for `batch`. */
-import { ageColumn, ageOf, nameColumn, nameOf, sinceText } from '../../columns.ts'
+import { ageColumn, ageOf, nameColumn, nameOf, translateTimestampSince } from '../../columns.ts'
 import type { CronJob, Job } from '../../generated/batch/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { parseTime } from '../../time.ts'
@@ -63,7 +63,7 @@ const cronJobColumns: KindColumns<CronJob> = {
       spec.timeZone ?? '<none>',
       suspendText(spec.suspend),
       status.active?.length ?? 0,
-      status.lastScheduleTime ? sinceText(status.lastScheduleTime, nowMs) : '<none>',
+      status.lastScheduleTime ? translateTimestampSince(status.lastScheduleTime, nowMs) : '<none>',
       ageOf(object, nowMs),
       containerNames(containers),
       containerImages(containers),
@@ -94,7 +94,7 @@ function completionsText({ spec = {}, status }: Unchecked<Job>): string {
 function durationText({ status }: Unchecked<Job>, nowMs: number): string {
   const { startTime, completionTime } = status ?? {}
   if (!startTime) return ''
-  return sinceText(startTime, completionTime ? (parseTime(completionTime) ?? nowMs) : nowMs)
+  return translateTimestampSince(startTime, completionTime ? (parseTime(completionTime) ?? nowMs) : nowMs)
 }
 
 function suspendText(suspend: boolean | undefined): string {

@@ -6,12 +6,12 @@ import type { KindRules } from '../../kind-rules.ts'
 import { isTimeZone } from '../../time-zone.ts'
 import { validateChoice, validateNonNegative } from '../core/pod/field-checks.ts'
 import { prepareTemplate } from '../core/pod/pod-preparation.ts'
-import { namesOfPods, warnAboutName } from '../core/pod/pod-warnings.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
-import { withDefaults, withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { namesOfPods, warningsForName } from '../core/pod/pod-warnings.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { withDefaults, withField, withMissing } from '../core/pod/copy-on-write.ts'
 import { withJobTemplateDefaults } from './job-defaults.ts'
 import { validateJobSpec } from './job-validation.ts'
-import { warnAboutJobSpec } from './job-warnings.ts'
+import { warningsForJobSpec } from './job-warnings.ts'
 
 export const cronJobRules: KindRules<CronJob> = {
   tracksGeneration: true,
@@ -124,9 +124,9 @@ function validateJobTemplate(field: string, { spec }: JobTemplateSpec): FieldErr
 }
 
 function warnings({ metadata, spec }: CronJob, old: CronJob | undefined): string[] {
-  const isSame = old !== undefined && sameMeaning(spec, old.spec)
-  const ofJob = isSame ? [] : warnAboutJobSpec('spec.jobTemplate.spec', spec?.jobTemplate?.spec ?? {})
-  if (old === undefined) return [...warnAboutName(metadata?.name, namesOfPods), ...ofJob]
+  const isSame = old !== undefined && semanticEqual(spec, old.spec)
+  const ofJob = isSame ? [] : warningsForJobSpec('spec.jobTemplate.spec', spec?.jobTemplate?.spec ?? {})
+  if (old === undefined) return [...warningsForName(metadata?.name, namesOfPods), ...ofJob]
   if (!spec?.schedule?.includes('TZ')) return ofJob
   const page = 'https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/'
   return [

@@ -7,7 +7,7 @@ import type { Job, JobStatus } from '../../generated/batch/v1.ts'
 import { firstOverlap, parseIndexRanges } from '../../index-ranges.ts'
 import { parseTime } from '../../time.ts'
 import { validateNonNegative } from '../core/pod/field-checks.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
 import { isConditionFalse, isConditionTrue, type JobConditionType } from './job-conditions.ts'
 import { invalidWhole } from './job-policy-validation.ts'
 
@@ -48,7 +48,7 @@ function changeOf(job: Job, { status: old = {} }: Job): Change {
     is,
     was,
     turned: (...types) => types.some(type => is(type) !== was(type)),
-    changed: (...names) => names.some(name => !sameMeaning(status[name], old[name])),
+    changed: (...names) => names.some(name => !semanticEqual(status[name], old[name])),
   }
 }
 

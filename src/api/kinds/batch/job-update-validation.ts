@@ -2,7 +2,7 @@
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { Job, JobSpec } from '../../generated/batch/v1.ts'
 import type { Affinity, Container, PodSpec, PodTemplateSpec } from '../../generated/core/v1.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
 import { isConditionTrue } from './job-conditions.ts'
 import { validateJob } from './job-validation.ts'
 
@@ -28,7 +28,7 @@ const fixedFields = [
 ] as const
 
 function validateUnchanged(field: string, value: unknown, old: unknown): FieldError[] {
-  return sameMeaning(value, old) ? [] : [invalid(field, value ?? null, 'field is immutable')]
+  return semanticEqual(value, old) ? [] : [invalid(field, value ?? null, 'field is immutable')]
 }
 
 /** `completions` of an Indexed job may change if it equals `parallelism`. */

@@ -14,7 +14,7 @@ import { pathSegmentNames } from '../../names.ts'
 import { quote } from '../../quote.ts'
 import { conditionStatuses } from '../conditions.ts'
 import { validateChoice, validatePresent } from '../core/pod/field-checks.ts'
-import { mapShared, withDefaults } from '../core/pod/structure-sharing.ts'
+import { mapCopyOnWrite, withDefaults } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { readPemBlocks } from './pem.ts'
 import { validateSignerName } from './signer-name.ts'
@@ -35,7 +35,7 @@ export const certificateSigningRequestRules: KindRules<CertificateSigningRequest
     ...validateIssued(request, old),
   ],
   /** Requests can be approved or denied only through the approval subresource. */
-  parts: { approval: { merge: withApprovalOf, validate: validateChange } },
+  subresources: { approval: { merge: withApprovalOf, validate: validateChange } },
   selectableFields: {
     'spec.signerName': request => request.spec?.signerName ?? '',
   },
@@ -200,7 +200,7 @@ function withTimes(
     }),
   )
   const stored = new Set(old.status?.conditions)
-  const timed = mapShared(conditions, condition => {
+  const timed = mapCopyOnWrite(conditions, condition => {
     if (stored.has(condition)) return condition
     const lastTransitionTime = since.get(JSON.stringify([condition.type, condition.status])) ?? now
     return withDefaults(condition, { lastUpdateTime: now, lastTransitionTime })

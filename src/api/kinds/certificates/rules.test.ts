@@ -90,7 +90,7 @@ test('only an approval approves or denies', () => {
     'status.conditions: Forbidden: updates may not remove a condition of type "Denied"',
   )
   checkStatus(after([{ ...approved, message: 'changed' }]), after([approved]))
-  const approval = certificateSigningRequestRules.parts?.['approval']
+  const approval = certificateSigningRequestRules.subresources?.['approval']
   const approve = (conditions: readonly object[]) => {
     return approval?.validate?.(after(conditions), old).map(formatFieldError)
   }

@@ -3,9 +3,9 @@
  * when the last one is gone.
  */
 import type { Namespace } from '../../generated/core/v1.ts'
-import type { KindPart } from '../../kind-rules.ts'
+import type { SubresourceStrategy } from '../../kind-rules.ts'
 
-export const namespaceFinalize: KindPart<Namespace> = {
+export const namespaceFinalize: SubresourceStrategy<Namespace> = {
   merge: (old, sent) => withFinalizers(old, sent.spec?.finalizers ?? []),
   validate: () => [],
 }

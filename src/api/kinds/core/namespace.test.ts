@@ -29,8 +29,8 @@ test('a new namespace is held until it is empty', () => {
     spec: { finalizers: ['b/c', 'kubernetes'] },
     status: { phase: 'Active' },
   })
-  assert.ok(created && namespaceRules.isHeld?.(created))
-  assert.equal(namespaceRules.isHeld?.({ spec: {} }), false)
+  assert.ok(created && namespaceRules.hasPendingFinalization?.(created))
+  assert.equal(namespaceRules.hasPendingFinalization?.({ spec: {} }), false)
   const begun = namespaceRules.beginDeletion?.({ status: { phase: 'Active' } })
   assert.deepEqual(begun, { status: { phase: 'Terminating' } })
 })
@@ -51,7 +51,7 @@ test('finalizers of a namespace have prefixes', () => {
     'spec.finalizers: Invalid value: "mine": name is neither a standard finalizer name nor is it fully quali',
   )
   const finalized = { spec: { finalizers: ['a.b/c', 'mine'] } }
-  const errors = namespaceRules.parts?.['finalize']?.validate?.(finalized, {})
+  const errors = namespaceRules.subresources?.['finalize']?.validate?.(finalized, {})
   assert.deepEqual(
     errors?.map(error => error.field),
     ['spec.finalizers[1]'],

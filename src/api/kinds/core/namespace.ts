@@ -4,7 +4,7 @@ import type { Namespace } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { isBeingDeleted } from '../../metadata.ts'
 import { checkBuiltInFinalizerName, checkFinalizerName, labelNames } from '../../names.ts'
-import { withDefaults, withoutField } from './pod/structure-sharing.ts'
+import { withDefaults, withoutField } from './pod/copy-on-write.ts'
 import { namespaceFinalize } from './namespace-finalize.ts'
 
 export const namespaceRules: KindRules<Namespace> = {
@@ -15,10 +15,10 @@ export const namespaceRules: KindRules<Namespace> = {
   validate: validateFinalizers,
   validateUpdate: validateFinalizers,
   validateStatusUpdate: validatePhase,
-  parts: { finalize: { ...namespaceFinalize, validate: validateNamespaceFinalize } },
-  isHeld: namespace => (namespace.spec?.finalizers?.length ?? 0) > 0,
+  subresources: { finalize: { ...namespaceFinalize, validate: validateNamespaceFinalize } },
+  hasPendingFinalization: namespace => (namespace.spec?.finalizers?.length ?? 0) > 0,
   beginDeletion: namespace => ({ ...namespace, status: { ...namespace.status, phase: 'Terminating' } }),
-  returnsDeleted: true,
+  returnDeletedObject: true,
   selectableFields: {
     'status.phase': namespace => namespace.status?.phase ?? '',
   },

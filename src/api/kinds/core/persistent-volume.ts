@@ -7,10 +7,10 @@ import { annotationOf } from '../annotation-of.ts'
 import { validateNodeAffinityUpdate } from './persistent-volume/node-affinity.ts'
 import { validatePersistentVolumeSpec } from './persistent-volume/spec-validation.ts'
 import { hasMountOptions, sourceOf } from './persistent-volume/sources.ts'
-import { warnAboutPersistentVolume } from './persistent-volume/warnings.ts'
+import { warningsForPersistentVolume } from './persistent-volume/warnings.ts'
 import { roundUp } from './pod/resource-defaults.ts'
-import { sameMeaning } from './pod/same-meaning.ts'
-import { withDefaults, withField, withMissing, withoutField } from './pod/structure-sharing.ts'
+import { semanticEqual } from './pod/semantic-equal.ts'
+import { withDefaults, withField, withMissing, withoutField } from './pod/copy-on-write.ts'
 
 export const persistentVolumeRules: KindRules<PersistentVolume> = {
   withDefaults: withVolumeDefaults,
@@ -21,8 +21,8 @@ export const persistentVolumeRules: KindRules<PersistentVolume> = {
     ...validateVolume(volume),
     ...validateUnchanged(volume.spec ?? {}, old.spec ?? {}),
   ],
-  warnings: warnAboutPersistentVolume,
-  returnsDeleted: true,
+  warnings: warningsForPersistentVolume,
+  returnDeletedObject: true,
 }
 
 function withVolumeDefaults(volume: PersistentVolume): PersistentVolume {
@@ -76,7 +76,7 @@ function validateVolume(volume: PersistentVolume): FieldError[] {
 
 function validateUnchanged(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): FieldError[] {
   const errors: FieldError[] = []
-  if (!sameMeaning(sourceOf(withSecretOf(spec, old)), sourceOf(old))) {
+  if (!semanticEqual(sourceOf(withSecretOf(spec, old)), sourceOf(old))) {
     const detail = 'spec.persistentvolumesource is immutable after creation'
     errors.push(forbiddenField('spec.persistentvolumesource', detail))
   }

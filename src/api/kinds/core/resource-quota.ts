@@ -12,7 +12,7 @@ import type { KindRules } from '../../kind-rules.ts'
 import { compareQuantities, formatQuantity } from '../../quantity.ts'
 import { quantityOf, type ResourceList } from './pod/resource-amounts.ts'
 import { roundUp } from './pod/resource-defaults.ts'
-import { withField } from './pod/structure-sharing.ts'
+import { withField } from './pod/copy-on-write.ts'
 import { isStandardQuotaResource, validateQuotaAmounts } from './resource-quantities.ts'
 
 export const resourceQuotaRules: KindRules<ResourceQuota> = {
@@ -23,8 +23,8 @@ export const resourceQuotaRules: KindRules<ResourceQuota> = {
     ...validateSameScopes(quota.spec?.scopes ?? [], old.spec?.scopes ?? []),
   ],
   validateStatusUpdate: validateStatus,
-  warnings: (quota, old) => (old ? [] : warnAboutLimits(quota.spec?.hard ?? {})),
-  returnsDeleted: true,
+  warnings: (quota, old) => (old ? [] : warningsForLimits(quota.spec?.hard ?? {})),
+  returnDeletedObject: true,
 }
 
 function withRoundedAmounts(quota: ResourceQuota): ResourceQuota {
@@ -154,7 +154,7 @@ function validateSameScopes(scopes: readonly string[], old: readonly string[]): 
 }
 
 /** Warns if the quota for requests exceeds the quota for limits, since it can never be used up. */
-function warnAboutLimits(hard: ResourceList): string[] {
+function warningsForLimits(hard: ResourceList): string[] {
   return ['cpu', 'memory', 'storage', 'ephemeral-storage'].flatMap(name => {
     const isPlain = name === 'cpu' || name === 'memory'
     const requested = hard[`requests.${name}`] === undefined && isPlain ? name : `requests.${name}`

@@ -7,7 +7,7 @@ import { validateImmutable } from '../../validate-metadata.ts'
 import { annotationOf } from '../annotation-of.ts'
 import { dataBytesMax } from './config-map.ts'
 import { decodedBytes, isChangedData, validateDataKeys, type Data } from './data-validation.ts'
-import { withDefaults } from './pod/structure-sharing.ts'
+import { withDefaults } from './pod/copy-on-write.ts'
 
 export const secretRules: KindRules<Secret> = {
   withDefaults: secret => withDefaults(withStringData(secret), { type: 'Opaque' }),

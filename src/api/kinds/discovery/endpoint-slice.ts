@@ -1,18 +1,18 @@
 /** Rules of EndpointSlice. */
-import { mapShared, withField, withMissing, withoutField } from '../core/pod/structure-sharing.ts'
+import { mapCopyOnWrite, withField, withMissing, withoutField } from '../core/pod/copy-on-write.ts'
 import type { Endpoint, EndpointSlice } from '../../generated/discovery/v1.ts'
-import { warnAboutIp } from '../../ip.ts'
+import { warningsForIp } from '../../ip.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { labelOf } from '../../labels.ts'
 import { checkDns1123Subdomain } from '../../names.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
 import { validateEndpoints, validateSlice } from './endpoint-slice/validation.ts'
 
 export const endpointSliceRules: KindRules<EndpointSlice> = {
   withDefaults: slice =>
     withField(slice, 'ports', ports => {
-      return mapShared(ports, port => withMissing(port, { name: '', protocol: 'TCP' }))
+      return mapCopyOnWrite(ports, port => withMissing(port, { name: '', protocol: 'TCP' }))
     }),
   prepareForCreate: slice => withoutTopology(slice, undefined),
   prepareForUpdate: withoutTopology,
@@ -20,14 +20,14 @@ export const endpointSliceRules: KindRules<EndpointSlice> = {
   validateUpdate: (slice, old) => {
     const errors = validateEndpoints(slice)
     // Unchanged endpoints are not validated again: rules may have become stricter since.
-    const isKnown = errors.length > 0 && sameMeaning(slice.endpoints, old.endpoints)
+    const isKnown = errors.length > 0 && semanticEqual(slice.endpoints, old.endpoints)
     return [
       ...validateSlice(slice),
       ...(isKnown ? [] : errors),
       ...validateImmutable(slice.addressType ?? '', old.addressType ?? '', 'addressType'),
     ]
   },
-  warnings: warnAboutSlice,
+  warnings: warningsForSlice,
   tracksGeneration: true,
 }
 
@@ -38,7 +38,7 @@ const hostnameLabel = 'kubernetes.io/hostname'
  * there, it becomes `nodeName`.
  */
 function withoutTopology(slice: EndpointSlice, old: EndpointSlice | undefined): EndpointSlice {
-  if (old !== undefined && sameMeaning(slice.endpoints, old.endpoints)) return slice
+  if (old !== undefined && semanticEqual(slice.endpoints, old.endpoints)) return slice
   const known = new Set(old?.endpoints?.map(endpoint => labelOf(endpoint.deprecatedTopology, hostnameLabel)))
   const withoutLabels = (endpoint: Endpoint): Endpoint => {
     const nodeName = labelOf(endpoint.deprecatedTopology, hostnameLabel)
@@ -46,12 +46,12 @@ function withoutTopology(slice: EndpointSlice, old: EndpointSlice | undefined): 
     const isNode = nodeName && known.has(nodeName) && checkDns1123Subdomain(nodeName).length === 0
     return isNode ? withMissing<Endpoint>(left, { nodeName }) : left
   }
-  return withField(slice, 'endpoints', endpoints => mapShared(endpoints, withoutLabels))
+  return withField(slice, 'endpoints', endpoints => mapCopyOnWrite(endpoints, withoutLabels))
 }
 
 const ownControllers = ['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io']
 
-function warnAboutSlice(slice: EndpointSlice, old: EndpointSlice | undefined): string[] {
+function warningsForSlice(slice: EndpointSlice, old: EndpointSlice | undefined): string[] {
   const isNewName = old === undefined && slice.addressType === 'FQDN'
   const warnings = isNewName ? ['spec.addressType: FQDN endpoints are deprecated'] : []
   // The endpoint slice controllers write canonical addresses and need no warnings.
@@ -61,7 +61,8 @@ function warnAboutSlice(slice: EndpointSlice, old: EndpointSlice | undefined): s
     ...warnings,
     ...(slice.endpoints?.flatMap(({ addresses }, endpoint) => {
       return (
-        addresses?.flatMap((ip, index) => warnAboutIp(`endpoints[${endpoint}].addresses[${index}]`, ip)) ?? []
+        addresses?.flatMap((ip, index) => warningsForIp(`endpoints[${endpoint}].addresses[${index}]`, ip)) ??
+        []
       )
     }) ?? []),
   ]

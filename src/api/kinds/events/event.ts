@@ -31,7 +31,7 @@ export const eventRules: KindRules<Event> = {
     'reportingController': event => event.reportingComponent ?? '',
     'type': event => event.type ?? '',
   },
-  createOnUpdate: true,
+  allowCreateOnUpdate: true,
   ttlMs: eventTtlMs,
 }
 

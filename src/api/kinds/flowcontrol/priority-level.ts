@@ -10,8 +10,8 @@ import type {
 } from '../../generated/flowcontrol/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { annotationOf } from '../annotation-of.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
-import { withDefaults, withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { withDefaults, withField, withMissing } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { validateConditionTypes } from './conditions.ts'
 import { mandatoryPriorityLevels } from './mandatory.ts'
@@ -122,10 +122,10 @@ function validateMandatory(name: string, spec: Spec): FieldError[] {
   const mandatory = mandatoryPriorityLevels.get(name)
   if (!mandatory) return []
   if (name !== 'exempt') {
-    if (sameMeaning(spec, mandatory)) return []
+    if (semanticEqual(spec, mandatory)) return []
     return [invalid('spec', spec, `spec of '${name}' must equal the fixed value`)]
   }
-  if (sameMeaning({ ...spec, exempt: mandatory.exempt }, mandatory)) return []
+  if (semanticEqual({ ...spec, exempt: mandatory.exempt }, mandatory)) return []
   const detail = `spec of '${name}' except the 'spec.exempt' field must equal the fixed value`
   return [invalid('spec', spec, detail)]
 }

@@ -8,7 +8,13 @@ import type {
   ServiceCIDR,
 } from '../../generated/networking/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
-import { balancerText, fewText, selectorText, shownMax, withGroup } from '../cell-text.ts'
+import {
+  loadBalancerStatusText,
+  formatListWithMore,
+  selectorText,
+  shownMax,
+  withGroup,
+} from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../unchecked.ts'
 
@@ -27,7 +33,7 @@ const ingressColumns: KindColumns<Ingress> = {
       nameOf(ingress),
       spec.ingressClassName ?? '<none>',
       hostsText(ingress),
-      balancerText(status?.loadBalancer?.ingress),
+      loadBalancerStatusText(status?.loadBalancer?.ingress),
       (spec.tls?.length ?? 0) > 0 ? '80, 443' : '80',
       ageOf(ingress, nowMs),
     ]
@@ -86,7 +92,7 @@ function parametersText({ spec }: Unchecked<IngressClass>): string {
 function hostsText({ spec: { rules = [] } = {} }: Unchecked<Ingress>): string {
   const hosts: string[] = []
   for (const { host } of rules) {
-    if (hosts.length === shownMax) return fewText(hosts, rules.length)
+    if (hosts.length === shownMax) return formatListWithMore(hosts, rules.length)
     if (host) hosts.push(host)
   }
   return hosts.join(',') || '*'

@@ -5,7 +5,7 @@ import type { KindRules } from '../../kind-rules.ts'
 import { checkPathSegmentName, validateDomainPrefixedPath } from '../../names.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { validateDnsLabel, validateDnsSubdomain, validateRequiredName } from '../core/pod/field-checks.ts'
-import { withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { withField, withMissing } from '../core/pod/copy-on-write.ts'
 
 export const ingressClassRules: KindRules<IngressClass> = {
   withDefaults: ingressClass =>

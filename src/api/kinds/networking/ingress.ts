@@ -1,21 +1,22 @@
 /** Rules of Ingress. https://kubernetes.io/docs/concepts/services-networking/ingress/ */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { Ingress } from '../../generated/networking/v1.ts'
-import { validateStoredIp } from '../../ip.ts'
+import { validateIpForLegacyField } from '../../ip.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { annotationOf } from '../annotation-of.ts'
 import { validateBalancerHostname } from '../core/service/load-balancer-validation.ts'
-import { strictly, toleranceOf, validateIngressSpec } from './ingress/spec-validation.ts'
+import { strictOptions, validationOptionsOf, validateIngressSpec } from './ingress/spec-validation.ts'
 
 export const ingressRules: KindRules<Ingress> = {
   prepareForCreate: ingress => ({ ...ingress, status: { loadBalancer: {} } }),
   validate: ingress => [
-    ...validateIngressSpec(ingress.spec ?? {}, strictly),
+    ...validateIngressSpec(ingress.spec ?? {}, strictOptions),
     ...validateClassAnnotation(ingress),
   ],
-  validateUpdate: (ingress, old) => validateIngressSpec(ingress.spec ?? {}, toleranceOf(old.spec ?? {})),
+  validateUpdate: (ingress, old) =>
+    validateIngressSpec(ingress.spec ?? {}, validationOptionsOf(old.spec ?? {})),
   validateStatusUpdate: validateStatus,
-  warnings: (ingress, old) => (old ? [] : warnAboutIngress(ingress)),
+  warnings: (ingress, old) => (old ? [] : warningsForIngress(ingress)),
   tracksGeneration: true,
 }
 
@@ -36,14 +37,14 @@ function validateStatus({ status }: Ingress, old: Ingress): FieldError[] {
     status?.loadBalancer?.ingress?.flatMap(({ ip, hostname }, index) => {
       const field = `status.loadBalancer.ingress[${index}]`
       return [
-        ...(ip && !known.has(ip) ? validateStoredIp(`${field}.ip`, ip) : []),
+        ...(ip && !known.has(ip) ? validateIpForLegacyField(`${field}.ip`, ip) : []),
         ...validateBalancerHostname(`${field}.hostname`, hostname),
       ]
     }) ?? []
   )
 }
 
-function warnAboutIngress(ingress: Ingress): string[] {
+function warningsForIngress(ingress: Ingress): string[] {
   const hasField = ingress.spec?.ingressClassName !== undefined
   if (hasField || annotationOf(ingress, classAnnotation) === undefined) return []
   return [`annotation "${classAnnotation}" is deprecated, please use 'spec.ingressClassName' instead`]

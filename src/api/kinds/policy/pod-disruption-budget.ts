@@ -13,7 +13,7 @@ type Budget = Unchecked<PodDisruptionBudget>
 
 export const podDisruptionBudgetRules: KindRules<PodDisruptionBudget> = {
   tracksGeneration: true,
-  unconditionalUpdate: false,
+  allowUnconditionalUpdate: false,
   validate: validateBudget,
   validateUpdate: validateBudget,
   validateStatusUpdate: validateStatus,

@@ -73,5 +73,5 @@ test('a status has conditions and counts', () => {
 
 test('a budget counts its changes, and is not overwritten unseen', () => {
   assert.equal(policy['PodDisruptionBudget']?.tracksGeneration, true)
-  assert.equal(policy['PodDisruptionBudget']?.unconditionalUpdate, false)
+  assert.equal(policy['PodDisruptionBudget']?.allowUnconditionalUpdate, false)
 })

@@ -13,7 +13,7 @@ import {
 } from './binding.ts'
 import { validateClusterRole, validateRole } from './role-validation.ts'
 
-const shared = { names: pathSegmentNames, createOnUpdate: true } as const
+const shared = { names: pathSegmentNames, allowCreateOnUpdate: true } as const
 
 const role: KindRules<Role> = { ...shared, validate: validateRole, validateUpdate: validateRole }
 

@@ -1,5 +1,5 @@
 /** Table columns for `resource.k8s.io`. */
-import { ageColumn, ageOf, nameColumn, nameOf, sinceText } from '../../columns.ts'
+import { ageColumn, ageOf, nameColumn, nameOf, translateTimestampSince } from '../../columns.ts'
 import type {
   DeviceClass,
   ResourceClaim,
@@ -49,7 +49,7 @@ const deviceTaintRuleColumns: KindColumns<DeviceTaintRule> = {
   ],
   cells: (rule: Unchecked<DeviceTaintRule>, nowMs) => {
     const { key = '', value = '', effect = '', timeAdded } = rule.spec?.taint ?? {}
-    const added = timeAdded ? sinceText(timeAdded, nowMs) : ''
+    const added = timeAdded ? translateTimestampSince(timeAdded, nowMs) : ''
     return [nameOf(rule), key, value, effect, added, ageOf(rule, nowMs)]
   },
 }

@@ -1,5 +1,5 @@
 /** Table columns of ResourcePoolStatusRequest. */
-import { nameColumn, nameOf, sinceText } from '../../columns.ts'
+import { nameColumn, nameOf, translateTimestampSince } from '../../columns.ts'
 import type { PoolStatus, ResourcePoolStatusRequest } from '../../generated/resource/v1alpha3.ts'
 import type { KindColumns } from '../../table-columns.ts'
 import { integerColumn, textColumn } from '../make-column.ts'
@@ -29,7 +29,7 @@ export const resourcePoolStatusRequestColumns: KindColumns<ResourcePoolStatusReq
       ...devicesOf(request, decision?.type === 'Failed'),
       request.status?.poolCount ?? 0,
       isComplete ? completeText(request) : (decision?.type ?? 'Pending'),
-      isComplete ? sinceText(decision?.lastTransitionTime, nowMs) : '<none>',
+      isComplete ? translateTimestampSince(decision?.lastTransitionTime, nowMs) : '<none>',
     ]
   },
 }

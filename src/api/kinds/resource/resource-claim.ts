@@ -7,13 +7,13 @@ import type { ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate } from '..
 import type { KindRules } from '../../kind-rules.ts'
 import { validateLabels } from '../../labels.ts'
 import { validateAnnotations, validateImmutable } from '../../validate-metadata.ts'
-import { withField } from '../core/pod/structure-sharing.ts'
+import { withField } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { validateClaimStatus, withoutReleasedDevices } from './claim-status.ts'
 import { validateDeviceClaim, withClaimDefaults } from './device-claim.ts'
 
 export const resourceClaimRules: KindRules<ResourceClaim> = {
-  returnsDeleted: true,
+  returnDeletedObject: true,
   withDefaults: claim => withField(claim, 'spec', withSpecDefaults),
   prepareForStatusUpdate: withoutReleasedDevices,
   validate: validateClaim,
@@ -22,7 +22,7 @@ export const resourceClaimRules: KindRules<ResourceClaim> = {
 }
 
 export const resourceClaimTemplateRules: KindRules<ResourceClaimTemplate> = {
-  returnsDeleted: true,
+  returnDeletedObject: true,
   withDefaults: template => withField(template, 'spec', spec => withField(spec, 'spec', withSpecDefaults)),
   validate: validateTemplate,
   validateUpdate: (template, old) => [

@@ -4,7 +4,7 @@ import type { PriorityClass } from '../../generated/scheduling/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { validateChoice } from '../core/pod/field-checks.ts'
-import { withMissing } from '../core/pod/structure-sharing.ts'
+import { withMissing } from '../core/pod/copy-on-write.ts'
 
 export const priorityClassRules: KindRules<PriorityClass> = {
   withDefaults: priorityClass => withMissing(priorityClass, { preemptionPolicy: 'PreemptLowerPriority' }),

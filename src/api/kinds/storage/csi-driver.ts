@@ -6,7 +6,7 @@ import type { KindRules } from '../../kind-rules.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { validateOptionalChoice } from '../core/pod/field-checks.ts'
 import { repetitions } from '../repetitions.ts'
-import { withField, withMissing, withoutField } from '../core/pod/structure-sharing.ts'
+import { withField, withMissing, withoutField } from '../core/pod/copy-on-write.ts'
 
 export const csiDriverRules: KindRules<CSIDriver> = {
   withDefaults: withDriverDefaults,
@@ -25,9 +25,9 @@ export const csiDriverRules: KindRules<CSIDriver> = {
       'spec.volumeLifecycleModes',
     ),
   ],
-  warnings: warnAboutDriver,
-  unconditionalUpdate: false,
-  returnsDeleted: true,
+  warnings: warningsForDriver,
+  allowUnconditionalUpdate: false,
+  returnDeletedObject: true,
   tracksGeneration: true,
 }
 
@@ -104,7 +104,7 @@ function validateTokenRequests(field: string, requests: readonly TokenRequest[])
   })
 }
 
-function warnAboutDriver(driver: CSIDriver, old: CSIDriver | undefined): string[] {
+function warningsForDriver(driver: CSIDriver, old: CSIDriver | undefined): string[] {
   const { tokenRequests = [], serviceAccountTokenInSecrets } = driver.spec ?? {}
   if (tokenRequests.length === 0 || serviceAccountTokenInSecrets !== undefined) return []
   if (old !== undefined && equalJson(tokenRequests, old.spec?.tokenRequests)) return []

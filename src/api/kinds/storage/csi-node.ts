@@ -7,13 +7,13 @@ import { validateImmutable } from '../../validate-metadata.ts'
 import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
 import { validateNonNegative } from '../core/pod/field-checks.ts'
 import { repetitions } from '../repetitions.ts'
-import { withoutField } from '../core/pod/structure-sharing.ts'
+import { withoutField } from '../core/pod/copy-on-write.ts'
 
 export const csiNodeRules: KindRules<CSINode> = {
   validate: validateCsiNode,
   validateUpdate: (node, old) => [...validateCsiNode(node), ...validateSameDrivers(node, old)],
-  unconditionalUpdate: false,
-  returnsDeleted: true,
+  allowUnconditionalUpdate: false,
+  returnDeletedObject: true,
 }
 
 function validateCsiNode({ spec }: CSINode): FieldError[] {

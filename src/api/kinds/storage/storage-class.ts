@@ -8,7 +8,7 @@ import { validateImmutable } from '../../validate-metadata.ts'
 import { deprecatedNodeLabels } from '../core/persistent-volume/warnings.ts'
 import { validateChoice, validateOptionalChoice } from '../core/pod/field-checks.ts'
 import { repetitions } from '../repetitions.ts'
-import { withMissing } from '../core/pod/structure-sharing.ts'
+import { withMissing } from '../core/pod/copy-on-write.ts'
 import { validateDriver, validateParameters } from './parameters.ts'
 
 export const storageClassRules: KindRules<StorageClass> = {
@@ -23,8 +23,8 @@ export const storageClassRules: KindRules<StorageClass> = {
     ...validateImmutable(storageClass.reclaimPolicy, old.reclaimPolicy, 'reclaimPolicy'),
     ...validateImmutable(storageClass.volumeBindingMode, old.volumeBindingMode, 'volumeBindingMode'),
   ],
-  warnings: warnAboutStorageClass,
-  returnsDeleted: true,
+  warnings: warningsForStorageClass,
+  returnDeletedObject: true,
 }
 
 const bindingModes = ['Immediate', 'WaitForFirstConsumer']
@@ -75,7 +75,7 @@ function meaningOf({ matchLabelExpressions = [] }: TopologySelectorTerm): string
     .join('\n')
 }
 
-function warnAboutStorageClass({ allowedTopologies = [] }: StorageClass): string[] {
+function warningsForStorageClass({ allowedTopologies = [] }: StorageClass): string[] {
   return allowedTopologies.flatMap(({ matchLabelExpressions = [] }, index) => {
     return matchLabelExpressions.flatMap(({ key }, position) => {
       const advice = deprecatedNodeLabels.get(key)

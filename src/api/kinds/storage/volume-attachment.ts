@@ -13,8 +13,8 @@ export const volumeAttachmentRules: KindRules<VolumeAttachment> = {
   validate: validateAttachment,
   validateUpdate: validateAttachmentUpdate,
   validateStatusUpdate: validateAttachmentUpdate,
-  unconditionalUpdate: false,
-  returnsDeleted: true,
+  allowUnconditionalUpdate: false,
+  returnDeletedObject: true,
 }
 
 function validateAttachmentUpdate(attachment: VolumeAttachment, old: VolumeAttachment): FieldError[] {

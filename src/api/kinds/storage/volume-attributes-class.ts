@@ -17,7 +17,7 @@ export const volumeAttributesClassRules: KindRules<VolumeAttributesClass> = {
     }
     return [...errors, ...validateAttributesClass(attributesClass)]
   },
-  returnsDeleted: true,
+  returnDeletedObject: true,
 }
 
 function validateAttributesClass({ driverName, parameters = {} }: VolumeAttributesClass): FieldError[] {

@@ -1,7 +1,7 @@
 /** Applies one mutation of a policy to an object. */
 import { ApiError, apiError, internalError } from '#/api/errors.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import { MergeError, mergeConfiguration } from '#/api/merge-configuration.ts'
+import { StructuredMergeError, applyStructuredMerge } from '#/api/structured-merge.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch, JsonPatchTestError } from '#/api/patch.ts'
 import { apiVersionOf } from '#/api/resource.ts'
@@ -69,9 +69,9 @@ function applied(value: Value, object: KubernetesObject, spoken: Spoken): JsonVa
     kind: spoken.kind.kind,
   }
   try {
-    return mergeConfiguration(object as unknown as { [name: string]: JsonValue }, configuration, schema)
+    return applyStructuredMerge(object as unknown as { [name: string]: JsonValue }, configuration, schema)
   } catch (error) {
-    if (!(error instanceof MergeError)) throw error
+    if (!(error instanceof StructuredMergeError)) throw error
     throw new PolicyError(`error applying patch: ${error.message}`)
   }
 }

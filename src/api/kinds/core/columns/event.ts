@@ -1,5 +1,5 @@
 /** Table columns of Event, for events with a series (`events.k8s.io/v1`) or with a count (`v1`). */
-import { nameColumn, nameOf, sinceText } from '../../../columns.ts'
+import { nameColumn, nameOf, translateTimestampSince } from '../../../columns.ts'
 import type { Event } from '../../../generated/core/v1.ts'
 import type { KindColumns } from '../../../table-columns.ts'
 import { textColumn, wideColumn } from '../../make-column.ts'
@@ -23,14 +23,14 @@ export const eventColumns: KindColumns<Event> = {
     const first = event.firstTimestamp || event.eventTime
     const last = series === undefined ? event.lastTimestamp || first : series.lastObservedTime
     return [
-      sinceText(last, nowMs),
+      translateTimestampSince(last, nowMs),
       event.type ?? '',
       event.reason ?? '',
       name === '' ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`,
       fieldPath,
       sourceText(event),
       (event.message ?? '').trim(),
-      sinceText(first, nowMs),
+      translateTimestampSince(first, nowMs),
       series === undefined ? event.count || 1 : (series.count ?? 0),
       nameOf(event),
     ]

@@ -1,11 +1,11 @@
 /** Table columns of Pod. */
-import { ageColumn, ageOf, nameColumn, nameOf, sinceText } from '../../../columns.ts'
+import { ageColumn, ageOf, nameColumn, nameOf, translateTimestampSince } from '../../../columns.ts'
 import type { Pod } from '../../../generated/core/v1.ts'
 import type { KindColumns, RowCondition } from '../../../table-columns.ts'
 import { isTrue } from '../../cell-text.ts'
 import { textColumn, wideColumn } from '../../make-column.ts'
 import type { Unchecked } from '../../unchecked.ts'
-import { summarizePod, type PodSummary } from './summarize-pod.ts'
+import { podPrintStatus, type PodPrintStatus } from './pod-print-status.ts'
 
 export const podColumns: KindColumns<Pod> = {
   columns: [
@@ -20,7 +20,7 @@ export const podColumns: KindColumns<Pod> = {
     wideColumn('Readiness Gates', 'How many further conditions of readiness hold, of how many.'),
   ],
   cells: (pod: Unchecked<Pod>, nowMs) => {
-    const summary = summarizePod(pod)
+    const summary = podPrintStatus(pod)
     return [
       nameOf(pod),
       `${summary.ready}/${summary.containers}`,
@@ -39,9 +39,9 @@ export const podColumns: KindColumns<Pod> = {
   },
 }
 
-function restartsText({ restarts, lastRestart }: PodSummary, nowMs: number): string {
+function restartsText({ restarts, lastRestart }: PodPrintStatus, nowMs: number): string {
   if (restarts === 0 || lastRestart === '') return String(restarts)
-  return `${restarts} (${sinceText(lastRestart, nowMs)} ago)`
+  return `${restarts} (${translateTimestampSince(lastRestart, nowMs)} ago)`
 }
 
 function gatesText({ spec, status }: Unchecked<Pod>): string {

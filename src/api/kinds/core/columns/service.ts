@@ -2,7 +2,7 @@
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../../columns.ts'
 import type { Endpoints, Service, ServicePort } from '../../../generated/core/v1.ts'
 import type { KindColumns } from '../../../table-columns.ts'
-import { balancerText, fewText, labelsText, shownMax } from '../../cell-text.ts'
+import { loadBalancerStatusText, formatListWithMore, labelsText, shownMax } from '../../cell-text.ts'
 import { textColumn, wideColumn } from '../../make-column.ts'
 import type { Unchecked } from '../../unchecked.ts'
 
@@ -47,7 +47,7 @@ function externalText({ spec = {}, status }: Unchecked<Service>): string {
     case 'NodePort':
       return given || '<none>'
     case 'LoadBalancer': {
-      const balancer = balancerText(status?.loadBalancer?.ingress)
+      const balancer = loadBalancerStatusText(status?.loadBalancer?.ingress)
       return balancer !== '' && given !== '' ? `${balancer},${given}` : balancer || given || '<pending>'
     }
     case 'ExternalName':
@@ -75,5 +75,5 @@ function addressesText({ subsets = [] }: Unchecked<Endpoints>): string {
       }
     }
   }
-  return fewText(shown, count)
+  return formatListWithMore(shown, count)
 }

@@ -1,5 +1,5 @@
 /** Validation of Node. */
-import { parseCidr, validateStoredCidr } from '../../../cidr.ts'
+import { parseCidr, validateCidrForLegacyField } from '../../../cidr.ts'
 import { duplicate, forbiddenField, invalid, type FieldError } from '../../../field-error.ts'
 import type { Node, NodeStatus, Taint } from '../../../generated/core/v1.ts'
 import { validateLabelName } from '../../../labels.ts'
@@ -107,7 +107,7 @@ function validateFeatureName(field: string, name: string): FieldError[] {
 
 function validatePodCidrs(ranges: readonly string[]): FieldError[] {
   const field = 'spec.podCIDRs'
-  const errors = ranges.flatMap((range, index) => validateStoredCidr(`${field}[${index}]`, range))
+  const errors = ranges.flatMap((range, index) => validateCidrForLegacyField(`${field}[${index}]`, range))
   const families = ranges.map(range => parseCidr(range)?.family)
   const isPair = ranges.length < 2 || (ranges.length === 2 && families[0] !== families[1])
   if (isPair) return errors

@@ -8,9 +8,9 @@ import { compareQuantities } from '../../../quantity.ts'
 import { validateImmutable } from '../../../validate-metadata.ts'
 import { annotationOf } from '../../annotation-of.ts'
 import { quantityOf } from '../pod/resource-amounts.ts'
-import { sameMeaning } from '../pod/same-meaning.ts'
-import { withField, withoutField } from '../pod/structure-sharing.ts'
-import { withDataSources } from './data-sources.ts'
+import { semanticEqual } from '../pod/semantic-equal.ts'
+import { withField, withoutField } from '../pod/copy-on-write.ts'
+import { normalizeDataSources } from './data-sources.ts'
 
 /** Legacy annotation for the storage class. */
 export const storageClassAnnotation = 'volume.beta.kubernetes.io/storage-class'
@@ -33,10 +33,10 @@ function validateSpecUnchanged(claim: PersistentVolumeClaim, old: PersistentVolu
     errors.push(...validateImmutable(annotation, was, `metadata.annotations.${storageClassAnnotation}`))
   }
   const spec = comparable(claim.spec ?? {}, claim)
-  const oldSpec = comparable(withDataSources(old.spec ?? {}), claim)
+  const oldSpec = comparable(normalizeDataSources(old.spec ?? {}), claim)
   const isVolumeFree = !old.spec?.volumeName
   const isClassFree = isFromAnnotation || isFirstClass(claim, old)
-  const isSame = sameMeaning(
+  const isSame = semanticEqual(
     withoutChangeable(spec, isVolumeFree, isClassFree),
     withoutChangeable(oldSpec, isVolumeFree, isClassFree),
   )

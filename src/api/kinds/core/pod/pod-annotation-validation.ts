@@ -5,7 +5,7 @@ import type { ObjectMeta } from '../../../metadata.ts'
 import { quote } from '../../../quote.ts'
 import { isInt32, parseInt64 } from '../../../int64.ts'
 import { containersOf } from './containers-of.ts'
-import { validateDescendingPath } from './paths.ts'
+import { validateLocalDescendingPath } from './paths.ts'
 import { mirrorAnnotation } from './validation-context.ts'
 
 type Annotations = Readonly<Record<string, string>>
@@ -94,7 +94,8 @@ function isDeletionCost(text: string): boolean {
 
 function validateSeccompValue(field: string, value: string): FieldError[] {
   if (['runtime/default', 'docker/default', 'unconfined'].includes(value)) return []
-  if (value.startsWith('localhost/')) return validateDescendingPath(field, value.slice('localhost/'.length))
+  if (value.startsWith('localhost/'))
+    return validateLocalDescendingPath(field, value.slice('localhost/'.length))
   return [invalid(field, value, 'must be a valid seccomp profile')]
 }
 

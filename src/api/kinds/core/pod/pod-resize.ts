@@ -8,7 +8,7 @@ import { computedQosClass, qosClassOf } from '../../../qos-class.ts'
 import { isSidecar } from './containers-of.ts'
 import { specOf, validatePod } from './pod-validation.ts'
 import type { ResourceList } from './resource-amounts.ts'
-import { sameMeaning } from './same-meaning.ts'
+import { semanticEqual } from './semantic-equal.ts'
 import { isMirrorPod } from './validation-context.ts'
 
 /** The old pod with the new resources and resize policies. */
@@ -65,7 +65,7 @@ export function validateResizeUpdate(pod: Pod, old: Pod): FieldError[] {
     ...validateInitContainerChanges(spec, oldSpec),
   ]
   if (all.length > 0) return all
-  return sameMeaning(untouchable(spec), untouchable(oldSpec))
+  return semanticEqual(untouchable(spec), untouchable(oldSpec))
     ? []
     : [forbiddenField('spec', 'only cpu and memory resources are mutable')]
 }
@@ -154,7 +154,7 @@ function validateInitContainerChanges(spec: PodSpec, old: PodSpec): FieldError[]
     }
     const restarts =
       container.resizePolicy?.some(policy => policy.restartPolicy === 'RestartContainer') ?? false
-    if (isSidecar(container) || !restarts || sameMeaning(container, oldContainer)) return []
+    if (isSidecar(container) || !restarts || semanticEqual(container, oldContainer)) return []
     const detail = 'non-sidecar init containers with a resize policy of RestartContainer cannot be resized'
     return [forbiddenField(place, detail)]
   })
@@ -164,15 +164,15 @@ function changesOnlyResources(container: Container, old: Container | undefined):
   if (old === undefined) return false
   const { resources = {}, ...rest } = container
   const { resources: oldResources = {}, ...oldRest } = old
-  return sameMeaning(rest, oldRest) && sameOthers(resources, oldResources)
+  return semanticEqual(rest, oldRest) && sameOthers(resources, oldResources)
 }
 
 /** True if all resources other than cpu and memory are equal. */
 function sameOthers(resources: ResourceRequirements, old: ResourceRequirements): boolean {
   return (
-    sameMeaning(others(resources.limits), others(old.limits)) &&
-    sameMeaning(others(resources.requests), others(old.requests)) &&
-    sameMeaning(resources.claims, old.claims)
+    semanticEqual(others(resources.limits), others(old.limits)) &&
+    semanticEqual(others(resources.requests), others(old.requests)) &&
+    semanticEqual(resources.claims, old.claims)
   )
 }
 

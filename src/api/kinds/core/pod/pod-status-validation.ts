@@ -20,7 +20,7 @@ import type {
   ResourceHealth,
   ResourceStatus,
 } from '../../../generated/core/v1.ts'
-import { parseIpLeniently, validateStoredIp } from '../../../ip.ts'
+import { parseIpLeniently, validateIpForLegacyField } from '../../../ip.ts'
 import { checkDns1123Subdomain, checkQualifiedName, checkUserId } from '../../../names.ts'
 import { containersOf } from './containers-of.ts'
 import { specOf } from './pod-validation.ts'
@@ -150,7 +150,7 @@ interface Address {
 function validateIps(field: string, addresses: readonly Address[], old: readonly Address[]): FieldError[] {
   const known = old.map(address => address.ip ?? '')
   const texts = addresses.map(address => address.ip ?? '')
-  const errors = texts.flatMap((text, index) => validateStoredIp(`${field}[${index}]`, text, known))
+  const errors = texts.flatMap((text, index) => validateIpForLegacyField(`${field}[${index}]`, text, known))
   if (texts.length < 2) return errors
   const families = new Set(texts.map(text => parseIpLeniently(text)?.family))
   if (texts.length === 2 && families.size === 2) return errors

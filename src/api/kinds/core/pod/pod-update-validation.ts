@@ -12,7 +12,7 @@ import type {
 import { quote, showValue } from '../../../quote.ts'
 import { validatePodAnnotationsUpdate } from './pod-annotation-validation.ts'
 import { specOf, validatePod } from './pod-validation.ts'
-import { sameMeaning } from './same-meaning.ts'
+import { semanticEqual } from './semantic-equal.ts'
 import { isMirrorPod } from './validation-context.ts'
 
 export function validatePodUpdate(pod: Pod, old: Pod): FieldError[] {
@@ -44,7 +44,7 @@ export function validateEphemeralContainersUpdate(pod: Pod, old: Pod): FieldErro
     const container = kept.get(oldContainer.name)
     const subject = `existing ephemeral containers ${quote(oldContainer.name)}`
     if (container === undefined) return [forbiddenField(field, `${subject} may not be removed\n`)]
-    if (sameMeaning(container, oldContainer)) return []
+    if (semanticEqual(container, oldContainer)) return []
     return [forbiddenField(field, `${subject} may not be changed\n${showChanges(container, oldContainer)}`)]
   })
   return [...validatePod(pod), ...validateAnnotationsUpdate(pod, old), ...changes]
@@ -136,8 +136,8 @@ function onlyAdds(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
     return expressions.length === 0 && fields.length === 0
   }
   return (
-    sameMeaning(expressions.slice(0, oldExpressions.length), oldExpressions) &&
-    sameMeaning(fields.slice(0, oldFields.length), oldFields)
+    semanticEqual(expressions.slice(0, oldExpressions.length), oldExpressions) &&
+    semanticEqual(fields.slice(0, oldFields.length), oldFields)
   )
 }
 
@@ -165,7 +165,7 @@ function validateRest(spec: PodSpec, old: PodSpec): FieldError[] {
       affinity: withNodeAffinityOf(spec.affinity, old.affinity),
     }),
   }
-  if (sameMeaning(munged, old)) return []
+  if (semanticEqual(munged, old)) return []
   const detail = `pod updates may not change fields other than ${updatableFields.join(',')}\n`
   return [forbiddenField('spec', detail + showChanges(munged, old))]
 }
@@ -187,7 +187,7 @@ function showChanges(after: object, old: object): string {
   const right = new Map<string, unknown>(Object.entries(after))
   const names = [...new Set([...left.keys(), ...right.keys()])].sort()
   return names
-    .filter(name => !sameMeaning(left.get(name), right.get(name)))
+    .filter(name => !semanticEqual(left.get(name), right.get(name)))
     .map(name => {
       const show = (value: unknown): string => showValue(value ?? null, shownCharactersMax)
       return `-${name}: ${show(left.get(name))}\n+${name}: ${show(right.get(name))}\n`

@@ -4,7 +4,7 @@
  */
 import { duplicate, invalid, required, type FieldError } from '../../../field-error.ts'
 import type { ServiceSpec } from '../../../generated/core/v1.ts'
-import { parseIpLeniently, validateStoredIp } from '../../../ip.ts'
+import { parseIpLeniently, validateIpForLegacyField } from '../../../ip.ts'
 import { repetitions } from '../../repetitions.ts'
 import { validateOptionalChoice } from '../pod/field-checks.ts'
 import { isHeadless } from './traits.ts'
@@ -95,7 +95,7 @@ function validateAddresses(clusterIPs: readonly string[], old?: readonly string[
   const known = new Set(old)
   return clusterIPs.flatMap((ip, index) => {
     if (known.has(ip)) return []
-    if (index > 0 || ip !== 'None') return validateStoredIp(`${field}[${index}]`, ip)
+    if (index > 0 || ip !== 'None') return validateIpForLegacyField(`${field}[${index}]`, ip)
     if (clusterIPs.length === 1) return []
     return [invalid(field, clusterIPs, "'None' must be the first and only value")]
   })

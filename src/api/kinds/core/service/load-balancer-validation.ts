@@ -1,8 +1,8 @@
 /** Validation of the load balancer fields of a service. */
-import { validateStoredCidr } from '../../../cidr.ts'
+import { validateCidrForLegacyField } from '../../../cidr.ts'
 import { forbiddenField, invalid, invalidEach, required, type FieldError } from '../../../field-error.ts'
 import type { LoadBalancerIngress, Service, ServiceSpec } from '../../../generated/core/v1.ts'
-import { parseIpLeniently, validateStoredIp } from '../../../ip.ts'
+import { parseIpLeniently, validateIpForLegacyField } from '../../../ip.ts'
 import { checkQualifiedName } from '../../../names.ts'
 import { annotationOf } from '../../annotation-of.ts'
 import { validateDnsSubdomain, validateOptionalChoice } from '../pod/field-checks.ts'
@@ -35,7 +35,7 @@ export function validateLoadBalancerStatus(service: Service, known: ReadonlySet<
     return [forbiddenField(field, "may only be used when `spec.type` is 'LoadBalancer'")]
   }
   return ingress.flatMap((each, index) => [
-    ...(each.ip && !known.has(each.ip) ? validateStoredIp(`${field}[${index}].ip`, each.ip) : []),
+    ...(each.ip && !known.has(each.ip) ? validateIpForLegacyField(`${field}[${index}].ip`, each.ip) : []),
     ...validateIpMode(`${field}[${index}].ipMode`, each),
     ...validateBalancerHostname(`${field}[${index}].hostname`, each.hostname),
   ])
@@ -62,7 +62,7 @@ function validateSourceRanges(service: Service, old: Service | undefined): Field
   return [
     ...errors,
     ...ranges.flatMap((range, index) => {
-      return known.has(range.trim()) ? [] : validateStoredCidr(`${field}[${index}]`, range.trim())
+      return known.has(range.trim()) ? [] : validateCidrForLegacyField(`${field}[${index}]`, range.trim())
     }),
   ]
 }
@@ -74,7 +74,7 @@ function validateSourceRangesAnnotation(service: Service, old: Service | undefin
   const errors = service.spec?.type === 'LoadBalancer' ? [] : [forbiddenField(field, onlyForLoadBalancers)]
   const isKnown = old !== undefined && annotationOf(old, sourceRangesAnnotation) === value
   if (isKnown || value.trim() === '') return errors
-  return [...errors, ...value.split(',').flatMap(range => validateStoredCidr(field, range.trim()))]
+  return [...errors, ...value.split(',').flatMap(range => validateCidrForLegacyField(field, range.trim()))]
 }
 
 function validateLoadBalancerClass({ type, loadBalancerClass }: ServiceSpec): FieldError[] {

@@ -5,13 +5,13 @@
  */
 import type { Service, ServicePort, ServiceSpec } from '../../../generated/core/v1.ts'
 import { equalJson } from '../../../json-value.ts'
-import { mapShared, withDefaults, withField, withoutField } from '../pod/structure-sharing.ts'
+import { mapCopyOnWrite, withDefaults, withField, withoutField } from '../pod/copy-on-write.ts'
 import {
   isExternallyAccessible,
   mayHaveNodePorts,
-  needsClusterIps,
-  needsHealthCheckPort,
-  needsNodePorts,
+  needsClusterIp,
+  needsHealthCheckNodePort,
+  needsNodePort,
 } from './traits.ts'
 
 export function prepareServiceForCreate(service: Service): Service {
@@ -23,24 +23,24 @@ export function prepareServiceForCreate(service: Service): Service {
 
 export function prepareServiceForUpdate(service: Service, old: Service): Service {
   const was = old.spec ?? {}
-  const kept = withSingleStack(withAllocatedValues(service.spec ?? {}, was), was)
-  const spec = withoutUnused(withSameClusterIps(kept, was), was)
+  const kept = withSingleStack(patchAllocatedValues(service.spec ?? {}, was), was)
+  const spec = dropTypeDependentFields(withSameClusterIps(kept, was), was)
   const prepared = spec === service.spec ? service : { ...service, spec }
   if (spec.type === 'LoadBalancer' || !service.status?.loadBalancer?.ingress) return prepared
   return { ...prepared, status: { ...service.status, loadBalancer: {} } }
 }
 
 /** Keeps allocated values that the client omits, such as when it re-sends the original manifest. */
-function withAllocatedValues(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+function patchAllocatedValues(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   let kept = spec
-  if (needsClusterIps(old) && needsClusterIps(spec)) {
+  if (needsClusterIp(old) && needsClusterIp(spec)) {
     const { clusterIP, ipFamilyPolicy } = old
     kept = withDefaults(kept, { ...(clusterIP && { clusterIP }), ...(ipFamilyPolicy && { ipFamilyPolicy }) })
     const { clusterIPs = [] } = kept
     if (clusterIPs.length === 0 && old.clusterIPs?.length) kept = { ...kept, clusterIPs: old.clusterIPs }
   }
-  if (needsNodePorts(old) && needsNodePorts(spec)) kept = withNodePorts(kept, old)
-  if (needsHealthCheckPort(old) && needsHealthCheckPort(spec) && !kept.healthCheckNodePort) {
+  if (needsNodePort(old) && needsNodePort(spec)) kept = withNodePorts(kept, old)
+  if (needsHealthCheckNodePort(old) && needsHealthCheckNodePort(spec) && !kept.healthCheckNodePort) {
     const { healthCheckNodePort } = old
     if (healthCheckNodePort) kept = { ...kept, healthCheckNodePort }
   }
@@ -68,7 +68,7 @@ function withNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
     const nodePort = byName.get(port.name ?? '') ?? 0
     return port.nodePort || nodePort === 0 || taken.has(nodePort) ? port : { ...port, nodePort }
   }
-  return withField(spec, 'ports', ports => mapShared(ports, withNodePort))
+  return withField(spec, 'ports', ports => mapCopyOnWrite(ports, withNodePort))
 }
 
 /** If the client changed only `clusterIP`, `clusterIPs` follows. */
@@ -80,17 +80,17 @@ function withSameClusterIps(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
 }
 
 /** Clears fields that only the old type supports, if the client has not changed them. */
-function withoutUnused(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+function dropTypeDependentFields(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const unused: (keyof ServiceSpec)[] = []
   const isSame = (...fields: (keyof ServiceSpec)[]) => {
     return fields.every(field => equalJson(spec[field], old[field]))
   }
-  if (needsClusterIps(old) && !needsClusterIps(spec)) {
+  if (needsClusterIp(old) && !needsClusterIp(spec)) {
     if (isSame('clusterIP', 'clusterIPs')) unused.push('clusterIP', 'clusterIPs')
     if (isSame('ipFamilies')) unused.push('ipFamilies')
     if (isSame('ipFamilyPolicy')) unused.push('ipFamilyPolicy')
   }
-  if (needsHealthCheckPort(old) && !needsHealthCheckPort(spec) && isSame('healthCheckNodePort')) {
+  if (needsHealthCheckNodePort(old) && !needsHealthCheckNodePort(spec) && isSame('healthCheckNodePort')) {
     unused.push('healthCheckNodePort')
   }
   if (old.type === 'LoadBalancer' && spec.type !== 'LoadBalancer') {
@@ -107,5 +107,5 @@ function withoutUnused(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
 function withoutNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const known = new Set([0, ...(old.ports?.map(port => port.nodePort ?? 0) ?? [])])
   if (spec.ports?.some(port => !known.has(port.nodePort ?? 0))) return spec
-  return withField(spec, 'ports', ports => mapShared(ports, port => withoutField(port, 'nodePort')))
+  return withField(spec, 'ports', ports => mapCopyOnWrite(ports, port => withoutField(port, 'nodePort')))
 }

@@ -4,7 +4,7 @@
  */
 import { forbiddenField, invalid, required, type FieldError } from '../../../field-error.ts'
 import type { Service, ServiceSpec, SessionAffinityConfig } from '../../../generated/core/v1.ts'
-import { validateNonSpecialIp, validateStoredIp } from '../../../ip.ts'
+import { validateNonSpecialIp, validateIpForLegacyField } from '../../../ip.ts'
 import { validateLabels } from '../../../labels.ts'
 import { checkDns1123Subdomain } from '../../../names.ts'
 import { annotationOf } from '../../annotation-of.ts'
@@ -21,7 +21,7 @@ import {
   validateLoadBalancerStatus,
 } from './load-balancer-validation.ts'
 import { validateDistinctPorts, validateServicePorts } from './port-validation.ts'
-import { isExternallyAccessible, isHeadless, needsHealthCheckPort } from './traits.ts'
+import { isExternallyAccessible, isHeadless, needsHealthCheckNodePort } from './traits.ts'
 
 export function validateService(service: Service, old?: Service): FieldError[] {
   const spec = service.spec ?? {}
@@ -123,7 +123,7 @@ function validateExternalIps(ips: readonly string[], old?: readonly string[]): F
   const known = new Set(old)
   return ips.flatMap((ip, index) => {
     const field = `spec.externalIPs[${index}]`
-    const errors = known.has(ip) ? [] : validateStoredIp(field, ip)
+    const errors = known.has(ip) ? [] : validateIpForLegacyField(field, ip)
     return errors.length > 0 ? errors : validateNonSpecialIp(field, ip)
   })
 }
@@ -142,13 +142,13 @@ function validateExternalTrafficPolicy(spec: ServiceSpec): FieldError[] {
 function validateHealthCheckPort(spec: ServiceSpec): FieldError[] {
   const { healthCheckNodePort: port = 0 } = spec
   const field = 'spec.healthCheckNodePort'
-  if (needsHealthCheckPort(spec)) return port === 0 ? [] : validatePortNumber(field, port)
+  if (needsHealthCheckNodePort(spec)) return port === 0 ? [] : validatePortNumber(field, port)
   const detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
   return port === 0 ? [] : [invalid(field, port, detail)]
 }
 
 function validateHealthCheckPortUpdate(spec: ServiceSpec, old: ServiceSpec): FieldError[] {
-  if (!needsHealthCheckPort(spec) || !needsHealthCheckPort(old)) return []
+  if (!needsHealthCheckNodePort(spec) || !needsHealthCheckNodePort(old)) return []
   if ((spec.healthCheckNodePort ?? 0) === (old.healthCheckNodePort ?? 0)) return []
   return [forbiddenField('spec.healthCheckNodePort', 'field is immutable')]
 }

@@ -9,7 +9,7 @@ import {
   type FieldError,
 } from '../../../field-error.ts'
 import type { Endpoint, EndpointHints, EndpointPort, EndpointSlice } from '../../../generated/discovery/v1.ts'
-import { parseIpLeniently, validateIp, validateNonSpecialIp, validateStoredIp } from '../../../ip.ts'
+import { parseIpLeniently, validateIp, validateNonSpecialIp, validateIpForLegacyField } from '../../../ip.ts'
 import { validateLabels } from '../../../labels.ts'
 import { checkDns1123Subdomain, checkLabelValue, validateFullyQualifiedDomainName } from '../../../names.ts'
 import {
@@ -94,7 +94,8 @@ function validateAddress({ list, index, address, addressType }: GivenAddress): F
   const field = `${list}[${index}]`
   if (addressType === 'FQDN') return validateFullyQualifiedDomainName(field, address)
   if (addressType !== 'IPv4' && addressType !== 'IPv6') return []
-  const errors = addressType === 'IPv4' ? validateStoredIp(field, address) : validateIp(field, address)
+  const errors =
+    addressType === 'IPv4' ? validateIpForLegacyField(field, address) : validateIp(field, address)
   if (errors.length > 0) return errors
   const family = parseIpLeniently(address)?.family === 6 ? 'IPv6' : 'IPv4'
   const mismatch = family === addressType ? [] : [invalid(list, address, `must be an ${addressType} address`)]

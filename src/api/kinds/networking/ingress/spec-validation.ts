@@ -20,22 +20,22 @@ import { validateDnsSubdomain, validateRequiredName } from '../../core/pod/field
 import { validatePortNumber } from '../../core/ports.ts'
 
 /** Errors that an update may keep because the old object already had them (ratcheting validation). */
-export interface Tolerance {
+export interface IngressValidationOptions {
   readonly secretNames: boolean
   /** Errors in the paths of rules with a wildcard host. */
   readonly wildcardRules: boolean
 }
 
-export const strictly: Tolerance = { secretNames: false, wildcardRules: false }
+export const strictOptions: IngressValidationOptions = { secretNames: false, wildcardRules: false }
 
-export function toleranceOf({ tls = [], rules = [] }: IngressSpec): Tolerance {
+export function validationOptionsOf({ tls = [], rules = [] }: IngressSpec): IngressValidationOptions {
   return {
     secretNames: tls.some(({ secretName }) => secretName && checkDns1123Subdomain(secretName).length > 0),
     wildcardRules: rules.some(rule => rule.host?.includes('*') && validatePaths('', rule).length > 0),
   }
 }
 
-export function validateIngressSpec(spec: IngressSpec, tolerance: Tolerance): FieldError[] {
+export function validateIngressSpec(spec: IngressSpec, options: IngressValidationOptions): FieldError[] {
   const { rules = [], tls = [], defaultBackend, ingressClassName } = spec
   const errors: FieldError[] = []
   if (rules.length === 0 && defaultBackend === undefined) {
@@ -45,22 +45,22 @@ export function validateIngressSpec(spec: IngressSpec, tolerance: Tolerance): Fi
   if (defaultBackend !== undefined) errors.push(...validateBackend('spec.defaultBackend', defaultBackend))
   return [
     ...errors,
-    ...rules.flatMap((rule, index) => validateRule(`spec.rules[${index}]`, rule, tolerance)),
-    ...tls.flatMap((each, index) => validateTls(`spec.tls[${index}]`, each, tolerance)),
+    ...rules.flatMap((rule, index) => validateRule(`spec.rules[${index}]`, rule, options)),
+    ...tls.flatMap((each, index) => validateTls(`spec.tls[${index}]`, each, options)),
     ...(ingressClassName === undefined
       ? []
       : validateDnsSubdomain('spec.ingressClassName', ingressClassName)),
   ]
 }
 
-function validateRule(field: string, rule: IngressRule, tolerance: Tolerance): FieldError[] {
+function validateRule(field: string, rule: IngressRule, options: IngressValidationOptions): FieldError[] {
   const { host = '' } = rule
   const errors: FieldError[] = []
   if (host !== '' && parseIpLeniently(host) !== undefined) {
     errors.push(invalid(`${field}.host`, host, 'must be a DNS name, not an IP address'))
   }
   if (host !== '') errors.push(...validateHost(`${field}.host`, host))
-  if (host.includes('*') && tolerance.wildcardRules) return errors
+  if (host.includes('*') && options.wildcardRules) return errors
   return [...errors, ...validatePaths(field, rule)]
 }
 
@@ -126,9 +126,9 @@ function validateServiceBackend(field: string, { name, port = {} }: IngressServi
 function validateTls(
   field: string,
   { hosts = [], secretName }: IngressTLS,
-  tolerance: Tolerance,
+  options: IngressValidationOptions,
 ): FieldError[] {
   const errors = hosts.flatMap((host, index) => validateHost(`${field}.hosts[${index}]`, host))
-  if (!secretName || tolerance.secretNames) return errors
+  if (!secretName || options.secretNames) return errors
   return [...errors, ...validateDnsSubdomain(`${field}.secretName`, secretName)]
 }

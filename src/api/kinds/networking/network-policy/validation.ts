@@ -1,5 +1,5 @@
 /** Validation of the NetworkPolicy spec. */
-import { cidrContainsCidr, parseCidr, validateStoredCidr } from '../../../cidr.ts'
+import { cidrContainsCidr, parseCidr, validateCidrForLegacyField } from '../../../cidr.ts'
 import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../../field-error.ts'
 import type {
   IPBlock,
@@ -84,11 +84,11 @@ function validateBlock(
   known: ReadonlySet<string>,
 ): FieldError[] {
   if (!cidr) return [required(`${field}.cidr`, '')]
-  const errors = known.has(cidr) ? [] : validateStoredCidr(`${field}.cidr`, cidr)
+  const errors = known.has(cidr) ? [] : validateCidrForLegacyField(`${field}.cidr`, cidr)
   const outer = parseCidr(cidr)
   if (outer === undefined) return errors
   for (const [index, range] of except.entries()) {
-    if (!known.has(range)) errors.push(...validateStoredCidr(`${field}.except[${index}]`, range))
+    if (!known.has(range)) errors.push(...validateCidrForLegacyField(`${field}.except[${index}]`, range))
     const inner = parseCidr(range)
     const isInside = inner && cidrContainsCidr(outer, inner) && inner.prefixLength > outer.prefixLength
     if (inner === undefined || isInside) continue

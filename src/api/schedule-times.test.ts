@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseCronSchedule } from './cron-schedule.ts'
-import { dueTimes } from './cron-times.ts'
+import { scheduleTimes } from './schedule-times.ts'
 import { formatTimeIn } from './time-zone.ts'
 
 const startMs = Date.parse('2026-01-01T00:00:00Z')
 
 /** The next times after an instant, in local time of the zone. */
 function check(schedule: string, timeZone: string, after: string, expected: readonly string[]): void {
-  const { next, previous } = dueTimes(parseCronSchedule(schedule), { timeZone, startMs })
+  const { next, previous } = scheduleTimes(parseCronSchedule(schedule), { timeZone, startMs })
   const found: number[] = []
   let atMs = Date.parse(after)
   while (found.length < expected.length) {
@@ -57,7 +57,7 @@ test('of two fields for days that both say something one is enough', () => {
 
 test('a day that never comes is not looked for without end', () => {
   check('0 0 31 2 *', 'UTC', '2026-01-01T00:00:00Z', [])
-  const { next, previous } = dueTimes(parseCronSchedule('0 0 30 feb *'), {
+  const { next, previous } = scheduleTimes(parseCronSchedule('0 0 30 feb *'), {
     timeZone: 'Europe/Berlin',
     startMs,
   })
@@ -113,7 +113,7 @@ test('the next time is due, nothing before it is, and from there the way back le
   })
   fc.assert(
     fc.property(zone, text, minute, (timeZone, schedule, minutes) => {
-      const { next, previous } = dueTimes(parseCronSchedule(schedule), { timeZone, startMs })
+      const { next, previous } = scheduleTimes(parseCronSchedule(schedule), { timeZone, startMs })
       const fromMs = minutes * 60_000
       const nextMs = next(fromMs)
       assert.ok(nextMs !== undefined && nextMs > fromMs)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { structDefinition } from './definitions.ts'
 import type { JsonValue } from './json-value.ts'
-import { MergeError, mergeConfiguration } from './merge-configuration.ts'
+import { StructuredMergeError, applyStructuredMerge } from './structured-merge.ts'
 
 const schema = structDefinition('core.v1.Pod')
 
@@ -11,10 +11,10 @@ type JsonObject = { [name: string]: JsonValue }
 function check(live: JsonObject, configuration: JsonObject, expected: JsonObject | RegExp): void {
   if (expected instanceof RegExp) {
     assert.throws(
-      () => mergeConfiguration(live, configuration, schema),
-      error => error instanceof MergeError && expected.test(error.message),
+      () => applyStructuredMerge(live, configuration, schema),
+      error => error instanceof StructuredMergeError && expected.test(error.message),
     )
-  } else assert.deepEqual(mergeConfiguration(live, configuration, schema), expected)
+  } else assert.deepEqual(applyStructuredMerge(live, configuration, schema), expected)
 }
 
 test('a configuration is laid over an object, lists with keys item by item', () => {
@@ -35,9 +35,9 @@ test('a configuration is laid over an object, lists with keys item by item', () 
     },
   )
   const live = { spec: { containers } }
-  assert.equal(mergeConfiguration(live, { spec: {} }, schema), live)
+  assert.equal(applyStructuredMerge(live, { spec: {} }, schema), live)
   const hostile = JSON.parse('{"metadata":{"labels":{"__proto__":"x","constructor":"y"}}}') as JsonObject
-  const merged = mergeConfiguration({ metadata: { labels: { a: '1' } } }, hostile, schema)
+  const merged = applyStructuredMerge({ metadata: { labels: { a: '1' } } }, hostile, schema)
   assert.deepEqual(Object.entries((merged['metadata'] as { labels: JsonObject }).labels), [
     ['a', '1'],
     ['__proto__', 'x'],

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deepFreeze, type JsonValue } from '../json-value.ts'
 import type { Schema } from '../schema.ts'
-import { StructureError } from './structure.ts'
+import { TypedValueError } from './structure.ts'
 import { customSchema, deploymentSchema, mapOf, string, struct } from './testdata/schemas.ts'
-import { validateStructure } from './validate-structure.ts'
+import { validateTypedValue } from './validate-typed-value.ts'
 
 function check(schema: Schema, value: JsonValue, ...expected: readonly string[]): void {
-  const problems = validateStructure(schema, deepFreeze(value))
+  const problems = validateTypedValue(schema, deepFreeze(value))
   assert.deepEqual(
     problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)),
     expected,
@@ -89,9 +89,9 @@ test('items that nothing tells apart are duplicates', () => {
 })
 
 test('several problems are told together', () => {
-  const problems = validateStructure(scalars, { integer: 'a', boolean: 1 })
+  const problems = validateTypedValue(scalars, { integer: 'a', boolean: 1 })
   assert.equal(
-    new StructureError(problems).message,
+    new TypedValueError(problems).message,
     'errors:\n  .integer: expected numeric (int or float), got string\n' +
       '  .boolean: expected boolean, got &{1}',
   )
@@ -100,9 +100,9 @@ test('several problems are told together', () => {
 test('great depth and great size end soon', () => {
   let deep: JsonValue = {}
   for (let level = 0; level < 100_000; level++) deep = level % 2 === 0 ? [deep] : { a: deep }
-  assert.match(validateStructure(customSchema, { anything: deep })[0]?.message ?? '', /levels deep$/)
-  assert.ok((validateStructure(scalars, { string: deep })[0]?.message.length ?? 0) < 200)
+  assert.match(validateTypedValue(customSchema, { anything: deep })[0]?.message ?? '', /levels deep$/)
+  assert.ok((validateTypedValue(scalars, { string: deep })[0]?.message.length ?? 0) < 200)
   const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, index]))
-  assert.equal(validateStructure(scalars, { map: many }).length, 100)
-  assert.ok((validateStructure(scalars, { string: many })[0]?.message.length ?? 0) < 500)
+  assert.equal(validateTypedValue(scalars, { map: many }).length, 100)
+  assert.ok((validateTypedValue(scalars, { string: many })[0]?.message.length ?? 0) < 500)
 })

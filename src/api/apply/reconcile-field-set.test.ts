@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fieldSet, paths, type FieldSet } from './field-set.ts'
 import { printPath } from './path-element.ts'
-import { emptyObject, fitToSchema, withNamedFields } from './set-with-schema.ts'
+import {
+  emptyObject,
+  reconcileFieldSetWithSchema,
+  ensureNamedFieldsAreMembers,
+} from './reconcile-field-set.ts'
 import { configMapSchema, customSchema, deploymentSchema } from './testdata/schemas.ts'
 import type { StructSchema } from '../schema.ts'
 
@@ -16,25 +20,28 @@ function show(fields: FieldSet): string {
 
 test('struct fields are named by what is below them, keys of maps and items are not', () => {
   assert.equal(
-    show(withNamedFields(deploymentSchema, set('f:metadata f:labels f:a'))),
+    show(ensureNamedFieldsAreMembers(deploymentSchema, set('f:metadata f:labels f:a'))),
     '.metadata .metadata.labels .metadata.labels.a',
   )
   assert.equal(
-    show(withNamedFields(deploymentSchema, set('f:status f:conditions k:{"type":"A"} f:status'))),
+    show(ensureNamedFieldsAreMembers(deploymentSchema, set('f:status f:conditions k:{"type":"A"} f:status'))),
     '.status .status.conditions .status.conditions[type="A"].status',
   )
-  assert.equal(show(withNamedFields(customSchema, set('f:spec f:other f:deep'))), '.spec .spec.other.deep')
+  assert.equal(
+    show(ensureNamedFieldsAreMembers(customSchema, set('f:spec f:other f:deep'))),
+    '.spec .spec.other.deep',
+  )
   const unknown = set('f:unknown f:a')
-  assert.equal(withNamedFields(deploymentSchema, unknown), unknown)
+  assert.equal(ensureNamedFieldsAreMembers(deploymentSchema, unknown), unknown)
 })
 
 test('parts of what is atomic by now become the whole', () => {
   const parts = set('f:spec f:selector f:matchLabels f:a', 'f:spec f:replicas')
-  assert.equal(show(fitToSchema(deploymentSchema, parts)), '.spec.replicas .spec.selector')
+  assert.equal(show(reconcileFieldSetWithSchema(deploymentSchema, parts)), '.spec.replicas .spec.selector')
   const fitting = set('f:spec f:selector', 'f:status f:conditions k:{"type":"A"}')
-  assert.equal(fitToSchema(deploymentSchema, fitting), fitting)
+  assert.equal(reconcileFieldSetWithSchema(deploymentSchema, fitting), fitting)
   const free = set('f:anything f:a f:b')
-  assert.equal(fitToSchema(customSchema, free), free)
+  assert.equal(reconcileFieldSetWithSchema(customSchema, free), free)
 })
 
 test('an empty object has the structs and required lists that are always there', () => {

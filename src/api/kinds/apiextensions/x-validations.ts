@@ -7,7 +7,7 @@ import { findField } from './field-path.ts'
 const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
 const lineBreak = /[\r\n]/
 
-export function validateExpressionRules(field: string, schema: JSONSchemaProps): FieldError[] {
+export function validateXValidations(field: string, schema: JSONSchemaProps): FieldError[] {
   const rules: readonly Unchecked<ValidationRule>[] = schema['x-kubernetes-validations'] ?? []
   return rules.flatMap((rule, index) => {
     const place = `${field}.x-kubernetes-validations[${index}]`

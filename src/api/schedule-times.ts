@@ -1,32 +1,35 @@
 /**
- * Computes the due times of a schedule: every minute in which local time in its time zone matches. A minute
+ * Computes the times of a schedule: every minute in which local time in its time zone matches. A minute
  * skipped by daylight saving time in spring does not occur, and a minute repeated in autumn occurs twice.
  */
 import type { CalendarSchedule, CronSchedule, IntervalSchedule } from './cron-schedule.ts'
 import { zonePeriodAt } from './time-zone.ts'
 
-export interface DueTimes {
-  /** The first due time after an instant; undefined if there is none within five years. */
+export interface ScheduleTimes {
+  /** The first schedule time after an instant; undefined if there is none within five years. */
   readonly next: (afterMs: number) => number | undefined
   /**
-   * The last due time at or before an instant; undefined if there is none within the preceding five years.
+   * The last schedule time at or before an instant; undefined if there is none within five years.
    */
   readonly previous: (untilMs: number) => number | undefined
 }
 
-export interface DueTimesOptions {
+export interface ScheduleTimesOptions {
   /** Ignored if the schedule has its own time zone. */
   readonly timeZone: string
   /** Start of the intervals of an `@every` schedule. */
   readonly startMs: number
 }
 
-export function dueTimes(schedule: CronSchedule, { timeZone, startMs }: DueTimesOptions): DueTimes {
+export function scheduleTimes(
+  schedule: CronSchedule,
+  { timeZone, startMs }: ScheduleTimesOptions,
+): ScheduleTimes {
   if (schedule.kind === 'interval') return intervalTimes(schedule, startMs)
   return calendarTimes(schedule, schedule.timeZone ?? timeZone)
 }
 
-function intervalTimes({ everySeconds }: IntervalSchedule, startMs: number): DueTimes {
+function intervalTimes({ everySeconds }: IntervalSchedule, startMs: number): ScheduleTimes {
   const everyMs = everySeconds * 1_000
   const at = (count: number): number => startMs + count * everyMs
   return {
@@ -47,7 +50,7 @@ const searchMs = 5 * 366 * dayMs
 /**
  * The UTC offset is constant within a period of a zone, so each period is searched separately in local time.
  */
-function calendarTimes(schedule: CalendarSchedule, timeZone: string): DueTimes {
+function calendarTimes(schedule: CalendarSchedule, timeZone: string): ScheduleTimes {
   const minutes = minutesOfDay(schedule)
   return {
     next: afterMs => {

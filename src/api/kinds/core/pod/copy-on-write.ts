@@ -36,7 +36,7 @@ export function withField<T extends object, K extends keyof T>(
   return changed === value ? object : { ...object, [key]: changed }
 }
 
-export function mapShared<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
+export function mapCopyOnWrite<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
   let changed: T[] | undefined
   for (const [index, item] of list.entries()) {
     const next = change(item)

@@ -8,7 +8,7 @@ import {
   type FieldError,
 } from '../../../field-error.ts'
 import type { HostAlias, PodSpec } from '../../../generated/core/v1.ts'
-import { validateStoredIp } from '../../../ip.ts'
+import { validateIpForLegacyField } from '../../../ip.ts'
 import { checkDns1123SubdomainWithUnderscore } from '../../../names.ts'
 import { validateChoice, validateDnsLabel, validateDnsSubdomain } from './field-checks.ts'
 
@@ -39,7 +39,7 @@ export function validateDnsConfig(field: string, { dnsConfig, dnsPolicy }: PodSp
     )
   }
   for (const [index, address] of nameservers.entries()) {
-    errors.push(...validateStoredIp(`${field}.nameservers[${index}]`, address))
+    errors.push(...validateIpForLegacyField(`${field}.nameservers[${index}]`, address))
   }
   errors.push(...validateSearches(`${field}.searches`, searches))
   for (const [index, option] of options.entries()) {
@@ -67,7 +67,7 @@ function validateSearches(field: string, searches: readonly string[]): FieldErro
 
 export function validateHostAliases(field: string, aliases: readonly HostAlias[]): FieldError[] {
   return aliases.flatMap(({ ip = '', hostnames = [] }: Partial<HostAlias>, index) => [
-    ...validateStoredIp(`${field}[${index}].ip`, ip),
+    ...validateIpForLegacyField(`${field}[${index}].ip`, ip),
     ...hostnames.flatMap((name, position) => {
       return validateDnsSubdomain(`${field}[${index}].hostnames[${position}]`, name)
     }),

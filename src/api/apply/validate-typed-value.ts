@@ -14,14 +14,14 @@ import {
   isDeclared,
   itemElement,
   tooDeep,
-  type StructureProblem,
+  type TypedValueProblem,
 } from './structure.ts'
 
 /** Maximum number of reported problems. */
 const problemsMax = 100
 
-export function validateStructure(schema: Schema, value: JsonValue): StructureProblem[] {
-  const problems: StructureProblem[] = []
+export function validateTypedValue(schema: Schema, value: JsonValue): TypedValueProblem[] {
+  const problems: TypedValueProblem[] = []
   visit({ schema, value, depth: 0, problems })
   return problems
 }
@@ -30,7 +30,7 @@ interface Visit {
   readonly schema: Schema
   readonly value: JsonValue
   readonly depth: number
-  readonly problems: StructureProblem[]
+  readonly problems: TypedValueProblem[]
   /** The parent and the key or index; only the root has neither. */
   readonly parent?: Visit
   readonly element?: PathElement

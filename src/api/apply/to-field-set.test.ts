@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { deepFreeze, type JsonValue } from '../json-value.ts'
 import type { Schema } from '../schema.ts'
 import { paths } from './field-set.ts'
-import { fieldsOf } from './fields-of.ts'
+import { toFieldSet } from './to-field-set.ts'
 import { printPath } from './path-element.ts'
-import { StructureError } from './structure.ts'
+import { TypedValueError } from './structure.ts'
 import { customSchema, deploymentSchema } from './testdata/schemas.ts'
 
 function check(schema: Schema, value: JsonValue, expected: string): void {
-  const fields = [...paths(fieldsOf(schema, deepFreeze(value)))].map(printPath)
+  const fields = [...paths(toFieldSet(schema, deepFreeze(value)))].map(printPath)
   assert.deepEqual(fields, expected === '' ? [] : expected.split(' '))
 }
 
@@ -82,9 +82,9 @@ test('fields without a schema are owned one by one, with their lists whole', () 
 test('what cannot be walked is refused', () => {
   const check = (value: JsonValue, message: RegExp) =>
     assert.throws(
-      () => fieldsOf(deploymentSchema, value),
+      () => toFieldSet(deploymentSchema, value),
       error => {
-        return error instanceof StructureError && message.test(error.message)
+        return error instanceof TypedValueError && message.test(error.message)
       },
     )
   check(

@@ -13,7 +13,7 @@ import type {
 import { isTrue } from '../../cell-text.ts'
 import type { Unchecked } from '../../unchecked.ts'
 
-export interface PodSummary {
+export interface PodPrintStatus {
   readonly ready: number
   readonly containers: number
   readonly status: string
@@ -22,7 +22,7 @@ export interface PodSummary {
   readonly lastRestart: string
 }
 
-export function summarizePod(pod: Unchecked<Pod>): PodSummary {
+export function podPrintStatus(pod: Unchecked<Pod>): PodPrintStatus {
   const { containers = [], initContainers = [] } = pod.spec ?? {}
   const status = pod.status ?? {}
   const sidecars = sidecarNames(initContainers)

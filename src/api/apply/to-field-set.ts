@@ -15,8 +15,8 @@ import {
   type JsonObject,
 } from './structure.ts'
 
-/** Contains every leaf, every item of a list or map, and every empty field. Throws StructureError. */
-export function fieldsOf(schema: Schema, value: JsonValue, depth = 0): FieldSet {
+/** Contains every leaf, every item of a list or map, and every empty field. Throws TypedValueError. */
+export function toFieldSet(schema: Schema, value: JsonValue, depth = 0): FieldSet {
   checkDepth(depth)
   const map = asMap(value)
   if (map !== undefined && isGranularMap(schema)) return fieldsOfMap(schema, map, depth)
@@ -31,7 +31,7 @@ function fieldsOfMap(schema: Schema, map: JsonObject, depth: number): FieldSet {
     if (value === undefined) continue
     const child = childSchema(schema, key)
     const member = !isDeclared(schema, key) || isOwnedWhole(child, value)
-    builder.add(fieldElement(key), member, fieldsOf(child, value, depth + 1))
+    builder.add(fieldElement(key), member, toFieldSet(child, value, depth + 1))
   }
   return builder.build()
 }
@@ -51,7 +51,7 @@ function fieldsOfList(schema: ListSchema, list: readonly JsonValue[], depth: num
   const builder = new FieldSetBuilder()
   for (const [index, element] of elements.entries()) {
     const unique = counts.get(element) === 1
-    builder.add(element, true, unique ? fieldsOf(schema.items, list[index] ?? null, depth + 1) : emptySet)
+    builder.add(element, true, unique ? toFieldSet(schema.items, list[index] ?? null, depth + 1) : emptySet)
   }
   return builder.build()
 }

@@ -5,7 +5,7 @@
  */
 
 /** Not for free-form JSON: it recurses to the depth of the value, which only an API type bounds. */
-export function sameMeaning(a: unknown, b: unknown): boolean {
+export function semanticEqual(a: unknown, b: unknown): boolean {
   return same(a, b, false)
 }
 

@@ -18,11 +18,15 @@ import {
  * Adds every struct field that has descendants in the set. Such fields have no owner themselves, but a field
  * that is left without owned descendants is removed together with its contents.
  */
-export function withNamedFields(schema: Schema, set: FieldSet): FieldSet {
+export function ensureNamedFieldsAreMembers(schema: Schema, set: FieldSet): FieldSet {
   return transform(set, (node, element) => {
     const name = fieldName(element)
     const named = name !== undefined && isDeclared(schema, name) && !isEmpty(node.children)
-    return remainder(node, node.member || named, withNamedFields(schemaBelow(schema, element), node.children))
+    return remainder(
+      node,
+      node.member || named,
+      ensureNamedFieldsAreMembers(schemaBelow(schema, element), node.children),
+    )
   })
 }
 
@@ -33,7 +37,7 @@ const fitted = new WeakMap<Schema, WeakMap<FieldSet, FieldSet>>()
  * owns the whole field. The opposite change needs no adaptation: the owner of the atomic field remains owner
  * of an item without children.
  */
-export function fitToSchema(schema: Schema, set: FieldSet): FieldSet {
+export function reconcileFieldSetWithSchema(schema: Schema, set: FieldSet): FieldSet {
   let sets = fitted.get(schema)
   if (sets === undefined) fitted.set(schema, (sets = new WeakMap()))
   const known = sets.get(set)

@@ -5,33 +5,37 @@
 import type { JsonObject } from './apply.ts'
 import { mergeValues } from './apply/merge-values.ts'
 import { fieldElement, indexElement, printElement } from './apply/path-element.ts'
-import { asList, asMap, childSchema, isDeclared, StructureError } from './apply/structure.ts'
-import { validateStructure } from './apply/validate-structure.ts'
+import { asList, asMap, childSchema, isDeclared, TypedValueError } from './apply/structure.ts'
+import { validateTypedValue } from './apply/validate-typed-value.ts'
 import type { JsonValue } from './json-value.ts'
 import type { Schema } from './schema.ts'
 
 /** Thrown if a configuration cannot be merged into an object of its kind. */
-export class MergeError extends Error {}
+export class StructuredMergeError extends Error {}
 
-/** Returns the object itself if nothing changes. Throws MergeError. */
-export function mergeConfiguration(live: JsonObject, configuration: JsonObject, schema: Schema): JsonObject {
-  const problems = validateStructure(schema, configuration)
+/** Returns the object itself if nothing changes. Throws StructuredMergeError. */
+export function applyStructuredMerge(
+  live: JsonObject,
+  configuration: JsonObject,
+  schema: Schema,
+): JsonObject {
+  const problems = validateTypedValue(schema, configuration)
   if (problems.length > 0) {
-    const { message } = new StructureError(problems)
-    throw new MergeError(`failed to convert patch object to typed object: ${message}`)
+    const { message } = new TypedValueError(problems)
+    throw new StructuredMergeError(`failed to convert patch object to typed object: ${message}`)
   }
   const atomics = findAtomics(schema, configuration)
   if (atomics.length > 0) {
     const paths = atomics.join(', ')
-    throw new MergeError(
+    throw new StructuredMergeError(
       `invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${paths}`,
     )
   }
   try {
     return asMap(mergeValues(schema, live, configuration)) ?? live
   } catch (error) {
-    if (!(error instanceof StructureError)) throw error
-    throw new MergeError(`failed to convert original object to typed object: ${error.message}`, {
+    if (!(error instanceof TypedValueError)) throw error
+    throw new StructuredMergeError(`failed to convert original object to typed object: ${error.message}`, {
       cause: error,
     })
   }
