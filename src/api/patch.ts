@@ -28,7 +28,7 @@ export function applyPatch(
   schema?: Schema,
 ): JsonValue {
   if (kind === 'json') return applyJsonPatch(current, patch)
-  if (!isObject(patch)) throw badRequest('error decoding patch: a merge patch is an object')
+  if (!isObject(patch)) throw badRequest('error decoding patch: merge patch must be an object')
   if (kind === 'merge') return applyMergePatch(current, patch)
   if (schema === undefined) throw badRequest('strategic merge patch format is not supported')
   return applyStrategicMergePatch(current, patch, schema)

@@ -102,7 +102,7 @@ export function decodeProtobufWatchEvent(frame: Uint8Array): DecodedWatchEvent {
 
 function requireCodec(typeMeta: TypeMeta) {
   const codec = codecOfKind(typeMeta)
-  assert(codec, `${typeMeta.kind} of ${typeMeta.apiVersion} has a form in protobuf`)
+  assert(codec, `${typeMeta.apiVersion}, Kind=${typeMeta.kind} has no protobuf codec`)
   return codec
 }
 

@@ -136,7 +136,7 @@ function readFields(text: string): NumberedField[] {
     .filter(word => word !== '')
     .map(word => {
       const match = fieldPattern.exec(word)
-      assert(match, `${word} is a field`)
+      assert(match, `invalid field notation: ${word}`)
       const [, jump, embedded, name = '', items, mark] = match
       number = jump === undefined ? number + 1 : Number(jump)
       const presence = mark === '?' ? 'pointer' : mark === '!' ? 'shown' : 'value'

@@ -36,11 +36,11 @@ test('what is no envelope is refused', () => {
 test('values that their types do not have are refused', () => {
   const quota = (text: string) => wireObject('v1', 'ResourceQuota', `12(0a(0a"pods" 12(0a"${text}")))`)
   assert.deepEqual(decodeProtobuf(quota('0.5'))['spec'], { hard: { pods: '500m' } })
-  refuse(quota('many'), 'syntax', /not a quantity/)
+  refuse(quota('many'), 'syntax', /invalid quantity/)
   const created = (time: string) => wireObject('v1', 'ConfigMap', `0a(42(${time}))`)
   refuse(created('08 ff ff ff ff ff ff ff 0f'), 'syntax', /out of range/)
   refuse(created('08 ff ff ff ff ff ff ff ff 7f'), 'syntax', /too large/)
-  refuse(wireObject('v1', 'Service', '12(0a(22(08 02)))'), 'syntax', /neither a whole number nor a string/)
+  refuse(wireObject('v1', 'Service', '12(0a(22(08 02)))'), 'syntax', /invalid IntOrString type/)
   refuse(wireObject('apps/v1', 'ControllerRevision', '12(0a"{")'), 'syntax', /JSON/)
   refuse(wireObject('v1', 'ConfigMap', '0a(0a(ff))'), 'syntax', /UTF-8/)
 })

@@ -9,8 +9,8 @@ import type { Unchecked } from '../unchecked.ts'
 const storageVersionColumns: KindColumns<StorageVersion> = {
   columns: [
     nameColumn,
-    textColumn('CommonEncodingVersion', 'The version that all servers write, if they agree.'),
-    textColumn('StorageVersions', 'The version that each server writes.'),
+    textColumn('CommonEncodingVersion', 'Encoding version common to all API servers.'),
+    textColumn('StorageVersions', 'Encoding version of each API server.'),
     ageColumn,
   ],
   cells: (object: Unchecked<StorageVersion>, nowMs) => [

@@ -17,9 +17,9 @@ import type { Unchecked } from '../unchecked.ts'
 const jobColumns: KindColumns<Job> = {
   columns: [
     nameColumn,
-    textColumn('Status', 'How far the job has come.'),
-    textColumn('Completions', 'How many pods have succeeded, of how many must.'),
-    textColumn('Duration', 'How long the job has run.'),
+    textColumn('Status', 'Status of the job.'),
+    textColumn('Completions', 'Succeeded pods out of the required completions.'),
+    textColumn('Duration', 'Time required to complete the job.'),
     ageColumn,
     containersColumn,
     imagesColumn,
@@ -43,11 +43,11 @@ const jobColumns: KindColumns<Job> = {
 const cronJobColumns: KindColumns<CronJob> = {
   columns: [
     nameColumn,
-    textColumn('Schedule', 'When jobs start.'),
+    textColumn('Schedule', 'Schedule in cron format.'),
     textColumn('Timezone', 'The time zone of the schedule.'),
-    booleanColumn('Suspend', 'Whether no new jobs start.'),
-    integerColumn('Active', 'How many jobs run.'),
-    textColumn('Last Schedule', 'How long ago a job was started last.'),
+    booleanColumn('Suspend', 'True if new jobs are suspended.'),
+    integerColumn('Active', 'Number of active jobs.'),
+    textColumn('Last Schedule', 'Time since the last scheduled job.'),
     ageColumn,
     containersColumn,
     imagesColumn,

@@ -9,9 +9,9 @@ import type { Unchecked } from '../unchecked.ts'
 const endpointSliceColumns: KindColumns<EndpointSlice> = {
   columns: [
     nameColumn,
-    textColumn('AddressType', 'IPv4, IPv6 or names.'),
-    textColumn('Ports', 'Ports of every endpoint.'),
-    textColumn('Endpoints', 'Addresses that serve.'),
+    textColumn('AddressType', 'IPv4, IPv6 or FQDN.'),
+    textColumn('Ports', 'Ports of the endpoints.'),
+    textColumn('Endpoints', 'Addresses of the endpoints.'),
     ageColumn,
   ],
   cells: (slice: Unchecked<EndpointSlice>, nowMs) => [

@@ -7,15 +7,15 @@ import type { Unchecked } from '../../unchecked.ts'
 
 export const eventColumns: KindColumns<Event> = {
   columns: [
-    textColumn('Last Seen', 'How long ago it happened last.'),
+    textColumn('Last Seen', 'Time since the last occurrence.'),
     textColumn('Type', 'Normal or Warning.'),
-    textColumn('Reason', 'What happened, in one word.'),
-    textColumn('Object', 'What it is about.'),
-    wideColumn('Subobject', 'The part of the object it is about.'),
-    wideColumn('Source', 'Who reported it, and where.'),
-    textColumn('Message', 'What happened.'),
-    wideColumn('First Seen', 'How long ago it happened for the first time.'),
-    wideColumn('Count', 'How often it happened.'),
+    textColumn('Reason', 'Machine-readable reason.'),
+    textColumn('Object', 'The involved object.'),
+    wideColumn('Subobject', 'Field path of the involved object.'),
+    wideColumn('Source', 'Reporting component and host.'),
+    textColumn('Message', 'Human-readable description.'),
+    wideColumn('First Seen', 'Time since the first occurrence.'),
+    wideColumn('Count', 'Number of occurrences.'),
     { ...nameColumn, priority: 1 },
   ],
   cells: (event: Unchecked<Event>, nowMs) => {

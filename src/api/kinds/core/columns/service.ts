@@ -9,12 +9,12 @@ import type { Unchecked } from '../../unchecked.ts'
 export const serviceColumns: KindColumns<Service> = {
   columns: [
     nameColumn,
-    textColumn('Type', 'From where the service can be reached.'),
-    textColumn('Cluster-IP', 'The address inside of the cluster.'),
-    textColumn('External-IP', 'Addresses outside of the cluster.'),
-    textColumn('Port(s)', 'Ports of the service, and those that nodes open for them.'),
+    textColumn('Type', 'Type of the service.'),
+    textColumn('Cluster-IP', 'Cluster IP of the service.'),
+    textColumn('External-IP', 'External IPs and load balancer addresses.'),
+    textColumn('Port(s)', 'Ports of the service with their node ports.'),
     ageColumn,
-    wideColumn('Selector', 'Labels of the pods that serve.'),
+    wideColumn('Selector', 'Label selector for the pods of the service.'),
   ],
   cells: (service: Unchecked<Service>, nowMs) => {
     const { type = '', clusterIPs, clusterIP, ports = [], selector } = service.spec ?? {}
@@ -31,7 +31,7 @@ export const serviceColumns: KindColumns<Service> = {
 }
 
 export const endpointsColumns: KindColumns<Endpoints> = {
-  columns: [nameColumn, textColumn('Endpoints', 'Addresses and ports that serve.'), ageColumn],
+  columns: [nameColumn, textColumn('Endpoints', 'Addresses and ports of the endpoints.'), ageColumn],
   cells: (endpoints: Unchecked<Endpoints>, nowMs) => [
     nameOf(endpoints),
     addressesText(endpoints),
