@@ -31,7 +31,7 @@ const packageFolder = clientNodePackage(root)
 const inputs = ['tools/generate-api.ts', 'tools/generate-api', 'src/api/kinds', 'src/api/version-priority.ts']
 
 /** The files in the kinds folder that the generator reads. */
-const kindFiles = /[/\\](?:groups|overlay)\.ts$/
+const kindFiles = /\b(?:groups?|overlay)\.ts$/
 
 if (import.meta.main) {
   const folder = join(root, 'src/api/generated')

@@ -1,8 +1,8 @@
 /**
  * The rules of a kind beyond its schema: defaulting, validation, immutable fields, fields set by the server.
- * Pure functions of the object, like the strategies of Kubernetes' registry. Each group's folder in `kinds/`
- * has a `rules.ts`; a kind without an entry has only the rules common to all objects (metadata, generation,
- * the separation of spec and status), which are implemented in `apiserver/`.
+ * Pure functions of the object, like the strategies of Kubernetes' registry. `kinds/rules.ts` lists
+ * them; a kind without an entry has only the rules common to all objects (metadata, generation, the
+ * separation of spec and status), which are implemented in `apiserver/`.
  */
 import type { FieldError } from './field-error.ts'
 import type { KubernetesObject } from './metadata.ts'

@@ -7,8 +7,9 @@ import { deepFreeze } from '../json-value.ts'
 import type { GroupRules, KindRules } from '../kind-rules.ts'
 import type { KubernetesObject } from '../metadata.ts'
 import { core } from './core/rules.ts'
-import { discovery } from './discovery/rules.ts'
-import { events } from './events/rules.ts'
+import { endpointSliceRules } from './discovery/endpoint-slice.ts'
+import { eventRules } from './events/event.ts'
+import { groupRules } from './group-rules.ts'
 import { networking } from './networking/rules.ts'
 import { storage } from './storage/rules.ts'
 import { arbitraryObject } from '../arbitrary-object.ts'
@@ -60,8 +61,18 @@ function checkKinds(group: string, all: GroupRules): void {
   }
 }
 
-test('no object of the right types makes a rule of core throw', () => checkKinds('core', core))
-test('nor one of networking', () => checkKinds('networking', networking))
-test('nor one of discovery', () => checkKinds('discovery', discovery))
-test('nor one of storage', () => checkKinds('storage', storage))
-test('nor an event', () => checkKinds('events', events))
+test('rules of the core group never throw on well-typed objects', () => {
+  checkKinds('core', core)
+})
+test('rules of networking.k8s.io never throw on well-typed objects', () => {
+  checkKinds('networking', networking)
+})
+test('rules of discovery.k8s.io never throw on well-typed objects', () => {
+  checkKinds('discovery', groupRules({ EndpointSlice: endpointSliceRules }))
+})
+test('rules of storage.k8s.io never throw on well-typed objects', () => {
+  checkKinds('storage', storage)
+})
+test('rules of events.k8s.io never throw on well-typed objects', () => {
+  checkKinds('events', groupRules({ Event: eventRules }))
+})

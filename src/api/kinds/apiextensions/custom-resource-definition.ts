@@ -1,6 +1,7 @@
 /**
  * Rules of CustomResourceDefinition. Name conflicts and the Established condition are the responsibility of
  * controllers, which write the status.
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
 import { isTrue } from '../../conditions.ts'
 import { invalid, required, type FieldError } from '../../field-error.ts'

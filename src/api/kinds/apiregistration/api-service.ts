@@ -1,6 +1,7 @@
 /**
  * Rules of APIService, which registers the server of a group and version. The aggregator sets the Available
  * condition of local ones.
+ * https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/
  */
 import { invalid, invalidEach, required, type FieldError } from '../../field-error.ts'
 import type { APIService, APIServiceSpec } from '../../generated/apiregistration/v1.ts'

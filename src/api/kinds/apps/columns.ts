@@ -16,7 +16,7 @@ import type { Unchecked } from '../unchecked.ts'
 const deploymentColumns: KindColumns<Deployment> = {
   columns: [
     nameColumn,
-    textColumn('Ready', 'Number of the pod with ready state'),
+    textColumn('Ready', 'Number of the pod with ready state.'),
     textColumn('Up-to-date', 'Number of pods with the current template.'),
     textColumn('Available', 'Number of available pods.'),
     ageColumn,
@@ -45,7 +45,7 @@ const replicaSetColumns = replicaColumns<ReplicaSet>(({ spec }) => selectorText(
 const statefulSetColumns: KindColumns<StatefulSet> = {
   columns: [
     nameColumn,
-    textColumn('Ready', 'Number of the pod with ready state'),
+    textColumn('Ready', 'Number of the pod with ready state.'),
     ageColumn,
     containersColumn,
     imagesColumn,

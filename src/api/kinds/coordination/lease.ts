@@ -1,4 +1,7 @@
-/** Rules of Lease. Coordinated leader election is off, so its fields are dropped. */
+/**
+ * Rules of Lease. Coordinated leader election is off, so its fields are dropped.
+ * https://kubernetes.io/docs/concepts/architecture/leases/
+ */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { Lease, LeaseSpec } from '../../generated/coordination/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'

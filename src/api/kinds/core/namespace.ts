@@ -5,7 +5,6 @@ import type { KindRules } from '../../kind-rules.ts'
 import { isBeingDeleted } from '../../metadata.ts'
 import { checkBuiltInFinalizerName, checkFinalizerName, labelNames } from '../../names.ts'
 import { withDefaults, withoutField } from './pod/copy-on-write.ts'
-import { namespaceFinalize } from './namespace-finalize.ts'
 
 export const namespaceRules: KindRules<Namespace> = {
   names: labelNames,
@@ -15,13 +14,20 @@ export const namespaceRules: KindRules<Namespace> = {
   validate: validateFinalizers,
   validateUpdate: validateFinalizers,
   validateStatusUpdate: validatePhase,
-  subresources: { finalize: { ...namespaceFinalize, validate: validateNamespaceFinalize } },
+  subresources: { finalize: { merge: mergeFinalizers, validate: validateNamespaceFinalize } },
   hasPendingFinalization: namespace => (namespace.spec?.finalizers?.length ?? 0) > 0,
   beginDeletion: namespace => ({ ...namespace, status: { ...namespace.status, phase: 'Terminating' } }),
   returnDeletedObject: true,
   selectableFields: {
     'status.phase': namespace => namespace.status?.phase ?? '',
   },
+}
+
+/** The finalize subresource updates the finalizers in the spec; without any, the namespace is removed. */
+function mergeFinalizers(old: Namespace, sent: Namespace): Namespace {
+  const { finalizers: _, ...spec } = old.spec ?? {}
+  const finalizers = sent.spec?.finalizers ?? []
+  return { ...old, spec: { ...spec, ...(finalizers.length > 0 && { finalizers }) } }
 }
 
 /** Validates an update through `finalize`, the only way to change `spec.finalizers`. */

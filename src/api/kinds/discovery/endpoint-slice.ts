@@ -7,7 +7,7 @@ import { labelOf } from '../../labels.ts'
 import { checkDns1123Subdomain } from '../../names.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { semanticEqual } from '../core/pod/semantic-equal.ts'
-import { validateEndpoints, validateSlice } from './endpoint-slice/validation.ts'
+import { validateEndpoints, validateSlice } from './endpoint-slice-validation.ts'
 
 export const endpointSliceRules: KindRules<EndpointSlice> = {
   withDefaults: slice =>

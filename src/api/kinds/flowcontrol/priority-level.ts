@@ -15,7 +15,6 @@ import { withDefaults, withField, withMissing } from '../core/pod/copy-on-write.
 import type { Unchecked } from '../unchecked.ts'
 import { validateConditionTypes } from './conditions.ts'
 import { mandatoryPriorityLevels } from './mandatory.ts'
-import { validateQueuing } from './queuing.ts'
 
 export const priorityLevelRules: KindRules<PriorityLevelConfiguration> = {
   tracksGeneration: true,
@@ -128,4 +127,33 @@ function validateMandatory(name: string, spec: Spec): FieldError[] {
   if (semanticEqual({ ...spec, exempt: mandatory.exempt }, mandatory)) return []
   const detail = `spec of '${name}' except the 'spec.exempt' field must equal the fixed value`
   return [invalid('spec', spec, detail)]
+}
+
+/** By shuffle sharding, each flow is dealt a hand of queues and uses the shortest. */
+function validateQueuing(field: string, queuing: QueuingConfiguration): FieldError[] {
+  const { queueLengthLimit = 0, queues = 0, handSize = 0 } = queuing
+  const errors: FieldError[] = []
+  if (queueLengthLimit <= 0) {
+    errors.push(invalid(`${field}.queueLengthLimit`, queueLengthLimit, 'must be positive'))
+  }
+  if (queues <= 0) errors.push(invalid(`${field}.queues`, queues, 'must be positive'))
+  if (queues > queuesMax) {
+    errors.push(invalid(`${field}.queues`, queues, `must not be greater than ${queuesMax}`))
+  }
+  const problem = checkHand(handSize, queues)
+  return problem === undefined ? errors : [...errors, invalid(`${field}.handSize`, handSize, problem)]
+}
+
+const queuesMax = 10_000_000
+/** Number of hash bits available for dealing a hand. */
+const hashBits = 60
+
+function checkHand(handSize: number, queues: number): string | undefined {
+  if (handSize <= 0) return 'must be positive'
+  if (handSize > queues) return `should not be greater than queues (${queues})`
+  if (Math.ceil(Math.log2(queues) * handSize) <= hashBits) return undefined
+  return (
+    `required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ` +
+    String(hashBits)
+  )
 }

@@ -5,7 +5,7 @@ import { validateIpForLegacyField } from '../../ip.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { annotationOf } from '../annotation-of.ts'
 import { validateBalancerHostname } from '../core/service/load-balancer-validation.ts'
-import { strictOptions, validationOptionsOf, validateIngressSpec } from './ingress/spec-validation.ts'
+import { strictOptions, validationOptionsOf, validateIngressSpec } from './ingress-validation.ts'
 
 export const ingressRules: KindRules<Ingress> = {
   prepareForCreate: ingress => ({ ...ingress, status: { loadBalancer: {} } }),

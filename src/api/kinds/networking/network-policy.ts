@@ -9,7 +9,7 @@ import type {
 } from '../../generated/networking/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { mapCopyOnWrite, withField, withMissing } from '../core/pod/copy-on-write.ts'
-import { validateNetworkPolicySpec } from './network-policy/validation.ts'
+import { validateNetworkPolicySpec } from './network-policy-validation.ts'
 
 export const networkPolicyRules: KindRules<NetworkPolicy> = {
   withDefaults: withPolicyDefaults,

@@ -1,4 +1,4 @@
-/** Rules of RuntimeClass. */
+/** Rules of RuntimeClass. https://kubernetes.io/docs/concepts/containers/runtime-class/ */
 import { duplicate, type FieldError } from '../../field-error.ts'
 import type { Toleration } from '../../generated/core/v1.ts'
 import type { RuntimeClass } from '../../generated/node/v1.ts'

@@ -1,4 +1,7 @@
-/** Rules of PodDisruptionBudget. */
+/**
+ * Rules of PodDisruptionBudget. Eviction has no rules: the pod and its disruption budgets decide.
+ * https://kubernetes.io/docs/concepts/workloads/pods/disruptions/
+ */
 import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
 import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from '../../generated/policy/v1.ts'
 import { checkPercent, percentOf, type IntOrString } from '../../int-or-string.ts'

@@ -1,4 +1,7 @@
-/** Rules of PriorityClass. */
+/**
+ * Rules of PriorityClass.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/
+ */
 import { forbiddenField, type FieldError } from '../../field-error.ts'
 import type { PriorityClass } from '../../generated/scheduling/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
