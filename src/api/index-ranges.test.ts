@@ -15,7 +15,7 @@ import {
 
 const indexes = fc.array(fc.nat(40), { maxLength: 30 })
 
-test('indexes are written as ranges', () => {
+test('completed indexes are formatted as ranges', () => {
   const check = (list: readonly number[], text: string): void => {
     assert.equal(formatIndexRanges(indexRangesOf(list)), text)
   }
@@ -26,7 +26,7 @@ test('indexes are written as ranges', () => {
   check([2, 2, 2, 0, 1], '0-2')
 })
 
-test('what is read is cut at the number of indexes there are now, and nonsense is nothing', () => {
+test('index ranges are cut at completions, and invalid text is empty', () => {
   const check = (text: string | undefined, below: number, expected: string): void => {
     assert.equal(formatIndexRanges(readIndexRanges(text, below)), expected)
   }
@@ -39,7 +39,7 @@ test('what is read is cut at the number of indexes there are now, and nonsense i
   check(`0-${'9'.repeat(400)}`, 5, '')
 })
 
-test('ranges do what sets of indexes do', () => {
+test('operations on index ranges agree with sets of indexes', () => {
   fc.assert(
     fc.property(indexes, indexes, fc.nat(45), fc.nat(20), (first, second, below, limit) => {
       const [a, b] = [indexRangesOf(first), indexRangesOf(second)]

@@ -4,7 +4,7 @@ import { isApiError } from './errors.ts'
 import { applyPatch, createJsonPatch, createMergePatch, createStrategicMergePatch } from './patch.ts'
 import { pod } from './patch/testdata/schemas.ts'
 
-test('each kind of patch makes the new object of the old one', () => {
+test('each patch type transforms the original into the modified object', () => {
   const before = { metadata: { finalizers: ['a'] }, spec: { containers: [{ name: 'a' }, { name: 'b' }] } }
   const after = { metadata: { finalizers: ['b'] }, spec: { containers: [{ name: 'b' }, { name: 'c' }] } }
   assert.deepEqual(applyPatch('json', before, createJsonPatch(before, after)), after)
@@ -12,7 +12,7 @@ test('each kind of patch makes the new object of the old one', () => {
   assert.deepEqual(applyPatch('strategic', before, createStrategicMergePatch(before, after, pod), pod), after)
 })
 
-test('the kind of a patch decides what it means', () => {
+test('the patch type selects the semantics', () => {
   const current = { spec: { containers: [{ name: 'a' }] } }
   const patch = { spec: { containers: [{ name: 'b' }] } }
   assert.deepEqual(applyPatch('merge', current, patch, pod), patch)
@@ -24,7 +24,7 @@ test('the kind of a patch decides what it means', () => {
   )
 })
 
-test('a merge patch is an object, and a strategic one needs a schema', () => {
+test('a merge patch must be an object, and a strategic merge patch requires a schema', () => {
   for (const patch of [null, [], 'text', 1]) {
     assert.throws(
       () => applyPatch('merge', {}, patch),

@@ -17,7 +17,7 @@ function check(live: JsonObject, configuration: JsonObject, expected: JsonObject
   } else assert.deepEqual(applyStructuredMerge(live, configuration, schema), expected)
 }
 
-test('a configuration is laid over an object, lists with keys item by item', () => {
+test('structured merge applies a configuration, keyed lists per item', () => {
   const containers = [
     { name: 'a', image: 'x' },
     { name: 'b', image: 'y' },
@@ -45,7 +45,7 @@ test('a configuration is laid over an object, lists with keys item by item', () 
   ])
 })
 
-test('what is no configuration of the kind, or would replace more than it says, is refused', () => {
+test('structured merge rejects invalid configurations and atomic values', () => {
   check(
     {},
     { spec: { nothing: 1 } },

@@ -9,7 +9,7 @@ function taintOf(text: string): Taint {
   return { key, effect, ...(value !== undefined && { value }) }
 }
 
-test('a toleration makes up for a taint', () => {
+test('tolerations match taints by key, value, effect and operator', () => {
   const cases: readonly [Toleration, string, boolean][] = [
     [{ key: 'a', value: '1' }, 'a=1:NoSchedule', true],
     [{ key: 'a', value: '1', operator: 'Equal' }, 'a=2:NoSchedule', false],
@@ -30,7 +30,7 @@ test('a toleration makes up for a taint', () => {
   }
 })
 
-test('the first taint that matters and is not tolerated', () => {
+test('findMatchingUntoleratedTaint returns the first untolerated taint with the effect', () => {
   const taints = ['a:PreferNoSchedule', 'b:NoSchedule', 'c:NoExecute'].map(taintOf)
   assert.equal(findMatchingUntoleratedTaint(taints, undefined, doNotScheduleEffects)?.key, 'b')
   assert.equal(

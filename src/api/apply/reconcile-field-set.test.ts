@@ -18,7 +18,7 @@ function show(fields: FieldSet): string {
   return [...paths(fields)].map(printPath).join(' ')
 }
 
-test('struct fields are named by what is below them, keys of maps and items are not', () => {
+test('ensureNamedFieldsAreMembers adds struct fields but not map keys or items', () => {
   assert.equal(
     show(ensureNamedFieldsAreMembers(deploymentSchema, set('f:metadata f:labels f:a'))),
     '.metadata .metadata.labels .metadata.labels.a',
@@ -35,7 +35,7 @@ test('struct fields are named by what is below them, keys of maps and items are 
   assert.equal(ensureNamedFieldsAreMembers(deploymentSchema, unknown), unknown)
 })
 
-test('parts of what is atomic by now become the whole', () => {
+test('reconcileFieldSetWithSchema collapses fields of types that became atomic', () => {
   const parts = set('f:spec f:selector f:matchLabels f:a', 'f:spec f:replicas')
   assert.equal(show(reconcileFieldSetWithSchema(deploymentSchema, parts)), '.spec.replicas .spec.selector')
   const fitting = set('f:spec f:selector', 'f:status f:conditions k:{"type":"A"}')
@@ -44,7 +44,7 @@ test('parts of what is atomic by now become the whole', () => {
   assert.equal(reconcileFieldSetWithSchema(customSchema, free), free)
 })
 
-test('an empty object has the structs and required lists that are always there', () => {
+test('emptyObject has the structs and required lists that are always present', () => {
   assert.deepEqual(emptyObject(configMapSchema), { metadata: {} })
   assert.deepEqual(emptyObject(deploymentSchema), {
     metadata: {},
@@ -53,7 +53,7 @@ test('an empty object has the structs and required lists that are always there',
   })
 })
 
-test('a schema that contains itself has an empty object too', () => {
+test('emptyObject terminates for recursive schemas', () => {
   const fields = new Map()
   const recursive: StructSchema = {
     type: 'struct',

@@ -19,7 +19,7 @@ function check(reset: ResetFields, expected: string): void {
   assert.equal([...paths(reset(fields, 'v1'))].map(printPath).join(' '), expected)
 }
 
-test('fields are reset with all below them', () => {
+test('excludeFields resets fields with all children', () => {
   check(
     excludeFields([['status']]),
     '.spec.replicas .spec.containers[name="a"] .spec.containers[name="a"].image ' +
@@ -34,7 +34,7 @@ test('fields are reset with all below them', () => {
   )
 })
 
-test('all fields are reset but some, in any item', () => {
+test('includeFields resets all other fields, with wildcards for items', () => {
   check(
     includeFields([['spec', 'containers', '*', 'resources']]),
     '.spec.containers[name="a"] .spec.containers[name="a"].resources.limits',

@@ -13,7 +13,7 @@ function check(schema: Schema, value: JsonValue, expected: string): void {
   assert.deepEqual(fields, expected === '' ? [] : expected.split(' '))
 }
 
-test('leaves are owned, structs only through them, items of maps and lists themselves', () => {
+test('toFieldSet contains leaves and items, structs only through leaves', () => {
   check(deploymentSchema, { spec: { replicas: 1, paused: false } }, '.spec.paused .spec.replicas')
   check(deploymentSchema, { metadata: { labels: { a: '1' } } }, '.metadata.labels.a')
   check(
@@ -29,7 +29,7 @@ test('leaves are owned, structs only through them, items of maps and lists thems
   )
 })
 
-test('what is atomic is owned whole', () => {
+test('toFieldSet treats atomic values as leaves', () => {
   check(deploymentSchema, { spec: { selector: { matchLabels: { a: '1' } } } }, '.spec.selector')
   check(
     deploymentSchema,
@@ -38,7 +38,7 @@ test('what is atomic is owned whole', () => {
   )
 })
 
-test('what is there with nothing in it is owned, but for an empty list', () => {
+test('toFieldSet contains empty values except empty lists', () => {
   check(deploymentSchema, { spec: {} }, '.spec')
   check(deploymentSchema, { spec: null }, '.spec')
   check(
@@ -50,7 +50,7 @@ test('what is there with nothing in it is owned, but for an empty list', () => {
   check(deploymentSchema, { metadata: { finalizers: null } }, '.metadata.finalizers')
 })
 
-test('a key field that an item leaves out has its default', () => {
+test('omitted key fields have their default', () => {
   const ports: JsonValue[] = [{ containerPort: 80 }, { containerPort: 80, protocol: 'UDP' }]
   const container = { name: 'web', ports }
   const prefix = '.spec.template.spec.containers[name="web"]'
@@ -64,12 +64,12 @@ test('a key field that an item leaves out has its default', () => {
   )
 })
 
-test('items that nothing tells apart are owned together', () => {
+test('items with equal keys are owned together', () => {
   const conditions: JsonValue[] = [{ type: 'Ready', status: 'True' }, { type: 'Ready' }, { type: 'Ready' }]
   check(deploymentSchema, { status: { conditions } }, '.status.conditions[type="Ready"]')
 })
 
-test('fields without a schema are owned one by one, with their lists whole', () => {
+test('fields without schema are granular maps and atomic lists', () => {
   check(
     customSchema,
     { spec: { known: 'a', other: { list: [{ a: 1 }], map: { x: 1 } } } },
@@ -79,7 +79,7 @@ test('fields without a schema are owned one by one, with their lists whole', () 
   check(customSchema, { anything: [1] }, '.anything')
 })
 
-test('what cannot be walked is refused', () => {
+test('toFieldSet throws for values that do not match the schema', () => {
   const check = (value: JsonValue, message: RegExp) =>
     assert.throws(
       () => toFieldSet(deploymentSchema, value),

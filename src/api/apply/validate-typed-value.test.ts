@@ -26,7 +26,7 @@ const scalars = struct({
   map: mapOf(string),
 })
 
-test('what fits its schema has no problems', () => {
+test('validateTypedValue accepts values that match the schema', () => {
   check(scalars, { string: 'a', byte: 'YQ==', time: 'now', integer: 1, number: 1.5, boolean: true })
   check(scalars, { either: 1, quantity: 1 })
   check(scalars, { integer: 2n ** 60n, either: 'a', quantity: '1Gi', time: 1 })
@@ -34,7 +34,7 @@ test('what fits its schema has no problems', () => {
   check(customSchema, { spec: { known: 'a', other: [1, { a: null }] }, anything: [[]], raw: 1 })
 })
 
-test('a scalar of another type is told the way Kubernetes tells it', () => {
+test("scalar type errors have Kubernetes' messages", () => {
   const value = '&value.valueUnstructured{Value'
   check(scalars, { string: 1 }, `.string: expected string, got ${value}:1}`)
   check(scalars, { string: true }, `.string: expected string, got ${value}:true}`)
@@ -57,7 +57,7 @@ test('a scalar of another type is told the way Kubernetes tells it', () => {
   check(deploymentSchema, { status: { conditions: {} } }, '.status.conditions: expected list, got &{map[]}')
 })
 
-test('a field that the schema does not know is told, and ends its struct', () => {
+test('an undeclared field is reported', () => {
   check(deploymentSchema, { spec: { replicaz: 1, other: 1 } }, '.spec.replicaz: field not declared in schema')
   check(
     deploymentSchema,
@@ -67,7 +67,7 @@ test('a field that the schema does not know is told, and ends its struct', () =>
   check(deploymentSchema, { spec: { constructor: 1 } }, '.spec.constructor: field not declared in schema')
 })
 
-test('items that nothing tells apart are duplicates', () => {
+test('items with equal keys are reported as duplicates', () => {
   const ports: JsonValue[] = [{ containerPort: 80, protocol: 'TCP' }, { containerPort: 80 }]
   check(
     deploymentSchema,
@@ -88,7 +88,7 @@ test('items that nothing tells apart are duplicates', () => {
   )
 })
 
-test('several problems are told together', () => {
+test('several problems are reported together', () => {
   const problems = validateTypedValue(scalars, { integer: 'a', boolean: 1 })
   assert.equal(
     new TypedValueError(problems).message,
@@ -97,7 +97,7 @@ test('several problems are told together', () => {
   )
 })
 
-test('great depth and great size end soon', () => {
+test('validateTypedValue bounds depth and number of problems', () => {
   let deep: JsonValue = {}
   for (let level = 0; level < 100_000; level++) deep = level % 2 === 0 ? [deep] : { a: deep }
   assert.match(validateTypedValue(customSchema, { anything: deep })[0]?.message ?? '', /levels deep$/)

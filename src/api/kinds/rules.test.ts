@@ -10,7 +10,7 @@ import type { Resource } from '../resource.ts'
 import { rulesOf } from './rules.ts'
 import { arbitraryObject } from '../arbitrary-object.ts'
 
-test('a kind has the same rules in all versions, and what is no kind has none', () => {
+test('all versions of a kind share its rules, and unknown kinds have none', () => {
   const autoscalers = defaultResources().filter(({ plural }) => plural === 'horizontalpodautoscalers')
   assert.equal(autoscalers.length, 2)
   for (const { rules } of autoscalers) assert.equal(rules, rulesOf('autoscaling', 'HorizontalPodAutoscaler'))
@@ -18,7 +18,7 @@ test('a kind has the same rules in all versions, and what is no kind has none', 
   assert.equal(rulesOf('constructor', 'Role'), undefined)
 })
 
-test('every kind that is stored has rules', () => {
+test('every stored kind has rules', () => {
   const without = defaultResources()
     .filter(({ rules }) => rules === undefined)
     .map(({ plural }) => plural)
@@ -66,7 +66,7 @@ function applyRules(
     assert.equal(typeof valueOf(object), 'string')
 }
 
-test('no object of the right types makes a rule throw', () => {
+test('rules never throw on well-typed objects', () => {
   for (const resource of resources) {
     applyRules(resource, deepFreeze({}), deepFreeze({}))
     for (let seed = 0; seed < objectsPerKind; seed++) {

@@ -23,7 +23,7 @@ function withVersion(change: object): object {
   return definition({ versions: [versionWith({ type: 'object' }, change)] })
 }
 
-test('a definition has a singular, a list kind and no conversion unless it says otherwise', () => {
+test('a CRD defaults singular, list kind and conversion strategy', () => {
   const conversion = { strategy: 'None' }
   assert.deepEqual(
     withDefaults(definition({})),
@@ -43,7 +43,7 @@ test('a definition has a singular, a list kind and no conversion unless it says 
   )
 })
 
-test('the versions in which objects are stored are remembered', () => {
+test('status.storedVersions of a CRD records the storage version', () => {
   const created = customResourceDefinitionRules.prepareForCreate?.(definition({}) as never)
   assert.deepEqual((created as { status?: object }).status, {
     acceptedNames: { kind: '', plural: '' },
@@ -61,7 +61,7 @@ test('the versions in which objects are stored are remembered', () => {
   )
 })
 
-test('a definition is named after its plural and its group', () => {
+test('the name of a CRD must be plural.group', () => {
   check(definition({}))
   check(
     definition({}, 'foo.example.com'),
@@ -88,7 +88,7 @@ test('a definition is named after its plural and its group', () => {
   )
 })
 
-test('names are labels, kinds in mixed case', () => {
+test('validation of CRD names', () => {
   const named = (change: object) => definition({ names: { ...names, ...change } })
   check(
     named({ kind: 'F_oo' }),
@@ -107,7 +107,7 @@ test('names are labels, kinds in mixed case', () => {
   )
 })
 
-test('a group of the community needs its approval', () => {
+test('a CRD in a *.k8s.io group requires the api-approved annotation', () => {
   const community = (annotations?: object) => {
     const { spec } = definition({ group: 'x.k8s.io' })
     return { metadata: { name: 'foos.x.k8s.io', ...(annotations && { annotations }) }, spec }
@@ -125,7 +125,7 @@ test('a group of the community needs its approval', () => {
   check(community({ [key]: 'https://github.com/kubernetes/kubernetes/pull/1' }))
 })
 
-test('one of the versions is stored, and each has a schema', () => {
+test('a CRD requires exactly one storage version and a schema per version', () => {
   const two = (first: object, second: object) =>
     definition({
       versions: [versionWith({ type: 'object' }, first), versionWith({ type: 'object' }, second)],
@@ -152,7 +152,7 @@ test('one of the versions is stored, and each has a schema', () => {
   )
 })
 
-test('what versions have in common is spoken of as one', () => {
+test('schema errors of a CRD with one version are reported at spec.validation', () => {
   const bad = { type: 'object', properties: { a: {} } }
   const versions = [versionWith(bad), versionWith({ type: 'object' }, { name: 'v2', storage: false })]
   const error = 'properties[a].type: Required value: must not be empty for specified object fields'
@@ -160,7 +160,7 @@ test('what versions have in common is spoken of as one', () => {
   check(definition({ versions }), `spec.versions[0].schema.openAPIV3Schema.${error}`)
 })
 
-test('a scale has its paths, a column its type', () => {
+test('validation of CRD scale subresource and printer columns', () => {
   const scale = (paths: object) => withVersion({ subresources: { scale: paths } })
   const field = 'spec.subresources.scale'
   check(scale({ specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' }))
@@ -187,7 +187,7 @@ test('a scale has its paths, a column its type', () => {
   )
 })
 
-test('fields that can be selected are scalars that the schema has', () => {
+test('selectableFields of a CRD must be scalars in the schema', () => {
   const property = {
     type: 'object',
     properties: {
@@ -227,7 +227,7 @@ test('fields that can be selected are scalars that the schema has', () => {
   )
 })
 
-test('objects are converted by a webhook or not at all', () => {
+test('validation of CRD conversion', () => {
   const converted = (conversion: object) => definition({ conversion })
   const field = 'spec.conversion'
   const clientConfig = { url: 'https://example.com' }
@@ -253,7 +253,7 @@ test('objects are converted by a webhook or not at all', () => {
   )
 })
 
-test('what others rely on never changes', () => {
+test('immutable fields of a CRD', () => {
   const old = { ...definition({}), status: { storedVersions: ['v1'] } }
   const served = {
     ...old,
@@ -279,7 +279,7 @@ test('what others rely on never changes', () => {
   )
 })
 
-test('formats that nobody checks are warned about', () => {
+test('a CRD warns about unrecognized formats', () => {
   const formatted = (...formats: readonly string[]) =>
     definition({
       versions: [

@@ -11,7 +11,7 @@ function apiService(change: object, name = 'v1beta1.metrics.k8s.io'): object {
   return { metadata: { name }, spec: { ...spec, ...change } }
 }
 
-test('an API service is named after its version and group', () => {
+test('the name of an APIService must be version.group', () => {
   check(apiService({}))
   check(
     apiService({}, 'v1.metrics.k8s.io'),
@@ -26,7 +26,7 @@ test('an API service is named after its version and group', () => {
   )
 })
 
-test('priorities have bounds', () => {
+test('validation of APIService priorities', () => {
   check(
     apiService({ groupPriorityMinimum: 20_001, versionPriority: 0 }),
     'spec.groupPriorityMinimum: Invalid value: 20001: must be positive and less than 20000',
@@ -34,7 +34,7 @@ test('priorities have bounds', () => {
   )
 })
 
-test('a remote server is trusted by a certificate or not at all, a local one need not be', () => {
+test('validation of APIService caBundle and insecureSkipTLSVerify', () => {
   const service = { namespace: 'kube-system', name: 'metrics' }
   assert.deepEqual(withDefaults(apiService({ service })), apiService({ service: { ...service, port: 443 } }))
   check(apiService({ service, insecureSkipTLSVerify: true }))
@@ -55,7 +55,7 @@ test('a remote server is trusted by a certificate or not at all, a local one nee
   )
 })
 
-test('a condition holds, or not, or nobody knows', () => {
+test('APIService condition status must be True, False or Unknown', () => {
   checkStatus(
     { status: { conditions: [{ type: 'Available', status: 'Yes' }] } },
     {},

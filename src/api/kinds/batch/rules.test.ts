@@ -26,7 +26,7 @@ function cronJob(fields: object = {}, jobSpec: object = {}): object {
   return { metadata: { name: 'pi' }, spec: { schedule: '* * * * *', jobTemplate, ...fields } }
 }
 
-test('a job that says little', () => {
+test('defaults of Job', () => {
   const counts = (fields: object): object => {
     const { spec, metadata } = jobs.withDefaults(job(fields)) as Job
     assert.deepEqual(metadata?.labels, { app: 'web' })
@@ -61,7 +61,7 @@ test('a job that says little', () => {
   })
 })
 
-test('a job finds its pods by labels that the server makes', () => {
+test('the server generates the selector and labels of a Job', () => {
   const { spec, status } = stored()
   assert.deepEqual(spec?.selector, { matchLabels: { 'batch.kubernetes.io/controller-uid': 'u1' } })
   assert.deepEqual(spec?.template.metadata?.labels, {
@@ -92,7 +92,7 @@ test('a job finds its pods by labels that the server makes', () => {
   )
 })
 
-test('numbers of a job are not negative, and its pods end', () => {
+test('validation of Job counts and restart policy', () => {
   const { check } = jobs
   const counts = [
     'parallelism',
@@ -120,7 +120,7 @@ test('numbers of a job are not negative, and its pods end', () => {
   )
 })
 
-test('indexes take a mode and a number of completions', () => {
+test('validation of indexed Jobs', () => {
   const { check } = jobs
   const indexed = (fields: object): object => job({ completionMode: 'Indexed', ...fields })
   check(indexed({ completions: 5, backoffLimitPerIndex: 1, maxFailedIndexes: 5 }))
@@ -153,7 +153,7 @@ test('indexes take a mode and a number of completions', () => {
   )
 })
 
-test('a policy for failures looks at exit codes or conditions', () => {
+test('validation of Job podFailurePolicy', () => {
   const { check } = jobs
   const policy = (...rules: readonly object[]): object => job({ podFailurePolicy: { rules } })
   const place = 'spec.podFailurePolicy.rules[0]'
@@ -191,7 +191,7 @@ test('a policy for failures looks at exit codes or conditions', () => {
   )
 })
 
-test('a policy for success counts indexes', () => {
+test('validation of Job successPolicy', () => {
   const { check } = jobs
   const policy = (...rules: readonly object[]): object => {
     return job({ completionMode: 'Indexed', completions: 10, successPolicy: { rules } })
@@ -234,7 +234,7 @@ test('a policy for success counts indexes', () => {
   )
 })
 
-test('what may change in a job', () => {
+test('mutable fields of Job', () => {
   const { checkUpdate } = jobs
   const old = stored()
   const after = (fields: object): object => ({ ...old, spec: { ...old.spec, ...fields } })
@@ -257,7 +257,7 @@ test('what may change in a job', () => {
   )
 })
 
-test('a suspended job may still be placed and sized', () => {
+test('scheduling directives and resources of a suspended Job are mutable', () => {
   const { checkUpdate } = jobs
   const old = stored({ suspend: true })
   const withTemplate = (spec: object, job = old): Job => {
@@ -287,7 +287,7 @@ test('a suspended job may still be placed and sized', () => {
   )
 })
 
-test('the end of a job is final, and adds up', () => {
+test('validation of Job status', () => {
   const { checkStatus } = jobs
   const condition = (...types: readonly string[]): object[] => types.map(type => ({ type, status: 'True' }))
   const times = { startTime: '2026-01-01T00:00:00Z', completionTime: '2026-01-01T01:00:00Z' }
@@ -360,7 +360,7 @@ test('the end of a job is final, and adds up', () => {
   )
 })
 
-test('a cron job that says little', () => {
+test('defaults of CronJob', () => {
   const { spec } = cronJobs.withDefaults(cronJob()) as unknown as { spec: Record<string, unknown> }
   const { jobTemplate, ...rest } = spec
   assert.deepEqual(rest, {
@@ -373,7 +373,7 @@ test('a cron job that says little', () => {
   assert.deepEqual(Object.keys((jobTemplate as { spec: object }).spec), ['template'])
 })
 
-test('a cron job has a schedule, a place on earth and a job', () => {
+test('validation of CronJob schedule, time zone and job template', () => {
   const { check, checkUpdate } = cronJobs
   check(cronJob())
   check(cronJob({ schedule: '' }), 'spec.schedule: Required value')
@@ -424,7 +424,7 @@ test('a cron job has a schedule, a place on earth and a job', () => {
   checkUpdate(cronJob({ timeZone: 'Gone/Now' }), cronJob({ timeZone: 'Gone/Now' }))
 })
 
-test('whatever is missing, nothing throws', () => {
+test('batch rules never throw on incomplete objects', () => {
   for (const kind of ['Job', 'CronJob']) {
     const { check, checkUpdate, checkStatus } = underTest(batch[kind])
     const rule = { onExitCodes: {}, onPodConditions: [{}] }

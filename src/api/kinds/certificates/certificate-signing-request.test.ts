@@ -22,7 +22,7 @@ function request(change: object, status?: object): { readonly spec: typeof spec 
   return { spec: { ...spec, ...change }, ...(status && { status }) }
 }
 
-test('a request is PEM of its kind', () => {
+test('spec.request of a CSR must be a PEM certificate request', () => {
   check(request({}))
   const refused = 'PEM block type must be CERTIFICATE REQUEST'
   check(request({ request: 'TUlJQg==' }), `spec.request: Invalid value: "TUlJQg==": ${refused}`)
@@ -36,7 +36,7 @@ test('a request is PEM of its kind', () => {
   )
 })
 
-test('a request names its signer, its usages and how long it is to last', () => {
+test('a CSR requires a signer name, usages and a valid expiration', () => {
   check(
     request({ signerName: 'plain' }),
     'spec.signerName: Invalid value: "plain": must be a fully qualified',
@@ -64,18 +64,18 @@ test('a request names its signer, its usages and how long it is to last', () => 
   )
 })
 
-test('who asks is not for the client to say', () => {
+test('user fields of a CSR sent by the client are cleared', () => {
   const prepared = certificateSigningRequestRules.prepareForCreate?.(
     request({ username: 'root', groups: ['a'] }),
   )
   assert.deepEqual(prepared, request({}))
 })
 
-test('the spec of a request never changes', () => {
+test('an update resets the spec of a CSR', () => {
   checkUpdate(request({ usages: [] }), request({}))
 })
 
-test('only an approval approves or denies', () => {
+test('conditions Approved and Denied are set only through the approval subresource', () => {
   const old = request({}, { conditions: [] })
   const after = (conditions: readonly object[]) => request({}, { conditions })
   checkStatus(
@@ -114,7 +114,7 @@ test('only an approval approves or denies', () => {
   })
 })
 
-test('conditions say since when they hold', () => {
+test('transition times of CSR conditions are set by the server', () => {
   const [then, now] = ['2025-01-01T00:00:00Z', '2026-01-01T00:00:00Z']
   const failed = { type: 'Failed', status: 'True' }
   const old = request({}, { conditions: [{ ...failed, lastTransitionTime: then }] })
@@ -133,7 +133,7 @@ test('conditions say since when they hold', () => {
   )
 })
 
-test('a certificate is issued once, and is PEM', () => {
+test('status.certificate must be PEM and is immutable once set', () => {
   const issued = (certificate: string) => request({}, { certificate })
   checkStatus(issued(pem('CERTIFICATE')), request({}))
   checkStatus(
@@ -158,7 +158,7 @@ test('a certificate is issued once, and is PEM', () => {
   )
 })
 
-test('a selector may ask for the signer', () => {
+test('CSRs can be selected by spec.signerName', () => {
   const signer = certificateSigningRequestRules.selectableFields?.['spec.signerName']
   assert.equal(signer?.(request({})), spec.signerName)
 })

@@ -5,7 +5,7 @@ import { leaseRules } from './lease.ts'
 
 const { check, checkUpdate } = underTest(leaseRules)
 
-test('a lease lasts for some time and counts its holders', () => {
+test('validation of Lease duration and transitions', () => {
   check({})
   check({ spec: { leaseDurationSeconds: 1, leaseTransitions: 0 } })
   check(
@@ -16,7 +16,7 @@ test('a lease lasts for some time and counts its holders', () => {
   checkUpdate({ spec: { leaseDurationSeconds: -5 } }, {}, 'spec.leaseDurationSeconds: Invalid value: -5')
 })
 
-test('a lease has no strategy', () => {
+test('Lease strategy fields are dropped', () => {
   const spec = { holderIdentity: 'a', strategy: 'OldestEmulationVersion', preferredHolder: 'b' }
   assert.deepEqual(leaseRules.prepareForCreate?.({ spec }), { spec: { holderIdentity: 'a' } })
   const plain = { spec: { holderIdentity: 'a' } }

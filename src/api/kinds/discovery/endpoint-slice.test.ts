@@ -12,11 +12,11 @@ function slice(endpoint: Partial<Endpoint>, addressType = 'IPv4'): EndpointSlice
 
 const ports = (...given: EndpointPort[]) => ({ addressType: 'IPv4', ports: given })
 
-test('ports of a slice have an empty name and TCP', () => {
+test('EndpointSlice ports default to an empty name and TCP', () => {
   assert.deepEqual(withDefaults(ports({ port: 80 })), ports({ name: '', protocol: 'TCP', port: 80 }))
 })
 
-test('ports of a slice', () => {
+test('validation of EndpointSlice ports', () => {
   check(ports({ name: 'a' }, { name: 'b' }))
   check(ports({ name: 'A' }), 'ports[0].name: Invalid value: "A"')
   check(ports({}, {}), 'ports[1].name: Duplicate value: ""')
@@ -27,7 +27,7 @@ test('ports of a slice', () => {
   )
 })
 
-test('addresses of a slice are of its type', () => {
+test('EndpointSlice addresses must match the address type', () => {
   check(slice({}))
   check(slice({}, 'Any'), 'addressType: Unsupported value: "Any": supported values: "FQDN", "IPv4", "IPv6"')
   check({ endpoints: [] }, 'addressType: Required value')
@@ -54,7 +54,7 @@ test('addresses of a slice are of its type', () => {
   check(slice({ addresses: many }), 'endpoints[0].addresses: Too many: 101: must have at most 100 items')
 })
 
-test('endpoints know their node and their zone', () => {
+test('validation of node name, zone and hints of endpoints', () => {
   check(slice({ nodeName: 'n1', hostname: 'a', zone: 'z' }))
   check(slice({ hints: { forZones: [{ name: 'z' }], forNodes: [{ name: 'n' }] } }))
   check(
@@ -77,12 +77,12 @@ test('endpoints know their node and their zone', () => {
   )
 })
 
-test('a slice holds a thousand endpoints', () => {
+test('an EndpointSlice holds at most 1,000 endpoints', () => {
   const endpoints = Array.from({ length: 1_001 }, () => ({ addresses: ['10.0.0.1'] }))
   check({ addressType: 'IPv4', endpoints }, 'endpoints: Too many: 1001: must have at most 1000 items')
 })
 
-test('a slice keeps its type, and what was wrong in it', () => {
+test('EndpointSlice addressType is immutable and unchanged endpoints are not revalidated', () => {
   checkUpdate(
     slice({ addresses: ['fd00::1'] }, 'IPv6'),
     slice({}),
@@ -97,7 +97,7 @@ test('a slice keeps its type, and what was wrong in it', () => {
   )
 })
 
-test('the old place for topology is dropped', () => {
+test('deprecatedTopology of an EndpointSlice is dropped', () => {
   const deprecatedTopology = { 'kubernetes.io/hostname': 'n1' }
   const created = endpointSliceRules.prepareForCreate?.(slice({ deprecatedTopology }))
   assert.deepEqual(created, slice({}))
@@ -108,7 +108,7 @@ test('the old place for topology is dropped', () => {
   assert.equal(endpointSliceRules.prepareForUpdate?.(stored, slice({ deprecatedTopology })), stored)
 })
 
-test('names instead of addresses are deprecated', () => {
+test('EndpointSlice address type FQDN returns a deprecation warning', () => {
   assert.deepEqual(endpointSliceRules.warnings?.(slice({ addresses: ['a.b'] }, 'FQDN'), undefined), [
     'spec.addressType: FQDN endpoints are deprecated',
   ])

@@ -28,7 +28,7 @@ function newEvent(change: Partial<Event>): Event {
   })
 }
 
-test('an event is in the namespace of what it is about', () => {
+test('an Event must be in the namespace of its involved object', () => {
   const mismatch = 'involvedObject.namespace: Invalid value: '
   old.check(event({}))
   old.check(event({ involvedObject: { kind: 'Node' } }))
@@ -47,7 +47,7 @@ test('an event is in the namespace of what it is about', () => {
   )
 })
 
-test('an event that says when it happened says who reports it and why', () => {
+test('an Event with eventTime requires reporting controller, action and reason', () => {
   old.check(newEvent({}))
   old.check(
     event({ eventTime: time }),
@@ -65,7 +65,7 @@ test('an event that says when it happened says who reports it and why', () => {
   )
 })
 
-test('the younger group wants more', () => {
+test('events.k8s.io requires more fields than core', () => {
   strict.check(newEvent({}))
   strict.check(event({ type: 'Normal' }), 'eventTime: Required value')
   strict.check(newEvent({ reportingComponent: 'a b' }), 'reportingController: Invalid value: "a b"')
@@ -85,7 +85,7 @@ test('the younger group wants more', () => {
   )
 })
 
-test('of an event in the younger group only the series changes', () => {
+test('in events.k8s.io only the series of an Event is mutable', () => {
   const series = { count: 2, lastObservedTime: time }
   strict.checkUpdate(newEvent({ series }), newEvent({}))
   strict.checkUpdate(newEvent({ series: { count: 1 } }), newEvent({ series: { count: 1 } }))
@@ -98,7 +98,7 @@ test('of an event in the younger group only the series changes', () => {
   old.checkUpdate(newEvent({ reason: 'b' }), newEvent({}))
 })
 
-test('an event is the same in both groups', () => {
+test('Event converts between core and events.k8s.io without loss', () => {
   const stored = {
     apiVersion: 'v1',
     kind: 'Event',
@@ -143,7 +143,7 @@ test('an event is the same in both groups', () => {
   })
 })
 
-test('events are selected by what they are about', () => {
+test('Events can be selected by involved object', () => {
   const fields = eventRules.selectableFields ?? {}
   const values = Object.entries(fields).map(([name, valueOf]) => [name, valueOf(newEvent({}))])
   assert.deepEqual(Object.fromEntries(values), {

@@ -5,7 +5,7 @@ import { runtimeClassRules } from './runtime-class.ts'
 
 const { check, checkUpdate } = underTest(runtimeClassRules)
 
-test('a runtime class has a handler, always the same', () => {
+test('RuntimeClass requires a handler, which is immutable', () => {
   check({ handler: 'gvisor' })
   check({}, 'handler: Required value')
   check({ handler: 'run/c' }, 'handler: Invalid value: "run/c": a lowercase RFC 1123 label must consist of')
@@ -16,7 +16,7 @@ test('a runtime class has a handler, always the same', () => {
   )
 })
 
-test('the overhead of a pod is an amount of resources', () => {
+test('RuntimeClass overhead is validated as a resource list', () => {
   check({ handler: 'a', overhead: { podFixed: { cpu: '250m', memory: '64Mi' } } })
   check({ handler: 'a', overhead: { podFixed: { cpu: '-1' } } }, 'overhead.limits[cpu]: Invalid value: "-1"')
   check(
@@ -26,7 +26,7 @@ test('the overhead of a pod is an amount of resources', () => {
   )
 })
 
-test('pods of a runtime class go to certain nodes and tolerate certain taints', () => {
+test('RuntimeClass scheduling validates node selector and tolerations', () => {
   const toleration = { key: 'a', operator: 'Exists' }
   check(
     { handler: 'a', scheduling: { nodeSelector: { 'a b': 'c' } } },

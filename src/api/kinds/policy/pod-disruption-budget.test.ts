@@ -5,7 +5,7 @@ import { podDisruptionBudgetRules } from './pod-disruption-budget.ts'
 
 const { check, checkStatus } = underTest(podDisruptionBudgetRules)
 
-test('a budget has one limit, a number of pods or a part of them', () => {
+test('a PodDisruptionBudget requires exactly one of minAvailable and maxUnavailable', () => {
   check({})
   check({ spec: { minAvailable: 1 } })
   check({ spec: { maxUnavailable: '100%' } })
@@ -28,7 +28,7 @@ test('a budget has one limit, a number of pods or a part of them', () => {
   check({ spec: { maxUnavailable: `${'9'.repeat(400)}%` } }, 'spec.maxUnavailable: Invalid value: "9')
 })
 
-test('a budget selects pods and says what becomes of unhealthy ones', () => {
+test('validation of PodDisruptionBudget selector and unhealthyPodEvictionPolicy', () => {
   check(
     { spec: { selector: { matchExpressions: [{}] } } },
     'spec.selector.matchExpressions[0].operator: Invalid value: ',
@@ -41,7 +41,7 @@ test('a budget selects pods and says what becomes of unhealthy ones', () => {
   )
 })
 
-test('a status has conditions and counts', () => {
+test('validation of PodDisruptionBudget status', () => {
   const healthy = {
     type: 'Healthy',
     status: 'True',
@@ -71,7 +71,7 @@ test('a status has conditions and counts', () => {
   )
 })
 
-test('a budget counts its changes, and is not overwritten unseen', () => {
+test('a PodDisruptionBudget tracks its generation and forbids unconditional updates', () => {
   assert.equal(podDisruptionBudgetRules.tracksGeneration, true)
   assert.equal(podDisruptionBudgetRules.allowUnconditionalUpdate, false)
 })

@@ -9,7 +9,7 @@ function named(name: string, fields: object): object {
   return { metadata: { name }, ...fields }
 }
 
-test('a class preempts unless it says otherwise', () => {
+test('the preemption policy of a PriorityClass defaults to PreemptLowerPriority', () => {
   assert.deepEqual(withDefaults({ value: 1 }), { value: 1, preemptionPolicy: 'PreemptLowerPriority' })
   check({ preemptionPolicy: 'Never' })
   check({ preemptionPolicy: '' }, 'preemptionPolicy: Required value')
@@ -19,7 +19,7 @@ test('a class preempts unless it says otherwise', () => {
   )
 })
 
-test("the highest priorities are the system's", () => {
+test('priorities above the user limit are reserved for system classes', () => {
   check(named('high', { value: 1_000_000_000 }))
   check(
     named('high', { value: 1_000_000_001 }),
@@ -40,7 +40,7 @@ test("the highest priorities are the system's", () => {
   )
 })
 
-test('what a class means to pods never changes', () => {
+test('value and preemption policy of a PriorityClass are immutable', () => {
   checkUpdate({ value: 1, description: 'x' }, { value: 1 })
   checkUpdate(
     { value: 2, preemptionPolicy: 'Never' },

@@ -17,7 +17,7 @@ function asking(cpu: string, fields: object = {}): object {
   return podWith({ resources: { requests: { cpu } }, ...fields })
 }
 
-test('cpu and memory may change, and nothing else does', () => {
+test('a resize changes only cpu and memory', () => {
   check(asking('2'), asking('1'))
   const old = withPodDefaults(asking('1'))
   const after = prepareResizeUpdate(withPodDefaults(asking('2', { image: 'other' })), old)
@@ -25,7 +25,7 @@ test('cpu and memory may change, and nothing else does', () => {
   assert.deepEqual(after.spec?.containers[0]?.resources, { requests: { cpu: '2' } })
 })
 
-test('what was asked for does not go away, and the class stays', () => {
+test('a resize must not remove requests or limits, or change the QoS class', () => {
   const both = podWith({ resources: { requests: { cpu: '1', memory: '1Gi' } } })
   check(
     asking('1'),
@@ -40,7 +40,7 @@ test('what was asked for does not go away, and the class stays', () => {
   )
 })
 
-test('containers stay the ones they are', () => {
+test('a resize must not add, remove or rename containers', () => {
   check(
     pod({ containers: [container(), container({ name: 'b' })] }),
     pod(),
@@ -53,7 +53,7 @@ test('containers stay the ones they are', () => {
   )
 })
 
-test('some pods cannot be resized', () => {
+test('static pods, Windows pods and pods on nodes without support cannot be resized', () => {
   check(
     asking('2'),
     { ...asking('1'), metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } } },
@@ -69,7 +69,7 @@ test('some pods cannot be resized', () => {
   check(windows, windows, ': Forbidden: windows pods cannot be resized')
 })
 
-test('resources of the pod as a whole may change too', () => {
+test('pod-level resources can be resized', () => {
   const whole = (resources: object): object =>
     podWith({ resources: { requests: { cpu: '1' } } }, { resources })
   check(whole({ requests: { cpu: '3' } }), whole({ requests: { cpu: '2' } }))
