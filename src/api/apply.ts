@@ -163,8 +163,12 @@ function apply(options: ApplyOptions): ApplyOutcome {
   const claim = { ...self, fields: own, time: last?.time }
   const claimed = replace(entries, identity, isEmpty(own) ? undefined : claim)
   const merged = asMap(mergeValues(schema, before, applied)) ?? {}
-  const after = last === undefined ? merged : prune(options, merged, claimed, last)
-  const ownership = updateOwnership(options, claimed, compareObjects(options, before, after), identity)
+  const after = last === undefined ? merged : prune(options, { merged, entries: claimed, last })
+  const ownership = updateOwnership(options, {
+    entries: claimed,
+    change: compareObjects(options, before, after),
+    self: identity,
+  })
   const conflicts = options.force ? [] : unresolved(options, before, ownership.conflicting)
   if (conflicts.length > 0) return { conflicts }
 
@@ -172,7 +176,10 @@ function apply(options: ApplyOptions): ApplyOutcome {
   const object = options.manager === lastAppliedAnnotationManager ? withLastApplied(after, applied) : after
   const claimsSame = last?.apiVersion === self.apiVersion && equals(last.fields, own)
   const entry = claimsSame && !isChanged ? last : { ...self, fields: own, time: now }
-  const rest = object === after ? ownership.entries : loseRemoved(options, ownership.entries, after, object)
+  const rest =
+    object === after
+      ? ownership.entries
+      : loseRemoved(options, ownership.entries, { before: after, after: object })
   const updated = replace(rest, identity, isEmpty(own) ? undefined : entry)
   const owners = sameEntries(updated, recorded) ? recorded : updated
   if (live !== undefined && owners === recorded && equalJson(before, object)) return { object: live }
@@ -201,11 +208,12 @@ function unresolved(
 function loseRemoved(
   options: ApplyOptions,
   entries: ManagedEntries,
-  before: JsonObject,
-  after: JsonObject,
+  { before, after }: { readonly before: JsonObject; readonly after: JsonObject },
 ): ManagedEntries {
   const change = compareObjects(options, before, after)
-  return isEmpty(change.comparison.removed) ? entries : updateOwnership(options, entries, change, '').entries
+  return isEmpty(change.comparison.removed)
+    ? entries
+    : updateOwnership(options, { entries, change, self: '' }).entries
 }
 
 /**
@@ -248,7 +256,7 @@ function track(options: UpdateOptions, entries: ManagedEntries): ManagedEntries 
   if (isSame(change.comparison)) return entries
   const self = identityOf(options, 'Update')
   const identity = identify(self)
-  const remaining = updateOwnership(options, entries, change, identity).entries
+  const remaining = updateOwnership(options, { entries, change, self: identity }).entries
   const gained = withoutIgnoredFields(options, changed(change.comparison))
   const previous = remaining.get(identity)
   const fields = union(difference(previous?.fields ?? emptySet, change.comparison.removed), gained)

@@ -58,7 +58,7 @@ function calendarTimes(schedule: CalendarSchedule, timeZone: string): ScheduleTi
       for (let fromMs = Math.floor(afterMs / minuteMs + 1) * minuteMs; fromMs < lastMs;) {
         const { offsetMs, untilMs } = zonePeriodAt(timeZone, fromMs)
         const endMs = Math.min(untilMs, lastMs)
-        const shown = nextShown(schedule, minutes, fromMs + offsetMs, endMs + offsetMs)
+        const shown = nextShown(schedule, minutes, { fromMs: fromMs + offsetMs, toMs: endMs + offsetMs })
         if (shown !== undefined) return shown - offsetMs
         fromMs = endMs
       }
@@ -69,7 +69,7 @@ function calendarTimes(schedule: CalendarSchedule, timeZone: string): ScheduleTi
       for (let toMs = untilMs; toMs >= firstMs;) {
         const { offsetMs, fromMs } = zonePeriodAt(timeZone, toMs)
         const beginMs = Math.max(fromMs, firstMs)
-        const shown = previousShown(schedule, minutes, toMs + offsetMs, beginMs + offsetMs)
+        const shown = previousShown(schedule, minutes, { fromMs: beginMs + offsetMs, toMs: toMs + offsetMs })
         if (shown !== undefined) return shown - offsetMs
         toMs = beginMs - 1
       }
@@ -87,11 +87,15 @@ function minutesOfDay({ hours, minutes }: CalendarSchedule): readonly number[] {
 }
 
 /** Local times are represented as the instant at which a UTC clock shows them. */
+interface LocalInterval {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
 function nextShown(
   schedule: CalendarSchedule,
   minutes: readonly number[],
-  fromMs: number,
-  endMs: number,
+  { fromMs, toMs: endMs }: LocalInterval,
 ): number | undefined {
   for (let day = Math.floor(fromMs / dayMs) * dayMs; day < endMs; day += dayMs) {
     if (!isDueOn(schedule, new Date(day))) continue
@@ -104,8 +108,7 @@ function nextShown(
 function previousShown(
   schedule: CalendarSchedule,
   minutes: readonly number[],
-  toMs: number,
-  beginMs: number,
+  { fromMs: beginMs, toMs }: LocalInterval,
 ): number | undefined {
   for (let day = Math.floor(toMs / dayMs) * dayMs; day + dayMs > beginMs; day -= dayMs) {
     if (!isDueOn(schedule, new Date(day))) continue

@@ -20,9 +20,9 @@ const pod = struct('io.k8s.api.core.v1.Pod', {
   }),
 })
 const expected = { group: '', version: 'v1', kind: 'Pod' }
-const strict: StrictDecodeOptions = { fieldValidation: 'Strict', expected }
 const json = 'application/json'
 const yaml = 'application/yaml'
+const strict: StrictDecodeOptions = { mediaType: json, schema: pod, fieldValidation: 'Strict', expected }
 
 interface Request {
   readonly type?: string
@@ -30,7 +30,7 @@ interface Request {
 }
 
 function run(body: string, { type = json, options = {} }: Request) {
-  return strictDecode(Buffer.from(body), type, pod, { ...strict, ...options })
+  return strictDecode(Buffer.from(body), { ...strict, mediaType: type, ...options })
 }
 
 function refuses(body: string, message: string, request: Request = {}): void {
@@ -85,7 +85,7 @@ test('malformed bodies are rejected', () => {
 test('oversized bodies and unsupported media types are rejected', () => {
   const code = (bytes: Uint8Array, type: string) => {
     try {
-      strictDecode(bytes, type, pod, strict)
+      strictDecode(bytes, { ...strict, mediaType: type })
     } catch (error) {
       assert(error instanceof ApiError)
       return `${error.code} ${error.message}`

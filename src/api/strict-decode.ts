@@ -20,6 +20,8 @@ import { missingTypeMetaError, readTypeMeta } from './type-meta.ts'
 import { readYaml } from './yaml.ts'
 
 export interface StrictDecodeOptions extends DecodeOptions {
+  readonly mediaType: string
+  readonly schema: StructSchema
   readonly fieldValidation: FieldValidation
   /** The kind of the request URL, assumed for an object without a kind. */
   readonly expected: GroupVersionKind
@@ -40,13 +42,8 @@ export const requestBytesMax = 3 * 1024 * 1024
 export const strictErrorsMax = 100
 
 /** Throws ApiError: 400 for an invalid body, 413 if it is too large, 415 if its format is not supported. */
-export function strictDecode(
-  bytes: Uint8Array,
-  mediaType: string,
-  schema: StructSchema,
-  options: StrictDecodeOptions,
-): StrictDecoded {
-  const { expected, fieldValidation } = options
+export function strictDecode(bytes: Uint8Array, options: StrictDecodeOptions): StrictDecoded {
+  const { mediaType, schema, expected, fieldValidation } = options
   const unrecognized = (error: DecodeError) => unrecognizedObject(error, expected, bytes)
   const body = attempt(() => parseBody(bytes, mediaType, options), unrecognized)
   const kind = attempt(() => readKind(body.value, bytes, options), unrecognized)

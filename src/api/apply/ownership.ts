@@ -44,6 +44,13 @@ export interface ObjectChange {
   readonly comparison: Comparison
 }
 
+interface OwnershipUpdate {
+  readonly entries: ManagedEntries
+  readonly change: ObjectChange
+  /** Identity of the entry of the manager that writes; it keeps its fields. */
+  readonly self: string
+}
+
 export interface OwnershipResult {
   readonly entries: Map<string, ManagedEntry>
   readonly conflicting: readonly ConflictingFields[]
@@ -90,9 +97,7 @@ export function compareObjects(
  */
 export function updateOwnership(
   context: OwnershipContext,
-  entries: ManagedEntries,
-  change: ObjectChange,
-  self: string,
+  { entries, change, self }: OwnershipUpdate,
 ): OwnershipResult {
   if (isSame(change.comparison)) return { entries: new Map(entries), conflicting: [] }
   const inVersion = comparisonsByVersion(context, change)
@@ -118,13 +123,15 @@ export function withFields(entry: ManagedEntry, fields: FieldSet): ManagedEntry 
   return entry.fields === fields ? entry : { ...entry, fields }
 }
 
+interface PruneOptions {
+  readonly merged: JsonObject
+  readonly entries: ManagedEntries
+  /** Entry of the manager from its previous apply. */
+  readonly last: ManagedEntry
+}
+
 /** Removes fields that the manager applied before and no longer applies, unless another entry owns them. */
-export function prune(
-  context: OwnershipContext,
-  merged: JsonObject,
-  entries: ManagedEntries,
-  last: ManagedEntry,
-): JsonObject {
+export function prune(context: OwnershipContext, { merged, entries, last }: PruneOptions): JsonObject {
   const start = objectIn(context, merged, last.apiVersion)
   if (start === undefined) return merged
   const owned = ownedByVersion(entries)
@@ -204,20 +211,19 @@ function changeIn(
   apiVersion: string,
 ): VersionChange | undefined {
   if (apiVersion === context.apiVersion) {
-    return resetChange(context, change.comparison, context.schema, apiVersion)
+    return resetChange(context, apiVersion, { comparison: change.comparison, schema: context.schema })
   }
   const before = objectIn(context, change.before, apiVersion)
   const after = objectIn(context, change.after, apiVersion)
   if (before === undefined || after === undefined) return undefined
   const comparison = compareValues(after.schema, before.object, after.object)
-  return resetChange(context, comparison, after.schema, apiVersion)
+  return resetChange(context, apiVersion, { comparison, schema: after.schema })
 }
 
 function resetChange(
   context: OwnershipContext,
-  comparison: Comparison,
-  schema: Schema,
   apiVersion: string,
+  { comparison, schema }: { readonly comparison: Comparison; readonly schema: Schema },
 ): VersionChange {
   return {
     schema,

@@ -44,7 +44,12 @@ export async function readPatch(
     throw unsupportedMediaType([...patchMediaTypes.keys()].filter(each => !each.includes('apply')))
   const patch = parseOrRefuse(await bodyBytes(call))
   return before =>
-    decodePatched(call, { patch, patched: applyPatch(kind, before, patch, schema), schema, options })
+    decodePatched(call, {
+      patch,
+      patched: applyPatch(kind, { current: before, patch, schema }),
+      schema,
+      options,
+    })
 }
 
 function parseOrRefuse(bytes: Uint8Array): JsonValue {

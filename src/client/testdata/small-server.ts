@@ -155,7 +155,10 @@ export class SmallServer {
   }
 
   #patch(patch: unknown, target: Target): ApiResponse {
-    const patched = applyPatch('merge', this.#get(target) as unknown as JsonValue, patch as JsonValue)
+    const patched = applyPatch('merge', {
+      current: this.#get(target) as unknown as JsonValue,
+      patch: patch as JsonValue,
+    })
     return valueResponse(this.write(target.collection, patched as KubernetesObject), 200)
   }
 

@@ -87,7 +87,7 @@ function unknownKind({ kind: { group, version, kind } }: Spoken): ApiError {
 /** Undefined if a `test` operation of the JSON patch fails. */
 function patched(value: Value, object: KubernetesObject): JsonValue | undefined {
   try {
-    return applyPatch('json', object as unknown as JsonValue, operationsOf(value))
+    return applyPatch('json', { current: object as unknown as JsonValue, patch: operationsOf(value) })
   } catch (error) {
     if (error instanceof JsonPatchTestError) return undefined
     if (!(error instanceof ApiError)) throw error
