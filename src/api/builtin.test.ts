@@ -90,7 +90,7 @@ test('alpha and beta versions are disabled by default', () => {
 
 test('unknown built-in resources are rejected', () => {
   const key = { group: '', version: 'v1', resource: 'constructor' }
-  assert.throws(() => resourceOf(key), /no built-in resource/)
+  assert.throws(() => resourceOf(key), /unknown built-in resource/)
 })
 
 test('apiVersion of the core group is the version', () => {

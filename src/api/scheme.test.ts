@@ -142,7 +142,7 @@ test('conflicting registrations are rejected without effect', () => {
   ]
   for (const resource of refused) assert.throws(() => scheme.register(resource), { name: 'AssertionError' })
   const twice = custom('example.com/v2 widgets Widget')
-  assert.throws(() => scheme.register(twice, { ...twice }), /one plural/)
+  assert.throws(() => scheme.register(twice, { ...twice }), /duplicate plural/)
   assert.equal(scheme.resources(), before)
 })
 
