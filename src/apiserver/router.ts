@@ -90,7 +90,7 @@ export class Router {
   #subresourceHandler(resource: Resource, info: ResourceRequestInfo): Handler {
     const subresource = resource.subresources.get(info.subresource)
     if (subresource === undefined) throw noSuchResource()
-    const strategy = rulesOf(resource).parts?.[info.subresource]
+    const strategy = rulesOf(resource).subresources?.[info.subresource]
     const isPart = strategy !== undefined || info.subresource === 'status'
     const special = this.#options.subresources.get(`${resourceName(resource)}/${info.subresource}`)
     const handler = (isPart ? partHandlers : special)?.[info.verb]

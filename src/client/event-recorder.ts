@@ -4,7 +4,7 @@
  * queue is full, events are dropped: they are best effort.
  */
 import { Deque } from '#/base/deque.ts'
-import { ApiError, isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { ApiError, isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { Event, ObjectReference } from '#/api/generated/core/v1.ts'
 import { events } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -113,7 +113,7 @@ export class EventRecorder {
         // Client errors are not retried.
         if (error instanceof ApiError && error.code < 500 && error.code !== 429) {
           // Expected when a namespace is deleted while events about its objects are written.
-          const isExpected = isNamespaceGoing(error) || isApiError(error, 'NotFound')
+          const isExpected = isNamespaceTerminating(error) || isApiError(error, 'NotFound')
           if (!isApiError(error, 'AlreadyExists')) {
             log[isExpected ? 'debug' : 'warn']('an event was refused', { reason: event.reason, error })
           }

@@ -9,7 +9,7 @@
  * interrupted between any two writes; the next reconcile, possibly in another process, must complete the
  * rest.
  */
-import { isNamespaceGoing } from '#/api/errors.ts'
+import { isNamespaceTerminating } from '#/api/errors.ts'
 import { parseKey, type KubernetesObject, type NamespacedName } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
@@ -139,7 +139,7 @@ export class ControllerLoop {
       return await this.#reconcile({ ...nameIn(key), key, client, signal })
     } catch (error) {
       // Nothing can be created in a terminating namespace, and the owner will be deleted soon.
-      if (isNamespaceGoing(error)) return undefined
+      if (isNamespaceTerminating(error)) return undefined
       throw error
     }
   }

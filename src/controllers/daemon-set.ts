@@ -3,7 +3,7 @@
  * scheduler's rules; the scheduler binds each pod to the node that its affinity names.
  * https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
  */
-import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { ControllerRevision, DaemonSet } from '#/api/generated/apps/v1.ts'
 import { daemonSets } from '#/api/generated/apps/v1-resources.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
@@ -186,7 +186,8 @@ async function create(nodeName: string, { set, hash, client, recorder }: Perform
     recorder.record(set, { type: 'Normal', reason: 'SuccessfulCreate', message })
   } catch (error) {
     const message = `Error creating: ${messageOf(error)}`
-    if (!isNamespaceGoing(error)) recorder.record(set, { type: 'Warning', reason: 'FailedCreate', message })
+    if (!isNamespaceTerminating(error))
+      recorder.record(set, { type: 'Warning', reason: 'FailedCreate', message })
     throw error
   }
 }

@@ -4,7 +4,7 @@
  * service and garbage collected with it.
  * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/
  */
-import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { Service } from '#/api/generated/core/v1.ts'
 import { nodes, pods, services } from '#/api/generated/core/v1-resources.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
@@ -12,7 +12,7 @@ import { isBeingDeleted } from '#/api/metadata.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { managedBy, planSlices, wantsZoneHints } from './endpoint-slice/plan.ts'
-import { isSameShare, zoneOf, zoneShares, type ZoneShares } from './endpoint-slice/zone-shares.ts'
+import { isSameShare, zoneKeyOf, zoneShares, type ZoneShares } from './endpoint-slice/zone-shares.ts'
 import { messageOf } from './message-of.ts'
 import { hasMembers, ServiceMembers } from './service-endpoints/members.ts'
 import { onSliceChange, slicesByService } from './service-endpoints/slices.ts'
@@ -90,7 +90,8 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
 
   function recordFailure(service: Service, error: unknown): void {
     // Losing a race is not a failure.
-    if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound') || isNamespaceGoing(error)) return
+    if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound') || isNamespaceTerminating(error))
+      return
     const { namespace = '', name = '' } = service.metadata ?? {}
     recorder.record(service, {
       type: 'Warning',
@@ -114,7 +115,7 @@ function followNodes(
   })
   let known: { readonly shares: ZoneShares | undefined } | undefined
   allNodes.onChange((name, { before, after }) => {
-    if (before === undefined || after === undefined || zoneOf(before) !== zoneOf(after)) {
+    if (before === undefined || after === undefined || zoneKeyOf(before) !== zoneKeyOf(after)) {
       for (const pod of placed.get(name)) members.servicesOf(pod).forEach(key => enqueue(key))
     }
     if (before !== undefined && after !== undefined && isSameShare(before, after)) return

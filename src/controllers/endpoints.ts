@@ -3,7 +3,7 @@
  * EndpointSlices.
  * https://kubernetes.io/docs/concepts/services-networking/service/#endpoints
  */
-import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import { endpoints, pods, services } from '#/api/generated/core/v1-resources.ts'
 import type { Endpoints } from '#/api/generated/core/v1.ts'
 import { keyOf, type NamespacedName } from '#/api/metadata.ts'
@@ -72,7 +72,8 @@ function setUp(context: ControllerContext, { gatherMs = 0 }: EndpointsSettings):
 
   function recordFailure({ key, planned, isNew, error }: Failure): void {
     // Losing a race is not a failure.
-    if (isApiError(error, 'Conflict') || isApiError(error, 'AlreadyExists') || isNamespaceGoing(error)) return
+    if (isApiError(error, 'Conflict') || isApiError(error, 'AlreadyExists') || isNamespaceTerminating(error))
+      return
     const what = isNew ? `create endpoint for service ${key}` : `update endpoint ${key}`
     const about = { apiVersion: 'v1', kind: 'Endpoints', metadata: planned.metadata ?? {} }
     recorder.record(about, {

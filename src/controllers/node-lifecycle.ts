@@ -12,7 +12,7 @@ import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
-import { zoneOf } from '#/api/zone.ts'
+import { zoneKeyOf } from '#/api/zone.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
@@ -97,7 +97,7 @@ class NodeLifecycle {
       }
     }
     const ready = conditionOf(node.status?.conditions, 'Ready')
-    const change = this.#zones.observe(name, { zone: zoneOf(node), isReady: isReady(node) })
+    const change = this.#zones.observe(name, { zone: zoneKeyOf(node), isReady: isReady(node) })
     if (change === 'changed') for (const each of this.#nodes.list()) this.#context.enqueue(keyOf(each))
     if (ready !== undefined && !isReady(node)) await this.#markPodsNotReady(node, client)
     const waitMs = await this.#taint(node, client, signal)

@@ -8,7 +8,7 @@ import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#/api/ge
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
 import { keyOf, parseKey } from '#/api/metadata.ts'
-import { isBoundTo } from '#/api/persistent-volumes.ts'
+import { isVolumeBoundToClaim } from '#/api/persistent-volumes.ts'
 import { quote } from '#/api/quote.ts'
 import { defaultClassOf, storageClassOf } from '#/api/storage-classes.ts'
 import type { Client } from '#/client/client.ts'
@@ -127,7 +127,7 @@ class Binder {
       }
       case 'provision': {
         const provisioned = await provision(writing, claim, plan.storageClass)
-        if (provisioned && isBoundTo(provisioned.volume, provisioned.claim))
+        if (provisioned && isVolumeBoundToClaim(provisioned.volume, provisioned.claim))
           await this.#bind(client, provisioned.volume, provisioned.claim)
         return undefined
       }

@@ -6,7 +6,7 @@
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { hasFinalizer, isBeingDeleted, withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
-import { claimKeysOf, claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
+import { volumeClaimKeysOf, claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { podsByClaim } from './pod-volumes.ts'
 
@@ -27,7 +27,7 @@ function setUp({ informer, enqueue }: ControllerContext): Reconcile {
   })
   allPods.onChange((_key, { before, after }) => {
     if (after !== undefined && before !== undefined && isShutDown(before) === isShutDown(after)) return
-    for (const key of claimKeysOf(after ?? before)) {
+    for (const key of volumeClaimKeysOf(after ?? before)) {
       const claim = claims.get(key)
       if (claim !== undefined && isBeingDeleted(claim)) enqueue(key)
     }

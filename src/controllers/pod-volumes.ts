@@ -1,13 +1,13 @@
 /** PersistentVolumeClaims used by pods. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { claimKeysOf } from '#/api/pod-volumes.ts'
+import { volumeClaimKeysOf } from '#/api/pod-volumes.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
 import { isPodFinished } from './pods.ts'
 
 export function podsByClaim(pods: Informer<Pod>): ObjectIndex<Pod> {
-  return pods.index('volume claims', claimKeysOf)
+  return pods.index('volume claims', volumeClaimKeysOf)
 }
 
 /** True if no container is running or will be started. */

@@ -15,7 +15,7 @@ import type {
 } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceClaimTemplates } from '#/api/generated/resource/v1-resources.ts'
 import { controllerOf, formatKey, isBeingDeleted, keyOf, parseKey, withoutFinalizer } from '#/api/metadata.ts'
-import { claimKeysOf, hasSameClaims } from '#/api/pod-resource-claims.ts'
+import { resourceClaimKeysOf, hasSameClaims } from '#/api/pod-resource-claims.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
 import type { Controller, ControllerContext, Work } from './controller.ts'
@@ -69,7 +69,7 @@ class Claiming {
     this.#claims = informer(resourceClaims)
     this.#templates = informer(resourceClaimTemplates)
     this.#claimsOf = ownedIndex(this.#claims)
-    const byClaim = this.#pods.index('resource claim', claimKeysOf)
+    const byClaim = this.#pods.index('resource claim', resourceClaimKeysOf)
     const byTemplate = this.#pods.index('resource claim template', templateKeysOf)
     const enqueuePods = (keys: readonly string[]): void => keys.forEach(key => enqueue(`${podPrefix}${key}`))
     this.#pods.onChange((key, { before, after }) => this.#onPod(key, before, after))
@@ -86,7 +86,8 @@ class Claiming {
     if (after === undefined) this.#gonePods.set(pod.metadata?.uid ?? '', true)
     const isOver = after === undefined || isDone(after)
     const wasOver = before !== undefined && isDone(before)
-    if (isOver && !(wasOver && after)) for (const claim of claimKeysOf(pod)) this.#context.enqueue(claim)
+    if (isOver && !(wasOver && after))
+      for (const claim of resourceClaimKeysOf(pod)) this.#context.enqueue(claim)
     if (after && !(before && hasSameClaims(before, after))) this.#context.enqueue(`${podPrefix}${key}`)
   }
 

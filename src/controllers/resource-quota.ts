@@ -88,7 +88,8 @@ class QuotaCounter {
     const kind: FollowedKind = { name, evaluator, resource, informer }
     this.#kinds.set(name, kind)
     for (const quota of this.#quotas.list()) {
-      if (Object.keys(quota.spec?.hard ?? {}).some(each => evaluator.counts(each))) this.#forget(keyOf(quota))
+      if (Object.keys(quota.spec?.hard ?? {}).some(each => evaluator.matchesResource(each)))
+        this.#forget(keyOf(quota))
       this.#context.enqueue(keyOf(quota))
     }
     informer.onChange((key, change) => this.#change(kind, key, change))

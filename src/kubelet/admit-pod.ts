@@ -8,7 +8,7 @@ import { compileNodeSelector } from '#/api/node-selector.ts'
 import { podRequests } from '#/api/pod-resources.ts'
 import { quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
 import { qosClassOf } from '#/api/qos-class.ts'
-import { untolerated } from '#/api/taints.ts'
+import { findMatchingUntoleratedTaint } from '#/api/taints.ts'
 import { isExtendedResource } from '#/api/pod-resources.ts'
 import { hostPortsOf } from './host-ports.ts'
 import type { PodFailure } from './pod-status.ts'
@@ -50,7 +50,8 @@ function refusePressure({ pod, isStatic, pressures }: AdmissionInput): PodFailur
   const isCritical = isStatic || (pod.spec?.priority ?? 0) >= criticalPriority
   if (pressures.size === 0 || isCritical) return undefined
   const isMemory = pressures.size === 1 && pressures.has('MemoryPressure')
-  const isTolerated = untolerated([memoryTaint], pod.spec?.tolerations, ['NoSchedule']) === undefined
+  const isTolerated =
+    findMatchingUntoleratedTaint([memoryTaint], pod.spec?.tolerations, ['NoSchedule']) === undefined
   if (isMemory && (qosClassOf(pod) !== 'BestEffort' || isTolerated)) return undefined
   return { reason: 'Evicted', message: `The node had condition: [${[...pressures].join(' ')}]. ` }
 }
@@ -175,7 +176,9 @@ function portsOf(pod: Pod): readonly UsedPort[] {
 }
 
 function refuseTaints({ pod, isStatic, node }: AdmissionInput): PodFailure | undefined {
-  const taint = isStatic ? undefined : untolerated(node?.spec?.taints, pod.spec?.tolerations, ['NoExecute'])
+  const taint = isStatic
+    ? undefined
+    : findMatchingUntoleratedTaint(node?.spec?.taints, pod.spec?.tolerations, ['NoExecute'])
   return taint && failed('TaintToleration', "node(s) had taints that the pod didn't tolerate")
 }
 

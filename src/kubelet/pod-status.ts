@@ -3,7 +3,7 @@
  * spec, the observed state and the previous status, which preserves what the runtime no longer reports.
  */
 import type { Pod, PodStatus, ResourceRequirements } from '#/api/generated/core/v1.ts'
-import { podAmounts, podRequests } from '#/api/pod-resources.ts'
+import { aggregatePodResources, podRequests } from '#/api/pod-resources.ts'
 import { formatQuantity, type Quantity } from '#/api/quantity.ts'
 import { formatTime } from '#/api/time.ts'
 import type { GivenResources } from './container-resize.ts'
@@ -143,7 +143,7 @@ function addressesOf({ pod, previous, observed, nodeAddresses, stage }: StatusIn
 function resourcesOf({ spec }: Pod): PodStatus {
   if (spec === undefined) return {}
   const requests = amounts(podRequests(spec))
-  const limits = amounts(podAmounts(spec, 'limits'))
+  const limits = amounts(aggregatePodResources(spec, 'limits'))
   const resources: ResourceRequirements = { ...(limits && { limits }), ...(requests && { requests }) }
   return { ...(requests && { allocatedResources: requests }), resources }
 }

@@ -3,7 +3,7 @@
  * scheduled but not yet seen as bound. The cost of a snapshot depends only on the changes since the last one.
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
-import { zoneOf } from '#/api/zone.ts'
+import { zoneKeyOf } from '#/api/zone.ts'
 import { nodeInfoOf, withNode, withPod, withoutPod, type NodeInfo } from './node-info.ts'
 import { podInfoOf, type PodInfo } from './pod-info.ts'
 import { Snapshot, emptySnapshot, type ImageState } from './snapshot.ts'
@@ -45,7 +45,7 @@ export class SchedulerCache {
       this.#isOrderStale = true
     } else {
       this.#nodes.set(name, withNode(known, node))
-      if (zoneOf(known.node) !== zoneOf(node)) this.#isOrderStale = true
+      if (zoneKeyOf(known.node) !== zoneKeyOf(node)) this.#isOrderStale = true
     }
     this.#images.change(known?.node.status?.images, node.status?.images)
     this.#changed.add(name)
@@ -169,7 +169,7 @@ function isEnded({ status }: Pod): boolean {
 
 /** Orders nodes round-robin over the zones. */
 function nodesInZoneOrder(infos: readonly NodeInfo[]): NodeInfo[] {
-  const zones = Map.groupBy(infos, info => zoneOf(info.node))
+  const zones = Map.groupBy(infos, info => zoneKeyOf(info.node))
   if (zones.size <= 1) return [...infos]
   const ordered: NodeInfo[] = []
   for (let round = 0; ordered.length < infos.length; round++) {

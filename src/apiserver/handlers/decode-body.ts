@@ -50,7 +50,9 @@ function decodeBytes(
     }
     return object
   }
-  const { value, warnings } = strictDecode(bytes, mediaTypes[format], schema, {
+  const { value, warnings } = strictDecode(bytes, {
+    mediaType: mediaTypes[format],
+    schema,
     expected: kind,
     fieldValidation,
   })

@@ -2,7 +2,7 @@
  * DELETE: removes the object immediately, or sets its deletionTimestamp if a grace period or finalizers are
  * pending. See https://kubernetes.io/docs/concepts/architecture/garbage-collection/
  */
-import { conflict, notFound, objectModified } from '#/api/errors.ts'
+import { conflict, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
 import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
 import { foregroundFinalizer, orphanFinalizer } from '#/api/names.ts'
@@ -39,9 +39,9 @@ export async function deleteObject(
   options: DeleteOptions,
 ): Promise<Deletion> {
   const { registry, context } = scope
-  const { orphaningWarning } = rulesOf(scope.resource)
-  if (orphaningWarning !== undefined && options.propagationPolicy === undefined)
-    context.warnings.add(orphaningWarning)
+  const { orphanDependentsWarning } = rulesOf(scope.resource)
+  if (orphanDependentsWarning !== undefined && options.propagationPolicy === undefined)
+    context.warnings.add(orphanDependentsWarning)
   let current = await getStoredObject(registry, key)
   for (let attempts = 1; ; attempts++) {
     if (current === undefined) throw notFound(nameSubject(scope, key))
@@ -51,7 +51,7 @@ export async function deleteObject(
     await registry.admission.validate(admission)
     const outcome = await tryDelete(scope, current, options)
     if ('stored' in outcome) return outcome
-    if (attempts === attemptsMax) throw conflict(nameSubject(scope, key), objectModified)
+    if (attempts === attemptsMax) throw conflict(nameSubject(scope, key), optimisticLockErrorMessage)
     current = outcome.current
   }
 }
@@ -70,7 +70,8 @@ async function tryDelete(
   const graceSeconds = graceOf(scope, current.object, options)
   const rules = rulesOf(resource)
   const finalizers = finalizersOf(current.object, options, rules)
-  const isPending = graceSeconds > 0 || finalizers.length > 0 || (rules.isHeld?.(current.object) ?? false)
+  const isPending =
+    graceSeconds > 0 || finalizers.length > 0 || (rules.hasPendingFinalization?.(current.object) ?? false)
   if (!isPending) {
     if (options.dryRun) return { stored: current, isGone: true }
     const result = await removeObject(registry, { resource }, current)
@@ -105,13 +106,13 @@ function graceOf({ resource }: RequestScope, object: KubernetesObject, options: 
 function finalizersOf(
   { metadata = {} }: KubernetesObject,
   { propagationPolicy }: DeleteOptions,
-  { orphansDependents = false }: KindRules,
+  { orphanDependentsByDefault = false }: KindRules,
 ): readonly string[] {
   const before = metadata.finalizers ?? []
   const others = before.filter(each => each !== orphanFinalizer && each !== foregroundFinalizer)
   // A propagation finalizer on the object takes precedence over the default of the kind.
   const isUndecided = propagationPolicy === undefined && others.length === before.length
-  const policy = isUndecided && orphansDependents ? 'Orphan' : propagationPolicy
+  const policy = isUndecided && orphanDependentsByDefault ? 'Orphan' : propagationPolicy
   if (policy === undefined) return before
   if (policy === 'Orphan') return [...others, orphanFinalizer]
   if (policy === 'Foreground') return [...others, foregroundFinalizer]
@@ -190,7 +191,7 @@ function admissionOf(
 
 /** Pods and some other kinds return the deleted object; most return a Status. */
 function returnsObject({ resource }: RequestScope): boolean {
-  return rulesOf(resource).returnsDeleted === true
+  return rulesOf(resource).returnDeletedObject === true
 }
 
 function goneStatus({ resource }: RequestScope, stored: StoredObject): object {

@@ -1,7 +1,7 @@
 /** PATCH with JSON patch, merge patch, strategic merge patch, or server-side apply, which can also create. */
 import {
   applyConfiguration,
-  checkConfiguration,
+  validateAppliedObject,
   conflictError,
   type ApplyOptions,
   type JsonObject,
@@ -120,7 +120,7 @@ function readApplied(scope: RequestScope, bytes: Uint8Array, options: WriteOptio
   const { resource, info } = scope
   const named = withName(parseApplied(bytes), info.name)
   // Rejects values that decoding would drop or convert, because a field manager could not own them.
-  checkConfiguration(named, resource.schema)
+  validateAppliedObject(named, resource.schema)
   const { schema } = resource
   const decoded = decodePatched(scope, { patch: named, patched: named, schema, options, keepsEmpty: true })
   const object = checkObject(scope, decoded)

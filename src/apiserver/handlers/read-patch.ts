@@ -44,7 +44,12 @@ export async function readPatch(
     throw unsupportedMediaType([...patchMediaTypes.keys()].filter(each => !each.includes('apply')))
   const patch = parseOrRefuse(await bodyBytes(scope))
   return oldObject =>
-    decodePatched(scope, { patch, patched: applyPatch(kind, oldObject, patch, schema), schema, options })
+    decodePatched(scope, {
+      patch,
+      patched: applyPatch(kind, { current: oldObject, patch, schema }),
+      schema,
+      options,
+    })
 }
 
 function parseOrRefuse(bytes: Uint8Array): JsonValue {

@@ -3,7 +3,7 @@ import { badRequest, notFound, type ErrorSubject } from '#/api/errors.ts'
 import { checkPathSegmentName } from '#/api/names.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Registry } from '../registry/registry.ts'
-import type { KindPart } from '#/api/kind-rules.ts'
+import type { SubresourceStrategy } from '#/api/kind-rules.ts'
 import type { ObjectView } from '../registry/watch-cache.ts'
 import { keyOf } from '../registry/store-keys.ts'
 import type { ResourceRequestInfo } from '../request-info.ts'
@@ -19,7 +19,7 @@ export interface RequestScope {
   /** The cache view for this request; may include uninitialized objects. */
   readonly objects: ObjectView
   /** The strategy of the subresource, if any. */
-  readonly strategy?: KindPart
+  readonly strategy?: SubresourceStrategy
 }
 
 /** The subject of error messages: the object, or the resource if there is no name. */

@@ -21,7 +21,7 @@ export async function update(scope: RequestScope): Promise<ApiResponse> {
     fieldValidation: options.fieldValidation,
   })
   checkNames(sent, scope)
-  const mayCreate = rulesOf(resource).createOnUpdate === true && info.subresource === ''
+  const mayCreate = rulesOf(resource).allowCreateOnUpdate === true && info.subresource === ''
   const request = writeRequest(scope, options)
   const { stored, created } = await updateObject(registry, request, {
     change: () => sent,

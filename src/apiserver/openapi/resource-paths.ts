@@ -91,7 +91,7 @@ function collectionOperations(resource: Resource, place: readonly Parameter[]): 
 
 function itemOperations(resource: Resource): readonly Operation[] {
   const { kind, rules } = resource
-  const deleted = rules?.returnsDeleted === true ? definitionOf(resource) : metaDefinition('Status')
+  const deleted = rules?.returnDeletedObject === true ? definitionOf(resource) : metaDefinition('Status')
   const drafts: Partial<Record<Verb, Draft>> = {
     ...readAndWrite(resource, { name: '', groupVersionKind: resource, definition: definitionOf(resource) }),
     delete: {

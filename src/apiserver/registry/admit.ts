@@ -1,5 +1,5 @@
 /** Runs admission for writes. */
-import { faultOfManagedFields } from '#/api/apply.ts'
+import { managedFieldsError } from '#/api/apply.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { assert } from '#/base/assert.ts'
@@ -41,7 +41,7 @@ export async function runMutatingAdmission(
 function checkOwners(oldObject: KubernetesObject, { metadata }: KubernetesObject): string | undefined {
   const owners = metadata?.managedFields
   if (owners === oldObject.metadata?.managedFields) return undefined
-  return faultOfManagedFields(owners as JsonValue | undefined)
+  return managedFieldsError(owners as JsonValue | undefined)
 }
 
 export function admissionRequest(

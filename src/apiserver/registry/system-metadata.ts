@@ -38,7 +38,7 @@ export function withUid(object: KubernetesObject, platform: Platform): Kubernete
 
 /** Removes the status of a new object, which only the status subresource may set. */
 export function withoutStatus(object: KubernetesObject, resource: Resource): KubernetesObject {
-  if (resource.rules?.createdWithStatus) return object
+  if (resource.rules?.keepStatusOnCreate) return object
   if (!resource.subresources.has('status') || !('status' in object)) return object
   return dropStatus(object)
 }

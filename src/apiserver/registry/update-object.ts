@@ -2,11 +2,11 @@
  * Updates and removal of existing objects. A write that conflicts is retried on the current version, unless
  * the client specified a resourceVersion.
  */
-import { discardTimeChange, type JsonObject } from '#/api/apply.ts'
+import { ignoreManagedFieldsTimestamps, type JsonObject } from '#/api/apply.ts'
 import { convertObject } from '#/api/conversion.ts'
-import { conflict, notFound, objectModified } from '#/api/errors.ts'
+import { conflict, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
 import { invalidObject } from '#/api/field-error.ts'
-import type { KindPart } from '#/api/kind-rules.ts'
+import type { SubresourceStrategy } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/time.ts'
@@ -35,7 +35,7 @@ export interface Update {
   readonly create?: () => Promise<KubernetesObject>
   readonly ownership?: Ownership
   /** The strategy of a subresource other than status. */
-  readonly strategy?: KindPart
+  readonly strategy?: SubresourceStrategy
   /** Presents the object to admission as another kind, such as Scale. */
   readonly representation?: AdmissionRepresentation
   /** True if the change does not affect the desired state, so the generation stays. */
@@ -75,7 +75,7 @@ export async function updateObject(
       if (registry.cache.withUninitialized) await removeFailed(registry, request, outcome.stored)
       return { stored: outcome.stored, created: false }
     }
-    if (attempts === updateAttemptsMax) throw conflict(subject, objectModified)
+    if (attempts === updateAttemptsMax) throw conflict(subject, optimisticLockErrorMessage)
     current = outcome.current
   }
 }
@@ -159,7 +159,7 @@ interface Admitted {
 function withinStrategy(
   resource: Resource,
   subresource: string,
-  strategy: KindPart | undefined,
+  strategy: SubresourceStrategy | undefined,
   { admitted, oldObject, now }: Admitted,
 ): KubernetesObject {
   const { metadata = {}, ...object } = prepareForStrategy(resource, subresource, strategy, {
@@ -182,7 +182,7 @@ interface Prepared {
 function prepareForStrategy(
   resource: Resource,
   subresource: string,
-  strategy: KindPart | undefined,
+  strategy: SubresourceStrategy | undefined,
   { defaulted, oldObject, now }: Prepared,
 ): KubernetesObject {
   if (strategy) return strategy.merge(oldObject, defaulted, now)
@@ -198,7 +198,10 @@ async function replace(
   current: StoredObject,
   wanted: KubernetesObject,
 ): Promise<Outcome> {
-  const object = discardTimeChange(current.object as JsonObject, wanted as JsonObject) as KubernetesObject
+  const object = ignoreManagedFieldsTimestamps(
+    current.object as JsonObject,
+    wanted as JsonObject,
+  ) as KubernetesObject
   if (object === current.object) return { stored: current }
   if (isFinished(object, request.resource)) return removeFinished(registry, request, current, object)
   return withReservation<Outcome>({
@@ -235,7 +238,7 @@ function isFinished(object: KubernetesObject, resource: Resource): boolean {
     metadata.deletionTimestamp !== undefined &&
     (metadata.finalizers?.length ?? 0) === 0 &&
     Number(metadata.deletionGracePeriodSeconds ?? 0) === 0 &&
-    !(rulesOf(resource).isHeld?.(object) ?? false)
+    !(rulesOf(resource).hasPendingFinalization?.(object) ?? false)
   )
 }
 
@@ -295,7 +298,7 @@ async function checkVersion(
   const sent = changed.metadata?.resourceVersion
   const isGiven = sent !== undefined && sent !== '' && sent !== '0'
   if (!isGiven) {
-    if (rulesOf(request.resource).unconditionalUpdate !== false) return current
+    if (rulesOf(request.resource).allowUnconditionalUpdate !== false) return current
     throw invalidObject(kindSubject(request), [
       {
         reason: 'FieldValueInvalid',
@@ -310,5 +313,5 @@ async function checkVersion(
   if (entry && entry.revision !== current.revision && sent === String(entry.revision)) {
     return new StoredObject(entry.key, entry.revision, entry.value)
   }
-  throw conflict(subjectOf(request, request.name), objectModified)
+  throw conflict(subjectOf(request, request.name), optimisticLockErrorMessage)
 }

@@ -1,5 +1,5 @@
 import { CronScheduleError, parseCronSchedule } from '#/api/cron-schedule.ts'
-import { dueTimes, type DueTimes } from '#/api/cron-times.ts'
+import { scheduleTimes, type ScheduleTimes } from '#/api/schedule-times.ts'
 import { equalJson } from '#/api/json-value.ts'
 import type { CronJob, CronJobStatus, Job } from '#/api/generated/batch/v1.ts'
 import type { ObjectReference } from '#/api/generated/core/v1.ts'
@@ -179,7 +179,7 @@ export function withStarted(status: CronJobStatus, job: Job, startMs: number): C
 
 interface Schedule {
   /** Undefined if the schedule is invalid. */
-  readonly times?: DueTimes
+  readonly times?: ScheduleTimes
   readonly problem?: EventContent
   readonly note?: EventContent
 }
@@ -193,7 +193,7 @@ function readSchedule(cronJob: CronJob): Schedule {
   try {
     const parsed = parseCronSchedule(schedule)
     const startMs = lastStartMs(cronJob)
-    const times = dueTimes(parsed, { timeZone: timeZone ?? 'UTC', startMs })
+    const times = scheduleTimes(parsed, { timeZone: timeZone ?? 'UTC', startMs })
     if (times.next(startMs) === undefined) {
       const message = `invalid schedule: ${schedule} : time difference between two schedules is less than 1 second`
       return { problem: { type: 'Warning', reason: 'InvalidSchedule', message } }
@@ -227,7 +227,7 @@ interface Due {
   readonly events: readonly EventContent[]
 }
 
-function findDue({ cronJob, changedMs = -Infinity, nowMs }: CronJobWorld, times: DueTimes): Due {
+function findDue({ cronJob, changedMs = -Infinity, nowMs }: CronJobWorld, times: ScheduleTimes): Due {
   const { startingDeadlineSeconds } = cronJob.spec ?? {}
   const deadlineMs =
     startingDeadlineSeconds === undefined ? -Infinity : nowMs - Number(startingDeadlineSeconds) * 1_000

@@ -2,7 +2,7 @@ import type { DaemonSet } from '#/api/generated/apps/v1.ts'
 import type { Node, PodSpec, Toleration } from '#/api/generated/core/v1.ts'
 import { compileNodeSelector } from '#/api/node-selector.ts'
 import { selectorFromLabels } from '#/api/selector.ts'
-import { placingEffects, untolerated } from '#/api/taints.ts'
+import { doNotScheduleEffects, findMatchingUntoleratedTaint } from '#/api/taints.ts'
 
 export interface Eligibility {
   /** A pod should run on the node. */
@@ -35,9 +35,10 @@ function compile(spec: PodSpec): (node: Node) => Eligibility {
     const isNamed = !spec.nodeName || spec.nodeName === node.metadata?.name
     if (!isNamed || !labels.matches(node.metadata?.labels) || !isSelected(node)) return nowhere
     const { taints } = node.spec ?? {}
-    if (untolerated(taints, tolerations, placingEffects) === undefined) return everywhere
+    if (findMatchingUntoleratedTaint(taints, tolerations, doNotScheduleEffects) === undefined)
+      return everywhere
     // A NoSchedule taint prevents new pods; existing ones stay unless there is a NoExecute taint.
-    return untolerated(taints, tolerations, ['NoExecute']) === undefined
+    return findMatchingUntoleratedTaint(taints, tolerations, ['NoExecute']) === undefined
       ? { shouldRun: false, mayStay: true }
       : nowhere
   }

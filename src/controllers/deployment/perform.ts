@@ -1,4 +1,4 @@
-import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
 import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import { isControlledBy } from '#/api/metadata.ts'
@@ -52,7 +52,7 @@ async function create(work: PerformWork, wanted: ReplicaSet): Promise<Made> {
     tellScaling(work, { name, from: 0, to: sizeOf(wanted) })
     return { creation: { outcome: 'created' }, replicaSet }
   } catch (error) {
-    if (isNamespaceGoing(error)) throw error
+    if (isNamespaceTerminating(error)) throw error
     if (isApiError(error, 'AlreadyExists')) return comeUpon(work, wanted)
     const reason = error instanceof Error ? error.message : String(error)
     const message = `Failed to create new replica set "${name}": ${reason}`

@@ -8,7 +8,7 @@ import type {
   ResourceSlice,
 } from '#/api/generated/resource/v1.ts'
 import { compareInt64, type Int64 } from '#/api/int64.ts'
-import { claimNameOf, isReservedFor, isUsableBy } from '#/api/pod-resource-claims.ts'
+import { resourceClaimNameOf, isReservedFor, isClaimUsableByPod } from '#/api/pod-resource-claims.ts'
 import { parseTime } from '#/api/time.ts'
 
 export interface DevicesWorld {
@@ -21,10 +21,10 @@ export interface DevicesWorld {
 export function evictionTimeMs(pod: Pod, { claimNamed, slicesOf }: DevicesWorld): number | undefined {
   if (!pod.spec?.nodeName) return undefined
   const times = (pod.spec.resourceClaims ?? []).flatMap(entry => {
-    const known = claimNameOf(pod, entry)
+    const known = resourceClaimNameOf(pod, entry)
     const claim = typeof known === 'string' ? undefined : claimNamed(known.name)
     if (typeof known === 'string' || claim === undefined) return []
-    if (!isUsableBy(claim, pod, known.isGenerated) || !isReservedFor(claim, pod)) return []
+    if (!isClaimUsableByPod(claim, pod, known.isGenerated) || !isReservedFor(claim, pod)) return []
     return (claim.status?.allocation?.devices?.results ?? []).flatMap(device => {
       return taintsOf(device, slicesOf(device.driver, device.pool)).flatMap(({ taint, sinceMs }) => {
         const toleratedMs = tolerationMs(taint, device.tolerations ?? [])

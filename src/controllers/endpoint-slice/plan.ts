@@ -16,7 +16,7 @@ import { withTriggerTime } from '../service-endpoints/trigger-times.ts'
 import { fillSlices, type SliceDraft } from './fill.ts'
 import { trafficHints, withHints } from './hints.ts'
 import { planZoneHints } from './zone-hints.ts'
-import { zoneOf, type ZoneShares } from './zone-shares.ts'
+import { zoneKeyOf, type ZoneShares } from './zone-shares.ts'
 
 export const managedBy = 'endpointslice-controller.k8s.io'
 
@@ -152,7 +152,7 @@ function endpointOf(pod: Pod, { service, node, type }: EndpointContext): Endpoin
   const serving = isPodReady(pod)
   const terminating = isBeingDeleted(pod)
   const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating)
-  const zone = node && zoneOf(node)
+  const zone = node && zoneKeyOf(node)
   const hostname = endpointHostname(pod, service)
   return {
     addresses: podAddresses(pod)[type === 'IPv6' ? 6 : 4],

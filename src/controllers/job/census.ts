@@ -6,7 +6,7 @@ import {
   hasIndex,
   indexRangesOf,
   readIndexRanges,
-  uniteIndexes,
+  mergeIndexRanges,
   type IndexRange,
 } from '#/api/index-ranges.ts'
 import { isPodActive } from '../pods.ts'
@@ -81,7 +81,7 @@ function indexesOf(job: Job, countable: readonly Pod[]): Indexes {
   const completions = spec?.completions ?? 0
   const withNew = (before: string | undefined, isNew: (pod: Pod) => boolean): readonly IndexRange[] => {
     const found = countable.filter(isNew).map(pod => completionIndexOf(pod)!)
-    return uniteIndexes(readIndexRanges(before, completions), indexRangesOf(found))
+    return mergeIndexRanges(readIndexRanges(before, completions), indexRangesOf(found))
   }
   return {
     succeededIndexes: withNew(status?.completedIndexes, pod => pod.status?.phase === 'Succeeded'),
@@ -111,7 +111,7 @@ function podsToReplace(
 ): ReadonlyMap<number, Pod> {
   const last = new Map<number, Pod>()
   if (failedIndexes === undefined) return last
-  const settled = uniteIndexes(succeededIndexes, failedIndexes, indexRangesOf(indexesIn(active)))
+  const settled = mergeIndexRanges(succeededIndexes, failedIndexes, indexRangesOf(indexesIn(active)))
   for (const pod of countable) {
     const index = completionIndexOf(pod)
     if (index === undefined || hasIndex(settled, index) || !hasFailed(pod, job)) continue

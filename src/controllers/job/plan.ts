@@ -1,6 +1,6 @@
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { firstMissingIndexes, indexRangesOf, uniteIndexes } from '#/api/index-ranges.ts'
+import { firstPendingIndexes, indexRangesOf, mergeIndexRanges } from '#/api/index-ranges.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { rankVictims } from '../replicas/victims.ts'
 import { failuresOfIndex, remainingBackoffMs, type Failures } from './backoff.ts'
@@ -132,6 +132,6 @@ function missingByIndex(world: JobWorld, missing: number): MissingPods {
 function freeIndexes({ job, census }: JobWorld, limit: number): readonly number[] {
   const { active, terminating, succeededIndexes, failedIndexes = [] } = census
   const occupied = onlyReplacesFailed(job) ? [...active, ...terminating] : active
-  const taken = uniteIndexes(succeededIndexes, failedIndexes, indexRangesOf(indexesIn(occupied)))
-  return firstMissingIndexes(taken, { below: job.spec?.completions ?? 0, limit })
+  const taken = mergeIndexRanges(succeededIndexes, failedIndexes, indexRangesOf(indexesIn(occupied)))
+  return firstPendingIndexes(taken, { below: job.spec?.completions ?? 0, limit })
 }

@@ -1,5 +1,5 @@
 import type { Job } from '#/api/generated/batch/v1.ts'
-import { countCommonIndexes, countIndexes, readIndexRanges, type IndexRange } from '#/api/index-ranges.ts'
+import { countIntersection, countIndexes, readIndexRanges, type IndexRange } from '#/api/index-ranges.ts'
 
 /**
  * The message of the first success policy rule that the succeeded indexes satisfy; undefined if none.
@@ -13,7 +13,7 @@ export function metSuccessRule({ spec }: Job, succeeded: readonly IndexRange[]):
     }
     const wanted = readIndexRanges(succeededIndexes, spec?.completions ?? 0)
     if (wanted.length === 0) return false
-    return countCommonIndexes(wanted, succeeded) >= (succeededCount ?? countIndexes(wanted))
+    return countIntersection(wanted, succeeded) >= (succeededCount ?? countIndexes(wanted))
   })
   return index === -1 ? undefined : `Matched rules at index ${index}`
 }

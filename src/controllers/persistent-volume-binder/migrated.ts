@@ -1,13 +1,13 @@
 /** CSI migration: former in-tree volume plugins and the CSI drivers that replace them. */
 import { annotationOf, withAnnotations, withoutAnnotation } from '#/api/annotations.ts'
 import type { PersistentVolume } from '#/api/generated/core/v1.ts'
-import { inTreeDrivers } from '#/api/in-tree-storage.ts'
+import { csiDriverByInTreePlugin } from '#/api/in-tree-storage.ts'
 import { hasFinalizer, withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
 import { deletionFinalizer, migratedTo, provisionedBy } from './names.ts'
 
 /** The CSI driver that replaces an in-tree provisioner, or else the provisioner itself. */
 export function driverOf(provisioner: string): string {
-  return inTreeDrivers.get(provisioner) ?? provisioner
+  return csiDriverByInTreePlugin.get(provisioner) ?? provisioner
 }
 
 /** Prefix reserved for in-tree provisioners. */
@@ -15,7 +15,7 @@ const reservedPrefix = 'kubernetes.io/'
 
 /** True for an in-tree provisioner without a replacement, which cannot be external. */
 export function isUnknownInTree(provisioner: string): boolean {
-  return provisioner.startsWith(reservedPrefix) && !inTreeDrivers.has(provisioner)
+  return provisioner.startsWith(reservedPrefix) && !csiDriverByInTreePlugin.has(provisioner)
 }
 
 /**
@@ -28,7 +28,7 @@ export function withProvisionerMarks(
 ): PersistentVolume {
   const provisioner = annotationOf(volume, provisionedBy)
   if (provisioner === undefined) return volume
-  const driver = inTreeDrivers.get(provisioner)
+  const driver = csiDriverByInTreePlugin.get(provisioner)
   if (driver !== undefined)
     return withAnnotations(withoutFinalizer(volume, deletionFinalizer), { [migratedTo]: driver })
   const marked = withoutAnnotation(volume, migratedTo)

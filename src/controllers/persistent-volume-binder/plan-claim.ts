@@ -2,7 +2,13 @@ import { annotationOf } from '#/api/annotations.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { bindCompleted, isBoundTo, matchVolume, mismatchOf, selectedNode } from '#/api/persistent-volumes.ts'
+import {
+  bindCompletedAnnotation,
+  isVolumeBoundToClaim,
+  findMatchingVolume,
+  checkVolumeSatisfyClaim,
+  selectedNodeAnnotation,
+} from '#/api/persistent-volumes.ts'
 import { quote } from '#/api/quote.ts'
 import { hasStorageClass, storageClassOf } from '#/api/storage-classes.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
@@ -34,7 +40,7 @@ export interface ClaimWorld {
 
 export function planClaim(world: ClaimWorld): ClaimPlan {
   const { claim } = world
-  if (annotationOf(claim, bindCompleted) !== undefined) return planBoundClaim(world)
+  if (annotationOf(claim, bindCompletedAnnotation) !== undefined) return planBoundClaim(world)
   // A claim being deleted is not bound any more.
   if (isBeingDeleted(claim)) return { do: 'nothing' }
   return claim.spec?.volumeName ? planClaimWithVolume(world) : planFreeClaim(world)
@@ -54,20 +60,20 @@ function planBoundClaim({ claim, volume }: ClaimWorld): ClaimPlan {
   const { claimRef } = volume.spec ?? {}
   if (claimRef === undefined || claimRef.uid === claim.metadata?.uid) return { do: 'bind', volume }
   // Pre-bound by the user, for example after a restore.
-  if (!claimRef.uid && isBoundTo(volume, claim)) return { do: 'bind', volume }
+  if (!claimRef.uid && isVolumeBoundToClaim(volume, claim)) return { do: 'bind', volume }
   return lost('ClaimMisbound', 'Two claims are bound to the same volume, this one is bound incorrectly')
 }
 
 /** The user has chosen a volume. */
 function planClaimWithVolume({ claim, volume }: ClaimWorld): ClaimPlan {
   if (volume === undefined) return { do: 'wait' }
-  if (isBoundTo(volume, claim)) return { do: 'bind', volume }
+  if (isVolumeBoundToClaim(volume, claim)) return { do: 'bind', volume }
   const name = quote(volume.metadata?.name ?? '')
   if (volume.spec?.claimRef !== undefined) {
     const message = `volume ${name} already bound to a different claim.`
     return { do: 'wait', event: { type: 'Warning', reason: 'FailedBinding', message } }
   }
-  const mismatch = mismatchOf(volume, claim)
+  const mismatch = checkVolumeSatisfyClaim(volume, claim)
   if (mismatch === undefined) return { do: 'bind', volume }
   const message = `Cannot bind to requested volume ${name}: ${mismatch}`
   return { do: 'wait', event: { type: 'Warning', reason: 'VolumeMismatch', message } }
@@ -76,13 +82,13 @@ function planClaimWithVolume({ claim, volume }: ClaimWorld): ClaimPlan {
 function planFreeClaim(world: ClaimWorld): ClaimPlan {
   const { claim, candidates, storageClass, defaultClass } = world
   const isDelayed = storageClass?.volumeBindingMode === 'WaitForFirstConsumer'
-  const volume = matchVolume(claim, candidates, { isDelayed })
+  const volume = findMatchingVolume(claim, candidates, { isDelayed })
   if (volume !== undefined) return { do: 'bind', volume }
   if (!hasStorageClass(claim)) {
     const assigned = defaultClass()?.metadata?.name
     if (assigned !== undefined) return { do: 'assign-class', storageClass: assigned }
   }
-  if (isDelayed && annotationOf(claim, selectedNode) === undefined) {
+  if (isDelayed && annotationOf(claim, selectedNodeAnnotation) === undefined) {
     return { do: 'wait', event: waitingForConsumer(world.unscheduledPods()) }
   }
   const wanted = storageClassOf(claim)

@@ -5,7 +5,7 @@ import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
-import { boundByController, referenceTo, selectedNode } from '#/api/persistent-volumes.ts'
+import { boundByControllerAnnotation, referenceTo, selectedNodeAnnotation } from '#/api/persistent-volumes.ts'
 import { quote } from '#/api/quote.ts'
 import { storageClassOf } from '#/api/storage-classes.ts'
 import { messageOf } from '../message-of.ts'
@@ -71,7 +71,7 @@ async function provisionHere(
   // Provisioned before a crash, or by another process.
   const known = volumes.get(volumeName) ?? (await client.find(persistentVolumes, { name: volumeName }))
   if (known) return { claim, volume: known }
-  const nodeName = annotationOf(claim, selectedNode)
+  const nodeName = annotationOf(claim, selectedNodeAnnotation)
   const node = nodeName === undefined ? undefined : nodeOf(nodeName)
   if (nodeName !== undefined && node === undefined) {
     // The claim is enqueued when the node appears.
@@ -86,7 +86,7 @@ async function provisionHere(
     const about = `Failed to provision volume with StorageClass ${quote(storageClass.metadata?.name ?? '')}`
     fail(provisioning, claim, `${about}: ${messageOf(error)}`)
     // The scheduler may select another node where provisioning succeeds.
-    await updateClaim(provisioning, withoutAnnotation(claim, selectedNode), claim)
+    await updateClaim(provisioning, withoutAnnotation(claim, selectedNodeAnnotation), claim)
     throw error
   }
   const volume = await record(provisioning, choice, {
@@ -125,7 +125,11 @@ function volumeFor(
     metadata: {
       name,
       ...(labels && { labels }),
-      annotations: { ...annotations, [boundByController]: 'yes', [provisionedBy]: provisioner.name },
+      annotations: {
+        ...annotations,
+        [boundByControllerAnnotation]: 'yes',
+        [provisionedBy]: provisioner.name,
+      },
       ...(policy === 'Delete' && { finalizers: [deletionFinalizer] }),
     },
     spec: {

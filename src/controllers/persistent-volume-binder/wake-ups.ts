@@ -6,8 +6,8 @@ import { annotationOf } from '#/api/annotations.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
-import { bindCompleted, isAvailable, selectedNode } from '#/api/persistent-volumes.ts'
-import { claimKeysOf } from '#/api/pod-volumes.ts'
+import { bindCompletedAnnotation, isAvailable, selectedNodeAnnotation } from '#/api/persistent-volumes.ts'
+import { volumeClaimKeysOf } from '#/api/pod-volumes.ts'
 import { hasStorageClass, isDefaultClass, storageClassOf } from '#/api/storage-classes.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
@@ -45,7 +45,7 @@ export function wakeUp(
     return hasStorageClass(claim) ? [storageClassOf(claim)] : [storageClassOf(claim), classless]
   })
   const unboundByNode = claims.index('unbound by node', claim => {
-    const node = annotationOf(claim, selectedNode)
+    const node = annotationOf(claim, selectedNodeAnnotation)
     return node !== undefined && isUnbound(claim) ? [node] : []
   })
   const byClaim = volumesByClaim(volumes)
@@ -74,7 +74,7 @@ export function wakeUp(
   pods.onChange((_key, { before, after }) => {
     if (before?.spec?.nodeName === after?.spec?.nodeName && before && after) return
     for (const pod of [after ?? before]) {
-      for (const key of pod ? claimKeysOf(pod) : []) {
+      for (const key of pod ? volumeClaimKeysOf(pod) : []) {
         const claim = claims.get(key)
         if (claim && isUnbound(claim)) enqueue(key)
       }
@@ -86,7 +86,7 @@ export function wakeUp(
 }
 
 function isUnbound(claim: PersistentVolumeClaim): boolean {
-  return !claim.spec?.volumeName && annotationOf(claim, bindCompleted) === undefined
+  return !claim.spec?.volumeName && annotationOf(claim, bindCompletedAnnotation) === undefined
 }
 
 function claimKeyOf({ spec }: PersistentVolume): readonly string[] {

@@ -1,4 +1,4 @@
-import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
@@ -33,12 +33,12 @@ async function createPods({ set, client, recorder }: ScaleWork, count: number): 
       recorder.record(set, normal('SuccessfulCreate', `Created pod: ${made.metadata?.name}`))
     } catch (cause) {
       // Events cannot be created in a terminating namespace.
-      if (!isNamespaceGoing(cause))
+      if (!isNamespaceTerminating(cause))
         recorder.record(set, warning('FailedCreate', `Error creating: ${messageOf(cause)}`))
       throw cause
     }
   })
-  if (error === undefined || isNamespaceGoing(error)) return undefined
+  if (error === undefined || isNamespaceTerminating(error)) return undefined
   return { reason: 'FailedCreate', message: messageOf(error), error }
 }
 

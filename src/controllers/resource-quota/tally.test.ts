@@ -5,7 +5,7 @@ import type { Pod, ResourceQuota } from '#/api/generated/core/v1.ts'
 import { configMaps, pods, services } from '#/api/generated/core/v1-resources.ts'
 import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import { evaluatorFor, showAmounts } from '#/api/quota.ts'
+import { evaluatorFor, formatAmounts } from '#/api/quota.ts'
 import { formatTime } from '#/api/time.ts'
 import { QuotaTally, type CountedKind } from './tally.ts'
 
@@ -41,7 +41,7 @@ function tallyOf(quota: ResourceQuota, included = kinds): QuotaTally {
 test('objects are added up as they come, change and go, and what they no longer take is released', () => {
   const tally = tallyOf(quotaOf(['pods', 'requests.cpu', 'count/configmaps']))
   const shows = (counted: string, released = ''): void => {
-    assert.deepEqual([showAmounts(tally.counted), showAmounts(tally.released)], [counted, released])
+    assert.deepEqual([formatAmounts(tally.counted), formatAmounts(tally.released)], [counted, released])
   }
   shows('count/configmaps=0,pods=0,requests.cpu=0')
   assert.equal(tally.change(podKind, podOf('a', '500m'), 0), true)
@@ -62,9 +62,9 @@ test('objects are added up as they come, change and go, and what they no longer 
 test('only objects in the scopes of the quota count', () => {
   const tally = tallyOf(quotaOf(['pods'], { scopes: ['BestEffort'] }))
   tally.change(podKind, podOf('a', '1'), 0)
-  assert.equal(showAmounts(tally.counted), 'pods=0')
+  assert.equal(formatAmounts(tally.counted), 'pods=0')
   tally.change(podKind, podOf('b'), 0)
-  assert.equal(showAmounts(tally.counted), 'pods=1')
+  assert.equal(formatAmounts(tally.counted), 'pods=1')
 })
 
 test('a resource is counted when all objects are known that count for it', () => {
@@ -74,13 +74,13 @@ test('a resource is counted when all objects are known that count for it', () =>
     ['pods', 'services'],
   )
   assert.equal(tally.change(podKind, podOf('a'), 0), false)
-  assert.equal(showAmounts(tally.counted), '')
+  assert.equal(formatAmounts(tally.counted), '')
   tally.include(podKind, [podOf('a'), podOf('b')], 0)
-  assert.equal(showAmounts(tally.counted), 'pods=2')
+  assert.equal(formatAmounts(tally.counted), 'pods=2')
   tally.include(podKind, [], 0)
   tally.include(serviceKind, [], 0)
-  assert.equal(showAmounts(tally.counted), 'pods=2,services=0')
-  assert.equal(showAmounts(tally.released), '')
+  assert.equal(formatAmounts(tally.counted), 'pods=2,services=0')
+  assert.equal(formatAmounts(tally.released), '')
 })
 
 test('a pod that should be long gone counts no more, without anything happening', () => {
@@ -98,13 +98,13 @@ test('a pod that should be long gone counts no more, without anything happening'
   assert.equal(tally.change(podKind, going('b', 20_000), 0), true)
   assert.equal(tally.nextChangeMs, 50_001)
   tally.tick(50_000)
-  assert.equal(showAmounts(tally.counted), 'count/pods=2,pods=2')
+  assert.equal(formatAmounts(tally.counted), 'count/pods=2,pods=2')
   tally.tick(60_000)
-  assert.equal(showAmounts(tally.counted), 'count/pods=2,pods=1')
-  assert.equal(showAmounts(tally.released), 'pods=1')
+  assert.equal(formatAmounts(tally.counted), 'count/pods=2,pods=1')
+  assert.equal(formatAmounts(tally.released), 'pods=1')
   tally.remove(podKind, 'n/a')
   assert.equal(tally.nextChangeMs, Infinity)
-  assert.equal(showAmounts(tally.counted), 'count/pods=1,pods=0')
+  assert.equal(formatAmounts(tally.counted), 'count/pods=1,pods=0')
 })
 
 const change = fc.record({
@@ -136,7 +136,7 @@ test('the sums are those of what is there, whatever happened before', () => {
       }
       const anew = new QuotaTally(quota, kinds)
       for (const kind of kinds) anew.include(kind, [...(there.get(kind)?.values() ?? [])], 0)
-      assert.equal(showAmounts(tally.counted), showAmounts(anew.counted))
+      assert.equal(formatAmounts(tally.counted), formatAmounts(anew.counted))
     }),
     { numRuns: 100 },
   )

@@ -37,11 +37,12 @@ export class QuotaTally {
 
   constructor(quota: ResourceQuota, kinds: readonly CountedKind[]) {
     const names = Object.keys(quota.spec?.hard ?? {})
-    const counting = kinds.filter(({ evaluator }) => names.some(name => evaluator.counts(name)))
+    const counting = kinds.filter(({ evaluator }) => names.some(name => evaluator.matchesResource(name)))
     this.#scopes = scopesOf(quota)
     this.#awaited = new Set(counting)
     for (const name of names) {
-      if (counting.some(({ evaluator }) => evaluator.counts(name))) this.#sums.set(name, zeroQuantity)
+      if (counting.some(({ evaluator }) => evaluator.matchesResource(name)))
+        this.#sums.set(name, zeroQuantity)
     }
   }
 
@@ -55,7 +56,7 @@ export class QuotaTally {
     if (this.#awaited.size === 0) return this.#sums
     const awaited = [...this.#awaited]
     return new Map(
-      [...this.#sums].filter(([name]) => !awaited.some(({ evaluator }) => evaluator.counts(name))),
+      [...this.#sums].filter(([name]) => !awaited.some(({ evaluator }) => evaluator.matchesResource(name))),
     )
   }
 

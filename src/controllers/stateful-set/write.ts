@@ -1,5 +1,5 @@
 /** Writes to the pods and claims of a set, with events. */
-import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -94,5 +94,5 @@ async function told(
 
 /** No event if the name is taken, which resolves over time, or if the namespace is terminating. */
 function isUntold(error: unknown): boolean {
-  return isApiError(error, 'AlreadyExists') || isNamespaceGoing(error)
+  return isApiError(error, 'AlreadyExists') || isNamespaceTerminating(error)
 }

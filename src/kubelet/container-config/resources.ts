@@ -1,6 +1,6 @@
 /** CPU, memory and huge page settings of containers and sandboxes. */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
-import { podAmounts } from '#/api/pod-resources.ts'
+import { aggregatePodResources } from '#/api/pod-resources.ts'
 import { quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
 import type { LinuxResources } from '#/cri/cri.ts'
 import type { NodeMachine } from '../node-machine.ts'
@@ -28,8 +28,8 @@ export function containerResources(pod: Pod, container: Container, machine: Node
 /** Sum over the pod's containers, for VM-based runtimes. */
 export function sandboxResources(pod: Pod): LinuxResources {
   const spec = pod.spec ?? { containers: [] }
-  const requests = podAmounts(spec, 'requests')
-  const limits = podAmounts(spec, 'limits')
+  const requests = aggregatePodResources(spec, 'requests')
+  const limits = aggregatePodResources(spec, 'limits')
   const milliLimit = milli(limits.get('cpu'))
   const milliRequest = requests.has('cpu') ? milli(requests.get('cpu')) : milliLimit
   return basicResources({ milliRequest, milliLimit, memoryLimit: whole(limits.get('memory')) })

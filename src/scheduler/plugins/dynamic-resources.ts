@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
  */
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { claimKeysOf } from '#/api/pod-resource-claims.ts'
+import { resourceClaimKeysOf } from '#/api/pod-resource-claims.ts'
 import { resourceClaims } from '#/api/generated/resource/v1-resources.ts'
 import type { Diagnosis, PluginHandle, PluginFactory, PostFilterResult } from '../framework.ts'
 import type { PodInfo } from '../pod-info.ts'
@@ -62,7 +62,7 @@ function timeoutMs(duration: unknown = bindingTimeoutUsual): number {
 
 /** Runs preEnqueue again for pods when one of their claims is created or changed. */
 function recheckWhenClaimsChange({ informer, recheckPreEnqueue }: PluginHandle): void {
-  const byClaim = informer(pods).index('device claims', claimKeysOf)
+  const byClaim = informer(pods).index('device claims', resourceClaimKeysOf)
   informer(resourceClaims).onChange((key, { after }) => {
     if (after !== undefined) for (const pod of byClaim.keys(key)) recheckPreEnqueue(pod)
   })

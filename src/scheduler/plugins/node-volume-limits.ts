@@ -3,7 +3,7 @@ import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated
 import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
 import { csiNodes, storageClasses, volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
 import type { CSINode, StorageClass, VolumeAttachment } from '#/api/generated/storage/v1.ts'
-import { inTreeDiskOf, inTreeDrivers } from '#/api/in-tree-storage.ts'
+import { inTreeVolumeOf, csiDriverByInTreePlugin } from '#/api/in-tree-storage.ts'
 import { formatKey } from '#/api/metadata.ts'
 import { ephemeralClaimName, isClaimForPod } from '#/api/pod-volumes.ts'
 import { quote } from '#/api/quote.ts'
@@ -56,7 +56,7 @@ export const nodeVolumeLimits: PluginFactory = handle => {
         resource: volumeAttachments,
         on: ['delete'],
         queueingHint: ({ spec }) =>
-          spec?.volumes?.some(volume => volume.persistentVolumeClaim || inTreeDiskOf(volume)) ?? false,
+          spec?.volumes?.some(volume => volume.persistentVolumeClaim || inTreeVolumeOf(volume)) ?? false,
       }),
     ],
     preFilter: ({ pod }) => {
@@ -165,7 +165,7 @@ function isAttachable(volume: Volume): boolean {
   return (
     volume.persistentVolumeClaim !== undefined ||
     volume.ephemeral !== undefined ||
-    inTreeDiskOf(volume) !== undefined
+    inTreeVolumeOf(volume) !== undefined
   )
 }
 
@@ -176,7 +176,7 @@ function attachableVolumes(pod: Pod, world: VolumesWorld): readonly AttachableVo
   for (const volume of pod.spec?.volumes ?? []) {
     const { persistentVolumeClaim, ephemeral } = volume
     const name = persistentVolumeClaim?.claimName ?? (ephemeral && ephemeralClaimName(pod, volume.name))
-    const disk = inTreeDiskOf(volume)
+    const disk = inTreeVolumeOf(volume)
     if (disk !== undefined) volumes.push({ plugin: disk.plugin, handle: disk.id })
     if (name === undefined) continue
     const key = formatKey({ namespace, name })
@@ -209,11 +209,13 @@ function volumeOf(
     const provisioner = storageClass(storageClassOf(claim))?.provisioner
     if (provisioner === undefined) return undefined
     const handle = `claim ${key}`
-    return inTreeDrivers.has(provisioner) ? { plugin: provisioner, handle } : { driver: provisioner, handle }
+    return csiDriverByInTreePlugin.has(provisioner)
+      ? { plugin: provisioner, handle }
+      : { driver: provisioner, handle }
   }
   const { spec = {} } = volume
   if (spec.csi) return { driver: spec.csi.driver, handle: spec.csi.volumeHandle }
-  const disk = inTreeDiskOf(spec)
+  const disk = inTreeVolumeOf(spec)
   return disk && { plugin: disk.plugin, handle: disk.id }
 }
 
@@ -227,7 +229,7 @@ function nameOn(
   csiNode: CSINode,
 ): { readonly driver: string; readonly name: string } | undefined {
   if ('driver' in volume) return { driver: volume.driver, name: `${volume.driver}/${volume.handle}` }
-  const driver = inTreeDrivers.get(volume.plugin)
+  const driver = csiDriverByInTreePlugin.get(volume.plugin)
   const isMigrated = annotationOf(csiNode, migratedPlugins)?.split(',').includes(volume.plugin)
   return driver === undefined || !isMigrated ? undefined : { driver, name: `${driver}/${volume.handle}` }
 }

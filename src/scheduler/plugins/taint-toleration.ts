@@ -1,6 +1,6 @@
 import type { Node, Pod, Taint, Toleration } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import { placingEffects, untolerated } from '#/api/taints.ts'
+import { doNotScheduleEffects, findMatchingUntoleratedTaint } from '#/api/taints.ts'
 import { type PluginFactory, type Unschedulable, clusterEventWithHint } from '../framework.ts'
 import { normalizeReversed } from './normalize.ts'
 
@@ -29,7 +29,9 @@ export const taintToleration: PluginFactory = () => ({
       filter: ({ node }) => {
         const taints = node.spec?.taints
         if (taints === undefined || taints.length === 0) return undefined
-        return untolerated(taints, tolerations, placingEffects) === undefined ? undefined : unschedulable
+        return findMatchingUntoleratedTaint(taints, tolerations, doNotScheduleEffects) === undefined
+          ? undefined
+          : unschedulable
       },
     }
   },
@@ -47,12 +49,13 @@ function isPreferring({ effect }: Taint): boolean {
 }
 
 function countUntolerated({ spec }: Node, tolerations: readonly Toleration[]): number {
-  return (spec?.taints ?? []).filter(taint => untolerated([taint], tolerations, preferring) !== undefined)
-    .length
+  return (spec?.taints ?? []).filter(
+    taint => findMatchingUntoleratedTaint([taint], tolerations, preferring) !== undefined,
+  ).length
 }
 
 function isLetIn(pod: Pod, before: Node | undefined, after: Node | undefined): boolean {
   const isOpen = ({ spec }: Node): boolean =>
-    untolerated(spec?.taints, pod.spec?.tolerations, placingEffects) === undefined
+    findMatchingUntoleratedTaint(spec?.taints, pod.spec?.tolerations, doNotScheduleEffects) === undefined
   return after !== undefined && isOpen(after) && !(before !== undefined && isOpen(before))
 }

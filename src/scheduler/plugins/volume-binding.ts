@@ -8,7 +8,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/co
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import { csiDrivers, csiStorageCapacities, storageClasses } from '#/api/generated/storage/v1-resources.ts'
 import { keyOf } from '#/api/metadata.ts'
-import { boundVolume, isAvailable, selectedNode } from '#/api/persistent-volumes.ts'
+import { boundVolume, isAvailable, selectedNodeAnnotation } from '#/api/persistent-volumes.ts'
 import { quote } from '#/api/quote.ts'
 import { storageClassOf } from '#/api/storage-classes.ts'
 import type { Informer } from '#/client/informer.ts'
@@ -121,7 +121,7 @@ class VolumeBinder {
     const plan: VolumePlan = {
       bindings: found.bindings.map(({ volume, claim }) => ({ volume: boundVolume(volume, claim), claim })),
       provisionedClaims: found.provisionedClaims.map(claim =>
-        withAnnotations(claim, { [selectedNode]: name }),
+        withAnnotations(claim, { [selectedNodeAnnotation]: name }),
       ),
     }
     for (const { volume } of plan.bindings) this.#assumedVolumes.assume(volume)

@@ -3,7 +3,7 @@
  * object is stored and must not be charged for a request that is rejected later.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#resourcequota
  */
-import { conflict, objectModified } from '#/api/errors.ts'
+import { conflict, optimisticLockErrorMessage } from '#/api/errors.ts'
 import { evaluatorFor, type Amounts, type QuotaEvaluator, type QuotaWrite } from '#/api/quota.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Clock } from '#/platform/platform.ts'
@@ -53,8 +53,8 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
     const { namespace, operation, subresource, object, oldObject } = request
     if (object === undefined || (operation !== 'CREATE' && operation !== 'UPDATE')) return
     const evaluator = this.#evaluatorOf(request.resource)
-    const write: QuotaWrite = { operation, subresource, object, before: oldObject }
-    if (!evaluator.isCharged(write)) return
+    const write: QuotaWrite = { operation, subresource, object, oldObject }
+    if (!evaluator.handles(write)) return
     if (this.#limited.length === 0 && !this.#accessor.hasAny(namespace)) return
     return this.#wait(namespace, { request, write, evaluator })
   }
@@ -111,7 +111,7 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
         for (const { resolve } of charged) resolve()
         return
       }
-      if (attempts === attemptsMax) throw conflict(quotaSubject(changed[0]!), objectModified)
+      if (attempts === attemptsMax) throw conflict(quotaSubject(changed[0]!), optimisticLockErrorMessage)
       quotas = changed
       open = charged
     }

@@ -1,7 +1,7 @@
 /** Applies one mutation of a policy to an object. */
 import { ApiError, apiError, internalError } from '#/api/errors.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import { MergeError, mergeConfiguration } from '#/api/merge-configuration.ts'
+import { StructuredMergeError, applyStructuredMerge } from '#/api/structured-merge.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch, JsonPatchTestError } from '#/api/patch.ts'
 import { apiVersionOf } from '#/api/resource.ts'
@@ -69,9 +69,9 @@ function applied(value: Value, object: KubernetesObject, matched: MatchedResourc
     kind: matched.kind.kind,
   }
   try {
-    return mergeConfiguration(object as unknown as { [name: string]: JsonValue }, configuration, schema)
+    return applyStructuredMerge(object as unknown as { [name: string]: JsonValue }, configuration, schema)
   } catch (error) {
-    if (!(error instanceof MergeError)) throw error
+    if (!(error instanceof StructuredMergeError)) throw error
     throw new PolicyError(`error applying patch: ${error.message}`)
   }
 }
@@ -87,7 +87,7 @@ function unknownKind({ kind: { group, version, kind } }: MatchedResource): ApiEr
 /** Undefined if a `test` operation of the JSON patch fails. */
 function patched(value: Value, object: KubernetesObject): JsonValue | undefined {
   try {
-    return applyPatch('json', object as unknown as JsonValue, operationsOf(value))
+    return applyPatch('json', { current: object as unknown as JsonValue, patch: operationsOf(value) })
   } catch (error) {
     if (error instanceof JsonPatchTestError) return undefined
     if (!(error instanceof ApiError)) throw error

@@ -58,7 +58,7 @@ export function decodeMutated(
 
 function performed(object: KubernetesObject, patch: JsonValue): JsonValue {
   try {
-    return applyPatch('json', object as unknown as JsonValue, patch)
+    return applyPatch('json', { current: object as unknown as JsonValue, patch })
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     throw internalError(error.message, error)

@@ -4,7 +4,7 @@ import type { DeviceClass, ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { deviceClasses, resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
 import { controllerOf, formatKey, isBeingDeleted, keyOf } from '#/api/metadata.ts'
 import { compileNodeSelector } from '#/api/node-selector.ts'
-import { claimNameOf, isUsableBy } from '#/api/pod-resource-claims.ts'
+import { resourceClaimNameOf, isClaimUsableByPod } from '#/api/pod-resource-claims.ts'
 import { quote } from '#/api/quote.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
@@ -56,15 +56,15 @@ export class DeviceAllocator {
     const { namespace = '', name: podName } = pod.metadata ?? {}
     const unresolvable = (reason: string): Unschedulable => ({ reason, isUnresolvable: true })
     for (const entry of pod.spec?.resourceClaims ?? []) {
-      const known = claimNameOf(pod, entry)
-      if (known === 'not needed') continue
-      if (known === 'not made')
+      const known = resourceClaimNameOf(pod, entry)
+      if (known === 'not-needed') continue
+      if (known === 'pending')
         return unresolvable(`pod "${namespace}/${podName}": ResourceClaim not created yet`)
       const key = formatKey({ namespace, name: known.name })
       const claim = this.claims.get(key)
       if (claim === undefined) return unresolvable(`could not find ResourceClaim ${quote(key)}`)
       if (isBeingDeleted(claim)) return unresolvable(`resourceclaim ${quote(known.name)} is being deleted`)
-      if (!isUsableBy(claim, pod, known.isGenerated)) {
+      if (!isClaimUsableByPod(claim, pod, known.isGenerated)) {
         const what = `ResourceClaim ${key} was not created for Pod ${namespace}/${podName}`
         return unresolvable(`${what} (Pod is not owner)`)
       }

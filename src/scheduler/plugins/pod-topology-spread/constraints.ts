@@ -2,7 +2,7 @@ import type { Pod, TopologySpreadConstraint } from '#/api/generated/core/v1.ts'
 import { labelOf, type Labels } from '#/api/labels.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { compileLabelSelector, selectorOf, type Requirement, type Selector } from '#/api/selector.ts'
-import { placingEffects, untolerated } from '#/api/taints.ts'
+import { doNotScheduleEffects, findMatchingUntoleratedTaint } from '#/api/taints.ts'
 import type { NodeInfo } from '../../node-info.ts'
 import type { PodInfo } from '../../pod-info.ts'
 import { requiredNodeAffinityOf } from '../node-affinity.ts'
@@ -92,7 +92,10 @@ export function nodesOf(
     return ({ node, labels }) => {
       if (!hasKeys(labels, others)) return false
       if (isWanted !== undefined && !isWanted(node)) return false
-      return !honorsTaints || untolerated(node.spec?.taints, tolerations, placingEffects) === undefined
+      return (
+        !honorsTaints ||
+        findMatchingUntoleratedTaint(node.spec?.taints, tolerations, doNotScheduleEffects) === undefined
+      )
     }
   }
   let made: NodeTest | undefined

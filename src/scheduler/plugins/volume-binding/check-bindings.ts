@@ -1,7 +1,7 @@
 import { annotationOf } from '#/api/annotations.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
-import { isFullyBound, selectedNode } from '#/api/persistent-volumes.ts'
+import { isFullyBound, selectedNodeAnnotation } from '#/api/persistent-volumes.ts'
 import { quote } from '#/api/quote.ts'
 import type { VolumePlan } from './pod-volume-claims.ts'
 import { matchesNodeAffinity } from './matches-node-affinity.ts'
@@ -39,7 +39,7 @@ function isProvisioned(written: PersistentVolumeClaim, world: BoundWorld): boole
   if (!world.hasSeenClaim(written.metadata?.resourceVersion ?? '')) return false
   const claim = existing(written, world)
   // A provisioner that fails removes or changes the selected-node annotation.
-  if (annotationOf(claim, selectedNode) !== world.node.metadata?.name)
+  if (annotationOf(claim, selectedNodeAnnotation) !== world.node.metadata?.name)
     throw new Error(`provisioning failed for PVC ${quote(claim.metadata?.name ?? '')}`)
   const name = claim.spec?.volumeName
   if (!name) return false

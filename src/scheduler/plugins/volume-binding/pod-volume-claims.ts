@@ -7,7 +7,12 @@ import { annotationOf } from '#/api/annotations.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
 import { formatKey, isBeingDeleted } from '#/api/metadata.ts'
-import { isFullyBound, rankVolumes, requestedSize, selectedNode } from '#/api/persistent-volumes.ts'
+import {
+  isFullyBound,
+  listCandidateVolumes,
+  requestedSize,
+  selectedNodeAnnotation,
+} from '#/api/persistent-volumes.ts'
 import { claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
 import { compareQuantities } from '#/api/quantity.ts'
 import { quote } from '#/api/quote.ts'
@@ -126,9 +131,11 @@ interface Provisioning {
 }
 
 function wantedBy(claim: PersistentVolumeClaim, world: StorageWorld): WantedVolume {
-  const onlyOn = annotationOf(claim, selectedNode)
+  const onlyOn = annotationOf(claim, selectedNodeAnnotation)
   const ranked =
-    onlyOn === undefined ? rankVolumes(claim, world.candidates(claim)) : { kept: undefined, free: [] }
+    onlyOn === undefined
+      ? listCandidateVolumes(claim, world.candidates(claim))
+      : { kept: undefined, free: [] }
   return { claim, onlyOn, ...ranked, provisioning: provisioningFor(claim, world) }
 }
 

@@ -6,7 +6,7 @@ import type {
   Pod,
   ResourceRequirements,
 } from '#/api/generated/core/v1.ts'
-import { podAmounts } from '#/api/pod-resources.ts'
+import { aggregatePodResources } from '#/api/pod-resources.ts'
 import {
   compareQuantities,
   isZeroQuantity,
@@ -27,8 +27,8 @@ export function checkPod({ spec }: LimitRange, pod: Pod): readonly string[] {
     if (item.type !== 'Pod') return []
     const whole = { ...rest, containers, initContainers }
     return checkResources(item, {
-      requests: amount(podAmounts(whole, 'requests')),
-      limits: amount(podAmounts(whole, 'limits')),
+      requests: amount(aggregatePodResources(whole, 'requests')),
+      limits: amount(aggregatePodResources(whole, 'limits')),
     })
   })
 }

@@ -3,10 +3,10 @@ import type { ScopedResourceSelectorRequirement } from '#/api/generated/core/v1.
 import { compareQuantities, quantitySign, zeroQuantity } from '#/api/quantity.ts'
 import {
   addAmounts,
-  growth,
+  positiveDifference,
   isInAllScopes,
   pick,
-  showAmounts,
+  formatAmounts,
   withoutZeros,
   type Amounts,
   type QuotaEvaluator,
@@ -36,7 +36,7 @@ export type Charge = { readonly used: readonly Amounts[] } | { readonly refusal:
 
 export function planCharge(quotas: readonly QuotaState[], write: QuotaWrite, options: ChargeOptions): Charge {
   const { evaluator, nowMs } = options
-  const { object, before: oldObject, subresource } = write
+  const { object, oldObject, subresource } = write
   const concerned = quotas.filter(quota => isConcerned(evaluator, quota, object))
   for (const quota of concerned) {
     const why = checkStatus(evaluator, quota, object)
@@ -46,7 +46,7 @@ export function planCharge(quotas: readonly QuotaState[], write: QuotaWrite, opt
   const negative = [...usage].filter(([, amount]) => quantitySign(amount) < 0).map(([name]) => name)
   if (negative.length > 0)
     return { refusal: `quota usage is negative for resource(s): ${negative.sort().join(',')}` }
-  const more = oldObject ? growth(usage, evaluator.usage(oldObject, nowMs)) : withoutZeros(usage)
+  const more = oldObject ? positiveDifference(usage, evaluator.usage(oldObject, nowMs)) : withoutZeros(usage)
   // If an update moves the object into the scope of a quota, its whole usage is charged there.
   const chargeOf = (quota: QuotaState): Amounts =>
     oldObject && !isConcerned(evaluator, quota, oldObject) ? withoutZeros(usage) : more
@@ -74,12 +74,13 @@ function isConcerned(
   { hard, scopes }: QuotaState,
   object: QuotaWrite['object'],
 ): boolean {
-  for (const name of hard.keys()) if (evaluator.counts(name)) return isInAllScopes(evaluator, object, scopes)
+  for (const name of hard.keys())
+    if (evaluator.matchesResource(name)) return isInAllScopes(evaluator, object, scopes)
   return false
 }
 
 function countedOf(evaluator: QuotaEvaluator, { hard }: QuotaState): readonly string[] {
-  return [...hard.keys()].filter(name => evaluator.counts(name)).sort()
+  return [...hard.keys()].filter(name => evaluator.matchesResource(name)).sort()
 }
 
 function checkStatus(
@@ -88,7 +89,7 @@ function checkStatus(
   object: QuotaWrite['object'],
 ): string | undefined {
   const resources = countedOf(evaluator, quota)
-  const missing = evaluator.missing?.(object, resources)
+  const missing = evaluator.constraints?.(object, resources)
   if (missing !== undefined) return `failed quota: ${quota.name}: ${missing}`
   if (resources.every(name => quota.used.has(name))) return undefined
   return `status unknown for quota: ${quota.name}, resources: ${resources.join(',')}`
@@ -120,7 +121,8 @@ function checkLimitedResources(
       .map(([name]) => name)
       .sort()
       .join(',')}`
-  const isIn = (scope: ScopedResourceSelectorRequirement): boolean => evaluator.isInScope(write.object, scope)
+  const isIn = (scope: ScopedResourceSelectorRequirement): boolean =>
+    evaluator.matchesScope(write.object, scope)
   const allowed = new Set(quotas.flatMap(quota => quota.scopes.filter(isIn)).map(scope => scope.scopeName))
   const scopes = limitedScopes.filter(scope => isIn(scope) && !allowed.has(scope.scopeName))
   if (scopes.length === 0) return undefined
@@ -141,6 +143,6 @@ function checkHardLimits(
     }),
   )
   if (exceeded.size === 0) return undefined
-  const show = (amounts: Amounts): string => showAmounts(pick(amounts, resource => exceeded.has(resource)))
+  const show = (amounts: Amounts): string => formatAmounts(pick(amounts, resource => exceeded.has(resource)))
   return `exceeded quota: ${name}, requested: ${show(requested)}, used: ${show(used)}, limited: ${show(hard)}`
 }

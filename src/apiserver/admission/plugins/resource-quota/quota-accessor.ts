@@ -7,7 +7,7 @@ import { serviceUnavailable } from '#/api/errors.ts'
 import { resourceQuotas } from '#/api/generated/core/v1-resources.ts'
 import type { ResourceQuota } from '#/api/generated/core/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import { amountsOf, listOf, scopesOf, type Amounts } from '#/api/quota.ts'
+import { amountsOf, toResourceList, scopesOf, type Amounts } from '#/api/quota.ts'
 import { LruMap } from '#/base/lru-map.ts'
 import { StoreError } from '#/store/store.ts'
 import type { Registry } from '../../../registry/registry.ts'
@@ -49,7 +49,10 @@ export class QuotaAccessor {
   async updateStatus({ stored }: StoredQuota, used: Amounts): Promise<UpdateResult> {
     const { cache, store } = this.#registry
     const { status, ...quota } = stored.object as ResourceQuota
-    const changed: KubernetesObject = { ...quota, status: { ...status, used: listOf(used) } } as ResourceQuota
+    const changed: KubernetesObject = {
+      ...quota,
+      status: { ...status, used: toResourceList(used) },
+    } as ResourceQuota
     const bytes = encodeForStore(changed)
     cache.noteWrite(bytes, changed)
     const result = await store
