@@ -12,7 +12,7 @@ import type { ObjectIndex } from '#/client/object-store.ts'
 import { planAddresses } from './address-pool/plan.ts'
 import { parseRange, type AddressRange } from './address-pool/ranges.ts'
 import type { ControllerContext } from './controller.ts'
-import type { ConnectLoadBalancers, LoadBalancers } from './load-balancers.ts'
+import type { ConnectLoadBalancers, LoadBalancers } from './shared/load-balancer.ts'
 
 /** Each range is a CIDR, a `first-last` pair or a single address. Throws Error for any other format. */
 export function addressPool(ranges: readonly string[]): ConnectLoadBalancers {

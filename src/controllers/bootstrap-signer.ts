@@ -7,7 +7,7 @@ import { isApiError } from '#/api/errors.ts'
 import { configMaps, secrets } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { planSignatures } from './bootstrap-signer/plan.ts'
-import { isBootstrapToken } from './bootstrap-tokens/bootstrap-token.ts'
+import { isBootstrapToken } from './shared/bootstrap-token.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 const clusterInfo = 'kube-public/cluster-info'

@@ -12,7 +12,7 @@ import { isApiError } from '#/api/errors.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
 import { readCertificateRequest } from './certificates/certificate-request.ts'
-import { isDecided, isIssued } from './certificates/decisions.ts'
+import { isDecided, isIssued } from './certificates/csr-conditions.ts'
 import { kubeletClientSigner, whyNotKubeletClient } from './certificates/signers.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 

@@ -12,7 +12,7 @@ import type {
 import { certificateSigningRequests } from '#/api/generated/certificates/v1-resources.ts'
 import { formatTime } from '#/api/time.ts'
 import { readCertificateRequest, requestPemOf } from './certificates/certificate-request.ts'
-import { hasFailed, isApproved, isIssued } from './certificates/decisions.ts'
+import { hasFailed, isApproved, isIssued } from './certificates/csr-conditions.ts'
 import { signerOf } from './certificates/signers.ts'
 import { planValidity } from './certificates/validity.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'

@@ -10,7 +10,7 @@ import type { Platform } from '#/platform/platform.ts'
 import { OwnWrites } from './controller/own-writes.ts'
 import { rememberingClient } from './controller/remembering-client.ts'
 import { ControllerLoop, type Controller, type Reconcile } from './controller.ts'
-import { replicaSetController } from './replicas.ts'
+import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 /** Delays all watch events by `lateMs`. */

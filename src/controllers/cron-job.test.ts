@@ -6,7 +6,7 @@ import { events } from '#/api/generated/core/v1-resources.ts'
 import { controllerOf, keyOf } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
 import { cronJobController } from './cron-job.ts'
-import { isJobFinished } from './finished-jobs.ts'
+import { isJobFinished } from './shared/finished-jobs.ts'
 import { crashingController } from './test-crashes.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 

@@ -14,8 +14,8 @@ import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { jobOfCronJob } from './cron-job/job-of-cron-job.ts'
 import { planCronJob, withoutActive, withStarted, type CronJobPlan } from './cron-job/plan.ts'
-import { onOwnedChange, ownedIndex } from './owned.ts'
-import { messageOf } from './message-of.ts'
+import { onOwnedChange, ownedIndex } from './shared/controller-ref-index.ts'
+import { messageOf } from './shared/message-of.ts'
 
 export const cronJobController: Controller = {
   name: 'cronjob-controller',

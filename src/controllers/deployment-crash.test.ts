@@ -5,7 +5,7 @@ import type { Deployment } from '#/api/generated/apps/v1.ts'
 import { deployments, replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import { crashingController } from './test-crashes.ts'
 import { deploymentController } from './deployment.ts'
-import { replicaSetController } from './replicas.ts'
+import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane } from './test-control-plane.ts'
 import { runAllPods } from './test-pods.ts'
 

@@ -10,7 +10,7 @@ import type { Scale } from '#/api/generated/autoscaling/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { deploymentController } from './deployment.ts'
-import { replicaSetController } from './replicas.ts'
+import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { runAllPods, runPods } from './test-pods.ts'
 

@@ -9,7 +9,7 @@ import { podDisruptionBudgets } from '#/api/generated/policy/v1-resources.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { disruptionController } from './disruption.ts'
 import { planBudget } from './disruption/plan.ts'
-import { replicaSetController } from './replicas.ts'
+import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const labels = { app: 'web' }

@@ -21,7 +21,7 @@ import type { Again } from '#/client/workqueue.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { planBudget, type ControllerScale } from './disruption/plan.ts'
 import { staleTarget } from './disruption/stale-target.ts'
-import { messageOf } from './message-of.ts'
+import { messageOf } from './shared/message-of.ts'
 
 export const disruptionController: Controller = {
   name: 'disruption-controller',

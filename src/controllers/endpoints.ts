@@ -9,7 +9,7 @@ import type { Endpoints } from '#/api/generated/core/v1.ts'
 import { keyOf, type NamespacedName } from '#/api/metadata.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { planEndpoints } from './endpoints/plan.ts'
-import { messageOf } from './message-of.ts'
+import { messageOf } from './shared/message-of.ts'
 import { hasMembers, ServiceMembers } from './service-endpoints/members.ts'
 import { TriggerTimes } from './service-endpoints/trigger-times.ts'
 

@@ -13,7 +13,7 @@ import type { Resource } from '#/api/resource.ts'
 import type { Client, ObjectAddress } from '#/client/client.ts'
 import type { Change } from '#/client/informer.ts'
 import type { Again } from '#/client/workqueue.ts'
-import { followAllKinds } from './all-kinds.ts'
+import { followAllKinds } from './shared/watch-all-resources.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { OwnerGraph, ownersOf, type GraphNode } from './garbage-collector/owner-graph.ts'
 import {

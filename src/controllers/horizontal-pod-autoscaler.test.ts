@@ -11,7 +11,7 @@ import type { ControllerContext } from './controller.ts'
 import { deploymentController } from './deployment.ts'
 import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler.ts'
 import type { Metrics } from './horizontal-pod-autoscaler/metrics.ts'
-import { replicaSetController } from './replicas.ts'
+import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const labels = { app: 'web' }

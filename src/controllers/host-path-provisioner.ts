@@ -4,7 +4,7 @@
  */
 import { posix } from 'node:path'
 import type { Node, PersistentVolume } from '#/api/generated/core/v1.ts'
-import type { Provisioner } from './provisioner.ts'
+import type { Provisioner } from './shared/provisioner.ts'
 
 export const hostPathProvisionerName = 'k8ts.io/host-path'
 

@@ -10,14 +10,14 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { controllerOf, formatKey, isBeingDeleted, keyOf } from '#/api/metadata.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
 import type { Informer } from '#/client/informer.ts'
-import { claim } from './claim.ts'
+import { claim } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { isJobFinished } from './finished-jobs.ts'
+import { isJobFinished } from './shared/finished-jobs.ts'
 import type { Failures } from './job/backoff.ts'
 import { releasePod } from './job/change-pods.ts'
 import { runPass } from './job/run-pass.ts'
 import { isTracked, trackingFinalizer } from './job/tracked-pods.ts'
-import { onOwnedChange, orphanIndex, ownedIndex } from './owned.ts'
+import { onOwnedChange, orphanIndex, ownedIndex } from './shared/controller-ref-index.ts'
 
 export const jobController: Controller = { name: 'job-controller', account: 'job-controller', setUp }
 

@@ -14,7 +14,7 @@ import type { Controller, ControllerContext, Reconcile, Work } from './controlle
 import { dayMs, parseDay, planByAge, planUnused, type UnusedPlan } from './legacy-token-cleaner/plan.ts'
 import { invalidSince } from './legacy-token-cleaner/labels.ts'
 import { secretNamesOf } from './legacy-token-cleaner/secret-names.ts'
-import { accountKeyOf, isAccountToken } from './service-account-tokens/token-secret.ts'
+import { accountKeyOf, isAccountToken } from './shared/token-secret.ts'
 
 export interface LegacyTokenCleanerSettings {
   /** Time for which a token must be unused. */

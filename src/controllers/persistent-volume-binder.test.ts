@@ -4,7 +4,7 @@ import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#/api/ge
 import type { PersistentVolume, PersistentVolumeSpec } from '#/api/generated/core/v1.ts'
 import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
 import { persistentVolumeBinderController } from './persistent-volume-binder.ts'
-import type { Provisioner } from './provisioner.ts'
+import type { Provisioner } from './shared/provisioner.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import {
   claimOf,

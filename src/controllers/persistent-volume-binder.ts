@@ -36,8 +36,8 @@ import {
   updateClaim,
   updateVolume,
 } from './persistent-volume-binder/write.ts'
-import { isPodTerminated, podsByClaim } from './pod-volumes.ts'
-import type { Provisioner } from './provisioner.ts'
+import { isPodTerminated, podsByClaim } from './shared/pod-volumes.ts'
+import type { Provisioner } from './shared/provisioner.ts'
 
 export interface PersistentVolumeBinderSettings {
   /** In-process provisioners; all others are external. */

@@ -10,9 +10,9 @@ import { keyOf, parseKey } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { messageOf } from './message-of.ts'
+import { messageOf } from './shared/message-of.ts'
 import { expandedStatus, expandingStatus, planExpansion } from './persistent-volume-expander/plan.ts'
-import type { Provisioner } from './provisioner.ts'
+import type { Provisioner } from './shared/provisioner.ts'
 
 export interface PersistentVolumeExpanderSettings {
   /** In-process provisioners; all others are external. */

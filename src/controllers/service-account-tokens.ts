@@ -10,7 +10,7 @@ import { secrets, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
 import { formatKey, isBeingDeleted } from '#/api/metadata.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { planReferences, planToken } from './service-account-tokens/plan.ts'
-import { accountKeyOf, accountOf, isAccountToken, isTokenOf } from './service-account-tokens/token-secret.ts'
+import { accountKeyOf, accountOf, isAccountToken, isTokenOf } from './shared/token-secret.ts'
 
 export interface ServiceAccountTokensSettings {
   /** Signs with a key that the API server trusts. */

@@ -10,7 +10,7 @@ import { ipAddresses, serviceCIDRs } from '#/api/generated/networking/v1-resourc
 import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
-import { messageOf } from './message-of.ts'
+import { messageOf } from './shared/message-of.ts'
 import { holdsAddress, isAllocated, isDispensable } from './service-cidr/plan.ts'
 
 export const serviceCidrController: Controller = {

@@ -1,6 +1,7 @@
 /**
- * Manages load balancers for services of type LoadBalancer, using an implementation of `load-balancers.ts`. A
- * finalizer keeps the service until its load balancer is deleted, so that a crash leaves none behind.
+ * Manages load balancers for services of type LoadBalancer, using an implementation of
+ * `shared/load-balancer.ts`. A finalizer keeps the service until its load balancer is deleted, so that a crash
+ * leaves none behind.
  * https://kubernetes.io/docs/concepts/services-networking/service/#loadbalancer
  */
 import { backoffMs } from '#/base/backoff.ts'
@@ -8,7 +9,7 @@ import type { Node, Service } from '#/api/generated/core/v1.ts'
 import { nodes, services } from '#/api/generated/core/v1-resources.ts'
 import { hasFinalizer } from '#/api/metadata.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import type { ConnectLoadBalancers } from './load-balancers.ts'
+import type { ConnectLoadBalancers } from './shared/load-balancer.ts'
 import { Balancing, BalancerFailure, type Step } from './service-load-balancer/carry-out.ts'
 import { isBalanced, nodesKey } from './service-load-balancer/nodes.ts'
 import {

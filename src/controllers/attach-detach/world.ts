@@ -10,7 +10,7 @@ import { claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
 import type { ControllerContext } from '../controller.ts'
-import { isPodTerminated, podsByClaim } from '../pod-volumes.ts'
+import { isPodTerminated, podsByClaim } from '../shared/pod-volumes.ts'
 import {
   attachmentName,
   driverVolumeOf,

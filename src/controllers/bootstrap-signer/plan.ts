@@ -1,7 +1,7 @@
 import { signDetached, type SharedSecret } from '#/base/detached-signature.ts'
 import type { ConfigMap, Secret } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { expiresAtMs, valueOf } from '../bootstrap-tokens/bootstrap-token.ts'
+import { expiresAtMs, valueOf } from '../shared/bootstrap-token.ts'
 
 const signaturePrefix = 'jws-kubeconfig-'
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
 import { parseTime } from '#/api/time.ts'
-import { isIssued } from './decisions.ts'
+import { isIssued } from './csr-conditions.ts'
 
 const hourMs = 3_600_000
 const decidedMs = hourMs

@@ -1,5 +1,5 @@
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
-import { templateMeaning } from '../template-meaning.ts'
+import { templateMeaning } from '../shared/canonical-template.ts'
 
 /** Distinguishes pods and ReplicaSets of different revisions. */
 export const hashLabel = 'pod-template-hash'

@@ -5,11 +5,11 @@ import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
-import { slowStart } from '../slow-start.ts'
+import { slowStart } from '../shared/slow-start-batch.ts'
 import type { JobPlan } from './plan.ts'
 import { podOfJob } from './pod-of-job.ts'
 import { isTracked, trackingFinalizer } from './tracked-pods.ts'
-import { messageOf } from '../message-of.ts'
+import { messageOf } from '../shared/message-of.ts'
 
 export interface PodsChange {
   readonly client: Client

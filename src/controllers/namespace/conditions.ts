@@ -2,7 +2,7 @@ import { withCondition } from '#/api/conditions.ts'
 import type { Namespace, NamespaceCondition } from '#/api/generated/core/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import { messageOf } from '../message-of.ts'
+import { messageOf } from '../shared/message-of.ts'
 
 /** Remaining objects of a terminating namespace, and failures. */
 export interface Remains {

@@ -1,6 +1,6 @@
 import type { Claims } from '#/base/json-web-token.ts'
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
-import { accountNameAnnotation, accountUidAnnotation, refersTo } from './token-secret.ts'
+import { accountNameAnnotation, accountUidAnnotation, refersTo } from '../shared/token-secret.ts'
 
 export interface TokenWorld {
   readonly secret: Secret

@@ -2,7 +2,7 @@ import type { ControllerRevision } from '#/api/generated/apps/v1.ts'
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import { stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import { templateMeaning } from '../template-meaning.ts'
+import { templateMeaning } from '../canonical-template.ts'
 
 export type RevisionData = NonNullable<ControllerRevision['data']>
 

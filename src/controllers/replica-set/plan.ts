@@ -1,6 +1,6 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
-import type { ReplicatedSet } from './replicated-set.ts'
-import { rankVictims } from './victims.ts'
+import type { ReplicatedSet } from './replica-set-like.ts'
+import { rankVictims } from '../shared/rank-for-deletion.ts'
 
 export interface ReplicasPlan {
   readonly create: number

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
-import type { ReplicatedSet } from './replicated-set.ts'
+import type { ReplicatedSet } from './replica-set-like.ts'
 import { planStatus, type Failure } from './status.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)

@@ -5,8 +5,8 @@ import type { ReplicaSet } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { selectorFromLabels } from '#/api/selector.ts'
-import { claim, planClaim } from './claim.ts'
-import { startTestControlPlane } from './test-control-plane.ts'
+import { claim, planClaim } from './controller-ref.ts'
+import { startTestControlPlane } from '../test-control-plane.ts'
 
 const selector = selectorFromLabels({ app: 'web' })
 const spec = { containers: [{ name: 'web', image: 'web' }] }

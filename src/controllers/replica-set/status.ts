@@ -4,7 +4,7 @@ import { selectorFromLabels } from '#/api/selector.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { isPodAvailable, isPodReady } from '../pods.ts'
-import type { ReplicatedSet } from './replicated-set.ts'
+import type { ReplicatedSet } from './replica-set-like.ts'
 
 /** Reason why pods could not be created or deleted; becomes the ReplicaFailure condition. */
 export interface Failure {

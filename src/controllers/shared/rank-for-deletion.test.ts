@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
-import { rankVictims } from './victims.ts'
+import { rankVictims } from './rank-for-deletion.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 

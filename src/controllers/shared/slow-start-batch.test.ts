@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { slowStart } from './slow-start.ts'
+import { slowStart } from './slow-start-batch.ts'
 
 /** Sizes of the batches; each completes before the next starts. */
 async function batchesOf(

@@ -4,11 +4,11 @@ import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventContent, EventRecorder } from '#/client/event-recorder.ts'
 import { podFromTemplate } from '../pods.ts'
-import { slowStart } from '../slow-start.ts'
+import { slowStart } from '../shared/slow-start-batch.ts'
 import type { ReplicasPlan } from './plan.ts'
-import type { ReplicatedSet } from './replicated-set.ts'
+import type { ReplicatedSet } from './replica-set-like.ts'
 import type { Failure } from './status.ts'
-import { messageOf } from '../message-of.ts'
+import { messageOf } from '../shared/message-of.ts'
 
 export interface ScaleWork {
   readonly set: ReplicatedSet

@@ -4,7 +4,7 @@ import { isBeingDeleted } from '#/api/metadata.ts'
 import { claimKeysOf } from '#/api/pod-volumes.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
-import { isPodFinished } from './pods.ts'
+import { isPodFinished } from '../pods.ts'
 
 export function podsByClaim(pods: Informer<Pod>): ObjectIndex<Pod> {
   return pods.index('volume claims', claimKeysOf)

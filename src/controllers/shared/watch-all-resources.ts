@@ -7,7 +7,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { discoverResources } from '#/client/discovery.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ControllerContext } from './controller.ts'
+import type { ControllerContext } from '../controller.ts'
 
 /** Debounce: resources defined within this time are discovered together. */
 const rediscoverMs = 1_000

@@ -9,14 +9,14 @@ import { pods, replicationControllers } from '#/api/generated/core/v1-resources.
 import { controllerOf, isBeingDeleted, isControlledBy, keyOf } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { compileLabelSelector, selectorFromLabels, type Selector } from '#/api/selector.ts'
-import { claim } from './claim.ts'
+import { claim } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { onOrphan, onOwnedChange, orphanIndex, ownedIndex } from './owned.ts'
+import { onOrphan, onOwnedChange, orphanIndex, ownedIndex } from './shared/controller-ref-index.ts'
 import { isPodActive, isPodFinished, nextAvailableMs } from './pods.ts'
-import { planReplicas } from './replicas/plan.ts'
-import type { ReplicatedSet } from './replicas/replicated-set.ts'
-import { scale } from './replicas/scale.ts'
-import { planStatus } from './replicas/status.ts'
+import { planReplicas } from './replica-set/plan.ts'
+import type { ReplicatedSet } from './replica-set/replica-set-like.ts'
+import { scale } from './replica-set/scale.ts'
+import { planStatus } from './replica-set/status.ts'
 
 export const replicaSetController = replicasController({
   name: 'replicaset-controller',

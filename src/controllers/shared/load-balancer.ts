@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/concepts/services-networking/service/#loadbalancer
  */
 import type { LoadBalancerStatus, Node, Service } from '#/api/generated/core/v1.ts'
-import type { ControllerContext } from './controller.ts'
+import type { ControllerContext } from '../controller.ts'
 
 export interface LoadBalancers {
   /** The existing load balancer's status; undefined if there is none. */

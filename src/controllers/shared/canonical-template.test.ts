@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import type { PodSpec, PodTemplateSpec } from '#/api/generated/core/v1.ts'
-import { templateMeaning } from './template-meaning.ts'
+import { templateMeaning } from './canonical-template.ts'
 
 function check(left: object, right: object, isSame: boolean): void {
   const meanings = [left, right].map(each => templateMeaning(each as PodTemplateSpec))
