@@ -12,8 +12,8 @@ import { isApiError } from '#/api/errors.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
 import { readCertificateRequest } from './certificates/certificate-request.ts'
-import { isDecided, isIssued } from './certificates/csr-conditions.ts'
-import { kubeletClientSigner, whyNotKubeletClient } from './certificates/signers.ts'
+import { isApprovedOrDenied, isIssued } from './certificates/csr-conditions.ts'
+import { kubeletClientSigner, validateKubeletClientRequest } from './certificates/signers.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 export const certificateApprovingController: Controller = {
@@ -67,13 +67,16 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
 }
 
 function isOpen(request: CertificateSigningRequest): boolean {
-  return request.spec?.signerName === kubeletClientSigner && !isDecided(request) && !isIssued(request)
+  return (
+    request.spec?.signerName === kubeletClientSigner && !isApprovedOrDenied(request) && !isIssued(request)
+  )
 }
 
 /** Any one of them suffices. Empty if the request is not for a kubelet client certificate. */
 async function permissionsFor({ spec }: CertificateSigningRequest): Promise<readonly Permission[]> {
   const wanted = await readCertificateRequest(spec?.request ?? '')
-  if (wanted === undefined || whyNotKubeletClient(wanted, spec?.usages ?? []) !== undefined) return []
+  if (wanted === undefined || validateKubeletClientRequest(wanted, spec?.usages ?? []) !== undefined)
+    return []
   return wanted.commonName === spec?.username ? [renewal, bootstrap] : [bootstrap]
 }
 

@@ -13,7 +13,7 @@ import { certificateSigningRequests } from '#/api/generated/certificates/v1-reso
 import { formatTime } from '#/api/time.ts'
 import { readCertificateRequest, requestPemOf } from './certificates/certificate-request.ts'
 import { hasFailed, isApproved, isIssued } from './certificates/csr-conditions.ts'
-import { signerOf } from './certificates/signers.ts'
+import { validatorForSigner } from './certificates/signers.ts'
 import { planValidity } from './certificates/validity.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
@@ -56,7 +56,7 @@ function setUp(
     const request = requests.get(key)
     if (request === undefined || !isToSign(request)) return
     const nowMs = platform.clock.now()
-    const change = await answer(request, nowMs)
+    const change = await statusChange(request, nowMs)
     if (change === undefined) return platform.log.warn('a request for a certificate cannot be read', { key })
     try {
       const status = { ...request.status, ...change }
@@ -67,7 +67,7 @@ function setUp(
   }
 
   /** The status fields to change; undefined if the request cannot be parsed. */
-  async function answer(
+  async function statusChange(
     { spec, status }: CertificateSigningRequest,
     nowMs: number,
   ): Promise<CertificateSigningRequestStatus | undefined> {
@@ -75,8 +75,8 @@ function setUp(
     const pem = requestPemOf(request)
     const wanted = await readCertificateRequest(request)
     if (pem === undefined || wanted === undefined) return undefined
-    const whyNot = signerOf(signerName)?.(wanted, usages)
-    if (whyNot === undefined) {
+    const rejection = validatorForSigner(signerName)?.(wanted, usages)
+    if (rejection === undefined) {
       const validity = planValidity({ expirationSeconds, nowMs, durationMs })
       const certificate = await sign({ request: pem, usages, ...validity })
       return { certificate: Buffer.from(certificate).toString('base64') }
@@ -85,7 +85,7 @@ function setUp(
       type: 'Failed',
       status: 'True',
       reason: 'SignerValidationFailure',
-      message: whyNot,
+      message: rejection,
       lastUpdateTime: formatTime(nowMs),
     }
     return { conditions: [...(status?.conditions ?? []), failed] }
@@ -93,6 +93,6 @@ function setUp(
 }
 
 function isToSign(request: CertificateSigningRequest): boolean {
-  const isOurs = signerOf(request.spec.signerName) !== undefined
+  const isOurs = validatorForSigner(request.spec.signerName) !== undefined
   return isOurs && isApproved(request) && !hasFailed(request) && !isIssued(request)
 }

@@ -7,8 +7,8 @@ import { configMaps, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
 import { Informers } from '#/client/informers.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { OwnWrites } from './controller/own-writes.ts'
-import { rememberingClient } from './controller/remembering-client.ts'
+import { WriteBarrier } from './controller/write-barrier.ts'
+import { recordingClient } from './controller/recording-client.ts'
 import { ControllerLoop, type Controller, type Reconcile } from './controller.ts'
 import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
@@ -22,7 +22,7 @@ function lateClient(client: Client, { clock }: Platform, lateMs: number): Client
     }
   }
   return {
-    ...rememberingClient(client, new OwnWrites(), ''),
+    ...recordingClient(client, new WriteBarrier(), ''),
     watch: (resource, options) => late(client.watch(resource, options), options?.signal),
     watchBatches: (resource, options) => late(client.watchBatches(resource, options), options?.signal),
   }

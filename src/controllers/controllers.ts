@@ -57,7 +57,7 @@ import { volumeAttributesClassProtectionController } from './volume-attributes-c
  */
 export interface ControllersSettings {
   /** CA certificate of the cluster, PEM. */
-  readonly authority?: string
+  readonly caCertificate?: string
   readonly signCertificate?: CertificateSigningSettings['sign']
   /** Signs service account tokens that are stored in secrets. */
   readonly signToken?: ServiceAccountTokensSettings['sign']
@@ -117,17 +117,17 @@ export function controllersOf(settings: ControllersSettings = {}): readonly Cont
 
 /** Controllers that depend on a setting. */
 function controllersWith(settings: ControllersSettings): readonly Controller[] {
-  const { authority, signCertificate, signToken, checkPolicyTypes } = settings
+  const { caCertificate, signCertificate, signToken, checkPolicyTypes } = settings
   const { clusterCidrs, serviceCidrs = [], loadBalancerAddresses } = settings
   return [
     ...(signCertificate ? [certificateSigningController({ sign: signCertificate })] : []),
     ...(clusterCidrs ? [nodeIpamController({ clusterCidrs, serviceCidrs })] : []),
-    ...(authority ? [rootCaPublisherController({ authority })] : []),
+    ...(caCertificate ? [rootCaPublisherController({ caCertificate })] : []),
     ...(signToken
-      ? [serviceAccountTokensController({ sign: signToken, ...(authority && { authority }) })]
+      ? [serviceAccountTokensController({ sign: signToken, ...(caCertificate && { caCertificate }) })]
       : []),
     ...(loadBalancerAddresses
-      ? [serviceLoadBalancerController({ connect: addressPool(loadBalancerAddresses) })]
+      ? [serviceLoadBalancerController({ createLoadBalancer: addressPool(loadBalancerAddresses) })]
       : []),
     ...(checkPolicyTypes
       ? [validatingAdmissionPolicyStatusController({ checkTypes: checkPolicyTypes })]

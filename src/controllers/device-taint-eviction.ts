@@ -17,9 +17,9 @@ import { formatTime } from '#/api/time.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
 import type { Again } from '#/client/workqueue.ts'
-import type { Controller, ControllerContext, Work } from './controller.ts'
-import { evictionTimeMs, isDriving } from './device-taint-eviction/eviction-time.ts'
-import { isPodFinished } from './pods.ts'
+import type { Controller, ControllerContext, ReconcileRequest } from './controller.ts'
+import { evictionTimeMs, isNoExecute } from './device-taint-eviction/eviction-time.ts'
+import { isPodTerminal } from './pods.ts'
 
 export const deviceTaintEvictionController: Controller = {
   name: 'device-taint-eviction-controller',
@@ -27,7 +27,7 @@ export const deviceTaintEvictionController: Controller = {
   workers: 8,
   setUp: context => {
     const eviction = new DeviceTaintEviction(context)
-    return work => eviction.look(work)
+    return request => eviction.reconcile(request)
   },
 }
 
@@ -38,7 +38,7 @@ class DeviceTaintEviction {
   readonly #slices: ObjectIndex<ResourceSlice>
   readonly #claimsByDevice: ObjectIndex<ResourceClaim>
   /** The uids of pods that are scheduled for eviction, by pod key. */
-  readonly #leaving = new Map<string, string>()
+  readonly #scheduledEvictions = new Map<string, string>()
 
   constructor(context: ControllerContext) {
     const { informer, enqueue } = context
@@ -49,12 +49,12 @@ class DeviceTaintEviction {
     this.#slices = slices.index('pool', ({ spec }) => [poolKey(spec.driver, spec.pool.name)])
     this.#claimsByDevice = this.#claims.index('device', devicesOf)
     this.#pods.onChange((key, { before, after }) => {
-      if (after === undefined) this.#leaving.delete(key)
+      if (after === undefined) this.#scheduledEvictions.delete(key)
       else if (usesClaims(after) && !(before && hasSameClaims(before, after))) enqueue(key)
     })
     this.#claims.onChange((_key, { before, after }) => {
       if (equalJson(before?.status, after?.status)) return
-      for (const claim of [before, after]) if (claim) this.#wakeConsumers(claim)
+      for (const claim of [before, after]) if (claim) this.#enqueueConsumers(claim)
     })
     slices.onChange((_key, { before, after }) => this.#onSlice(before, after))
   }
@@ -62,42 +62,42 @@ class DeviceTaintEviction {
   #onSlice(before: ResourceSlice | undefined, after: ResourceSlice | undefined): void {
     const { driver, pool } = (after ?? before)?.spec ?? {}
     if (driver === undefined || pool === undefined) return
-    const taintsBefore = drivingTaints(before)
-    const taintsAfter = drivingTaints(after)
+    const taintsBefore = noExecuteTaints(before)
+    const taintsAfter = noExecuteTaints(after)
     const isOtherGeneration = before?.spec.pool.generation !== after?.spec.pool.generation
     for (const device of new Set([...taintsBefore.keys(), ...taintsAfter.keys()])) {
       if (!isOtherGeneration && equalJson(taintsBefore.get(device), taintsAfter.get(device))) continue
       for (const claim of this.#claimsByDevice.get(deviceKey(driver, pool.name, device)))
-        this.#wakeConsumers(claim)
+        this.#enqueueConsumers(claim)
     }
   }
 
-  #wakeConsumers({ metadata, status }: ResourceClaim): void {
+  #enqueueConsumers({ metadata, status }: ResourceClaim): void {
     for (const { apiGroup = '', resource, name } of status?.reservedFor ?? []) {
       if (apiGroup === '' && resource === 'pods')
         this.#context.enqueue(`${metadata?.namespace ?? ''}/${name}`)
     }
   }
 
-  async look({ key, namespace, client, signal }: Work): Promise<Again | undefined> {
+  async reconcile({ key, namespace, client, signal }: ReconcileRequest): Promise<Again | undefined> {
     const { clock } = this.#context.platform
     const pod = this.#pods.get(key)
-    if (pod === undefined || isBeingDeleted(pod) || isPodFinished(pod)) return undefined
+    if (pod === undefined || isBeingDeleted(pod) || isPodTerminal(pod)) return undefined
     const dueMs = evictionTimeMs(pod, {
       claimNamed: name => this.#claims.get(`${namespace}/${name}`),
       slicesOf: (driver, pool) => this.#slices.get(poolKey(driver, pool)),
     })
     const uid = pod.metadata?.uid ?? ''
     if (dueMs === undefined) {
-      if (this.#leaving.get(key) === uid) this.#record(pod, 'Cancelling deletion')
-      this.#leaving.delete(key)
+      if (this.#scheduledEvictions.get(key) === uid) this.#record(pod, 'Cancelling deletion')
+      this.#scheduledEvictions.delete(key)
       return undefined
     }
     if (dueMs > clock.now()) {
-      this.#leaving.set(key, uid)
+      this.#scheduledEvictions.set(key, uid)
       return { againAfterMs: dueMs - clock.now() }
     }
-    this.#leaving.delete(key)
+    this.#scheduledEvictions.delete(key)
     this.#record(pod, 'Marking for deletion')
     await this.#evict(pod, client, signal)
     return undefined
@@ -107,7 +107,7 @@ class DeviceTaintEviction {
     this.#context.recorder.record(pod, { type: 'Normal', reason: 'DeviceTaintManagerEviction', message })
   }
 
-  async #evict(pod: Pod, client: Work['client'], signal: AbortSignal): Promise<void> {
+  async #evict(pod: Pod, client: ReconcileRequest['client'], signal: AbortSignal): Promise<void> {
     const { namespace = '', name = '', uid = '' } = pod.metadata ?? {}
     const conditions = withCondition(pod.status?.conditions, {
       type: 'DisruptionTarget',
@@ -138,9 +138,9 @@ function devicesOf({ status }: ResourceClaim): readonly string[] {
 }
 
 /** NoExecute taints by device name; devices without any are omitted. */
-function drivingTaints(slice: ResourceSlice | undefined): ReadonlyMap<string, Device['taints']> {
-  const tainted = (slice?.spec.devices ?? []).filter(({ taints }) => taints?.some(isDriving))
-  return new Map(tainted.map(({ name, taints }) => [name, taints?.filter(isDriving)]))
+function noExecuteTaints(slice: ResourceSlice | undefined): ReadonlyMap<string, Device['taints']> {
+  const tainted = (slice?.spec.devices ?? []).filter(({ taints }) => taints?.some(isNoExecute))
+  return new Map(tainted.map(({ name, taints }) => [name, taints?.filter(isNoExecute)]))
 }
 
 /** The separator is a space, since pool names may contain slashes. */

@@ -8,7 +8,7 @@ import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import { podDisruptionBudgets } from '#/api/generated/policy/v1-resources.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { disruptionController } from './disruption.ts'
-import { planBudget } from './disruption/plan.ts'
+import { planDisruptionBudget } from './disruption/plan.ts'
 import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
@@ -37,7 +37,7 @@ test('how many pods may go', () => {
     [{ maxUnavailable: 1 }, '++', undefined, '2 0 0 0'],
   ]
   for (const [spec, marks, wanted, expected] of cases) {
-    const { status } = planBudget({
+    const { status } = planDisruptionBudget({
       budget: { spec: spec! },
       pods: marks.split('').map((mark, index) => podOf(`p${index}`, mark === '+')),
       scales: wanted === undefined ? [] : [{ uid: 'u', replicas: wanted }],
@@ -53,7 +53,12 @@ test('when the number of pods cannot be known nobody goes', () => {
   const budget: PodDisruptionBudget = {
     status: { currentHealthy: 3, desiredHealthy: 2, expectedPods: 3, disruptionsAllowed: 1 },
   }
-  const { status } = planBudget({ budget, pods: [], scales: { error: new Error('no such kind') }, nowMs: 0 })
+  const { status } = planDisruptionBudget({
+    budget,
+    pods: [],
+    scales: { error: new Error('no such kind') },
+    nowMs: 0,
+  })
   assert.equal(status.disruptionsAllowed, 0)
   assert.deepEqual(
     status.conditions?.map(({ reason, message }) => [reason, message]),

@@ -18,9 +18,9 @@ import { compileLabelSelector, type Selector } from '#/api/selector.ts'
 import { discoverResources } from '#/client/discovery.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Again } from '#/client/workqueue.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
-import { planBudget, type ControllerScale } from './disruption/plan.ts'
-import { staleTarget } from './disruption/stale-target.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
+import { planDisruptionBudget, type ControllerScale } from './disruption/plan.ts'
+import { staleDisruptionTarget } from './disruption/stale-disruption-target.ts'
 import { messageOf } from './shared/message-of.ts'
 
 export const disruptionController: Controller = {
@@ -32,7 +32,8 @@ export const disruptionController: Controller = {
 
 function setUp(context: ControllerContext): Reconcile {
   const disruption = new Disruption(context)
-  return work => (work.key.startsWith(podPrefix) ? disruption.lookAtPod(work) : disruption.lookAtBudget(work))
+  return request =>
+    request.key.startsWith(podPrefix) ? disruption.reconcilePod(request) : disruption.reconcileBudget(request)
 }
 
 /** Distinguishes keys of pods from keys of budgets. */
@@ -62,18 +63,18 @@ class Disruption {
     )
     this.#budgets.onChange(key => enqueue(key))
     this.#pods.onChange((key, { before, after }) => {
-      for (const pod of [before, after]) if (pod) this.#wakeBudgets(pod)
-      if (after && staleTarget(after, context.platform.clock.now())) enqueue(`${podPrefix}${key}`)
+      for (const pod of [before, after]) if (pod) this.#enqueueBudgets(pod)
+      if (after && staleDisruptionTarget(after, context.platform.clock.now())) enqueue(`${podPrefix}${key}`)
     })
     for (const scaled of this.#scaled.values()) {
       scaled.onChange((_key, { before, after }) => {
         if (before?.spec?.replicas !== after?.spec?.replicas)
-          this.#wakeNamespace((after ?? before)?.metadata?.namespace)
+          this.#enqueueNamespace((after ?? before)?.metadata?.namespace)
       })
     }
   }
 
-  async lookAtBudget({ key, client, signal }: Work): Promise<Again | undefined> {
+  async reconcileBudget({ key, client, signal }: ReconcileRequest): Promise<Again | undefined> {
     const budget = this.#budgets.get(key)
     if (budget === undefined) return undefined
     const { platform, recorder } = this.#context
@@ -92,7 +93,7 @@ class Disruption {
       recorder.record(budget, { type: 'Warning', reason: 'CalculateExpectedPodCountFailed', message })
       scales = { error }
     }
-    const { status, againAfterMs } = planBudget({
+    const { status, againAfterMs } = planDisruptionBudget({
       budget,
       pods: matching,
       scales,
@@ -105,9 +106,9 @@ class Disruption {
   }
 
   /** Resets the DisruptionTarget condition of a pod that was not deleted in time. */
-  async lookAtPod({ key, client, signal }: Work): Promise<Again | undefined> {
+  async reconcilePod({ key, client, signal }: ReconcileRequest): Promise<Again | undefined> {
     const pod = this.#pods.get(key.slice(podPrefix.length))
-    const stale = pod && staleTarget(pod, this.#context.platform.clock.now())
+    const stale = pod && staleDisruptionTarget(pod, this.#context.platform.clock.now())
     if (pod === undefined || stale === undefined) return undefined
     if (stale.inMs > 0) return { againAfterMs: stale.inMs }
     try {
@@ -122,13 +123,13 @@ class Disruption {
     return undefined
   }
 
-  #wakeBudgets(pod: Pod): void {
+  #enqueueBudgets(pod: Pod): void {
     for (const budget of this.#budgets.inNamespace(pod.metadata?.namespace ?? '')) {
       if (this.#selectorOf(budget).matches(pod.metadata?.labels ?? {})) this.#context.enqueue(keyOf(budget))
     }
   }
 
-  #wakeNamespace(namespace = ''): void {
+  #enqueueNamespace(namespace = ''): void {
     for (const budget of this.#budgets.inNamespace(namespace)) this.#context.enqueue(keyOf(budget))
   }
 
@@ -143,7 +144,7 @@ class Disruption {
   /** Desired replicas of the pods' controllers, each controller once. */
   async #scalesOf(
     matching: readonly Pod[],
-    client: Work['client'],
+    client: ReconcileRequest['client'],
     signal: AbortSignal,
   ): Promise<ControllerScale[]> {
     const scales = new Map<string, ControllerScale>()
@@ -160,7 +161,7 @@ class Disruption {
   async #scaleOf(
     namespace: string,
     reference: OwnerReference,
-    client: Work['client'],
+    client: ReconcileRequest['client'],
     signal: AbortSignal,
   ): Promise<ControllerScale> {
     const { uid, kind, name, apiVersion } = reference

@@ -6,8 +6,8 @@ import { events, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted, keyOf } from '#/api/metadata.ts'
 import { jobController } from './job.ts'
-import { activePods, endPod, jobOf, runPod } from './job/play-pods.ts'
-import { isTracked } from './job/tracked-pods.ts'
+import { activePods, finishPod, jobOf, runPod } from './job/test-job-pods.ts'
+import { hasJobTrackingFinalizer } from './job/tracked-pods.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { bindPod } from './test-pods.ts'
 
@@ -49,9 +49,9 @@ test('a job runs so many pods at a time until enough have succeeded', async t =>
   }
   await runPod(plane, first[0]!)
   assert.equal(show(await statusOf(plane)), 'active 2 ready 1 terminating 0 succeeded 0 failed 0')
-  await endPod(plane, first[0]!, { code: 0 })
+  await finishPod(plane, first[0]!, { code: 0 })
   assert.equal(show(await statusOf(plane)), 'active 2 ready 0 terminating 0 succeeded 1 failed 0')
-  for (const pod of await activePods(plane)) await endPod(plane, pod, { code: 0 })
+  for (const pod of await activePods(plane)) await finishPod(plane, pod, { code: 0 })
   const { startTime, completionTime, conditions, ...status } = await statusOf(plane)
   assert.deepEqual(status, { ready: 0, succeeded: 3, terminating: 0, uncountedTerminatedPods: {} })
   assert.ok(startTime !== undefined && completionTime !== undefined)
@@ -62,19 +62,19 @@ test('a job runs so many pods at a time until enough have succeeded', async t =>
     }),
   )
   assert.deepEqual(await reasonsOf(plane), ['SuccessfulCreate', 'Completed'])
-  assert.equal((await plane.list(pods)).filter(isTracked).length, 0)
+  assert.equal((await plane.list(pods)).filter(hasJobTrackingFinalizer).length, 0)
 })
 
 test('without a number to reach, one success is enough once the others have ended', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ parallelism: 3 }))
   const [first, ...others] = await activePods(plane)
-  await endPod(plane, first!, { code: 0 })
+  await finishPod(plane, first!, { code: 0 })
   assert.equal(show(await statusOf(plane)), 'active 2 ready 0 terminating 0 succeeded 1 failed 0')
   assert.deepEqual(conditionsIn(await statusOf(plane)), [])
-  await endPod(plane, others[0]!, { code: 1 })
+  await finishPod(plane, others[0]!, { code: 1 })
   assert.equal((await activePods(plane)).length, 1)
-  await endPod(plane, others[1]!, { code: 0 })
+  await finishPod(plane, others[1]!, { code: 0 })
   assert.equal(conditionsIn(await statusOf(plane)).at(-1), 'Complete=True CompletionsReached')
 })
 
@@ -83,14 +83,14 @@ test('failed pods are replaced after a time that doubles, until the limit is exc
   await plane.create(jobs, jobOf({ backoffLimit: 2 }))
   for (const waitMs of [10_000, 20_000]) {
     const [pod] = await activePods(plane)
-    await endPod(plane, pod!, { code: 1 })
+    await finishPod(plane, pod!, { code: 1 })
     await plane.advance(waitMs - 3_500)
     assert.deepEqual(await activePods(plane), [])
     await plane.advance(3_500)
     assert.equal((await activePods(plane)).length, 1)
   }
   const [last] = await activePods(plane)
-  await endPod(plane, last!, { code: 1 })
+  await finishPod(plane, last!, { code: 1 })
   const status = await statusOf(plane)
   assert.equal(show(status), 'active 0 ready 0 terminating 0 succeeded 0 failed 3')
   assert.deepEqual(conditionsIn(status), [
@@ -114,7 +114,7 @@ test('a job that takes too long fails, takes its pods with it, and waits for the
   assert.deepEqual(conditionsIn(status), ['FailureTarget=True DeadlineExceeded'])
   const [left, ...gone] = await plane.list(pods)
   assert.deepEqual(gone, [])
-  assert.ok(isBeingDeleted(left!) && !isTracked(left!))
+  assert.ok(isBeingDeleted(left!) && !hasJobTrackingFinalizer(left!))
   const at = { namespace: 'default', name: left!.metadata!.name! }
   await plane.run(plane.client.delete(pods, at, { gracePeriodSeconds: 0 }))
   await plane.advance(2_000)
@@ -172,7 +172,7 @@ test('a pod that is deleted has failed and is replaced, at once or only when it 
     await plane.run(plane.client.delete(pods, at))
     await plane.advance(15_000)
     assert.equal(show(await statusOf(plane)), expected)
-    await endPod(plane, pod!, { code: 143 })
+    await finishPod(plane, pod!, { code: 143 })
     await plane.advance(30_000)
     assert.equal(show(await statusOf(plane)), 'active 1 ready 0 terminating 0 succeeded 0 failed 1')
   }
@@ -187,7 +187,7 @@ test('pods of a job that has gone lose their finalizer', async t => {
   await plane.advance(2_000)
   const left = await plane.list(pods)
   assert.equal(left.length, 3)
-  assert.equal(left.filter(isTracked).length, 0)
+  assert.equal(left.filter(hasJobTrackingFinalizer).length, 0)
 })
 
 test('a job that somebody else manages is left alone', async t => {

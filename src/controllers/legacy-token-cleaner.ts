@@ -10,7 +10,7 @@ import type { Secret } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import type { Client } from '#/client/client.ts'
 import type { Again } from '#/client/workqueue.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { dayMs, parseDay, planByAge, planUnused, type UnusedPlan } from './legacy-token-cleaner/plan.ts'
 import { invalidSince } from './legacy-token-cleaner/labels.ts'
 import { secretNamesOf } from './legacy-token-cleaner/secret-names.ts'
@@ -63,7 +63,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext, periodMs: num
   }
 }
 
-interface Performance extends Pick<Work, 'client'> {
+interface Performance extends Pick<ReconcileRequest, 'client'> {
   readonly nowMs: number
 }
 

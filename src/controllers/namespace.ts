@@ -14,7 +14,7 @@ import { formatTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
 import { discoverResources } from '#/client/discovery.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { planConditions, type Remains } from './namespace/conditions.ts'
+import { planConditions, type RemainingContent } from './namespace/conditions.ts'
 
 export const namespaceController: Controller = {
   name: 'namespace-controller',
@@ -59,9 +59,9 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
 }
 
 /** Deletes all objects in the namespace that are not being deleted already. Returns those that remain. */
-async function empty(namespace: string, client: Client, signal: AbortSignal): Promise<Remains> {
-  const failures: Remains['failures'][number][] = []
-  const left: Remains['left'][number][] = []
+async function empty(namespace: string, client: Client, signal: AbortSignal): Promise<RemainingContent> {
+  const failures: RemainingContent['failures'][number][] = []
+  const left: RemainingContent['left'][number][] = []
   const kinds = await discoverResources(client, signal).catch((error: unknown) => {
     failures.push({ type: 'discovery', error })
     return []

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { events, nodes } from '#/api/generated/core/v1-resources.ts'
 import { formatCidr, parseCidr } from '#/api/cidr.ts'
 import { nodeIpamController } from './node-ipam.ts'
-import { Subnets } from './node-ipam/subnets.ts'
+import { CidrSet } from './node-ipam/cidr-set.ts'
 import { nodeTtlController, planTtlStep } from './node-ttl.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { crashingController } from './test-crashes.ts'
@@ -79,22 +79,22 @@ test('mistakes in the ranges are told at once', () => {
 })
 
 test('ranges go round, and are free when the last holder lets go', () => {
-  const subnets = new Subnets('10.0.0.0/22', 24)
-  const take = (): string | undefined => {
-    const cidr = subnets.take()
+  const subnets = new CidrSet('10.0.0.0/22', 24)
+  const allocateNext = (): string | undefined => {
+    const cidr = subnets.allocateNext()
     return cidr && formatCidr(cidr)
   }
   const first = parseCidr('10.0.0.0/24')!
-  assert.deepEqual([take(), take()], ['10.0.0.0/24', '10.0.1.0/24'])
-  subnets.hold(first)
+  assert.deepEqual([allocateNext(), allocateNext()], ['10.0.0.0/24', '10.0.1.0/24'])
+  subnets.occupy(first)
   subnets.release(first)
-  subnets.hold(parseCidr('10.0.2.128/25')!)
-  assert.deepEqual([take(), take()], ['10.0.3.0/24', undefined])
+  subnets.occupy(parseCidr('10.0.2.128/25')!)
+  assert.deepEqual([allocateNext(), allocateNext()], ['10.0.3.0/24', undefined])
   subnets.release(first)
-  subnets.hold(parseCidr('192.168.0.0/16')!)
-  assert.deepEqual([take(), take()], ['10.0.0.0/24', undefined])
+  subnets.occupy(parseCidr('192.168.0.0/16')!)
+  assert.deepEqual([allocateNext(), allocateNext()], ['10.0.0.0/24', undefined])
   subnets.release(parseCidr('10.0.0.0/8')!)
-  assert.equal(take(), '10.0.1.0/24')
+  assert.equal(allocateNext(), '10.0.1.0/24')
 })
 
 test('nodes are told how long to go on with what they know, by how many there are', async t => {

@@ -5,7 +5,7 @@ import type { Node, Taint } from '#/api/generated/core/v1.ts'
 import { events, nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { nodeLifecycleController } from './node-lifecycle.ts'
 import { planTaints } from './node-lifecycle/taints.ts'
-import { tolerationMs } from './taint-eviction/toleration-ms.ts'
+import { minTolerationMs } from './taint-eviction/toleration-ms.ts'
 import { taintEvictionController } from './taint-eviction.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
@@ -153,10 +153,10 @@ test('how long a pod may stay', () => {
   ): { key: string; operator: string; tolerationSeconds?: number } => {
     return { key: 'a', operator: 'Exists', ...(tolerationSeconds !== undefined && { tolerationSeconds }) }
   }
-  assert.equal(tolerationMs([], []), Infinity)
-  assert.equal(tolerationMs([taint], []), 0)
-  assert.equal(tolerationMs([taint], [forSeconds()]), Infinity)
-  assert.equal(tolerationMs([taint], [forSeconds(5), forSeconds(3), forSeconds()]), 3_000)
-  assert.equal(tolerationMs([taint], [forSeconds(-1)]), 0)
-  assert.equal(tolerationMs([taint, { key: 'b', effect: 'NoExecute' }], [forSeconds(5)]), 0)
+  assert.equal(minTolerationMs([], []), Infinity)
+  assert.equal(minTolerationMs([taint], []), 0)
+  assert.equal(minTolerationMs([taint], [forSeconds()]), Infinity)
+  assert.equal(minTolerationMs([taint], [forSeconds(5), forSeconds(3), forSeconds()]), 3_000)
+  assert.equal(minTolerationMs([taint], [forSeconds(-1)]), 0)
+  assert.equal(minTolerationMs([taint, { key: 'b', effect: 'NoExecute' }], [forSeconds(5)]), 0)
 })

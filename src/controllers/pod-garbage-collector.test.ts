@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { podGarbageCollectorController } from './pod-garbage-collector.ts'
-import { isStuck, planFinished } from './pod-garbage-collector/plan.ts'
+import { isTerminatingWithoutKubelet, planTerminatedPods } from './pod-garbage-collector/plan.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const namespace = 'default'
@@ -23,7 +23,7 @@ async function names(plane: TestControlPlane): Promise<readonly string[]> {
 }
 
 test('of finished pods only so many stay, and the oldest go', async t => {
-  const plane = await startTestControlPlane(t, [podGarbageCollectorController({ finishedMax: 2 })])
+  const plane = await startTestControlPlane(t, [podGarbageCollectorController({ terminatedPodThreshold: 2 })])
   for (const name of ['d', 'c', 'b', 'a']) {
     await plane.create(pods, podOf(name))
     await plane.changeStatus(pods, `${namespace}/${name}`, pod => ({
@@ -117,7 +117,7 @@ test('evicted pods go first, then the oldest', () => {
     pod('out', '2026-01-04', 'Evicted'),
   ]
   const order = [3, 2, 1, 0, 9].map(max =>
-    planFinished(all, max)
+    planTerminatedPods(all, max)
       .map(({ metadata }) => metadata?.name)
       .join(' '),
   )
@@ -126,7 +126,8 @@ test('evicted pods go first, then the oldest', () => {
 
 test('a pod is stuck as long as something is left to do for it', () => {
   const going = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 30 }
-  const check = (pod: Pod, expected: boolean): void => assert.equal(isStuck(pod, undefined), expected)
+  const check = (pod: Pod, expected: boolean): void =>
+    assert.equal(isTerminatingWithoutKubelet(pod, undefined), expected)
   check({ metadata: going }, true)
   check({ metadata: {} }, false)
   check({ metadata: going, spec: { nodeName: 'n1', containers: [] } }, false)

@@ -9,50 +9,50 @@ import { pods, replicationControllers } from '#/api/generated/core/v1-resources.
 import { controllerOf, isBeingDeleted, isControlledBy, keyOf } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { compileLabelSelector, selectorFromLabels, type Selector } from '#/api/selector.ts'
-import { claim } from './shared/controller-ref.ts'
+import { claimObjects } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { onOrphan, onOwnedChange, orphanIndex, ownedIndex } from './shared/controller-ref-index.ts'
-import { isPodActive, isPodFinished, nextAvailableMs } from './pods.ts'
+import { onOrphan, enqueueForOwner, orphanIndex, controllerRefIndex } from './shared/controller-ref-index.ts'
+import { isPodActive, isPodTerminal, nextAvailableMs } from './pods.ts'
 import { planReplicas } from './replica-set/plan.ts'
-import type { ReplicatedSet } from './replica-set/replica-set-like.ts'
+import type { ReplicaSetLike } from './replica-set/replica-set-like.ts'
 import { scale } from './replica-set/scale.ts'
 import { planStatus } from './replica-set/status.ts'
 
-export const replicaSetController = replicasController({
+export const replicaSetController = replicaSetLikeController({
   name: 'replicaset-controller',
   account: 'replicaset-controller',
   resource: replicaSets,
   selectorOf: set => compileLabelSelector(set.spec?.selector),
 })
 
-export const replicationControllerController = replicasController({
+export const replicationControllerController = replicaSetLikeController({
   name: 'replicationcontroller-controller',
   account: 'replication-controller',
-  resource: replicationControllers as Resource<ReplicatedSet>,
+  resource: replicationControllers as Resource<ReplicaSetLike>,
   selectorOf: set => selectorFromLabels(set.spec?.selector as Readonly<Record<string, string>>),
 })
 
-interface ReplicasKind {
+interface ReplicaSetLikeKind {
   readonly name: string
   readonly account: string
-  readonly resource: Resource<ReplicatedSet>
-  readonly selectorOf: (set: ReplicatedSet) => Selector
+  readonly resource: Resource<ReplicaSetLike>
+  readonly selectorOf: (set: ReplicaSetLike) => Selector
 }
 
-function replicasController(kind: ReplicasKind): Controller {
+function replicaSetLikeController(kind: ReplicaSetLikeKind): Controller {
   const { name, account } = kind
   return { name, account, setUp: context => setUp(kind, context) }
 }
 
-function setUp(kind: ReplicasKind, context: ControllerContext): Reconcile {
+function setUp(kind: ReplicaSetLikeKind, context: ControllerContext): Reconcile {
   const { platform, recorder, informer, enqueue } = context
   const sets = informer(kind.resource)
   const allPods = informer(pods)
-  const owned = ownedIndex(allPods)
+  const owned = controllerRefIndex(allPods)
   const orphans = orphanIndex(allPods)
-  const siblings = ownedIndex(sets)
+  const siblings = controllerRefIndex(sets)
   sets.onChange(key => enqueue(key))
-  onOwnedChange(allPods, kind.resource, key => enqueue(key))
+  enqueueForOwner(allPods, kind.resource, key => enqueue(key))
   onOrphan(allPods, orphan => {
     for (const set of sets.inNamespace(orphan.metadata?.namespace ?? '')) {
       if (kind.selectorOf(set).matches(orphan.metadata?.labels)) enqueue(keyOf(set))
@@ -65,7 +65,7 @@ function setUp(kind: ReplicasKind, context: ControllerContext): Reconcile {
     const { uid = '', namespace = '' } = set.metadata ?? {}
     const selector = kind.selectorOf(set)
     const candidates = [...owned.get(uid), ...orphans.get(namespace)]
-    const active = await claim({
+    const active = await claimObjects({
       client,
       selector,
       owner: set,
@@ -74,7 +74,7 @@ function setUp(kind: ReplicasKind, context: ControllerContext): Reconcile {
       candidates: candidates.filter(isPodActive),
     })
     const terminating = candidates.filter(pod => {
-      const isOnItsWay = isBeingDeleted(pod) && !isPodFinished(pod)
+      const isOnItsWay = isBeingDeleted(pod) && !isPodTerminal(pod)
       return isOnItsWay && isControlledBy(pod, set) && selector.matches(pod.metadata?.labels)
     })
     const plan = planReplicas({
@@ -93,7 +93,7 @@ function setUp(kind: ReplicasKind, context: ControllerContext): Reconcile {
   }
 
   /** Pods of all sets with the same controller, such as the other revisions of a Deployment. */
-  function relatedPods(set: ReplicatedSet): readonly Pod[] {
+  function relatedPods(set: ReplicaSetLike): readonly Pod[] {
     const owner = controllerOf(set)
     const related = owner === undefined ? [set] : siblings.get(owner.uid)
     return related.flatMap(each => owned.get(each.metadata?.uid ?? '')).filter(isPodActive)

@@ -5,7 +5,7 @@ import { events, pods } from '#/api/generated/core/v1-resources.ts'
 import type { ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceClaimTemplates } from '#/api/generated/resource/v1-resources.ts'
 import { resourceClaimController } from './resource-claim.ts'
-import { planClaim } from './resource-claim/plan-claim.ts'
+import { planResourceClaim } from './resource-claim/plan-resource-claim.ts'
 import { generateNameFor } from './resource-claim/plan-pod.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { crashingController } from './test-crashes.ts'
@@ -179,7 +179,7 @@ test('what happens to a claim', () => {
       },
       status: { ...(has('a') && { allocation: {} }), reservedFor: reservedFor as never },
     }
-    const plan = planClaim({ claim, isOver: ({ name }) => name === 'over', isOrphan: has('o') })
+    const plan = planResourceClaim({ claim, isOver: ({ name }) => name === 'over', isOrphan: has('o') })
     const got = [
       plan.status && `reserved:${plan.status.reservedFor?.map(({ name }) => name).join() ?? ''}`,
       plan.status && (plan.status.allocation ? 'allocated' : 'freed'),

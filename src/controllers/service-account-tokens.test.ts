@@ -14,7 +14,7 @@ const signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' })
 const sign = (claims: Claims): string => signToken(claims, { privateKey, keyId: keyIdOf(privateKey) })
 
 async function start(t: Parameters<typeof startTestControlPlane>[0]): Promise<TestControlPlane> {
-  const controllers = [serviceAccountTokensController({ sign, authority: 'PEM' })]
+  const controllers = [serviceAccountTokensController({ sign, caCertificate: 'PEM' })]
   const serviceAccountSettings = { url: 'https://cluster.test', signingKey }
   return startTestControlPlane(t, controllers, {
     authentication: { serviceAccounts: serviceAccountSettings },

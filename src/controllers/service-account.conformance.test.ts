@@ -15,7 +15,7 @@ const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' })
 
 async function start(t: Parameters<typeof startTestControlPlane>[0]): Promise<TestControlPlane> {
-  const controllers = [serviceAccountController, rootCaPublisherController({ authority: 'PEM' })]
+  const controllers = [serviceAccountController, rootCaPublisherController({ caCertificate: 'PEM' })]
   return startTestControlPlane(t, controllers, {
     admission: await readAdmission(new Simulation({ seed: 1 }).host('files').files, {}),
     authentication: { serviceAccounts: { url: 'https://cluster.test', signingKey } },

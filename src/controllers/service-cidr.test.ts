@@ -4,7 +4,7 @@ import { services } from '#/api/generated/core/v1-resources.ts'
 import type { IPAddress, ServiceCIDR } from '#/api/generated/networking/v1.ts'
 import { serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
 import { serviceCidrController } from './service-cidr.ts'
-import { isDispensable } from './service-cidr/plan.ts'
+import { canDeleteCidr } from './service-cidr/plan.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const namespace = 'default'
@@ -58,7 +58,7 @@ test('a range is dispensable when every address in use of it is in another', () 
   })
   const check = (ranges: readonly string[], addresses: readonly IPAddress[], expected: boolean): void => {
     const all = ranges.map((cidrs, index) => rangeOf(`r${index}`, cidrs))
-    assert.equal(isDispensable(all[0]!, all, addresses), expected, ranges.join(' | '))
+    assert.equal(canDeleteCidr(all[0]!, all, addresses), expected, ranges.join(' | '))
   }
   check(['10.0.0.0/24'], [], true)
   check(['10.0.0.0/24'], [addressOf('10.0.0.7')], false)

@@ -9,9 +9,9 @@ import type { ServiceCIDR } from '#/api/generated/networking/v1.ts'
 import { ipAddresses, serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
 import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { messageOf } from './shared/message-of.ts'
-import { holdsAddress, isAllocated, isDispensable } from './service-cidr/plan.ts'
+import { holdsAddress, isAllocated, canDeleteCidr } from './service-cidr/plan.ts'
 
 export const serviceCidrController: Controller = {
   name: 'service-cidr-controller',
@@ -62,7 +62,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
       await setFinalizer(range, client, 'present')
       return setCondition(range, client, ready)
     }
-    if (!isDispensable(range, ranges.list(), addresses.list()))
+    if (!canDeleteCidr(range, ranges.list(), addresses.list()))
       return setCondition(range, client, terminating)
     const deletedMs = parseTime(range.metadata?.deletionTimestamp ?? '') ?? clock.now()
     const leftMs = deletedMs + deletionGraceMs - clock.now()
@@ -72,7 +72,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
 
   async function setCondition(
     range: ServiceCIDR,
-    client: Work['client'],
+    client: ReconcileRequest['client'],
     condition: typeof ready,
   ): Promise<void> {
     const before = range.status?.conditions
@@ -94,7 +94,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
 
 async function setFinalizer(
   range: ServiceCIDR,
-  client: Work['client'],
+  client: ReconcileRequest['client'],
   wanted: 'present' | 'absent',
 ): Promise<void> {
   if (hasFinalizer(range, finalizer) === (wanted === 'present')) return

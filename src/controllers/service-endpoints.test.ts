@@ -277,7 +277,7 @@ test('many pods are in slices of a hundred, and one more changes one slice', asy
 test('whatever write is the last, every pod is in one slice in the end', async t => {
   for (let writes = 1; ; writes++) {
     const { controller, hasCrashed } = crashingController(
-      endpointSliceController({ endpointsMax: 2 }),
+      endpointSliceController({ maxEndpointsPerSlice: 2 }),
       writes,
     )
     const plane = await startTestControlPlane(t, [controller, endpointsController()])

@@ -6,9 +6,9 @@ import { parseIp, formatIp } from '#/api/ip.ts'
 import { addressPool } from './address-pool.ts'
 import { planAddresses } from './address-pool/plan.ts'
 import { addressesIn, isInRanges, parseRange } from './address-pool/ranges.ts'
-import type { ConnectLoadBalancers } from './shared/load-balancer.ts'
+import type { LoadBalancerFactory } from './shared/load-balancer.ts'
 import { serviceLoadBalancerController } from './service-load-balancer.ts'
-import { planBalancer, type BalancerWorld } from './service-load-balancer/plan.ts'
+import { planLoadBalancer, type LoadBalancerWorld } from './service-load-balancer/plan.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const namespace = 'default'
@@ -19,7 +19,9 @@ function serviceOf(name: string, spec: Service['spec'] = {}): Service {
 }
 
 function start(t: Pick<TestContext, 'after'>, ranges: readonly string[]): Promise<TestControlPlane> {
-  return startTestControlPlane(t, [serviceLoadBalancerController({ connect: addressPool(ranges) })])
+  return startTestControlPlane(t, [
+    serviceLoadBalancerController({ createLoadBalancer: addressPool(ranges) }),
+  ])
 }
 
 async function find(plane: TestControlPlane, name: string): Promise<Service | undefined> {
@@ -98,8 +100,8 @@ test('services of another class are left to others', async t => {
   const left = await find(plane, 'a')
   assert.deepEqual([left?.metadata?.finalizers ?? [], left?.status?.loadBalancer], [[], {}])
   const own = serviceLoadBalancerController({
-    connect: addressPool(['192.0.2.0/29']),
-    balancerClass: 'example.com/internal',
+    createLoadBalancer: addressPool(['192.0.2.0/29']),
+    loadBalancerClass: 'example.com/internal',
   })
   const other = await startTestControlPlane(t, [own])
   await other.create(services, serviceOf('a', { loadBalancerClass: 'example.com/internal' }))
@@ -164,17 +166,17 @@ test('a cloud is told of the nodes that matter, and asked again later when it fa
   let isBroken = true
   const names = (list: readonly { metadata?: { name?: string } }[]): string =>
     list.map(each => each.metadata?.name).join()
-  const cloud: ConnectLoadBalancers = () => ({
-    find: async () => ({ ingress: [{ hostname: 'a.example.com' }] }),
-    ensure: async (_service, behind) => {
+  const cloud: LoadBalancerFactory = () => ({
+    getLoadBalancer: async () => ({ ingress: [{ hostname: 'a.example.com' }] }),
+    ensureLoadBalancer: async (_service, behind) => {
       calls.push(`ensure ${names(behind)}`)
       if (isBroken) throw new Error('quota')
       return { ingress: [{ hostname: 'a.example.com' }] }
     },
-    updateNodes: async (_service, behind) => void calls.push(`nodes ${names(behind)}`),
-    remove: async () => void calls.push('remove'),
+    updateLoadBalancer: async (_service, behind) => void calls.push(`nodes ${names(behind)}`),
+    ensureLoadBalancerDeleted: async () => void calls.push('remove'),
   })
-  const plane = await startTestControlPlane(t, [serviceLoadBalancerController({ connect: cloud })])
+  const plane = await startTestControlPlane(t, [serviceLoadBalancerController({ createLoadBalancer: cloud })])
   const excluded = { 'node.kubernetes.io/exclude-from-external-load-balancers': 'true' }
   await plane.create(nodes, { metadata: { name: 'n1' } })
   await plane.create(nodes, { metadata: { name: 'n2', labels: excluded } })
@@ -201,28 +203,28 @@ test('what is to be done for a service', () => {
     spec: { type: 'LoadBalancer' },
     status: { loadBalancer: {} },
   }
-  const done = { service: wanted, status: {}, nodes: 'n1' }
-  const check = (expected: string, world: Partial<BalancerWorld>): void => {
+  const synced = { service: wanted, status: {}, nodeSet: 'n1' }
+  const check = (expected: string, world: Partial<LoadBalancerWorld>): void => {
     assert.equal(
-      planBalancer({ service: wanted, done, nodes: 'n1', balancerClass: undefined, ...world }),
+      planLoadBalancer({ service: wanted, synced, nodeSet: 'n1', loadBalancerClass: undefined, ...world }),
       expected,
     )
   }
   check('nothing', {})
-  check('ensure', { done: undefined })
-  check('update-nodes', { nodes: 'n1,n2' })
+  check('ensure', { synced: undefined })
+  check('update-nodes', { nodeSet: 'n1,n2' })
   check('ensure', { service: { ...wanted, metadata: { uid: '1' } } })
   check('ensure', { service: { ...wanted, spec: { type: 'LoadBalancer', loadBalancerIP: '192.0.2.1' } } })
   check('ensure', { service: { ...wanted, metadata: { ...wanted.metadata, annotations: { cloud: 'x' } } } })
   check('forget', { service: undefined })
   check('forget', { service: { ...wanted, metadata: { uid: '2' } } })
-  check('nothing', { service: undefined, done: undefined })
+  check('nothing', { service: undefined, synced: undefined })
   const going = { ...wanted, metadata: { ...wanted.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
-  check('clean-up', { service: going, done: undefined })
-  check('clean-up', { service: { ...wanted, spec: { type: 'ClusterIP' } }, done: undefined })
-  check('nothing', { service: { metadata: { uid: '1' }, spec: { type: 'ClusterIP' } }, done: undefined })
+  check('clean-up', { service: going, synced: undefined })
+  check('clean-up', { service: { ...wanted, spec: { type: 'ClusterIP' } }, synced: undefined })
+  check('nothing', { service: { metadata: { uid: '1' }, spec: { type: 'ClusterIP' } }, synced: undefined })
   const others = { ...going, spec: { type: 'LoadBalancer', loadBalancerClass: 'example.com/x' } }
-  check('nothing', { service: others, done: undefined })
+  check('nothing', { service: others, synced: undefined })
 })
 
 test('ranges are networks, two ends or one address', () => {
@@ -254,8 +256,8 @@ test('a service gets an address of each family there is', () => {
       service: { spec: spec ?? {} },
       ranges,
       current,
-      holderOf,
-      elderHolderOf: holderOf,
+      allocatedTo: holderOf,
+      allocatedToOlder: holderOf,
     })
     assert.deepEqual(plan.problem ?? plan.addresses, expected)
   }

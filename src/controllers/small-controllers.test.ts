@@ -21,7 +21,7 @@ test('every namespace has its default account, and gets it back', async t => {
 })
 
 test('every namespace has the certificate of the authority, and nothing else beside it', async t => {
-  const plane = await startTestControlPlane(t, [rootCaPublisherController({ authority: 'PEM' })])
+  const plane = await startTestControlPlane(t, [rootCaPublisherController({ caCertificate: 'PEM' })])
   await plane.create(namespaces, { metadata: { name: 'new' } })
   const data = async (): Promise<unknown> => (await plane.list(configMaps, 'new'))[0]?.data
   assert.deepEqual(await data(), { 'ca.crt': 'PEM' })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { jobs } from '#/api/generated/batch/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { jobController } from './job.ts'
-import { activePods, endPod, jobOf } from './job/play-pods.ts'
+import { activePods, finishPod, jobOf } from './job/test-job-pods.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { ttlAfterFinishedController } from './ttl-after-finished.ts'
 
@@ -19,7 +19,7 @@ test('a finished job is deleted when it has been seen for long enough, its pods 
     await plane.advance(500_000)
     assert.equal(await isGoing(plane), false)
     const [pod] = await activePods(plane)
-    await endPod(plane, pod!, { code })
+    await finishPod(plane, pod!, { code })
     await plane.advance(90_000)
     assert.equal(await isGoing(plane), false)
     await plane.advance(12_000)
@@ -32,7 +32,7 @@ test('who is given more time in the meantime stays, and who is given any at all 
   const plane = await startTestControlPlane(t, [jobController, ttlAfterFinishedController])
   await plane.create(jobs, jobOf({ ttlSecondsAfterFinished: 100 }))
   const [pod] = await activePods(plane)
-  await endPod(plane, pod!, { code: 0 })
+  await finishPod(plane, pod!, { code: 0 })
   const give = (ttlSecondsAfterFinished: number | undefined): Promise<unknown> => {
     return plane.change(jobs, 'default/work', job => ({
       ...job,

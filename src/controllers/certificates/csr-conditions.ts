@@ -3,7 +3,7 @@ import { conditionOf } from '#/api/conditions.ts'
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
 
 /** The status of Approved and Denied conditions is always True, so their presence suffices. */
-export function isDecided({ status }: CertificateSigningRequest): boolean {
+export function isApprovedOrDenied({ status }: CertificateSigningRequest): boolean {
   return ['Approved', 'Denied'].some(type => conditionOf(status?.conditions, type) !== undefined)
 }
 

@@ -5,7 +5,7 @@ import { formatTime } from '#/api/time.ts'
 import { testRequest } from '../test-certificate-requests.ts'
 import { readCertificateRequest, type CertificateRequest } from './certificate-request.ts'
 import { requestExpiresAtMs } from './expiry.ts'
-import { signerOf } from './signers.ts'
+import { validatorForSigner } from './signers.ts'
 import { planValidity } from './validity.ts'
 
 test('a request says for whom and for which names it is; what is no request says nothing', async () => {
@@ -53,8 +53,8 @@ test('each signer signs what it is for', () => {
     change: Partial<CertificateRequest>,
     expected: string | undefined,
   ): void => {
-    const whyNot = signerOf(`kubernetes.io/${signer}`)
-    assert.equal(whyNot?.({ ...node, ...change }, usages.split(', ')), expected, `${signer} ${usages}`)
+    const validate = validatorForSigner(`kubernetes.io/${signer}`)
+    assert.equal(validate?.({ ...node, ...change }, usages.split(', ')), expected, `${signer} ${usages}`)
   }
   const named = (names: Partial<CertificateRequest['names']>): Partial<CertificateRequest> => {
     return { names: { ...node.names, ...names } }
@@ -113,7 +113,7 @@ test('each signer signs what it is for', () => {
     'invalid usage for client certificate: cert sign',
   )
   check('legacy-unknown', 'cert sign', { organizations: [] }, undefined)
-  assert.equal(signerOf('example.com/own'), undefined)
+  assert.equal(validatorForSigner('example.com/own'), undefined)
 })
 
 test('a certificate is valid for as long as was asked, within bounds, and a little before', () => {

@@ -5,7 +5,7 @@ export interface Validity {
   readonly notAfterMs: number
 }
 
-export interface ValidityQuestion {
+export interface ValidityRequest {
   readonly expirationSeconds: number | undefined
   readonly nowMs: number
   /** Maximum validity, and the default if `expirationSeconds` is not set. */
@@ -21,7 +21,7 @@ const durationMsMin = 10 * 60_000
 /** For certificates shorter than this, the backdating is not subtracted from the validity. */
 const shortMs = 8 * 3_600_000
 
-export function planValidity({ expirationSeconds, nowMs, durationMs }: ValidityQuestion): Validity {
+export function planValidity({ expirationSeconds, nowMs, durationMs }: ValidityRequest): Validity {
   const askedMs = expirationSeconds === undefined ? durationMs : expirationSeconds * 1_000
   const givenMs = Math.min(durationMs, Math.max(durationMsMin, askedMs))
   const notAfterMs = nowMs + givenMs - (givenMs < shortMs ? 0 : backdatedMs)

@@ -7,7 +7,7 @@ import { formatTime } from '#/api/time.ts'
 import { daemonPod, targetNode } from './daemon-pod.ts'
 import { planDaemons } from './plan.ts'
 import { planStatus } from './status.ts'
-import { placesOf } from './world.ts'
+import { daemonNodesOf } from './world.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 
@@ -65,12 +65,12 @@ function worldOf(set: DaemonSet, text: string): Parameters<typeof planStatus>[0]
   const pods = parts.flatMap(([node = '', states = '']) => {
     return states.split(',').flatMap((state, index) => (state ? podOf(set, node[0]!, state, index) : []))
   })
-  return { set, hash: 'new', places: placesOf(set, nodes, pods), nowMs, collisionCount: 0 }
+  return { set, hash: 'new', daemonNodes: daemonNodesOf(set, nodes, pods), nowMs, collisionCount: 0 }
 }
 
 /** `+a` creates a pod for the node, `-a0` deletes the first pod on it. */
 function planned(spec: Partial<DaemonSetSpec>, text: string, waitMs = 0): string {
-  const plan = planDaemons({ ...worldOf(setOf(spec), text), waitMsOn: () => waitMs })
+  const plan = planDaemons({ ...worldOf(setOf(spec), text), backoffMsOn: () => waitMs })
   return [...plan.create.map(node => `+${node}`), ...plan.delete.map(pod => `-${pod.metadata?.name}`)].join(
     ' ',
   )
@@ -100,7 +100,10 @@ test('each node that should has one pod, and no other has any', () => {
 test('a pod that failed may have to wait', () => {
   const spec = { updateStrategy: { type: 'OnDelete' } }
   assert.equal(planned(spec, 'a:F b:S', 1_000), '-b0')
-  const plan = planDaemons({ ...worldOf(setOf(spec), 'a:F b:F'), waitMsOn: node => (node === 'a' ? 7 : 5) })
+  const plan = planDaemons({
+    ...worldOf(setOf(spec), 'a:F b:F'),
+    backoffMsOn: node => (node === 'a' ? 7 : 5),
+  })
   assert.equal(plan.againAfterMs, 5)
   assert.equal(planned(rolling({ maxSurge: 1 }), 'a:F', 1_000), '')
 })
@@ -174,8 +177,8 @@ test('an update keeps within its bounds, and ends', () => {
       const working = (): number => new Set(pods.filter(isReady).map(targetNode)).size
       for (let made = 1; ; made++) {
         assert.ok(made < 100, 'it never ends')
-        const world = { set, hash: 'new', places: placesOf(set, nodes, pods), nowMs }
-        const plan = planDaemons({ ...world, waitMsOn: () => 0 })
+        const world = { set, hash: 'new', daemonNodes: daemonNodesOf(set, nodes, pods), nowMs }
+        const plan = planDaemons({ ...world, backoffMsOn: () => 0 })
         const before = working()
         const gone = new Set(plan.delete)
         pods = pods.filter(pod => !gone.has(pod))

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
-import { boundsOf } from './bounds.ts'
+import { rolloutLimitsOf } from './rollout-limits.ts'
 import { planDeployment, type DeploymentPlan } from './plan.ts'
-import { revisionAnnotation, sizeOf } from './revisions.ts'
+import { revisionAnnotation, replicasOf } from './revisions.ts'
 
 interface SetOptions {
   readonly size: number
@@ -60,9 +60,9 @@ function deploymentOf(image: string, spec: Partial<Deployment['spec']> = {}): De
 function notation({ create, change, remove }: DeploymentPlan): string {
   const imageOf = (set: ReplicaSet): string => set.spec?.template?.spec?.containers[0]?.image ?? ''
   return [
-    ...(create ? [`+${imageOf(create)}${sizeOf(create)}`] : []),
+    ...(create ? [`+${imageOf(create)}${replicasOf(create)}`] : []),
     ...change.map(({ before, after }) => {
-      const [from, to] = [sizeOf(before), sizeOf(after)]
+      const [from, to] = [replicasOf(before), replicasOf(after)]
       return from === to ? `${imageOf(before)}*` : `${imageOf(before)}${from}>${to}`
     }),
     ...remove.map(set => `-${imageOf(set)}`),
@@ -221,17 +221,17 @@ test('a deployment that was scaled is scaled before it is rolled out further', (
 
 test('old revisions beyond the limit go once the rollout is done, the oldest first', () => {
   const old = (image: string, revision: string, status = {}) => setOf(image, { size: 0, revision, status })
-  const present = setOf('z', { size: 3, revision: '9' })
+  const newReplicaSet = setOf('z', { size: 3, revision: '9' })
   const limit = (revisionHistoryLimit: number) => deploymentOf('z', { revisionHistoryLimit })
-  check(limit(2), [old('c', '3'), old('a', '1'), old('b', '2'), present], '-a')
-  check(limit(0), [old('c', '3'), old('a', '1'), present], '-a -c')
-  check(limit(10), [old('a', '1'), present], '')
-  check(limit(2 ** 31 - 1), [old('a', '1'), present], '')
-  check(limit(0), [old('a', '1', { replicas: 1 }), present], '')
-  check(limit(0), [old('a', '1', { observedGeneration: 0 }), old('b', '2'), present], '-b')
+  check(limit(2), [old('c', '3'), old('a', '1'), old('b', '2'), newReplicaSet], '-a')
+  check(limit(0), [old('c', '3'), old('a', '1'), newReplicaSet], '-a -c')
+  check(limit(10), [old('a', '1'), newReplicaSet], '')
+  check(limit(2 ** 31 - 1), [old('a', '1'), newReplicaSet], '')
+  check(limit(0), [old('a', '1', { replicas: 1 }), newReplicaSet], '')
+  check(limit(0), [old('a', '1', { observedGeneration: 0 }), old('b', '2'), newReplicaSet], '-b')
   check(limit(0), [old('a', '1'), setOf('z', { size: 3, revision: '9', available: 2 })], '')
   const dying = { ...old('a', '1'), metadata: { ...old('a', '1').metadata, deletionTimestamp: 'x' } }
-  check(limit(0), [dying, present], '')
+  check(limit(0), [dying, newReplicaSet], '')
 })
 
 test('a deployment that is being deleted is left alone', () => {
@@ -268,7 +268,7 @@ const steps = fc.array(
 
 /** Acts as the ReplicaSet controller: deletes pods that are not ready first. */
 function act(each: Modelled): void {
-  each.pods = sizeOf(each.set)
+  each.pods = replicasOf(each.set)
   each.ready = Math.min(each.ready, each.pods)
 }
 
@@ -279,12 +279,12 @@ function observe(each: Modelled): void {
 }
 
 function roll(deployment: Deployment, world: Modelled[]): void {
-  const bounds = boundsOf(deployment)
-  const sizes = (): number => world.reduce((total, { set }) => total + sizeOf(set), 0)
+  const limits = rolloutLimitsOf(deployment)
+  const totalReplicas = (): number => world.reduce((total, { set }) => total + replicasOf(set), 0)
   const staying = (): number =>
-    world.reduce((total, { set, ready }) => total + Math.min(ready, sizeOf(set)), 0)
-  const wantedMax = Math.max(sizes(), bounds.replicasMax)
-  const availableMin = Math.min(staying(), bounds.availableMin)
+    world.reduce((total, { set, ready }) => total + Math.min(ready, replicasOf(set)), 0)
+  const wantedMax = Math.max(totalReplicas(), limits.maxReplicas)
+  const minAvailable = Math.min(staying(), limits.minAvailable)
   const plan = planDeployment({
     deployment,
     replicaSets: world.map(({ set }) => set),
@@ -298,14 +298,15 @@ function roll(deployment: Deployment, world: Modelled[]): void {
       creationTimestamp: `2026-01-01T00:00:1${world.length}Z`,
     }
     world.push({ set: { ...create, metadata }, pods: 0, ready: 0 })
-    assert.ok(sizes() <= wantedMax, 'too many are wanted')
+    assert.ok(totalReplicas() <= wantedMax, 'too many are wanted')
   }
   for (const { before, after } of plan.change) {
     const each = world.find(({ set }) => set === before)!
-    const generation = Number(before.metadata?.generation) + (sizeOf(before) === sizeOf(after) ? 0 : 1)
+    const generation =
+      Number(before.metadata?.generation) + (replicasOf(before) === replicasOf(after) ? 0 : 1)
     each.set = { ...after, metadata: { ...after.metadata, generation } }
-    assert.ok(sizes() <= wantedMax, 'too many are wanted')
-    assert.ok(staying() >= availableMin, 'too few stay available')
+    assert.ok(totalReplicas() <= wantedMax, 'too many are wanted')
+    assert.ok(staying() >= minAvailable, 'too few stay available')
   }
 }
 
@@ -350,7 +351,7 @@ test('whatever happens in between, bounds are kept at every write, and the rollo
         else if ('which' in event) happen(event.do, world[event.which % world.length]!)
       }
       settle(deployment(), world)
-      const active = world.filter(({ set }) => sizeOf(set) > 0)
+      const active = world.filter(({ set }) => replicasOf(set) > 0)
       assert.deepEqual(
         active.map(({ set, ready }) => [set.spec?.template?.spec?.containers[0]?.image, ready]),
         [[String.fromCharCode(97 + image), replicas]],

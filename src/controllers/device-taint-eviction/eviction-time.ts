@@ -35,7 +35,7 @@ export function evictionTimeMs(pod: Pod, { claimNamed, slicesOf }: DevicesWorld)
   return times.length === 0 ? undefined : Math.min(...times)
 }
 
-interface DrivingTaint {
+interface NoExecuteTaint {
   readonly taint: DeviceTaint
   readonly sinceMs: number
 }
@@ -44,7 +44,7 @@ interface DrivingTaint {
 function taintsOf(
   { device: name }: DeviceRequestAllocationResult,
   slices: readonly ResourceSlice[],
-): readonly DrivingTaint[] {
+): readonly NoExecuteTaint[] {
   const newest = slices.reduce<Int64>((highest, { spec }) => {
     return compareInt64(spec.pool.generation, highest) > 0 ? spec.pool.generation : highest
   }, 0)
@@ -52,14 +52,14 @@ function taintsOf(
     .filter(({ spec }) => compareInt64(spec.pool.generation, newest) === 0)
     .flatMap(({ metadata, spec }) => {
       const device = spec.devices?.find(each => each.name === name)
-      return (device?.taints ?? []).filter(isDriving).map(taint => {
+      return (device?.taints ?? []).filter(isNoExecute).map(taint => {
         const since = taint.timeAdded ?? metadata?.creationTimestamp ?? ''
         return { taint, sinceMs: parseTime(since) ?? 0 }
       })
     })
 }
 
-export function isDriving({ effect }: DeviceTaint): boolean {
+export function isNoExecute({ effect }: DeviceTaint): boolean {
   return effect === 'NoExecute'
 }
 

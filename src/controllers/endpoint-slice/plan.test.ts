@@ -56,7 +56,7 @@ function plan(pods: string, slices: readonly EndpointSlice[], world: Partial<Sli
     pods: pods.split(' ').filter(Boolean).map(podOf),
     nodeOf,
     slices,
-    endpointsMax: 3,
+    maxEndpointsPerSlice: 3,
     triggerTime: undefined,
     shares: undefined,
     ...world,
@@ -85,7 +85,7 @@ test('endpoints fill slices, stay where they are, and few slices are written', (
     pods: string,
     expected: Partial<Record<keyof SlicesPlan, string[]>>,
   ) => {
-    const slices = before.flatMap(each => stored(plan(each, [], { endpointsMax: 9 }).create))
+    const slices = before.flatMap(each => stored(plan(each, [], { maxEndpointsPerSlice: 9 }).create))
     const made = plan(pods, slices)
     const shown = { create: show(made.create), update: show(made.update), delete: show(made.delete) }
     assert.deepEqual(
@@ -113,7 +113,10 @@ test('endpoints fill slices, stay where they are, and few slices are written', (
 })
 
 test('an endpoint says where the pod is and how it is', () => {
-  const [slice] = plan('1 -2 3! -4!', [], { endpointsMax: 9, triggerTime: '2026-01-01T00:00:00Z' }).create
+  const [slice] = plan('1 -2 3! -4!', [], {
+    maxEndpointsPerSlice: 9,
+    triggerTime: '2026-01-01T00:00:00Z',
+  }).create
   assert.deepEqual(slice?.metadata, {
     namespace: 'default',
     generateName: 'web-',
@@ -255,7 +258,7 @@ test('topology mode gives each zone its share of endpoints, or says why not', ()
   const annotations = { 'service.kubernetes.io/topology-mode': 'Auto' }
   const auto = { ...service, metadata: { ...service.metadata, annotations } }
   const shares = zoneShares([nodeOf('n0'), nodeOf('n1')])
-  const world = { service: auto, shares, endpointsMax: 100 }
+  const world = { service: auto, shares, maxEndpointsPerSlice: 100 }
   const zones = (slices: readonly EndpointSlice[]): unknown => {
     const all = slices.flatMap(({ endpoints = [] }) => endpoints.map(each => each.hints?.forZones?.[0]?.name))
     return Object.fromEntries([...Map.groupBy(all, zone => zone)].map(([zone, each]) => [zone, each.length]))

@@ -6,7 +6,7 @@ import { clientOf } from '#/client/client.ts'
 import type { TransportResponse } from '#/client/transport.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { ApiMetrics } from './api-metrics.ts'
-import { KindLookup } from './kind-lookup.ts'
+import { RestMapper } from './rest-mapper.ts'
 
 /** Metrics of a fake API server with these responses by path and query; other requests fail. */
 function metricsOf(answers: Readonly<Record<string, unknown>>): {
@@ -32,7 +32,7 @@ function metricsOf(answers: Readonly<Record<string, unknown>>): {
     },
   }
   const client = clientOf({ platform: simulation.host('test'), transport, userAgent: 'test' })
-  return { metrics: new ApiMetrics(client, new KindLookup(client)), run: promise => simulation.run(promise) }
+  return { metrics: new ApiMetrics(client, new RestMapper(client)), run: promise => simulation.run(promise) }
 }
 
 const { signal } = new AbortController()

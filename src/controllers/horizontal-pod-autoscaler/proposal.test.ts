@@ -5,7 +5,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { parseQuantity, quantityMilliValue } from '#/api/quantity.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Sample } from './metrics.ts'
-import { proposeReplicas, type MetricWorld, type Reading } from './proposal.ts'
+import { proposeReplicas, type MetricWorld, type MetricReading } from './proposal.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 const longAgoMs = nowMs - 3_600_000
@@ -74,7 +74,7 @@ function resourceMetric(name: string, target: Partial<MetricTarget>): MetricSpec
 }
 
 /** Replicas, then the value in the status; or the error message. */
-function proposed(metric: MetricSpec, reading: Reading, world: MetricWorld): string {
+function proposed(metric: MetricSpec, reading: MetricReading, world: MetricWorld): string {
   const result = proposeReplicas(metric, reading, world)
   if ('summary' in result) return result.message
   const { resource, containerResource, pods, object, external } = result.status

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { Job, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
-import { addEnds, failuresOfIndex, noFailures, remainingBackoffMs, type Failures } from './backoff.ts'
-import { takeCensus } from './census.ts'
+import { addFinished, failuresOfIndex, noFailures, remainingBackoffMs, type Failures } from './backoff.ts'
+import { countPods } from './pod-counts.ts'
 import { planJob } from './plan.ts'
 import { podOfJob } from './pod-of-job.ts'
 import { completionIndexKey, failureCountKey, finishedAtMs, trackingFinalizer } from './tracked-pods.ts'
@@ -74,15 +74,15 @@ function jobOf({ spec, status }: Pick<Case, 'spec' | 'status'>): Job {
 function check(given: Case, expected: string): void {
   const job = jobOf(given)
   const pods = podsOf(given.pods ?? '')
-  const census = takeCensus(job, pods)
-  const plan = planJob({ job, pods, census, failures: given.failures ?? noFailures, nowMs })
+  const podCounts = countPods(job, pods)
+  const plan = planJob({ job, pods, podCounts, failures: given.failures ?? noFailures, nowMs })
   const actual = [
     ...plan.create.map(({ index, replaces }) => {
       return `+${index ?? ''}${replaces ? `(${replaces.metadata?.name?.split('-')[0]})` : ''}`
     }),
     ...plan.remove.map(({ metadata }) => `-${metadata?.name?.split('-')[0]}`),
-    ...(plan.isUncounted ? ['uncounted'] : []),
-    ...(plan.end ? [`end ${plan.end.reason}`] : []),
+    ...(plan.isFinalizerRemoved ? ['uncounted'] : []),
+    ...(plan.outcome ? [`end ${plan.outcome.reason}`] : []),
     ...(plan.againAfterMs === undefined ? [] : [`wait ${plan.againAfterMs / 1_000}`]),
   ].join(' ')
   assert.equal(actual, expected, JSON.stringify(given))
@@ -173,7 +173,8 @@ test('restarts of containers count towards the limit where pods restart them', (
     const job = jobOf({ spec: { template, backoffLimit } })
     const pods = [restarted(restartCount)]
     return (
-      planJob({ job, pods, census: takeCensus(job, pods), failures: noFailures, nowMs }).end !== undefined
+      planJob({ job, pods, podCounts: countPods(job, pods), failures: noFailures, nowMs }).outcome !==
+      undefined
     )
   }
   assert.deepEqual([ends(3, 2), ends(3, 3), ends(0, 0), ends(0, 1)], [false, true, false, true])
@@ -219,11 +220,11 @@ test('failures in a row: a success begins anew, and what came before it is forgo
     },
   }
   const lastMs = finishedAtMs(recent)
-  const two = addEnds(noFailures, { succeeded: [], failed: [old, recent] })
+  const two = addFinished(noFailures, { succeeded: [], failed: [old, recent] })
   assert.deepEqual(two, { count: 2, lastMs })
-  assert.deepEqual(addEnds(two, { succeeded: [], failed: [recent] }), { count: 3, lastMs })
-  assert.deepEqual(addEnds(two, { succeeded: [success], failed: [old, recent] }), { count: 1, lastMs })
-  assert.deepEqual(addEnds(two, { succeeded: [success], failed: [] }), noFailures)
+  assert.deepEqual(addFinished(two, { succeeded: [], failed: [recent] }), { count: 3, lastMs })
+  assert.deepEqual(addFinished(two, { succeeded: [success], failed: [old, recent] }), { count: 1, lastMs })
+  assert.deepEqual(addFinished(two, { succeeded: [success], failed: [] }), noFailures)
   assert.equal(remainingBackoffMs(two, nowMs), 20_000)
   assert.equal(failuresOfIndex(podOf('0F3', 0)).count, 4)
 })

@@ -5,7 +5,7 @@ import { countCommonIndexes, countIndexes, readIndexRanges, type IndexRange } fr
  * The message of the first success policy rule that the succeeded indexes satisfy; undefined if none.
  * https://kubernetes.io/docs/concepts/workloads/controllers/job/#success-policy
  */
-export function metSuccessRule({ spec }: Job, succeeded: readonly IndexRange[]): string | undefined {
+export function matchSuccessPolicy({ spec }: Job, succeeded: readonly IndexRange[]): string | undefined {
   if (succeeded.length === 0) return undefined
   const index = (spec?.successPolicy?.rules ?? []).findIndex(({ succeededIndexes, succeededCount }) => {
     if (succeededIndexes === undefined) {

@@ -5,12 +5,12 @@ import type { Resource } from '#/api/resource.ts'
 import { messageOf } from '../shared/message-of.ts'
 
 /** Remaining objects of a terminating namespace, and failures. */
-export interface Remains {
+export interface RemainingContent {
   readonly left: readonly { readonly resource: Resource; readonly items: readonly KubernetesObject[] }[]
   readonly failures: readonly { readonly type: 'discovery' | 'content'; readonly error: unknown }[]
 }
 
-interface Said {
+interface ConditionProblem {
   readonly type: string
   readonly reason: string
   readonly problem: string | undefined
@@ -20,11 +20,11 @@ interface Said {
 /** Conditions of a terminating namespace. A condition is added when its problem first occurs. */
 export function planConditions(
   namespace: Namespace,
-  remains: Remains,
+  remains: RemainingContent,
   now: string,
 ): readonly NamespaceCondition[] | undefined {
   let conditions = namespace.status?.conditions
-  for (const { type, reason, problem, well } of said(remains)) {
+  for (const { type, reason, problem, well } of conditionProblems(remains)) {
     const [wellReason, wellMessage] = well
     conditions = withCondition(conditions, {
       type,
@@ -37,7 +37,7 @@ export function planConditions(
   return conditions
 }
 
-function said({ left, failures }: Remains): readonly Said[] {
+function conditionProblems({ left, failures }: RemainingContent): readonly ConditionProblem[] {
   const failed = (type: string): string | undefined => {
     const errors = failures.filter(failure => failure.type === type).map(({ error }) => messageOf(error))
     return errors.length === 0 ? undefined : `${prefixes.get(type)}: ${errors.join(', ')}`
@@ -81,7 +81,7 @@ const prefixes: ReadonlyMap<string, string> = new Map([
   ['content', 'Failed to delete all resource types, 1 remaining'],
 ])
 
-function remaining(left: Remains['left']): string | undefined {
+function remaining(left: RemainingContent['left']): string | undefined {
   if (left.length === 0) return undefined
   const parts = left.map(({ resource, items }) => {
     return `${resource.plural}.${resource.group} has ${items.length} resource instances`
@@ -89,7 +89,7 @@ function remaining(left: Remains['left']): string | undefined {
   return `Some resources are remaining: ${parts.toSorted().join(', ')}`
 }
 
-function finalizersLeft(left: Remains['left']): string | undefined {
+function finalizersLeft(left: RemainingContent['left']): string | undefined {
   const counts = new Map<string, number>()
   for (const finalizer of left.flatMap(({ items }) =>
     items.flatMap(item => item.metadata?.finalizers ?? []),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { PersistentVolume } from '#/api/generated/core/v1.ts'
 import { boundVolume } from '#/api/persistent-volumes.ts'
 import { boundClaim, boundStatus, unboundStatus, unboundVolume } from './bound.ts'
-import { driverOf, isUnknownInTree, withProvisionerMarks } from './migrated.ts'
+import { migratedDriverOf, isUnsupportedInTree, withMigrationAnnotations } from './csi-migration.ts'
 import { planVolume } from './plan-volume.ts'
 
 interface VolumeText {
@@ -113,7 +113,7 @@ test('a volume that is being expanded shows the size that it had', () => {
 
 test('volumes have what their provisioner makes necessary', () => {
   const finalizersOf = (text: VolumeText): unknown => {
-    return withProvisionerMarks(volumeOf(text), name => name === 'p').metadata?.finalizers
+    return withMigrationAnnotations(volumeOf(text), name => name === 'p').metadata?.finalizers
   }
   const finalizers = ['kubernetes.io/pv-controller']
   assert.deepEqual(finalizersOf({ annotations: made, policy: 'Delete' }), finalizers)
@@ -123,14 +123,14 @@ test('volumes have what their provisioner makes necessary', () => {
   const foreign = { 'pv.kubernetes.io/provisioned-by': 'other' }
   assert.deepEqual(finalizersOf({ annotations: foreign, policy: 'Delete' }), undefined)
   const old = volumeOf({ annotations: { 'pv.kubernetes.io/provisioned-by': 'kubernetes.io/aws-ebs' } })
-  const marked = withProvisionerMarks(old, () => false)
+  const marked = withMigrationAnnotations(old, () => false)
   assert.equal(marked.metadata?.annotations?.['pv.kubernetes.io/migrated-to'], 'ebs.csi.aws.com')
   assert.equal(
-    withProvisionerMarks(marked, () => false),
+    withMigrationAnnotations(marked, () => false),
     marked,
   )
-  assert.deepEqual(['kubernetes.io/gce-pd', 'x'].map(driverOf), ['pd.csi.storage.gke.io', 'x'])
-  assert.deepEqual(['kubernetes.io/no-provisioner', 'kubernetes.io/cinder', 'x'].map(isUnknownInTree), [
+  assert.deepEqual(['kubernetes.io/gce-pd', 'x'].map(migratedDriverOf), ['pd.csi.storage.gke.io', 'x'])
+  assert.deepEqual(['kubernetes.io/no-provisioner', 'kubernetes.io/cinder', 'x'].map(isUnsupportedInTree), [
     true,
     false,
     false,

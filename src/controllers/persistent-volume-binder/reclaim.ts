@@ -8,7 +8,7 @@ import { quote } from '#/api/quote.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import { messageOf } from '../shared/message-of.ts'
 import type { Provisioner } from '../shared/provisioner.ts'
-import { isUnknownInTree } from './migrated.ts'
+import { isUnsupportedInTree } from './csi-migration.ts'
 import { deletionFinalizer, provisionedBy } from './names.ts'
 import type { ReclaimPolicy } from './plan-volume.ts'
 import { setPhase, updateVolume, type Writing } from './write.ts'
@@ -72,7 +72,7 @@ function deleterOf(
 ): Provisioner | 'external' | 'none' {
   const provisioner = annotationOf(volume, provisionedBy)
   if (provisioner)
-    return provisioners.get(provisioner) ?? (isUnknownInTree(provisioner) ? 'none' : 'external')
+    return provisioners.get(provisioner) ?? (isUnsupportedInTree(provisioner) ? 'none' : 'external')
   return volume.spec?.csi === undefined ? 'none' : 'external'
 }
 

@@ -1,10 +1,10 @@
 import { isTrue } from '#/api/conditions.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { isPodFinished } from '../pods.ts'
+import { isPodTerminal } from '../pods.ts'
 
 /** Finished pods beyond the limit: evicted ones first, then the oldest. */
-export function planFinished(finished: readonly Pod[], finishedMax: number): readonly Pod[] {
+export function planTerminatedPods(finished: readonly Pod[], finishedMax: number): readonly Pod[] {
   if (finished.length <= finishedMax) return []
   return finished.toSorted(byAge).slice(0, finished.length - finishedMax)
 }
@@ -13,8 +13,8 @@ export function planFinished(finished: readonly Pod[], finishedMax: number): rea
  * True for a terminating pod that is unscheduled or on an out-of-service node: no kubelet will complete its
  * deletion.
  */
-export function isStuck(pod: Pod, node: Node | undefined): boolean {
-  if (!isBeingDeleted(pod) || isCollected(pod)) return false
+export function isTerminatingWithoutKubelet(pod: Pod, node: Node | undefined): boolean {
+  if (!isBeingDeleted(pod) || isWaitingForFinalizers(pod)) return false
   return !pod.spec?.nodeName || (node !== undefined && isOutOfService(node))
 }
 
@@ -25,8 +25,8 @@ export function isOutOfService({ spec, status }: Node): boolean {
 }
 
 /** True if nothing is left to do: only finalizers keep the pod. */
-export function isCollected(pod: Pod): boolean {
-  return isPodFinished(pod) && isBeingDeleted(pod) && Number(pod.metadata?.deletionGracePeriodSeconds) === 0
+export function isWaitingForFinalizers(pod: Pod): boolean {
+  return isPodTerminal(pod) && isBeingDeleted(pod) && Number(pod.metadata?.deletionGracePeriodSeconds) === 0
 }
 
 function byAge(left: Pod, right: Pod): number {

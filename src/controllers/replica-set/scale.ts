@@ -4,30 +4,33 @@ import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventContent, EventRecorder } from '#/client/event-recorder.ts'
 import { podFromTemplate } from '../pods.ts'
-import { slowStart } from '../shared/slow-start-batch.ts'
+import { slowStartBatch } from '../shared/slow-start-batch.ts'
 import type { ReplicasPlan } from './plan.ts'
-import type { ReplicatedSet } from './replica-set-like.ts'
-import type { Failure } from './status.ts'
+import type { ReplicaSetLike } from './replica-set-like.ts'
+import type { ReplicaFailure } from './status.ts'
 import { messageOf } from '../shared/message-of.ts'
 
 export interface ScaleWork {
-  readonly set: ReplicatedSet
+  readonly set: ReplicaSetLike
   readonly client: Client
   readonly recorder: Pick<EventRecorder, 'record'>
 }
 
 /** Creates or deletes pods and records an event for each. */
-export async function scale(work: ScaleWork, plan: ReplicasPlan): Promise<Failure | undefined> {
+export async function scale(work: ScaleWork, plan: ReplicasPlan): Promise<ReplicaFailure | undefined> {
   if (plan.create > 0) return createPods(work, plan.create)
   if (plan.delete.length > 0) return removePods(work, plan.delete)
   return undefined
 }
 
-async function createPods({ set, client, recorder }: ScaleWork, count: number): Promise<Failure | undefined> {
+async function createPods(
+  { set, client, recorder }: ScaleWork,
+  count: number,
+): Promise<ReplicaFailure | undefined> {
   const template = set.spec?.template
   if (template === undefined) return undefined
   const pod = podFromTemplate(template, set)
-  const { error } = await slowStart(count, async () => {
+  const { error } = await slowStartBatch(count, async () => {
     try {
       const made = await client.create(pods, pod)
       recorder.record(set, normal('SuccessfulCreate', `Created pod: ${made.metadata?.name}`))
@@ -42,8 +45,8 @@ async function createPods({ set, client, recorder }: ScaleWork, count: number): 
   return { reason: 'FailedCreate', message: messageOf(error), error }
 }
 
-async function removePods(work: ScaleWork, victims: readonly Pod[]): Promise<Failure | undefined> {
-  const results = await Promise.allSettled(victims.map(victim => removePod(work, victim)))
+async function removePods(work: ScaleWork, excess: readonly Pod[]): Promise<ReplicaFailure | undefined> {
+  const results = await Promise.allSettled(excess.map(pod => removePod(work, pod)))
   const failed = results.find(result => result.status === 'rejected')
   if (failed === undefined) return undefined
   const message = `unable to delete pods: ${messageOf(failed.reason)}`

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
-import type { ReplicatedSet } from './replica-set-like.ts'
-import { planStatus, type Failure } from './status.ts'
+import type { ReplicaSetLike } from './replica-set-like.ts'
+import { planStatus, type ReplicaFailure } from './status.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 
-function setOf(status: ReplicatedSet['status'] | undefined, kind = 'ReplicaSet'): ReplicatedSet {
+function setOf(status: ReplicaSetLike['status'] | undefined, kind = 'ReplicaSet'): ReplicaSetLike {
   return {
     kind: kind as 'ReplicaSet',
     metadata: { generation: 3 },
@@ -31,10 +31,13 @@ function podOf(ready?: number, labels: Record<string, string> = { app: 'web', ti
 interface Pods {
   readonly active?: readonly Pod[]
   readonly terminating?: readonly Pod[]
-  readonly failure?: Failure
+  readonly failure?: ReplicaFailure
 }
 
-function plan(set: ReplicatedSet, { active = [], terminating = [], failure }: Pods): ReplicatedSet['status'] {
+function plan(
+  set: ReplicaSetLike,
+  { active = [], terminating = [], failure }: Pods,
+): ReplicaSetLike['status'] {
   return planStatus({ set, active, terminating, failure, nowMs })
 }
 
@@ -64,7 +67,7 @@ test('a status that says the same is the same object, however its zeros are writ
 })
 
 test('a failure is told once, until there is none', () => {
-  const failure = (message: string): Failure => ({
+  const failure = (message: string): ReplicaFailure => ({
     reason: 'FailedCreate',
     message,
     error: new Error(message),

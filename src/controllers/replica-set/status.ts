@@ -4,10 +4,10 @@ import { selectorFromLabels } from '#/api/selector.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { isPodAvailable, isPodReady } from '../pods.ts'
-import type { ReplicatedSet } from './replica-set-like.ts'
+import type { ReplicaSetLike } from './replica-set-like.ts'
 
 /** Reason why pods could not be created or deleted; becomes the ReplicaFailure condition. */
-export interface Failure {
+export interface ReplicaFailure {
   readonly reason: 'FailedCreate' | 'FailedDelete'
   readonly message: string
   readonly error: unknown
@@ -15,14 +15,14 @@ export interface Failure {
 
 /** The desired status; identical to `set.status` if nothing changes. */
 export function planStatus(world: {
-  readonly set: ReplicatedSet
+  readonly set: ReplicaSetLike
   /** Pods of the set that are neither finished nor being deleted. */
   readonly active: readonly Pod[]
   /** Pods of the set that are being deleted. */
   readonly terminating: readonly Pod[]
-  readonly failure: Failure | undefined
+  readonly failure: ReplicaFailure | undefined
   readonly nowMs: number
-}): ReplicatedSet['status'] {
+}): ReplicaSetLike['status'] {
   const { set, active, terminating, failure, nowMs } = world
   const { minReadySeconds = 0, template } = set.spec ?? {}
   const templateSelector = selectorFromLabels(template?.metadata?.labels)
@@ -43,7 +43,7 @@ export function planStatus(world: {
     : withoutZeros(status)
 }
 
-type Status = NonNullable<ReplicatedSet['status']>
+type Status = NonNullable<ReplicaSetLike['status']>
 
 /** Omits zero counts, like `omitempty` upstream; `replicas` and `terminatingReplicas` are always present. */
 function withoutZeros(status: Status): Status {
@@ -57,7 +57,11 @@ function withoutZeros(status: Status): Status {
  * The first failure is kept until none remains: the message differs on every attempt, and each status update
  * would trigger other controllers.
  */
-function conditionsOf(set: ReplicatedSet, failure: Failure | undefined, nowMs: number): Status['conditions'] {
+function conditionsOf(
+  set: ReplicaSetLike,
+  failure: ReplicaFailure | undefined,
+  nowMs: number,
+): Status['conditions'] {
   const before = set.status?.conditions
   if (failure === undefined) return withoutCondition(before, 'ReplicaFailure')
   if (conditionOf(before, 'ReplicaFailure')) return before

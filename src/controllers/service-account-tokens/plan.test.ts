@@ -21,9 +21,9 @@ test('what is missing in a secret is filled in, and what is there stays', () => 
   const check = (
     texts: Readonly<Record<string, string>>,
     expected: { readonly data: Readonly<Record<string, string>>; readonly makesToken: boolean } | string,
-    authority: string | undefined = 'PEM',
+    caCertificate: string | undefined = 'PEM',
   ): void => {
-    const plan = planToken({ secret: secretOf(texts), account, authority })
+    const plan = planToken({ secret: secretOf(texts), account, caCertificate })
     if (typeof expected === 'string') return assert.equal(plan.action, expected)
     assert.ok(plan.action === 'fill')
     const data = Object.fromEntries(
@@ -45,7 +45,7 @@ test('what is missing in a secret is filled in, and what is there stays', () => 
 })
 
 test('a token says whose it is and which secret keeps it', () => {
-  const plan = planToken({ secret: secretOf({}), account, authority: undefined })
+  const plan = planToken({ secret: secretOf({}), account, caCertificate: undefined })
   assert.deepEqual(plan.action === 'fill' && plan.claims, {
     'iss': 'kubernetes/serviceaccount',
     'kubernetes.io/serviceaccount/namespace': 'here',
@@ -57,7 +57,7 @@ test('a token says whose it is and which secret keeps it', () => {
 })
 
 test('a secret without its account goes, and one that may not change is left alone', () => {
-  const settings = { account, authority: 'PEM' }
+  const settings = { account, caCertificate: 'PEM' }
   assert.deepEqual(planToken({ ...settings, secret: secretOf(whole), account: undefined }), {
     action: 'delete',
   })

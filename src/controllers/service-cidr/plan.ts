@@ -14,7 +14,7 @@ import { labelOf } from '#/api/labels.ts'
 const allocatorName = 'ipallocator.k8s.io'
 
 /** True if every allocated address of this ServiceCIDR is also covered by another one. */
-export function isDispensable(
+export function canDeleteCidr(
   own: ServiceCIDR,
   all: readonly ServiceCIDR[],
   addresses: readonly IPAddress[],

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import type { PodSpec, PodTemplateSpec } from '#/api/generated/core/v1.ts'
-import { templateMeaning } from './canonical-template.ts'
+import { canonicalTemplate } from './canonical-template.ts'
 
 function check(left: object, right: object, isSame: boolean): void {
-  const meanings = [left, right].map(each => templateMeaning(each as PodTemplateSpec))
+  const meanings = [left, right].map(each => canonicalTemplate(each as PodTemplateSpec))
   assert.equal(meanings[0] === meanings[1], isSame, inspect([left, right], { depth: 9 }))
 }
 

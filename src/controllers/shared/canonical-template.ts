@@ -5,28 +5,29 @@
  */
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
 
-export function templateMeaning(template: PodTemplateSpec): string {
-  const known = meanings.get(template)
+export function canonicalTemplate(template: PodTemplateSpec): string {
+  const known = canonicalTexts.get(template)
   if (known !== undefined) return known
-  const meaning = JSON.stringify(essence('', template) ?? null)
-  meanings.set(template, meaning)
-  return meaning
+  const text = JSON.stringify(canonicalValue('', template) ?? null)
+  canonicalTexts.set(template, text)
+  return text
 }
 
 /** Cached, since templates are immutable and compared repeatedly. */
-const meanings = new WeakMap<PodTemplateSpec, string>()
+const canonicalTexts = new WeakMap<PodTemplateSpec, string>()
 
 /** The value with sorted keys and without meaningless parts; undefined if nothing remains. */
-function essence(key: string, value: unknown): unknown {
+function canonicalValue(key: string, value: unknown): unknown {
   if (value === null || value === undefined) return undefined
   if (typeof value === 'bigint') return String(value)
   if (value === '') return emptyTextFields.has(key) ? value : undefined
   if (value === false) return plainSwitches.has(key) ? undefined : value
   if (typeof value !== 'object') return value
-  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(item => essence('', item) ?? {})
+  if (Array.isArray(value))
+    return value.length === 0 ? undefined : value.map(item => canonicalValue('', item) ?? {})
   const isMap = freeMaps.has(key)
   const entries = Object.entries(value)
-    .map(([name, each]) => [name, isMap ? each : essence(name, each)] as const)
+    .map(([name, each]) => [name, isMap ? each : canonicalValue(name, each)] as const)
     .filter(([, each]) => each !== undefined)
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
   if (entries.length === 0 && (isMap || plainParts.has(key))) return undefined

@@ -16,7 +16,7 @@ import type { Change, Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
 
 /** Objects by the uid of their controller; orphans are under ''. */
-export function ownedIndex<T extends KubernetesObject>(informer: Informer<T>): ObjectIndex<T> {
+export function controllerRefIndex<T extends KubernetesObject>(informer: Informer<T>): ObjectIndex<T> {
   return informer.index('controller', object => [controllerOf(object)?.uid ?? ''])
 }
 
@@ -28,7 +28,7 @@ export function orphanIndex<T extends KubernetesObject>(informer: Informer<T>): 
 }
 
 /** Enqueues the owner, if it is of this kind, for every change of an owned object. */
-export function onOwnedChange<T extends KubernetesObject>(
+export function enqueueForOwner<T extends KubernetesObject>(
   informer: Informer<T>,
   owner: Pick<Resource, 'group' | 'kind'>,
   enqueue: (ownerKey: string, change: Change<T>) => void,

@@ -5,7 +5,7 @@ import type { ReplicaSet } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { selectorFromLabels } from '#/api/selector.ts'
-import { claim, planClaim } from './controller-ref.ts'
+import { claimObjects, planAdoption } from './controller-ref.ts'
 import { startTestControlPlane } from '../test-control-plane.ts'
 
 const selector = selectorFromLabels({ app: 'web' })
@@ -28,7 +28,7 @@ function podFrom(text: string): Pod {
 
 test('what matches and is nobody’s is adopted, what matches no longer is let go', () => {
   const check = (owner: string, candidates: string[], expected: string): void => {
-    const plan = planClaim({
+    const plan = planAdoption({
       owner: podFrom(`${owner} - x`),
       selector,
       candidates: candidates.map(podFrom),
@@ -58,7 +58,7 @@ async function setUp(t: Parameters<typeof startTestControlPlane>[0]) {
   const claimFor = (owner: ReplicaSet, candidates: readonly Pod[]): Promise<readonly Pod[]> => {
     const { client } = plane
     const work = { client, resource: pods, ownerResource: replicaSets, owner, selector, candidates }
-    return plane.run(claim(work))
+    return plane.run(claimObjects(work))
   }
   const ownersOf = async (name: string): Promise<unknown> => {
     const pod = await plane.run(plane.client.get(pods, { namespace: 'default', name }))

@@ -16,14 +16,14 @@ import type { Resource } from '#/api/resource.ts'
 import type { Selector } from '#/api/selector.ts'
 import type { Client } from '#/client/client.ts'
 
-export interface ClaimPlan<T> {
+export interface AdoptionPlan<T> {
   /** Already owned, and matching. */
   readonly keep: readonly T[]
   readonly adopt: readonly T[]
   readonly release: readonly T[]
 }
 
-export interface ClaimOptions<T> {
+export interface AdoptionOptions<T> {
   readonly owner: KubernetesObject
   readonly selector: Selector
   /** Owned objects and orphans; objects of other controllers are ignored. */
@@ -34,7 +34,7 @@ export interface ClaimOptions<T> {
   readonly finalizer?: string
 }
 
-export function planClaim<T extends KubernetesObject>(options: ClaimOptions<T>): ClaimPlan<T> {
+export function planAdoption<T extends KubernetesObject>(options: AdoptionOptions<T>): AdoptionPlan<T> {
   const { owner, selector, candidates, isAdoptable = () => true } = options
   const keep: T[] = []
   const adopt: T[] = []
@@ -53,16 +53,16 @@ export function planClaim<T extends KubernetesObject>(options: ClaimOptions<T>):
   return { keep, adopt, release }
 }
 
-export interface ClaimWork<T extends KubernetesObject> extends ClaimOptions<T> {
+export interface AdoptionWork<T extends KubernetesObject> extends AdoptionOptions<T> {
   readonly client: Client
   readonly resource: Resource<T>
   readonly ownerResource: Resource
 }
 
 /** Adopts and releases objects, and returns those that the owner controls afterwards. */
-export async function claim<T extends KubernetesObject>(work: ClaimWork<T>): Promise<readonly T[]> {
+export async function claimObjects<T extends KubernetesObject>(work: AdoptionWork<T>): Promise<readonly T[]> {
   const { client, resource, owner, finalizer } = work
-  const { keep, adopt, release } = planClaim(work)
+  const { keep, adopt, release } = planAdoption(work)
   if (adopt.length === 0 && release.length === 0) return keep
   if (adopt.length > 0 && !(await isStillWanted(work))) return keep
   const reference = controllerReference(owner)
@@ -79,7 +79,7 @@ export async function claim<T extends KubernetesObject>(work: ClaimWork<T>): Pro
  * Reads the owner from the API server: if it was deleted and the informer does not show it yet, it must not
  * adopt the orphans that its deletion has just created.
  */
-async function isStillWanted<T extends KubernetesObject>(work: ClaimWork<T>): Promise<boolean> {
+async function isStillWanted<T extends KubernetesObject>(work: AdoptionWork<T>): Promise<boolean> {
   const { client, ownerResource, owner } = work
   const { namespace, name = '', uid } = owner.metadata ?? {}
   const now = await client.find(ownerResource, { namespace, name })

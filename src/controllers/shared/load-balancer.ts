@@ -6,23 +6,23 @@
 import type { LoadBalancerStatus, Node, Service } from '#/api/generated/core/v1.ts'
 import type { ControllerContext } from '../controller.ts'
 
-export interface LoadBalancers {
+export interface LoadBalancer {
   /** The existing load balancer's status; undefined if there is none. */
-  find(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined>
+  getLoadBalancer(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined>
   /**
    * Creates or updates the load balancer of a service for these nodes. Returns `elsewhere` if another
    * implementation handles the service; its status is then left alone.
    */
-  ensure(
+  ensureLoadBalancer(
     service: Service,
     nodes: readonly Node[],
     signal: AbortSignal,
   ): Promise<LoadBalancerStatus | 'elsewhere'>
   /** Called when only the set of nodes has changed. */
-  updateNodes(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<void>
+  updateLoadBalancer(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<void>
   /** Deletes all resources of the service's load balancer; succeeds if there are none. */
-  remove(service: Service, signal: AbortSignal): Promise<void>
+  ensureLoadBalancerDeleted(service: Service, signal: AbortSignal): Promise<void>
 }
 
 /** Creates the implementation; it may use informers of the context. */
-export type ConnectLoadBalancers = (context: ControllerContext) => LoadBalancers
+export type LoadBalancerFactory = (context: ControllerContext) => LoadBalancer

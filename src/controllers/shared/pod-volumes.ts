@@ -4,7 +4,7 @@ import { isBeingDeleted } from '#/api/metadata.ts'
 import { claimKeysOf } from '#/api/pod-volumes.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ObjectIndex } from '#/client/object-store.ts'
-import { isPodFinished } from '../pods.ts'
+import { isPodTerminal } from '../pods.ts'
 
 export function podsByClaim(pods: Informer<Pod>): ObjectIndex<Pod> {
   return pods.index('volume claims', claimKeysOf)
@@ -12,7 +12,7 @@ export function podsByClaim(pods: Informer<Pod>): ObjectIndex<Pod> {
 
 /** True if no container is running or will be started. */
 export function isPodTerminated(pod: Pod): boolean {
-  if (isPodFinished(pod)) return true
+  if (isPodTerminal(pod)) return true
   if (!isBeingDeleted(pod)) return false
   const {
     initContainerStatuses = [],

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
-import { rankVictims } from './rank-for-deletion.ts'
+import { rankForDeletion } from './rank-for-deletion.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 
@@ -53,7 +53,7 @@ function check(first: PodOptions, second: PodOptions, related: readonly PodOptio
     ['b', 'a'],
   ] as const) {
     const pods = [podOf(right, second), podOf(left, first)]
-    const ranked = rankVictims(pods, {
+    const ranked = rankForDeletion(pods, {
       related: [...pods, ...related.map((options, index) => podOf(`r${index}`, options))],
       nowMs,
     })
@@ -100,12 +100,15 @@ test('who has no time of anything goes first', () => {
     ...podOf('z', {}),
     status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
   }
-  const ranked = rankVictims([podOf('a', { ready: 1 }), timeless], { related: [], nowMs })
+  const ranked = rankForDeletion([podOf('a', { ready: 1 }), timeless], { related: [], nowMs })
   assert.equal(ranked[0], timeless)
 })
 
 test('ages of the same magnitude leave it to chance, and every order of pods gives one ranking', () => {
-  const ranked = rankVictims([podOf('b', { ready: 100 }), podOf('a', { ready: 101 })], { related: [], nowMs })
+  const ranked = rankForDeletion([podOf('b', { ready: 100 }), podOf('a', { ready: 101 })], {
+    related: [],
+    nowMs,
+  })
   assert.deepEqual(
     ranked.map(pod => pod.metadata?.uid),
     ['a', 'b'],
@@ -126,8 +129,8 @@ test('ages of the same magnitude leave it to chance, and every order of pods giv
       const pods = all.map((each, index) => podOf(String(index), each))
       const turned = [...pods.slice(turn), ...pods.slice(0, turn)]
       assert.deepEqual(
-        rankVictims(turned, { related: pods, nowMs }),
-        rankVictims(pods, { related: pods, nowMs }),
+        rankForDeletion(turned, { related: pods, nowMs }),
+        rankForDeletion(pods, { related: pods, nowMs }),
       )
     }),
     { numRuns: 100 },

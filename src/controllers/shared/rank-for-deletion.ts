@@ -7,25 +7,25 @@ import { readySinceMs } from '../pods.ts'
  * Sorts pods in the order in which they are deleted when scaling down.
  * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/#scaling-a-replicaset
  */
-export function rankVictims(pods: readonly Pod[], world: VictimWorld): readonly Pod[] {
+export function rankForDeletion(pods: readonly Pod[], world: RankWorld): readonly Pod[] {
   const onNode = new Map<string, number>()
   for (const { spec } of world.related) {
     if (spec?.nodeName) onNode.set(spec.nodeName, (onNode.get(spec.nodeName) ?? 0) + 1)
   }
   return pods
-    .map(pod => ({ pod, places: placesOf(pod, onNode, world.nowMs) }))
-    .toSorted((left, right) => comparePlaces(left.places, right.places))
+    .map(pod => ({ pod, sortKey: sortKeyOf(pod, onNode, world.nowMs) }))
+    .toSorted((left, right) => compareSortKeys(left.sortKey, right.sortKey))
     .map(({ pod }) => pod)
 }
 
-interface VictimWorld {
+interface RankWorld {
   /** Pods of related sets, including these; a pod on a node with more of them is deleted earlier. */
   readonly related: readonly Pod[]
   readonly nowMs: number
 }
 
 /** Sort key, compared element by element; the smaller is deleted first. */
-function placesOf(
+function sortKeyOf(
   pod: Pod,
   onNode: ReadonlyMap<string, number>,
   nowMs: number,
@@ -46,10 +46,10 @@ function placesOf(
   ]
 }
 
-function comparePlaces(left: readonly (number | string)[], right: readonly (number | string)[]): number {
-  for (const [index, place] of left.entries()) {
+function compareSortKeys(left: readonly (number | string)[], right: readonly (number | string)[]): number {
+  for (const [index, value] of left.entries()) {
     const other = right[index]!
-    if (place !== other) return place < other ? -1 : 1
+    if (value !== other) return value < other ? -1 : 1
   }
   return 0
 }

@@ -19,13 +19,13 @@ import type { Resource } from '#/api/resource.ts'
 import { compileLabelSelector, type LabelSelector } from '#/api/selector.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
-import { claim } from './controller-ref.ts'
+import { claimObjects } from './controller-ref.ts'
 import type { ControllerContext } from '../controller.ts'
-import { onOrphan, onOwnedChange, orphanIndex, ownedIndex } from './controller-ref-index.ts'
-import { keeps, revisionData, revisionHash, templateIn } from './revision-history/data.ts'
+import { onOrphan, enqueueForOwner, orphanIndex, controllerRefIndex } from './controller-ref-index.ts'
+import { hasTemplate, revisionData, revisionHash, templateOfRevision } from './revision-history/data.ts'
 import { oldestFirst, planRevision } from './revision-history/plan.ts'
 
-export { templateIn }
+export { templateOfRevision }
 
 /** The common fields of StatefulSets and DaemonSets. */
 export interface RevisionedSet extends KubernetesObject {
@@ -35,7 +35,7 @@ export interface RevisionedSet extends KubernetesObject {
 
 export interface RevisionHistory<T extends RevisionedSet> {
   /** Revisions of a set, oldest first, after adoption and release. */
-  claimed(set: T, client: Client): Promise<readonly ControllerRevision[]>
+  claimRevisions(set: T, client: Client): Promise<readonly ControllerRevision[]>
 }
 
 /** Watches revisions and enqueues their sets. */
@@ -45,9 +45,9 @@ export function revisionHistory<T extends RevisionedSet>(
   sets: Informer<T>,
 ): RevisionHistory<T> {
   const revisions = informer(controllerRevisions)
-  const owned = ownedIndex(revisions)
+  const owned = controllerRefIndex(revisions)
   const orphans = orphanIndex(revisions)
-  onOwnedChange(revisions, resource, (key, { before }) => {
+  enqueueForOwner(revisions, resource, (key, { before }) => {
     // A new revision was created by the set's own reconcile, or needs no immediate action.
     if (before !== undefined) enqueue(key)
   })
@@ -57,9 +57,9 @@ export function revisionHistory<T extends RevisionedSet>(
     }
   })
   return {
-    claimed: async (set, client) => {
+    claimRevisions: async (set, client) => {
       const { uid = '', namespace = '' } = set.metadata ?? {}
-      const claimed = await claim({
+      const claimed = await claimObjects({
         client,
         owner: set,
         ownerResource: resource,
@@ -100,7 +100,7 @@ export async function recordRevision(options: {
   const renumbered = plan.do === 'renumber' ? { ...revision, revision: plan.number } : undefined
   return {
     revision: renumbered ? await client.update(controllerRevisions, renumbered) : revision,
-    duplicates: revisions.filter(each => each !== revision && keeps(each, template)),
+    duplicates: revisions.filter(each => each !== revision && hasTemplate(each, template)),
     collisionCount: set.status?.collisionCount ?? 0,
   }
 }
@@ -130,7 +130,12 @@ async function createRevision(
     }
     const { namespace, name = '' } = candidate.metadata ?? {}
     const revision = await client.find(controllerRevisions, { namespace, name })
-    if (revision && keeps(revision, template) && isControlledBy(revision, set) && !isBeingDeleted(revision))
+    if (
+      revision &&
+      hasTemplate(revision, template) &&
+      isControlledBy(revision, set) &&
+      !isBeingDeleted(revision)
+    )
       return { revision, collisionCount }
   }
 }

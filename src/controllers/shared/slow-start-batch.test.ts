@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { slowStart } from './slow-start-batch.ts'
+import { slowStartBatch } from './slow-start-batch.ts'
 
 /** Sizes of the batches; each completes before the next starts. */
 async function batchesOf(
@@ -9,7 +9,7 @@ async function batchesOf(
 ): Promise<[number[], unknown]> {
   const batches: number[] = []
   let underWay = 0
-  const { succeeded, error } = await slowStart(count, async index => {
+  const { succeeded, error } = await slowStartBatch(count, async index => {
     if (underWay++ === 0) batches.push(0)
     batches[batches.length - 1]!++
     await Promise.resolve()

@@ -17,37 +17,41 @@ const retry = { initialMs: 500, maxMs: 30_000, factor: 2, jitter: 0 }
 /** Changes to these resources trigger a new discovery. */
 const definitions: ReadonlySet<string> = new Set(['customresourcedefinitions', 'apiservices'])
 
-export type OnKind = (resource: Resource, informer: Informer<KubernetesObject>, signal: AbortSignal) => void
+export type OnResource = (
+  resource: Resource,
+  informer: Informer<KubernetesObject>,
+  signal: AbortSignal,
+) => void
 
 /**
  * Calls `onKind` once for each resource that supports list, watch and delete, except those excluded by
  * `isWanted` and except events, which are numerous and have no owners.
  */
-export function followAllKinds(
+export function watchAllResources(
   context: ControllerContext,
-  onKind: OnKind,
+  onResource: OnResource,
   isWanted: (resource: Resource) => boolean = () => true,
 ): void {
   const { platform, client, informer, background } = context
   const known = new Set<string>()
-  let wake: (() => void) | undefined
-  const follow = async (signal: AbortSignal): Promise<void> => {
+  let rediscover: (() => void) | undefined
+  const discover = async (signal: AbortSignal): Promise<void> => {
     for (const resource of await discoverResources(client, signal)) {
       const key = `${resource.plural}.${resource.group}`
-      if (known.has(key) || !isFollowed(resource)) continue
+      if (known.has(key) || !isWatched(resource)) continue
       known.add(key)
-      if (isWanted(resource)) onKind(resource, informer(resource), signal)
-      if (definitions.has(resource.plural)) informer(resource).onChange(() => wake?.())
+      if (isWanted(resource)) onResource(resource, informer(resource), signal)
+      if (definitions.has(resource.plural)) informer(resource).onChange(() => rediscover?.())
     }
   }
   background(async signal => {
-    signal.addEventListener('abort', () => wake?.(), { once: true })
+    signal.addEventListener('abort', () => rediscover?.(), { once: true })
     for (let failures = 0; !signal.aborted;) {
       const changed = new Promise<void>(resolve => {
-        wake = resolve
+        rediscover = resolve
       })
       try {
-        await follow(signal)
+        await discover(signal)
         failures = 0
         await changed
         await platform.clock.sleep(rediscoverMs, signal)
@@ -63,6 +67,6 @@ export function followAllKinds(
 
 const needed = ['list', 'watch', 'delete'] as const
 
-function isFollowed({ plural, verbs }: Resource): boolean {
+function isWatched({ plural, verbs }: Resource): boolean {
   return plural !== 'events' && needed.every(verb => verbs.includes(verb))
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { StatefulSet, StatefulSetSpec } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
-import { memberPod, ordinalOf, revisionOf } from './identity.ts'
+import { newStatefulSetPod, ordinalOf, revisionOf } from './identity.ts'
 import { planStatefulSet, type StatefulSetPlan } from './plan.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
@@ -30,7 +30,7 @@ function setOf(spec: Partial<StatefulSetSpec>): StatefulSet {
 function podOf(set: StatefulSet, ordinal: number, state: string): readonly Pod[] {
   const [letter, old] = state
   if (letter === '.') return []
-  const made = memberPod(set, { ordinal, template: {}, revision: old ? 'old' : 'new' })
+  const made = newStatefulSetPod(set, { ordinal, template: {}, revision: old ? 'old' : 'new' })
   const metadata = {
     ...made.metadata,
     uid: `uid-${ordinal}`,
@@ -54,7 +54,7 @@ function podOf(set: StatefulSet, ordinal: number, state: string): readonly Pod[]
 /** `+1` creates a pod, `+1'` with the old revision, `-1` deletes one. */
 function shown(set: StatefulSet, plan: StatefulSetPlan): string {
   const ordinal = (pod: Pod): string => `-${ordinalOf(set, pod)}`
-  const replicas = plan.replicas.map(action => {
+  const replicas = plan.actions.map(action => {
     if (action.do === 'create') return `+${action.ordinal}${action.revision === 'current' ? "'" : ''}`
     return action.do === 'delete' ? ordinal(action.pod) : `~${ordinalOf(set, action.pod)}`
   })
@@ -248,7 +248,7 @@ class Story {
       updateRevision: this.#update,
       claimOf: () => undefined,
     })
-    for (const action of plan.replicas) {
+    for (const action of plan.actions) {
       if (action.do === 'create') this.#create(action.ordinal, action.revision)
       else if (action.do === 'delete') this.#states.delete(ordinalOf(set, action.pod)!)
     }
@@ -256,7 +256,7 @@ class Story {
     const isDone = [...this.#states.keys()].every(ordinal => this.#revisions.get(ordinal) === this.#update)
     if (isDone && this.#isWellBelow(this.#replicas) && this.#states.size === this.#replicas)
       this.#current = this.#update
-    return plan.replicas.length + plan.delete.length > 0
+    return plan.actions.length + plan.delete.length > 0
   }
 
   #create(ordinal: number, revision: 'current' | 'update'): void {

@@ -5,7 +5,7 @@ import { tolerates } from '#/api/taints.ts'
  * Time for which a pod tolerates these taints: Infinity without taints, zero if one is not tolerated,
  * otherwise the shortest `tolerationSeconds` of the matching tolerations.
  */
-export function tolerationMs(taints: readonly Taint[], tolerations: readonly Toleration[]): number {
+export function minTolerationMs(taints: readonly Taint[], tolerations: readonly Toleration[]): number {
   const used = taints.map(taint => tolerations.filter(toleration => tolerates(toleration, taint)))
   if (used.some(each => each.length === 0)) return 0
   const seconds = used

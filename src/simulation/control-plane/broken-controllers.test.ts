@@ -5,7 +5,7 @@ import type { Deployment, StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { Controller, ControllerContext, Work } from '#/controllers/controller.ts'
+import type { Controller, ControllerContext, ReconcileRequest } from '#/controllers/controller.ts'
 import { controllersOf } from '#/controllers/controllers.ts'
 import { simulateControlPlane } from '../control-plane.ts'
 
@@ -16,12 +16,12 @@ interface Breakage {
   /** First seed; default 0. */
   readonly from?: number
   readonly informer?: (informer: Informer<KubernetesObject>) => Informer<KubernetesObject>
-  readonly work?: (work: Work, context: ControllerContext) => Work
+  readonly request?: (request: ReconcileRequest, context: ControllerContext) => ReconcileRequest
 }
 
 test('a controller that does not remember what it wrote makes too many pods', async () => {
-  const work: Breakage['work'] = (each, { client }) => ({ ...each, client })
-  await check('replicaset-controller', { work }, /has \d+ pods with .* and \d+ are the most/)
+  const request: Breakage['request'] = (each, { client }) => ({ ...each, client })
+  await check('replicaset-controller', { request }, /has \d+ pods with .* and \d+ are the most/)
 })
 
 test('a Deployment controller that does not care for maxUnavailable takes away too many', async () => {
@@ -44,20 +44,20 @@ test('a StatefulSet controller that does not care for the order breaks it, up an
 })
 
 test('a StatefulSet controller that removes no pod leaves old ones', async () => {
-  await check('statefulset-controller', { work: without('delete') }, /^image of .* instead of/)
+  await check('statefulset-controller', { request: without('delete') }, /^image of .* instead of/)
 })
 
 test('a garbage collector that deletes nothing leaves orphans', async () => {
-  const work = without('delete')
-  await check('garbage-collector-controller', { work }, /which is gone/)
+  const request = without('delete')
+  await check('garbage-collector-controller', { request }, /which is gone/)
 })
 
 test('a Job controller that never lets go of a pod', async () => {
-  await check('job-controller', { work: without('patch') }, /still (holds|being deleted)/)
+  await check('job-controller', { request: without('patch') }, /still (holds|being deleted)/)
 })
 
 test('an EndpointSlice controller that never changes a slice leads to the wrong pods', async () => {
-  await check('endpointslice-controller', { work: without('update') }, /in its slices/)
+  await check('endpointslice-controller', { request: without('update') }, /in its slices/)
 })
 
 /** Runs seeds with one broken controller until a checker reports the expected violation. */
@@ -73,7 +73,7 @@ async function check(name: string, breakage: Breakage, expected: RegExp): Promis
   assert.fail(`nobody noticed within ${seedsMax} seeds`)
 }
 
-function breaking(controller: Controller, { informer, work }: Breakage): Controller {
+function breaking(controller: Controller, { informer, request }: Breakage): Controller {
   return {
     ...controller,
     setUp: context => {
@@ -82,14 +82,14 @@ function breaking(controller: Controller, { informer, work }: Breakage): Control
         return informer ? (informer(real as never) as unknown as typeof real) : real
       }
       const reconcile = controller.setUp({ ...context, informer: changedInformer })
-      return each => reconcile(work?.(each, context) ?? each)
+      return each => reconcile(request?.(each, context) ?? each)
     },
   }
 }
 
 /** A client that reports success for the verb without performing it. */
-function without(verb: 'delete' | 'patch' | 'update'): Breakage['work'] {
-  return work => ({ ...work, client: { ...work.client, [verb]: async () => undefined } })
+function without(verb: 'delete' | 'patch' | 'update'): Breakage['request'] {
+  return request => ({ ...request, client: { ...request.client, [verb]: async () => undefined } })
 }
 
 /** An informer that shows modified objects of this resource. */

@@ -16,12 +16,12 @@ export class QuotaBounds {
     this.#world = world
   }
 
-  check({ folder, before, after, nowMs }: Changed): readonly string[] {
+  check({ resourcePrefix, before, after, nowMs }: Changed): readonly string[] {
     const uid = after?.metadata?.uid ?? ''
-    if (folder === 'resourcequotas' && after?.status?.hard && !this.#inForceMs.has(uid)) {
+    if (resourcePrefix === 'resourcequotas' && after?.status?.hard && !this.#inForceMs.has(uid)) {
       this.#inForceMs.set(uid, nowMs)
     }
-    if (folder !== 'pods' || before !== undefined || after === undefined) return []
+    if (resourcePrefix !== 'pods' || before !== undefined || after === undefined) return []
     this.#madeMs.set(uid, nowMs)
     const namespace = after.metadata?.namespace ?? ''
     return this.#world

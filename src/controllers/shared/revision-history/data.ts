@@ -2,7 +2,7 @@ import type { ControllerRevision } from '#/api/generated/apps/v1.ts'
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import { stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import { templateMeaning } from '../canonical-template.ts'
+import { canonicalTemplate } from '../canonical-template.ts'
 
 export type RevisionData = NonNullable<ControllerRevision['data']>
 
@@ -23,7 +23,7 @@ export function revisionData(template: PodTemplateSpec): RevisionData {
 const made = new WeakMap<PodTemplateSpec, RevisionData>()
 
 /** The template in a revision; undefined if the revision has other contents. */
-export function templateIn(revision: ControllerRevision): PodTemplateSpec | undefined {
+export function templateOfRevision(revision: ControllerRevision): PodTemplateSpec | undefined {
   const known = kept.get(revision)
   if (known !== undefined) return known
   const { spec } = (revision.data ?? {}) as { readonly spec?: { readonly template?: unknown } }
@@ -36,9 +36,9 @@ export function templateIn(revision: ControllerRevision): PodTemplateSpec | unde
 const kept = new WeakMap<ControllerRevision, PodTemplateSpec>()
 
 /** True if the revision contains the template, independent of field order and formatting. */
-export function keeps(revision: ControllerRevision, template: PodTemplateSpec): boolean {
-  const then = templateIn(revision)
-  return then !== undefined && templateMeaning(then) === templateMeaning(template)
+export function hasTemplate(revision: ControllerRevision, template: PodTemplateSpec): boolean {
+  const then = templateOfRevision(revision)
+  return then !== undefined && canonicalTemplate(then) === canonicalTemplate(template)
 }
 
 /** Short hash of the data; it depends on the collision count. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ControllerRevision } from '#/api/generated/apps/v1.ts'
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
-import { revisionData, revisionHash, templateIn } from './data.ts'
+import { revisionData, revisionHash, templateOfRevision } from './data.ts'
 import { oldestFirst, planRevision } from './plan.ts'
 
 function templateOf(image: string): PodTemplateSpec {
@@ -51,7 +51,7 @@ test('what is not a template is nobody’s revision', () => {
     { spec: { template: 'x' } },
   ]) {
     const revision = { revision: 1, ...(data && { data: data as Record<string, unknown> }) }
-    assert.equal(templateIn(revision), undefined)
+    assert.equal(templateOfRevision(revision), undefined)
     assert.deepEqual(planRevision([revision], {}), { do: 'create', number: 2 })
   }
 })
@@ -80,12 +80,12 @@ test('revisions have the names that Kubernetes gives them', () => {
   const data = revisionData(template)
   assert.equal(revisionHash(data, 0), '776999688b')
   assert.equal(revisionHash(data, 1), '776999688c')
-  assert.deepEqual(templateIn({ revision: 1, data }), template)
+  assert.deepEqual(templateOfRevision({ revision: 1, data }), template)
 })
 
 test('keys that objects inherit are ordinary keys', () => {
   const labels = JSON.parse('{ "__proto__": "a", "constructor": "b" }') as Record<string, string>
   const template = { metadata: { labels } }
-  const kept = templateIn({ revision: 1, data: revisionData(template) })
+  const kept = templateOfRevision({ revision: 1, data: revisionData(template) })
   assert.deepEqual(Object.entries(kept?.metadata?.labels ?? {}), Object.entries(labels))
 })

@@ -1,7 +1,7 @@
 import type { ControllerRevision } from '#/api/generated/apps/v1.ts'
 import { compareInt64, toInt64, type Int64 } from '#/api/int64.ts'
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
-import { keeps } from './data.ts'
+import { hasTemplate } from './data.ts'
 
 /** The action that makes the revision of the current template the newest. */
 export type RevisionPlan =
@@ -17,7 +17,7 @@ export function planRevision(
 ): RevisionPlan {
   const newest = revisions.at(-1)
   const number = toInt64(BigInt(newest?.revision ?? 0) + 1n)
-  const revision = revisions.findLast(each => keeps(each, template))
+  const revision = revisions.findLast(each => hasTemplate(each, template))
   if (revision === undefined) return { do: 'create', number }
   return revision === newest ? { do: 'nothing', revision } : { do: 'renumber', revision, number }
 }
