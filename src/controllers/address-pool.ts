@@ -70,7 +70,7 @@ class AddressPool implements LoadBalancer {
     })
     if (plan.problem !== undefined) {
       this.#waiting.add(key)
-      throw new Error(`cannot give ${key} an address: ${plan.problem}`)
+      throw new Error(`failed to allocate a load balancer IP for service ${key}: ${plan.problem}`)
     }
     this.#waiting.delete(key)
     this.#allocated.set(service.metadata?.uid ?? '', { key, addresses: plan.addresses })

@@ -57,7 +57,7 @@ function setUp(
     if (request === undefined || !isToSign(request)) return
     const nowMs = platform.clock.now()
     const change = await statusChange(request, nowMs)
-    if (change === undefined) return platform.log.warn('a request for a certificate cannot be read', { key })
+    if (change === undefined) return platform.log.warn('Unable to parse CertificateSigningRequest', { key })
     try {
       const status = { ...request.status, ...change }
       await client.updateStatus(certificateSigningRequests, { ...request, status })

@@ -109,7 +109,8 @@ export class ControllerLoop {
       try {
         await run(signal)
       } catch (error) {
-        if (!signal.aborted) platform.log.error('a controller lost a part', { controller: this.name, error })
+        if (!signal.aborted)
+          platform.log.error('Controller background task failed', { controller: this.name, error })
       }
     })
     const { workers = workersUsual } = controller

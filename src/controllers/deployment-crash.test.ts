@@ -15,7 +15,7 @@ function specOf(image: string, replicas: number): NonNullable<Deployment['spec']
   return { replicas, revisionHistoryLimit: 0, selector: { matchLabels: labels }, template }
 }
 
-test('a rollout that is cut off after any write is brought to its end by whoever comes next', async t => {
+test('a rollout interrupted after any write is completed by the next process', async t => {
   for (let writes = 1, hasCrashed = true; hasCrashed; writes++) {
     const crashing = crashingController(deploymentController, writes)
     const plane = await startTestControlPlane(t, [crashing.controller, replicaSetController])

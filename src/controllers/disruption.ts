@@ -13,6 +13,7 @@ import { podDisruptionBudgets } from '#/api/generated/policy/v1-resources.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { controllerOf, keyOf, type KubernetesObject, type OwnerReference } from '#/api/metadata.ts'
+import { quote } from '#/api/quote.ts'
 import type { Resource } from '#/api/resource.ts'
 import { compileLabelSelector, type Selector } from '#/api/selector.ts'
 import { discoverResources } from '#/client/discovery.ts'
@@ -171,7 +172,8 @@ class Disruption {
       const resource = (await discoverResources(client, signal)).find(
         each => each.group === group && each.kind === kind,
       )
-      if (resource === undefined) throw new Error(`no kind ${kind} in ${apiVersion}`)
+      if (resource === undefined)
+        throw new Error(`no matches for kind ${quote(kind)} in version ${quote(apiVersion)}`)
       const at = { namespace, name, subresource: 'scale' }
       const scale = await client.getSubresource<Scale>(resource, at, { signal })
       return { uid, replicas: scale.spec?.replicas ?? 0 }

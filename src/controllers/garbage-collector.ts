@@ -95,7 +95,9 @@ class GarbageCollector {
     const kind = this.#kinds.get(kindKey(parseGroupVersion(apiVersion)?.group ?? '', kindName))
     // An unknown kind proves nothing: its API may be temporarily unavailable.
     if (kind === undefined)
-      throw new Error(`cannot look for owner ${name}: no kind ${kindName} in ${apiVersion}`)
+      throw new Error(
+        `cannot resolve owner ${name}: no matches for kind ${quote(kindName)} in version ${quote(apiVersion)}`,
+      )
     if (kind.scope === 'Namespaced' && resource.scope === 'Cluster') return this.#misplaced(object, reference)
     const at = { name, ...(kind.scope === 'Namespaced' && { namespace }) }
     const found = await request.client.find(kind, at, { signal: request.signal })

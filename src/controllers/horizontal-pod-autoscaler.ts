@@ -106,7 +106,10 @@ class Autoscaling {
       if (request.signal.aborted) throw error
       // Not retried with backoff: missing metrics will not appear before the next sync.
       const level = isApiError(error, 'NotFound') ? 'debug' : 'warn'
-      this.#context.platform.log[level]('an autoscaler could not be looked at', { key: request.key, error })
+      this.#context.platform.log[level]('Failed to reconcile HorizontalPodAutoscaler', {
+        key: request.key,
+        error,
+      })
     }
     return { againAfterMs: this.#settings.syncMs }
   }

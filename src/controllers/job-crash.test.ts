@@ -45,7 +45,7 @@ const stories: Readonly<Record<string, Story>> = {
 }
 
 for (const [name, { spec, codes, expected, podsMade }] of Object.entries(stories)) {
-  test(`pods are counted exactly once whatever write is the last: ${name}`, async t => {
+  test(`after a crash at any write, pods are counted exactly once: ${name}`, async t => {
     for (let writes = 1; ; writes++) {
       const { controller, hasCrashed } = crashingController(jobController, writes)
       const plane = await startTestControlPlane(t, [controller])

@@ -37,7 +37,7 @@ function changeSpec(plane: TestControlPlane, spec: Partial<Job['spec']>): Promis
   }))
 }
 
-test('a job runs so many pods at a time until enough have succeeded', async t => {
+test('a job runs up to parallelism pods until completions is reached', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ completions: 3, parallelism: 2 }))
   const first = await activePods(plane)
@@ -65,7 +65,7 @@ test('a job runs so many pods at a time until enough have succeeded', async t =>
   assert.equal((await plane.list(pods)).filter(hasJobTrackingFinalizer).length, 0)
 })
 
-test('without a number to reach, one success is enough once the others have ended', async t => {
+test('without completions, one success suffices after all pods have finished', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ parallelism: 3 }))
   const [first, ...others] = await activePods(plane)
@@ -78,7 +78,7 @@ test('without a number to reach, one success is enough once the others have ende
   assert.equal(conditionsIn(await statusOf(plane)).at(-1), 'Complete=True CompletionsReached')
 })
 
-test('failed pods are replaced after a time that doubles, until the limit is exceeded', async t => {
+test('failed pods are replaced with exponential backoff until backoffLimit is exceeded', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ backoffLimit: 2 }))
   for (const waitMs of [10_000, 20_000]) {
@@ -102,7 +102,7 @@ test('failed pods are replaced after a time that doubles, until the limit is exc
   assert.ok((await reasonsOf(plane)).includes('BackoffLimitExceeded'))
 })
 
-test('a job that takes too long fails, takes its pods with it, and waits for them', async t => {
+test('a job past activeDeadlineSeconds deletes its pods, waits for them and fails', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ activeDeadlineSeconds: 60, parallelism: 2 }))
   const [first] = await activePods(plane)
@@ -122,7 +122,7 @@ test('a job that takes too long fails, takes its pods with it, and waits for the
   assert.equal(show(await statusOf(plane)), 'active 0 ready 0 terminating 0 succeeded 0 failed 2')
 })
 
-test('a suspended job has no pods and counts none of those it had as failed; resumed it begins anew', async t => {
+test('a suspended job has no pods and counts none as failed; resuming restarts it', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ parallelism: 2, completions: 4, activeDeadlineSeconds: 100 }))
   await changeSpec(plane, { suspend: true })
@@ -146,7 +146,7 @@ test('a suspended job has no pods and counts none of those it had as failed; res
   )
 })
 
-test('fewer at a time removes pods, more adds some', async t => {
+test('changing parallelism deletes or creates pods', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ parallelism: 4, completions: 10 }))
   const [kept] = await activePods(plane)
@@ -158,7 +158,7 @@ test('fewer at a time removes pods, more adds some', async t => {
   assert.equal(show(await statusOf(plane)), 'active 3 ready 1 terminating 0 succeeded 0 failed 0')
 })
 
-test('a pod that is deleted has failed and is replaced, at once or only when it has ended', async t => {
+test('a deleted pod counts as failed and is replaced according to podReplacementPolicy', async t => {
   const cases = [
     { policy: 'TerminatingOrFailed', expected: 'active 1 ready 0 terminating 1 succeeded 0 failed 1' },
     { policy: 'Failed', expected: 'active 0 ready 0 terminating 1 succeeded 0 failed 0' },
@@ -178,7 +178,7 @@ test('a pod that is deleted has failed and is replaced, at once or only when it 
   }
 })
 
-test('pods of a job that has gone lose their finalizer', async t => {
+test('pods of a deleted job lose their tracking finalizer', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ parallelism: 3 }))
   await plane.run(
@@ -190,7 +190,7 @@ test('pods of a job that has gone lose their finalizer', async t => {
   assert.equal(left.filter(hasJobTrackingFinalizer).length, 0)
 })
 
-test('a job that somebody else manages is left alone', async t => {
+test('a job with another managedBy is ignored', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ managedBy: 'example.com/other' }))
   await plane.advance(5_000)
@@ -198,7 +198,7 @@ test('a job that somebody else manages is left alone', async t => {
   assert.deepEqual(await statusOf(plane), {})
 })
 
-test('nothing is written once nothing happens', async t => {
+test('a settled job causes no writes', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ parallelism: 2 }))
   await plane.advance(3_000)

@@ -158,7 +158,7 @@ test('a ReplicationController is scaled through its subresource', async t => {
   assert.equal((await plane.list(pods)).length, 2)
 })
 
-test('a ReplicationController says that a quota is exceeded, and no longer when it asks for less', async t => {
+test('a ReplicationController reports an exceeded quota until it requests fewer pods', async t => {
   const plane = await startTestControlPlane(t, [replicationControllerController], {
     admission: await usualAdmission(),
   })
@@ -182,7 +182,7 @@ test('a ReplicationController says that a quota is exceeded, and no longer when 
   assert.equal(await failureOf(), undefined)
 })
 
-test('a ReplicationController runs through its life', async t => {
+test('a ReplicationController supports its lifecycle', async t => {
   const plane = await start(t)
   await plane.create(replicationControllers, controllerOfPods(1))
   await runAllPods(plane)

@@ -22,7 +22,7 @@ function setOf(replicas: number, spec: Partial<ReplicaSet['spec']> = {}): Replic
   }
 }
 
-test('a set makes as many pods as it wants, says so, and replaces those that go', async t => {
+test('a ReplicaSet creates its pods, reports them and replaces deleted ones', async t => {
   const plane = await startTestControlPlane(t, [replicaSetController])
   await plane.create(replicaSets, setOf(3))
   const made = await plane.list(pods, 'default')
@@ -44,7 +44,7 @@ test('a set makes as many pods as it wants, says so, and replaces those that go'
   assert.deepEqual(new Set(recorded.map(event => event.reason)), new Set(['SuccessfulCreate']))
 })
 
-test('pods count as available when they have been ready for long enough', async t => {
+test('pods are available after minReadySeconds', async t => {
   const plane = await startTestControlPlane(t, [replicaSetController])
   await plane.create(replicaSets, setOf(1, { minReadySeconds: 30 }))
   const [pod] = await plane.list(pods)
@@ -58,7 +58,7 @@ test('pods count as available when they have been ready for long enough', async 
   assert.deepEqual(await counts(), [1, 1])
 })
 
-test('orphans are adopted, and pods that match no longer are let go and replaced', async t => {
+test('orphans are adopted, and pods that no longer match are released and replaced', async t => {
   const plane = await startTestControlPlane(t, [replicaSetController])
   const orphan = {
     metadata: { ...template.metadata, namespace: 'default', name: 'orphan' },
@@ -79,7 +79,7 @@ test('orphans are adopted, and pods that match no longer are let go and replaced
   assert.deepEqual(released?.metadata?.ownerReferences ?? [], [])
 })
 
-test('a replication controller scales down to those that are ready', async t => {
+test('a ReplicationController keeps ready pods when scaling down', async t => {
   const plane = await startTestControlPlane(t, [replicationControllerController])
   await plane.create(replicationControllers, {
     metadata: { namespace: 'default', name: 'web' },
@@ -97,7 +97,7 @@ test('a replication controller scales down to those that are ready', async t => 
   )
 })
 
-test('pods that are refused are told of once and tried again later and later', async t => {
+test('rejected pods are reported once and retried with backoff', async t => {
   let tries = 0
   let isRefused = true
   const admission = refuseCreation(plural => {
@@ -123,7 +123,7 @@ test('pods that are refused are told of once and tried again later and later', a
   assert.deepEqual([last?.status?.replicas, last?.status?.conditions], [8, undefined])
 })
 
-test('a set makes many pods in several passes, and removes them so', async t => {
+test('many pods are created and deleted in bursts', async t => {
   const plane = await startTestControlPlane(t, [replicaSetController])
   await plane.create(replicaSets, setOf(505))
   assert.equal((await plane.list(pods)).length, 505)
@@ -131,7 +131,7 @@ test('a set makes many pods in several passes, and removes them so', async t => 
   assert.equal((await plane.list(pods)).length, 0)
 })
 
-test('a pod that is finished or on its way out is replaced at once, and counted until it is gone', async t => {
+test('terminal and terminating pods are replaced at once and counted until deleted', async t => {
   const plane = await startTestControlPlane(t, [replicaSetController])
   await plane.create(replicaSets, setOf(2))
   const [failing, leaving] = await plane.list(pods)
@@ -149,7 +149,7 @@ test('a pod that is finished or on its way out is replaced at once, and counted 
   assert.deepEqual(await countsOf(), [3, 2, 0])
 })
 
-test('in a namespace that goes away no pods are made, and nothing is told', async t => {
+test('a ReplicaSet in a terminating namespace creates no pods and events', async t => {
   const plane = await startTestControlPlane(t, [replicaSetController], { admission: await usualAdmission() })
   await plane.create(namespaces, { metadata: { name: 'gone' } })
   await plane.create(replicaSets, { ...setOf(1), metadata: { namespace: 'gone', name: 'web' } })
@@ -163,7 +163,7 @@ test('in a namespace that goes away no pods are made, and nothing is told', asyn
   )
 })
 
-test('of the pods of all revisions those go first that crowd a node', async t => {
+test('pods on nodes with more related pods are deleted first', async t => {
   const plane = await startTestControlPlane(t, [replicaSetController])
   const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd', uid: 'd', controller: true }
   const revision = (name: string, replicas: number): ReplicaSet => {

@@ -47,4 +47,8 @@ export function rootCaPublisherController({ caCertificate }: RootCaPublisherSett
   }
 }
 
-const description = 'The certificate of the authority that vouches for the API server inside the cluster.'
+/** Upstream's text of the `kubernetes.io/description` annotation. */
+const description =
+  'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as ' +
+  'the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of ' +
+  'Kubernetes clusters.'

@@ -14,7 +14,7 @@ async function find(plane: TestControlPlane, name: string): Promise<ServiceCIDR 
   return (await plane.list(serviceCIDRs)).find(({ metadata }) => metadata?.name === name)
 }
 
-test('ranges are ready and held, and go when nobody has an address of them any more', async t => {
+test('a ServiceCIDR is ready and protected until none of its addresses is in use', async t => {
   const plane = await startTestControlPlane(t, [serviceCidrController])
   await plane.create(serviceCIDRs, { metadata: { name: 'more' }, spec: { cidrs: ['10.200.0.0/24'] } })
   for (const name of ['kubernetes', 'more']) {
@@ -37,7 +37,7 @@ test('ranges are ready and held, and go when nobody has an address of them any m
   assert.equal(await find(plane, 'more'), undefined)
 })
 
-test('an unused range goes when servers have had time to hear of it', async t => {
+test('an unused ServiceCIDR is deleted after a grace period', async t => {
   const plane = await startTestControlPlane(t, [serviceCidrController])
   await plane.create(serviceCIDRs, { metadata: { name: 'more' }, spec: { cidrs: ['10.200.0.0/24'] } })
   await plane.run(plane.client.delete(serviceCIDRs, { name: 'more' }))
@@ -47,7 +47,7 @@ test('an unused range goes when servers have had time to hear of it', async t =>
   assert.equal(await find(plane, 'more'), undefined)
 })
 
-test('a range is dispensable when every address in use of it is in another', () => {
+test('a ServiceCIDR can be deleted if other ranges cover all addresses in use', () => {
   const rangeOf = (name: string, cidrs: string): ServiceCIDR => ({
     metadata: { name },
     spec: { cidrs: cidrs.split(' ') },

@@ -37,7 +37,7 @@ async function reasonsOf(plane: TestControlPlane, name: string): Promise<Readonl
   return new Set(all.filter(({ involvedObject }) => involvedObject.name === name).map(({ reason }) => reason))
 }
 
-test('services get addresses of the pool and keep them, and those who ask get the one they ask for', async t => {
+test('services get and keep pool addresses, or the requested loadBalancerIP', async t => {
   const plane = await start(t, ['192.0.2.10-192.0.2.12'])
   await plane.create(services, serviceOf('a'))
   await plane.create(services, serviceOf('b', { loadBalancerIP: '192.0.2.11' }))
@@ -57,7 +57,7 @@ test('services get addresses of the pool and keep them, and those who ask get th
   assert.equal((await find(plane, 'a'))?.metadata?.resourceVersion, version)
 })
 
-test('who finds no address free is told so, and gets the first that comes free', async t => {
+test('a service without a free address records an event and gets the next free one', async t => {
   const plane = await start(t, ['192.0.2.7'])
   await plane.create(services, serviceOf('a'))
   await plane.create(services, serviceOf('b'))
@@ -68,8 +68,8 @@ test('who finds no address free is told so, and gets the first that comes free',
   assert.deepEqual(
     new Set(told.map(({ message }) => message)),
     new Set([
-      `${failed}: cannot give default/b an address: no address of IPv4 is free`,
-      `${failed}: cannot give default/c an address: 198.51.100.1 is not in the pool`,
+      `${failed}: failed to allocate a load balancer IP for service default/b: no free IPv4 address in the pool`,
+      `${failed}: failed to allocate a load balancer IP for service default/c: 198.51.100.1 is not in the address pool`,
     ]),
   )
   await plane.run(plane.client.delete(services, { namespace, name: 'a' }))
@@ -78,7 +78,7 @@ test('who finds no address free is told so, and gets the first that comes free',
   assert.deepEqual(await addressesOf(plane, 'b'), ['192.0.2.7'])
 })
 
-test('a service that is no load balancer any more lets its address go', async t => {
+test('a service that is no longer of type LoadBalancer releases its address', async t => {
   const plane = await start(t, ['192.0.2.7'])
   await plane.create(services, serviceOf('a'))
   await plane.change(services, 'default/a', each => ({ ...each, spec: { ...each.spec, type: 'ClusterIP' } }))
@@ -94,7 +94,7 @@ test('a service that is no load balancer any more lets its address go', async t 
   assert.deepEqual(await addressesOf(plane, 'b'), ['192.0.2.7'])
 })
 
-test('services of another class are left to others', async t => {
+test('services with another loadBalancerClass are ignored', async t => {
   const plane = await start(t, ['192.0.2.0/29'])
   await plane.create(services, serviceOf('a', { loadBalancerClass: 'example.com/internal' }))
   const left = await find(plane, 'a')
@@ -110,7 +110,7 @@ test('services of another class are left to others', async t => {
   assert.deepEqual(await addressesOf(other, 'b'), [])
 })
 
-test('no address is given twice, and one that was is taken from the younger service', async t => {
+test('no address is allocated twice, and the older service keeps a duplicate', async t => {
   const plane = await start(t, ['192.0.2.0/24'])
   const names = Array.from({ length: 50 }, (_, index) => `s${index}`)
   await plane.run(Promise.all(names.map(name => plane.client.create(services, serviceOf(name)))))
@@ -132,7 +132,7 @@ test('no address is given twice, and one that was is taken from the younger serv
   assert.equal(new Set([...after, ...given]).size, 51)
 })
 
-test('a status lifecycle of a service whose load balancer others make', async t => {
+test('the status of a service with an external load balancer is left alone', async t => {
   const plane = await start(t, ['192.0.2.0/24'])
   await plane.create(services, serviceOf('a', { loadBalancerClass: 'example.com/internal-vip' }))
   const at = { namespace, name: 'a', subresource: 'status' }
@@ -161,7 +161,7 @@ test('a status lifecycle of a service whose load balancer others make', async t 
   assert.equal(updated?.metadata?.annotations?.['patchedstatus'], 'true')
 })
 
-test('a cloud is told of the nodes that matter, and asked again later when it failed', async t => {
+test('a load balancer is updated with eligible nodes, and retried after failures', async t => {
   const calls: string[] = []
   let isBroken = true
   const names = (list: readonly { metadata?: { name?: string } }[]): string =>
@@ -197,7 +197,7 @@ test('a cloud is told of the nodes that matter, and asked again later when it fa
   assert.deepEqual([calls, await find(plane, 'a')], [['remove'], undefined])
 })
 
-test('what is to be done for a service', () => {
+test('planLoadBalancer: ensure, update nodes, clean up or forget', () => {
   const wanted: Service = {
     metadata: { uid: '1', finalizers: [finalizer] },
     spec: { type: 'LoadBalancer' },
@@ -227,7 +227,7 @@ test('what is to be done for a service', () => {
   check('nothing', { service: others, synced: undefined })
 })
 
-test('ranges are networks, two ends or one address', () => {
+test('an address range is a CIDR, a first-last pair or one address', () => {
   const check = (text: string, expected: string): void => {
     const all = [...addressesIn([parseRange(text)])].map(formatIp)
     assert.equal(`${all[0]} ${all.at(-1)} ${all.length}`, expected, text)
@@ -238,12 +238,12 @@ test('ranges are networks, two ends or one address', () => {
   check('2001:db8::/126', '2001:db8:: 2001:db8::3 4')
   check('192.0.2.7', '192.0.2.7 192.0.2.7 1')
   for (const text of ['', 'x', '192.0.2.2-192.0.2.1', '192.0.2.1-2001:db8::1', '1-2-3', '192.0.2.0/33']) {
-    assert.throws(() => parseRange(text), /is no range of addresses/, text)
+    assert.throws(() => parseRange(text), /invalid address range/, text)
   }
   assert.ok(!isInRanges([parseRange('192.0.2.0/24')], parseIp('2001:db8::1')!))
 })
 
-test('a service gets an address of each family there is', () => {
+test('a service gets one address per IP family of the pool', () => {
   const ranges = [parseRange('192.0.2.1-192.0.2.2'), parseRange('2001:db8::1-2001:db8::2')]
   const check = (
     spec: Service['spec'],
@@ -266,12 +266,17 @@ test('a service gets an address of each family there is', () => {
   check({ ipFamilies: ['IPv4'] }, ['192.0.2.2'], ['192.0.2.2'], ['192.0.2.1'])
   check({ ipFamilies: ['IPv4'] }, ['198.51.100.1', '2001:db8::2'], [], ['192.0.2.1'])
   check({ ipFamilies: ['IPv4'], loadBalancerIP: '192.0.2.2' }, ['192.0.2.1'], [], ['192.0.2.2'])
-  check({ ipFamilies: ['IPv4'], loadBalancerIP: '192.0.2.2' }, [], ['192.0.2.2'], '192.0.2.2 is taken by x/y')
-  check({ ipFamilies: ['IPv4'] }, [], ['192.0.2.1', '192.0.2.2'], 'no address of IPv4 is free')
+  check(
+    { ipFamilies: ['IPv4'], loadBalancerIP: '192.0.2.2' },
+    [],
+    ['192.0.2.2'],
+    '192.0.2.2 is already allocated to service x/y',
+  )
+  check({ ipFamilies: ['IPv4'] }, [], ['192.0.2.1', '192.0.2.2'], 'no free IPv4 address in the pool')
   check(
     { ipFamilies: ['IPv4'], loadBalancerIP: '2001:db8::1' },
     [],
     [],
-    '2001:db8::1 is of a family that the service does not have',
+    'the IP family of loadBalancerIP 2001:db8::1 is not in ipFamilies of the service',
   )
 })

@@ -12,7 +12,7 @@ async function isGoing(plane: TestControlPlane): Promise<boolean> {
   return job === undefined || isBeingDeleted(job)
 }
 
-test('a finished job is deleted when it has been seen for long enough, its pods first', async t => {
+test('a finished job is deleted after its TTL with foreground propagation', async t => {
   for (const code of [0, 1]) {
     const plane = await startTestControlPlane(t, [jobController, ttlAfterFinishedController])
     await plane.create(jobs, jobOf({ ttlSecondsAfterFinished: 100, backoffLimit: 0 }))
@@ -28,7 +28,7 @@ test('a finished job is deleted when it has been seen for long enough, its pods 
   }
 })
 
-test('who is given more time in the meantime stays, and who is given any at all goes then', async t => {
+test('a changed or added TTL takes effect', async t => {
   const plane = await startTestControlPlane(t, [jobController, ttlAfterFinishedController])
   await plane.create(jobs, jobOf({ ttlSecondsAfterFinished: 100 }))
   const [pod] = await activePods(plane)

@@ -26,7 +26,7 @@ export function faultyTransport(handle: Handle, faults: FaultOptions): Handle {
   return async request => {
     switch (draw(faults, 'request', faults.requestFaults)) {
       case 'refuse':
-        throw new TransportError('unreachable', 'nobody listens', { sent: false })
+        throw new TransportError('unreachable', 'connection refused', { sent: false })
       case 'busy':
         return {
           ...valueResponse(tooManyRequests('busy', 1).status, 429),
@@ -36,7 +36,7 @@ export function faultyTransport(handle: Handle, faults: FaultOptions): Handle {
         return valueResponse(serviceUnavailable('not ready').status, 503)
       case 'lose-answer':
         await handle(request)
-        throw new TransportError('interrupted', 'the answer was lost')
+        throw new TransportError('interrupted', 'response lost')
       case 'stall':
         return never()
       case 'delay':
@@ -63,7 +63,7 @@ async function* withStreamFaults(
         return yield head
       case 'break':
         yield head
-        throw new TransportError('interrupted', 'the connection broke')
+        throw new TransportError('interrupted', 'connection broken')
       case 'stall':
         yield head
         return never()

@@ -141,7 +141,9 @@ class SchedulingCluster {
     const waiting = all.filter(({ spec }) => !spec?.nodeName)
     const violations = waiting.flatMap(pod => {
       const node = there.find(each => fitsOn(pod, each, notPreemptible(all, pod, each)))
-      return node === undefined ? [] : [`${pod.metadata?.name} waits, but may go to ${node.metadata?.name}`]
+      return node === undefined
+        ? []
+        : [`pod ${pod.metadata?.name} is pending but fits on ${node.metadata?.name}`]
     })
     return { violations, bound: all.length - waiting.length, waiting: waiting.length }
   }

@@ -143,7 +143,7 @@ class ThreeLoops {
     try {
       return await bootStore(this.#store)
     } catch (error) {
-      this.observations.oddities.push(`the store does not open any more: ${String(error)}`)
+      this.observations.oddities.push(`the store failed to reopen: ${String(error)}`)
       throw error
     }
   }

@@ -111,7 +111,7 @@ export class Cluster implements AsyncDisposable {
     requireOneOf('clock', clock, ['virtual', 'real'])
     requireOneOf('store', kind, ['memory', 'embedded'])
     if (kind === 'embedded' && clock === 'virtual') {
-      throw new TypeError("store 'embedded' needs clock 'real': virtual time cannot wait for a disk")
+      throw new TypeError("store 'embedded' requires clock 'real'")
     }
     const time = clock === 'virtual' ? virtualTime(seed) : await loadRealTime()
     const resources = new ClusterResources(time)
@@ -232,6 +232,6 @@ function requireOneOf(name: string, value: string, allowed: readonly string[]): 
 
 function milliseconds(time: number | string): number {
   const ms = typeof time === 'number' ? time : tryParseDurationMs(time)
-  if (ms === undefined || !(ms >= 0)) throw new TypeError(`not a length of time: ${time}`)
+  if (ms === undefined || !(ms >= 0)) throw new TypeError(`invalid duration: ${time}`)
   return ms
 }

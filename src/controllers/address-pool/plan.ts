@@ -25,13 +25,16 @@ export function planAddresses(world: AddressWorld): AddressPlan {
   const { service, ranges } = world
   const { ipFamilies = ['IPv4'], loadBalancerIP } = service.spec ?? {}
   const requested = loadBalancerIP ? parseIp(loadBalancerIP) : undefined
-  if (loadBalancerIP && requested === undefined) return { problem: `${loadBalancerIP} is no address` }
+  if (loadBalancerIP && requested === undefined)
+    return { problem: `invalid loadBalancerIP ${loadBalancerIP}` }
   const families = ipFamilies.map((family): IpFamily => (family === 'IPv6' ? 6 : 4))
   if (requested && !families.includes(requested.family)) {
-    return { problem: `${loadBalancerIP} is of a family that the service does not have` }
+    return {
+      problem: `the IP family of loadBalancerIP ${loadBalancerIP} is not in ipFamilies of the service`,
+    }
   }
   const offered = families.filter(family => ranges.some(({ first }) => first.family === family))
-  if (offered.length === 0) return { problem: `the pool has no addresses of ${ipFamilies.join(' or ')}` }
+  if (offered.length === 0) return { problem: `the address pool has no ${ipFamilies.join(' or ')} range` }
   const addresses: string[] = []
   for (const family of offered) {
     const found = requested?.family === family ? planRequested(world, requested) : planAny(world, family)
@@ -48,9 +51,11 @@ function planRequested(
   requested: Ip,
 ): Found {
   const address = formatIp(requested)
-  if (!isInRanges(ranges, requested)) return { problem: `${address} is not in the pool` }
+  if (!isInRanges(ranges, requested)) return { problem: `${address} is not in the address pool` }
   const owner = current.includes(address) ? allocatedToOlder(address) : allocatedTo(address)
-  return owner === undefined ? { address } : { problem: `${address} is taken by ${owner}` }
+  return owner === undefined
+    ? { address }
+    : { problem: `${address} is already allocated to service ${owner}` }
 }
 
 function planAny({ ranges, current, allocatedTo, allocatedToOlder }: AddressWorld, family: IpFamily): Found {
@@ -63,5 +68,5 @@ function planAny({ ranges, current, allocatedTo, allocatedToOlder }: AddressWorl
     const address = formatIp(ip)
     if (allocatedTo(address) === undefined) return { address }
   }
-  return { problem: `no address of IPv${family} is free` }
+  return { problem: `no free IPv${family} address in the pool` }
 }

@@ -43,7 +43,7 @@ async function setUp(t: Parameters<typeof startTestControlPlane>[0]) {
   return { plane, writes, informer, isSeen, follow, make, remove }
 }
 
-test('a write is seen when the copy is as new as it is', async t => {
+test('a write is visible when the informer has its resourceVersion', async t => {
   const { writes, isSeen, follow, make } = await setUp(t)
   assert.equal(await isSeen(), true)
   writes.recordWrite('key', configMaps, await make('a'))
@@ -53,7 +53,7 @@ test('a write is seen when the copy is as new as it is', async t => {
   assert.equal(await isSeen(), true)
 })
 
-test('an object that was made and is gone again was seen too', async t => {
+test('a write is visible if the object was deleted since', async t => {
   const { writes, isSeen, follow, make, remove } = await setUp(t)
   const made = await make('a')
   writes.recordWrite('key', configMaps, made)
@@ -63,7 +63,7 @@ test('an object that was made and is gone again was seen too', async t => {
   assert.equal(await isSeen(), true)
 })
 
-test('a deletion is seen when the object is gone, is another, or is on its way', async t => {
+test('a deletion is visible when the object is gone, replaced or terminating', async t => {
   const { plane, writes, informer, isSeen, follow, make, remove } = await setUp(t)
   await follow()
   const objects = {
@@ -89,7 +89,7 @@ test('a deletion is seen when the object is gone, is another, or is on its way',
   }))
 })
 
-test('nobody waits for what no informer shows', async t => {
+test('writes of resources without an informer are not waited for', async t => {
   const { plane, writes, isSeen } = await setUp(t)
   const secret = await plane.create(secrets, { metadata: { namespace: 'default', name: 's' } })
   writes.recordWrite('key', secrets, secret)
@@ -97,7 +97,7 @@ test('nobody waits for what no informer shows', async t => {
   assert.equal(await isSeen(), true)
 })
 
-test('who is stopped does not wait for ever', async t => {
+test('waiting ends when aborted', async t => {
   const { writes, plane, make } = await setUp(t)
   writes.recordWrite('key', configMaps, await make('a'))
   await assert.rejects(

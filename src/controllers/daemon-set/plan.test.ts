@@ -80,7 +80,7 @@ function check(spec: Partial<DaemonSetSpec>, cases: Readonly<Record<string, stri
   for (const [text, expected] of Object.entries(cases)) assert.equal(planned(spec, text), expected, text)
 }
 
-test('each node that should has one pod, and no other has any', () => {
+test('each eligible node has one daemon pod, others have none', () => {
   check(
     { updateStrategy: { type: 'OnDelete' } },
     {
@@ -97,7 +97,7 @@ test('each node that should has one pod, and no other has any', () => {
   )
 })
 
-test('a pod that failed may have to wait', () => {
+test('a failed daemon pod is replaced after its backoff', () => {
   const spec = { updateStrategy: { type: 'OnDelete' } }
   assert.equal(planned(spec, 'a:F b:S', 1_000), '-b0')
   const plan = planDaemons({
@@ -108,7 +108,7 @@ test('a pod that failed may have to wait', () => {
   assert.equal(planned(rolling({ maxSurge: 1 }), 'a:F', 1_000), '')
 })
 
-test('old pods are stopped first, as many as may be missing', () => {
+test('without surge, up to maxUnavailable old pods are deleted first', () => {
   check(rolling({ maxUnavailable: 1 }), {
     "a:R' b:R' c:R'": '-a0',
     "a:T' b:R' c:R'": '',
@@ -124,7 +124,7 @@ test('old pods are stopped first, as many as may be missing', () => {
   check(rolling({ maxUnavailable: 0 }), { "a:R' b:R'": '-a0' })
 })
 
-test('new pods come beside old ones, as many as there may be more', () => {
+test('with surge, up to maxSurge new pods are created beside old ones', () => {
   check(rolling({ maxSurge: 1, maxUnavailable: 0 }), {
     "a:R' b:R'": '+a',
     "a:R',P b:R'": '',
@@ -144,7 +144,7 @@ test('new pods come beside old ones, as many as there may be more', () => {
   )
 })
 
-test('the status counts nodes', () => {
+test('the DaemonSet status counts nodes', () => {
   const counts = (text: string): unknown => {
     const { observedGeneration: _, ...status } = planStatus(worldOf(setOf({ minReadySeconds: 10 }), text))
     return Object.entries(status)
@@ -160,7 +160,7 @@ test('the status counts nodes', () => {
   )
 })
 
-test('an update keeps within its bounds, and ends', () => {
+test('a DaemonSet update stays within its limits and completes', () => {
   const bounds = fc.constantFrom<{ maxUnavailable?: number; maxSurge?: number }>(
     { maxUnavailable: 1 },
     { maxUnavailable: 2 },

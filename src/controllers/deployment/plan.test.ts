@@ -86,7 +86,7 @@ function check(
 
 const recreate = { strategy: { type: 'Recreate' } }
 
-test('the first revision is made at its full size, with everything that belongs on it', () => {
+test('the first ReplicaSet is created with all replicas, labels and annotations', () => {
   const deployment = {
     ...deploymentOf('a', { minReadySeconds: 5 }),
     metadata: {
@@ -122,7 +122,7 @@ test('the first revision is made at its full size, with everything that belongs 
   assert.equal(create?.spec?.minReadySeconds, 5)
 })
 
-test('a long name is shortened for the hash, and a collision gives another hash', () => {
+test('a long name is truncated for the hash, and a collision changes the hash', () => {
   const long = { ...deploymentOf('a'), metadata: { name: 'n'.repeat(253) } }
   const first = check(long, [], '+a3').create?.metadata?.name ?? ''
   const second = check({ ...long, status: { collisionCount: 1 } }, [], '+a3').create?.metadata?.name ?? ''
@@ -130,7 +130,7 @@ test('a long name is shortened for the hash, and a collision gives another hash'
   assert.notEqual(first, second)
 })
 
-test('a rolling update makes the new, takes what the old can spare and counts revisions on', () => {
+test('a rolling update creates the new ReplicaSet, scales down old ones and increments the revision', () => {
   const { create } = check(deploymentOf('b'), [setOf('a', { size: 3, revision: '4' })], '+b1')
   assert.equal(create?.metadata?.annotations?.[revisionAnnotation], '5')
   check(deploymentOf('b'), [setOf('a', { size: 3, available: 1 })], '+b1')
@@ -140,7 +140,7 @@ test('a rolling update makes the new, takes what the old can spare and counts re
   check(deploymentOf('b'), both, 'a3>2')
 })
 
-test('going back to a revision gives it the next number and keeps those it had', () => {
+test('a rollback gives the old ReplicaSet the next revision and keeps its history', () => {
   const sets = [setOf('a', { size: 0, revision: '1' }), setOf('b', { size: 3, revision: '2' })]
   const { change } = check(deploymentOf('a'), sets, 'a0>1')
   const annotations = change[0]?.after.metadata?.annotations
@@ -158,7 +158,7 @@ test('going back to a revision gives it the next number and keeps those it had',
   )
 })
 
-test('what somebody wrote over a revision number stays', () => {
+test('an invalid revision annotation is kept', () => {
   check(deploymentOf('a'), [setOf('a', { size: 3, revision: 'x' })], '')
   const revisionAfter = (revision: string): string | undefined => {
     const { create } = check(deploymentOf('b'), [setOf('a', { size: 3, revision })], '+b1')
@@ -169,7 +169,7 @@ test('what somebody wrote over a revision number stays', () => {
   assert.equal(revisionAfter('9223372036854775807'), '9223372036854775807')
 })
 
-test('annotations of the deployment and its patience are written on the present revision', () => {
+test('annotations and minReadySeconds are copied to the new ReplicaSet', () => {
   const deployment = { ...deploymentOf('a'), metadata: { name: 'web', annotations: { team: 'shop' } } }
   const set = setOf('a', { size: 3 })
   assert.equal(check(deployment, [set], 'a*').change[0]?.after.metadata?.annotations?.['team'], 'shop')
@@ -178,7 +178,7 @@ test('annotations of the deployment and its patience are written on the present 
   check(deploymentOf('a'), [setOf('a', { size: 3, annotations: { other: 'x' } })], '')
 })
 
-test('to recreate is to wait until the last old pod has stopped', () => {
+test('Recreate scales up only after the last old pod has stopped', () => {
   const old = setOf('a', { size: 3 })
   const gone = setOf('a', { size: 0 })
   check(deploymentOf('a', recreate), [], '+a3')
@@ -191,7 +191,7 @@ test('to recreate is to wait until the last old pod has stopped', () => {
   check(deploymentOf('b', recreate), [gone, setOf('b', { size: 0, revision: '2' })], 'b0>3', ['b'])
 })
 
-test('a paused deployment scales and forgets, and rolls nothing out', () => {
+test('a paused Deployment is scaled and cleaned up, but not rolled out', () => {
   const paused = { paused: true }
   const plan = check(deploymentOf('b', paused), [setOf('a', { size: 2 })], 'a2>3')
   assert.equal(plan.isRollout, false)
@@ -205,7 +205,7 @@ test('a paused deployment scales and forgets, and rolls nothing out', () => {
   check(deploymentOf('b', { ...paused, revisionHistoryLimit: 0 }), noted, '-a')
 })
 
-test('a deployment that was scaled is scaled before it is rolled out further', () => {
+test('a scaled Deployment is scaled before the rollout continues', () => {
   const noted = (desired: string) => ({
     annotations: { 'deployment.kubernetes.io/desired-replicas': desired },
   })
@@ -219,7 +219,7 @@ test('a deployment that was scaled is scaled before it is rolled out further', (
   check(deploymentOf('b', recreate), sets, 'a1>0')
 })
 
-test('old revisions beyond the limit go once the rollout is done, the oldest first', () => {
+test('old ReplicaSets beyond revisionHistoryLimit are deleted after the rollout, oldest first', () => {
   const old = (image: string, revision: string, status = {}) => setOf(image, { size: 0, revision, status })
   const newReplicaSet = setOf('z', { size: 3, revision: '9' })
   const limit = (revisionHistoryLimit: number) => deploymentOf('z', { revisionHistoryLimit })
@@ -234,7 +234,7 @@ test('old revisions beyond the limit go once the rollout is done, the oldest fir
   check(limit(0), [dying, newReplicaSet], '')
 })
 
-test('a deployment that is being deleted is left alone', () => {
+test('a Deployment being deleted is not changed', () => {
   const deployment = deploymentOf('b')
   check(
     { ...deployment, metadata: { ...deployment.metadata, deletionTimestamp: 'x' } },
@@ -333,7 +333,7 @@ function settle(deployment: Deployment, world: Modelled[]): void {
   }
 }
 
-test('whatever happens in between, bounds are kept at every write, and the rollout comes to its end', () => {
+test('the rollout limits hold at every write, and the rollout completes after any events', () => {
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 5 }), steps, (replicas, events) => {
       const world: Modelled[] = []

@@ -44,7 +44,7 @@ function check(deployment: string, sets: string, expected: string): void {
   assert.equal(all.map(set => replicasBySet.get(set) ?? '=').join(' '), expected, `${deployment}: ${sets}`)
 }
 
-test('the only revision with pods gets them all, or the newest when none has any', () => {
+test('a single active ReplicaSet gets all replicas, else the newest', () => {
   check('5 1 1', '3@3+4', '5')
   check('5 1 1', '0 3@3+4 0', '= 5 =')
   check('5 1 1', '0 0 0', '= = 5')
@@ -53,7 +53,7 @@ test('the only revision with pods gets them all, or the newest when none has any
   check('5', '3@3+3', '5')
 })
 
-test('several revisions grow and shrink by their shares', () => {
+test('several ReplicaSets are scaled in proportion', () => {
   check('30 3 2', '8@10+13 5/0@10+13', '20 13')
   check('12 3 2', '8@10+13 5/0@10+13', '9 6')
   check('5 3 2', '8@10+13 5/0@10+13', '5 3')
@@ -70,20 +70,20 @@ test('several revisions grow and shrink by their shares', () => {
   check('10 0 50%', '5 3@10+10', '7 3')
 })
 
-test('when the present revision has all that is wanted the others lose what they have', () => {
+test('old ReplicaSets are scaled to zero when the new one is saturated', () => {
   check('3 1 1', '2@3+4 3/3@3+4', '0 =')
   check('3 1 1', '2@3+4 3/2@3+4', '2 2')
   check('3', '2@3+3 3/3@3+3', '0 =')
   check('3', '2@3+3 3/2@3+3', '= =')
 })
 
-test('rounding does not take pods that have to be available while others could go', () => {
+test('rounding deletes unavailable pods before available ones', () => {
   check('3 25% 25%', '3/3@4+5 2/0@4+5', '3 1')
   check('3 25% 25%', '2/0@4+5 3/3@4+5', '1 3')
   check('3 25% 25%', '3/1@4+5 2/0@4+5', '2 2')
 })
 
-test('a deployment is scaled when a revision with pods knows of another number', () => {
+test('isScaled compares the desired-replicas annotation of active ReplicaSets', () => {
   const isNoticed = (deployment: string, sets: string): boolean => {
     const old = sets.split(' ').map(setFrom)
     return isScaled({ newReplicaSet: undefined, old }, rolloutLimitsOf(deploymentFrom(deployment)))

@@ -30,7 +30,7 @@ function setFrom(text: string, age: number): ReplicaSet {
   }
 }
 
-test('bounds are rounded in favour of progress, and never leave no room at all', () => {
+test('rollout limits round towards progress and never block it', () => {
   const check = (text: string, maxReplicas: number, minAvailable: number): void => {
     const limits = limitsFrom(text)
     assert.deepEqual([limits.maxReplicas, limits.minAvailable], [maxReplicas, minAvailable], text)
@@ -57,7 +57,7 @@ test('bounds are rounded in favour of progress, and never leave no room at all',
   )
 })
 
-test('a step gives the present revision all the room and takes from the old all that can be spared', () => {
+test('a step scales the new ReplicaSet up and the old ones down within the limits', () => {
   const check = (limits: string, sets: string, expected: string): void => {
     const all = sets.split(' ').map(setFrom)
     const old = all.slice(0, -1)

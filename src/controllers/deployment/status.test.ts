@@ -79,7 +79,7 @@ function notation(status: DeploymentStatus | undefined): string[] {
   })
 }
 
-test('counts are those of all replica sets, and zeros are left out', () => {
+test('the Deployment status sums all ReplicaSets and omits zeros', () => {
   const counts = (sets: Partial<StatusWorld> & { old?: ReplicaSet[] }): DeploymentStatus => {
     const { conditions: _, ...rest } = planStatus(worldOf(deploymentOf(), sets)) ?? {}
     return rest
@@ -102,7 +102,7 @@ test('counts are those of all replica sets, and zeros are left out', () => {
   assert.equal(counts({ old: [{ ...old[0]!, status: uncounted }] }).terminatingReplicas, undefined)
 })
 
-test('a deployment is available when no more are missing than may be', () => {
+test('a Deployment is available within maxUnavailable', () => {
   const check = (counts: string, expected: string, options: Options = {}): void => {
     const world = worldOf(deploymentOf({ ...options, spec: { ...options.spec, paused: false } }), {
       newReplicaSet: setFrom('b', counts),
@@ -125,7 +125,7 @@ test('a deployment is available when no more are missing than may be', () => {
   check('3 3 2 1', 'Available False MinimumReplicasUnavailable*!', { conditions })
 })
 
-test('progress is noted, its end too, and that it fails to come', () => {
+test('the Progressing condition reports progress, completion and an exceeded deadline', () => {
   const available = 'Available True MinimumReplicasAvailable'
   const check = (options: Options, sets: Parameters<typeof worldOf>[1], expected: string): void => {
     const conditions = [available, ...(options.conditions ?? [])]
@@ -200,7 +200,7 @@ test('progress is noted, its end too, and that it fails to come', () => {
   )
 })
 
-test('who pauses is not late, and who resumes has all the time again', () => {
+test('pausing stops the progress deadline, and resuming restarts it', () => {
   const check = (paused: boolean, condition: string, expected: string): void => {
     const deployment = deploymentOf({ spec: { paused }, conditions: [condition] })
     const newReplicaSet = setFrom('b', '3 3 0 0')
@@ -219,7 +219,7 @@ test('who pauses is not late, and who resumes has all the time again', () => {
   check(true, 'Progressing False ProgressDeadlineExceeded', 'Progressing False ProgressDeadlineExceeded')
 })
 
-test('a replica set that cannot make its pods is told of, the present one first', () => {
+test('a ReplicaFailure is reported, of the new ReplicaSet first', () => {
   const failing = (name: string): ReplicaSet => {
     const conditions = [
       {
@@ -245,7 +245,7 @@ test('a replica set that cannot make its pods is told of, the present one first'
   assert.equal(messageOf({ newReplicaSet: failing('b') }, ['ReplicaFailure True FailedCreate']), 'm')
 })
 
-test('a collision is counted, and the count stays', () => {
+test('collisionCount is incremented and kept', () => {
   const counted = (status: DeploymentStatus, creation?: StatusWorld['creation']): number | undefined => {
     return planStatus(worldOf(deploymentOf({ status }), { creation }))?.collisionCount
   }
@@ -255,7 +255,7 @@ test('a collision is counted, and the count stays', () => {
   assert.equal(counted({}), undefined)
 })
 
-test('a status that says the same is the same object', () => {
+test('an unchanged Deployment status is the same object', () => {
   const newReplicaSet = setFrom('b', '3 3 3 3')
   const first = planStatus(worldOf(deploymentOf(), { newReplicaSet }))
   const again = planStatus({
@@ -265,7 +265,7 @@ test('a status that says the same is the same object', () => {
   assert.equal(again, first)
 })
 
-test('the next look is when the deadline has passed', () => {
+test('the next progress check is after the deadline', () => {
   const check = (
     condition: string,
     spec: Partial<Deployment['spec']>,

@@ -40,7 +40,7 @@ function entryOf(text: string): { readonly replicas: number; readonly atMs: numb
   return { replicas: Number(replicas), atMs: (60 - Number(minutesAgo)) * minute }
 }
 
-test('without policies: twice as many at a time, at least four; down only after five minutes', () => {
+test('without behavior: at most doubled or four; scaled down after five minutes', () => {
   check({}, '10 ReadyForNewScale DesiredWithinRange')
   check({ proposedReplicas: 15 }, '15 ReadyForNewScale DesiredWithinRange')
   check({ proposedReplicas: 50 }, '20 ReadyForNewScale ScaleUpLimit!')
@@ -80,7 +80,7 @@ function ruled(up: Partial<HPAScalingRules>, down: Partial<HPAScalingRules> = {}
   return { behavior: { scaleUp: { ...usualUp, ...up }, scaleDown: { ...usualDown, ...down } } }
 }
 
-test('policies say how much may change in a period', () => {
+test('scaling policies limit the change per period', () => {
   // The documentation's example: 10% of 80 pods is 8; of 10 pods, the policy of four pods allows more.
   check({ ...ruled({}), currentReplicas: 80, proposedReplicas: 10 }, '72 ReadyForNewScale ScaleDownLimit!')
   check({ ...ruled({}), currentReplicas: 10, proposedReplicas: 1 }, '6 ReadyForNewScale ScaleDownLimit!')
@@ -104,7 +104,7 @@ test('policies say how much may change in a period', () => {
   check({ ...ruled(tenth), currentReplicas: 3, proposedReplicas: 9 }, '4 ReadyForNewScale ScaleUpLimit!')
 })
 
-test('what was changed within the period counts', () => {
+test('changes within the period count towards scaling policies', () => {
   const fivePods = { policies: [{ type: 'Pods', value: 5, periodSeconds: 60 }] }
   const up = (history: LimitsWorld['history']): Partial<LimitsWorld> => {
     return { ...ruled(fivePods, fivePods), proposedReplicas: 50, history }
@@ -120,7 +120,7 @@ test('what was changed within the period counts', () => {
   check({ ...down, history: changed('-9@0.5') }, '10 ReadyForNewScale ScaleDownLimit!')
 })
 
-test('windows: the lowest of late decides on the way up, the highest on the way down', () => {
+test('stabilization windows: the lowest recent value scales up, the highest scales down', () => {
   const windows = ruled({ stabilizationWindowSeconds: 120 }, { stabilizationWindowSeconds: 180 })
   const lately = recommended('14@1', '12@1.5', '8@2.5', '20@4')
   check({ ...windows, proposedReplicas: 16, history: lately }, '12 ScaleUpStabilized DesiredWithinRange')
@@ -145,14 +145,14 @@ test('windows: the lowest of late decides on the way up, the highest on the way 
   check({ ...own, proposedReplicas: 7, history: recommended('9@6') }, '7 ReadyForNewScale DesiredWithinRange')
 })
 
-test('only recommendations are kept that can still decide', () => {
+test('only recommendations within the windows are kept', () => {
   const { recommendations } = normalizeDesiredReplicas(
     worldOf({ proposedReplicas: 3, history: recommended('8@4', '10@6') }),
   )
   assert.deepEqual(recommendations, [entryOf('8@4'), { replicas: 3, atMs: 60 * minute }])
 })
 
-test('the result is never out of bounds, and never on the other side of where it was to go', () => {
+test('the result is within minReplicas and maxReplicas and never overshoots', () => {
   const count = fc.integer({ min: 1, max: 200 })
   const rules = fc.record({
     stabilizationWindowSeconds: fc.constantFrom(0, 60, 600),

@@ -160,8 +160,8 @@ function unableToCompute(
 /** Fallback: the API server defaults an empty list of metrics, so this is not expected. */
 const noMetrics: MetricError = {
   reason: 'InvalidMetricSourceType',
-  message: 'no metrics are given',
-  summary: 'no metrics are given',
+  message: 'no metrics specified',
+  summary: 'no metrics specified',
 }
 
 function failedToCompute(message: string): EventContent {

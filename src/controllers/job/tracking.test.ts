@@ -34,7 +34,7 @@ const released = (pods: readonly Pod[]): ReadonlySet<string> => {
   return new Set(pods.map(pod => pod.metadata?.uid ?? ''))
 }
 
-test('one pass names no more pods than a status can hold, and the job is not over before all are counted', () => {
+test('one sync lists a limited number of uncounted pods, and the job finishes after all are counted', () => {
   const pods = succeededPods(1_200)
   const world = worldOf({ completions: 1_200 }, pods)
   const tracking = planUncountedPods(world)
@@ -48,7 +48,7 @@ test('one pass names no more pods than a status can hold, and the job is not ove
   assert.equal(finished, undefined)
 })
 
-test('indexes are in the status all at once, however many there are', () => {
+test('all completed indexes are in the status at once', () => {
   const world = worldOf({ completions: 1_200, completionMode: 'Indexed' }, succeededPods(1_200))
   const { status, release } = planUncountedPods(world)
   assert.equal(status.completedIndexes, '0-1199')
@@ -56,7 +56,7 @@ test('indexes are in the status all at once, however many there are', () => {
   assert.equal(release.length, 500)
 })
 
-test('a pod that was named and has lost its finalizer, or is gone, is counted; one that has it waits', () => {
+test('a listed pod is counted when its finalizer is removed or it is deleted', () => {
   const [first, second, third] = succeededPods(3)
   const { finalizers: _, ...metadata } = first!.metadata!
   const status = { startTime: now, uncountedTerminatedPods: { succeeded: ['uid-0', 'uid-1', 'gone'] } }
@@ -70,14 +70,14 @@ test('a pod that was named and has lost its finalizer, or is gone, is counted; o
   assert.deepEqual(counted.status.uncountedTerminatedPods, { succeeded: ['uid-1'] })
 })
 
-test('a status that is right already is the very same', () => {
+test('an unchanged job status is the same object', () => {
   const status = { startTime: now, ready: 0, terminating: 0, uncountedTerminatedPods: {} }
   assert.equal(planUncountedPods(worldOf({ completions: 1 }, [], status)).status, status)
   const withZeros = { ...status, active: 0, failed: 0 }
   assert.equal(planUncountedPods(worldOf({ completions: 1 }, [], withZeros)).status, withZeros)
 })
 
-test('when a job begins, is suspended and resumed', () => {
+test('startTime and conditions of started, suspended and resumed jobs', () => {
   const check = (spec: Partial<Job['spec']>, before: JobStatus, expected: string): void => {
     const { startTime, conditions = [] } = planUncountedPods(
       worldOf({ completions: 1, ...spec }, [], before),

@@ -30,12 +30,12 @@ export class CidrSet {
   constructor(cluster: string, prefixLength: number) {
     const cidr = parseCidr(cluster)
     if (cidr === undefined)
-      throw new Error(`${JSON.stringify(cluster)} is no range of addresses: write it like 10.244.0.0/16`)
+      throw new Error(`invalid cluster CIDR ${JSON.stringify(cluster)}: use a CIDR such as 10.244.0.0/16`)
     const count = subnetCount(cidr, prefixLength)
-    if (count === 0n || count > BigInt(subnetsMax)) {
-      const size = `/${prefixLength} of ${formatCidr(cidr)}`
-      throw new Error(`nodes cannot have a ${size}: there ${count === 0n ? 'is none' : 'are too many'} in it`)
-    }
+    if (count === 0n)
+      throw new Error(`node mask size /${prefixLength} does not fit in cluster CIDR ${formatCidr(cidr)}`)
+    if (count > BigInt(subnetsMax))
+      throw new Error(`cluster CIDR ${formatCidr(cidr)} has too many subnets of size /${prefixLength}`)
     this.#cluster = cidr
     this.#prefixLength = prefixLength
     this.#count = Number(count)

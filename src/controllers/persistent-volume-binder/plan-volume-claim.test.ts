@@ -116,7 +116,7 @@ function check(text: string, volumes: readonly string[], expected: string, setti
   assert.equal(shown.startsWith(expected) ? expected : shown, expected, `${text} of ${volumes.join(', ')}`)
 }
 
-test('a claim that names no volume gets the best one', () => {
+test('a claim without volumeName gets the best matching volume', () => {
   check('2Gi', ['a 1Gi', 'b 5Gi', 'c 3Gi'], 'bind c')
   check('2Gi', ['a 2Gi rwx', 'b 5Gi'], 'bind b')
   check('2Gi rwx', ['a 9Gi rwx', 'b 5Gi'], 'bind a')
@@ -130,7 +130,7 @@ test('a claim that names no volume gets the best one', () => {
   check('1000m', ['a 1'], 'bind a')
 })
 
-test('a volume that is kept for a claim is its, whatever else there is', () => {
+test('a volume pre-bound to a claim is preferred', () => {
   check('1Gi', ['a 1Gi', 'b 9Gi rwx for=c'], 'bind b')
   check('1Gi label=x class=fast', ['b 9Gi for=c'], 'bind b')
   check('1Gi', ['b 9Gi Bound for=c!'], 'bind b')
@@ -141,7 +141,7 @@ test('a volume that is kept for a claim is its, whatever else there is', () => {
   check('1Gi', ['a 1Gi going for=c', 'b 3Gi'], 'bind b')
 })
 
-test('a claim that finds none has one made, or waits', () => {
+test('a claim without a matching volume is provisioned or waits', () => {
   check('1Gi class=fast', [], 'provision fast')
   check(
     '1Gi class=lazy',
@@ -161,7 +161,7 @@ test('a claim that finds none has one made, or waits', () => {
   check('1Gi going class=fast', ['a 1Gi class=fast'], 'nothing')
 })
 
-test('a claim that names a volume gets that or none', () => {
+test('a claim with volumeName gets that volume or none', () => {
   check('1Gi volume=a', ['b 1Gi'], 'wait')
   check('1Gi volume=a', ['a 5Gi', 'b 1Gi'], 'bind a')
   check('1Gi volume=a', ['a 5Gi for=c'], 'bind a')
@@ -181,7 +181,7 @@ test('a claim that names a volume gets that or none', () => {
   check('1Gi volume=a', ['a 1Gi going'], mismatch('the volume is marked for deletion "a"'))
 })
 
-test('a claim that was bound stays so, or is lost', () => {
+test('a bound claim stays bound or becomes Lost', () => {
   check('1Gi done volume=a', ['a 5Gi Bound for=c!'], 'bind a')
   check('1Gi done volume=a', ['a 5Gi'], 'bind a')
   check('1Gi done volume=a', ['a 5Gi for=c'], 'bind a')

@@ -51,7 +51,7 @@ function check(text: VolumeText, volumeName: string | undefined, expected: strin
   assert.equal(shown.filter(word => word !== '').join(' '), expected)
 }
 
-test('what becomes of a volume', () => {
+test('planVolume: phases and reclaim policies', () => {
   check({}, undefined, 'phase Available')
   check({ claim: '' }, undefined, 'phase Available')
   check({ claim: 'u' }, 'v', 'phase Bound')
@@ -70,7 +70,7 @@ test('what becomes of a volume', () => {
   check({ isGoing: true }, undefined, 'phase Available')
 })
 
-test('a block device for a claim of files is told to both', () => {
+test('a volume mode mismatch is reported on claim and volume', () => {
   const volume = volumeOf({ claim: 'u' })
   const plan = planVolume(
     { ...volume, spec: { ...volume.spec, volumeMode: 'Block' } },
@@ -79,7 +79,7 @@ test('a block device for a claim of files is told to both', () => {
   assert.equal(plan.do, 'mismatch')
 })
 
-test('what is bound already is left as it is', () => {
+test('an existing binding is not changed', () => {
   const volume = volumeOf({})
   const bound = boundVolume(volume, claim)
   assert.deepEqual(bound.metadata?.annotations, chosen)
@@ -101,7 +101,7 @@ test('what is bound already is left as it is', () => {
   assert.equal(unboundStatus({ ...pointing, status: lost }, 'Lost'), lost)
 })
 
-test('a volume that is being expanded shows the size that it had', () => {
+test('a volume being expanded shows its previous capacity', () => {
   const annotations = { 'volume.alpha.kubernetes.io/pre-resize-capacity': '1Gi' }
   const capacityOf = (text: VolumeText): unknown => {
     return boundStatus({ ...claim, status: { phase: 'Pending' } }, volumeOf(text)).capacity
@@ -111,7 +111,7 @@ test('a volume that is being expanded shows the size that it had', () => {
   assert.deepEqual(capacityOf({ annotations: broken }), { storage: '2Gi' })
 })
 
-test('volumes have what their provisioner makes necessary', () => {
+test('volumes get the annotations and finalizer of their provisioner', () => {
   const finalizersOf = (text: VolumeText): unknown => {
     return withMigrationAnnotations(volumeOf(text), name => name === 'p').metadata?.finalizers
   }

@@ -7,7 +7,7 @@ function podsOf(count: number): readonly Pod[] {
   return Array.from({ length: count }, (_, index) => ({ metadata: { uid: String(index) } }))
 }
 
-test('a pass makes what is missing or removes what is too much, within bounds', () => {
+test('planReplicas creates missing or deletes excess pods, up to burstReplicas', () => {
   const check = (replicas: number | undefined, existing: number, create: number, removed: number): void => {
     const pods = podsOf(existing)
     const spec = { ...(replicas !== undefined && { replicas }), selector: {} }
@@ -23,7 +23,7 @@ test('a pass makes what is missing or removes what is too much, within bounds', 
   check(0, 2_000, 0, 500)
 })
 
-test('what is related is looked at only when something must go', () => {
-  const related = (): never => assert.fail('nobody has to go')
+test('related pods are evaluated only when scaling down', () => {
+  const related = (): never => assert.fail('no pod is to be deleted')
   planReplicas({ set: { spec: { replicas: 3, selector: {} } }, pods: podsOf(3), related, nowMs: 0 })
 })

@@ -41,7 +41,7 @@ function plan(
   return planStatus({ set, active, terminating, failure, nowMs })
 }
 
-test('pods are counted by what they are, and zeros are left out where Kubernetes leaves them out', () => {
+test('the ReplicaSet status counts pods and omits zeros as upstream does', () => {
   assert.deepEqual(plan(setOf(undefined), {}), { replicas: 0, terminatingReplicas: 0, observedGeneration: 3 })
   const active = [podOf(), podOf(9), podOf(10), podOf(11, { app: 'web' })]
   assert.deepEqual(plan(setOf({ replicas: 1 }), { active, terminating: [podOf(5)] }), {
@@ -54,19 +54,19 @@ test('pods are counted by what they are, and zeros are left out where Kubernetes
   })
 })
 
-test('a replication controller does not count pods on their way out', () => {
+test('a ReplicationController does not count terminating pods', () => {
   const status = plan(setOf(undefined, 'ReplicationController'), { terminating: [podOf()] })
   assert.deepEqual(status, { replicas: 0, observedGeneration: 3 })
 })
 
-test('a status that says the same is the same object, however its zeros are written', () => {
+test('an unchanged status is the same object, regardless of written zeros', () => {
   const same = { replicas: 0, readyReplicas: 0, terminatingReplicas: 0, observedGeneration: 3 }
   assert.equal(plan(setOf(same), {}), same)
   assert.notEqual(plan(setOf({ ...same, observedGeneration: 2 }), {}), same)
   assert.notEqual(plan(setOf(undefined), {}), undefined)
 })
 
-test('a failure is told once, until there is none', () => {
+test('the ReplicaFailure condition is kept until there is no failure', () => {
   const failure = (message: string): ReplicaFailure => ({
     reason: 'FailedCreate',
     message,
@@ -86,7 +86,7 @@ test('a failure is told once, until there is none', () => {
   assert.equal(plan(setOf(first), {})?.conditions, undefined)
 })
 
-test('conditions of others stay', () => {
+test('foreign conditions of a ReplicaSet stay', () => {
   const conditions = [{ type: 'Mine', status: 'True' }]
   assert.deepEqual(plan(setOf({ replicas: 0, conditions }), { active: [podOf()] })?.conditions, conditions)
 })

@@ -38,7 +38,7 @@ function usageOf(quota: ResourceQuota, included = kinds): QuotaUsage {
   return usage
 }
 
-test('objects are added up as they come, change and go, and what they no longer take is released', () => {
+test('usage follows added, changed and deleted objects, and decreases are released', () => {
   const usage = usageOf(quotaOf(['pods', 'requests.cpu', 'count/configmaps']))
   const shows = (counted: string, released = ''): void => {
     assert.deepEqual([showAmounts(usage.counted), showAmounts(usage.released)], [counted, released])
@@ -59,7 +59,7 @@ test('objects are added up as they come, change and go, and what they no longer 
   assert.equal(usage.change(serviceKind, { metadata: { namespace: 'n', name: 's' } }, 0), false)
 })
 
-test('only objects in the scopes of the quota count', () => {
+test('only objects in the quota scopes count', () => {
   const usage = usageOf(quotaOf(['pods'], { scopes: ['BestEffort'] }))
   usage.change(podKind, podOf('a', '1'), 0)
   assert.equal(showAmounts(usage.counted), 'pods=0')
@@ -67,7 +67,7 @@ test('only objects in the scopes of the quota count', () => {
   assert.equal(showAmounts(usage.counted), 'pods=1')
 })
 
-test('a resource is counted when all objects are known that count for it', () => {
+test('a resource is counted when all kinds that count towards it are included', () => {
   const usage = usageOf(quotaOf(['pods', 'services', 'count/things.example.com']), [])
   assert.deepEqual(
     [...usage.awaited].map(({ name }) => name),
@@ -83,7 +83,7 @@ test('a resource is counted when all objects are known that count for it', () =>
   assert.equal(showAmounts(usage.released), '')
 })
 
-test('a pod that should be long gone counts no more, without anything happening', () => {
+test('a terminating pod past its grace period stops counting without an event', () => {
   const usage = usageOf(quotaOf(['pods', 'count/pods']))
   const going = (name: string, atMs: number): Pod => {
     return podOf(name, '1', {
@@ -115,7 +115,7 @@ const change = fc.record({
   isGone: fc.boolean(),
 })
 
-test('the sums are those of what is there, whatever happened before', () => {
+test('the usage equals the sum over existing objects after any sequence of changes', () => {
   fc.assert(
     fc.property(fc.array(change, { maxLength: 30 }), fc.boolean(), (changes, isScoped) => {
       const names = ['pods', 'cpu', 'services', 'configmaps', 'count/configmaps', 'services.nodeports']

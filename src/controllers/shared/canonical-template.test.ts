@@ -13,7 +13,7 @@ function spec(fields: Partial<PodSpec> | object): object {
   return { spec: fields }
 }
 
-test('what is written in another way means the same', () => {
+test('templates that differ only in empty values or order are equal', () => {
   check({}, { metadata: {}, spec: undefined }, true)
   check({ metadata: { labels: { a: '1', b: '2' } } }, { metadata: { labels: { b: '2', a: '1' } } }, true)
   check({ metadata: { creationTimestamp: null, annotations: {} } }, {}, true)
@@ -31,7 +31,7 @@ test('what is written in another way means the same', () => {
   )
 })
 
-test('what says something else does not', () => {
+test('templates with meaningful differences are not equal', () => {
   check(spec({ nodeSelector: { worker: '' } }), spec({}), false)
   check({ metadata: { labels: { a: '' } } }, { metadata: {} }, false)
   check(

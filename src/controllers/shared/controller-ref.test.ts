@@ -26,7 +26,7 @@ function podFrom(text: string): Pod {
   }
 }
 
-test('what matches and is nobody’s is adopted, what matches no longer is let go', () => {
+test('matching orphans are adopted, owned objects that no longer match are released', () => {
   const check = (owner: string, candidates: string[], expected: string): void => {
     const plan = planAdoption({
       owner: podFrom(`${owner} - x`),
@@ -67,7 +67,7 @@ async function setUp(t: Parameters<typeof startTestControlPlane>[0]) {
   return { plane, set, make, claimFor, ownersOf }
 }
 
-test('adoption and release are written, and what is managed then is given back', async t => {
+test('claimObjects writes adoptions and releases and returns the controlled objects', async t => {
   const { plane, set, make, claimFor, ownersOf } = await setUp(t)
   const [adopted] = await claimFor(set, [await make('a', 'web'), await make('b', 'other')])
   assert.equal(adopted?.metadata?.name, 'a')
@@ -81,7 +81,7 @@ test('adoption and release are written, and what is managed then is given back',
   assert.deepEqual(await ownersOf('a'), [])
 })
 
-test('who lost a race for an orphan goes without it', async t => {
+test('an orphan that another controller adopted first is not claimed', async t => {
   const { plane, set, make, claimFor, ownersOf } = await setUp(t)
   const seen = await make('a', 'web')
   const rival = await plane.create(replicaSets, { ...set, metadata: { namespace: 'default', name: 'rival' } })
@@ -90,7 +90,7 @@ test('who lost a race for an orphan goes without it', async t => {
   assert.deepEqual(await ownersOf('a'), ['ReplicaSet rival true'])
 })
 
-test('an orphan that has gone, or is another one by now, is not adopted', async t => {
+test('an orphan that was deleted or replaced is not adopted', async t => {
   const { plane, set, make, claimFor, ownersOf } = await setUp(t)
   const seen = await make('a', 'web')
   await plane.run(plane.client.delete(pods, { namespace: 'default', name: 'a' }))
@@ -100,7 +100,7 @@ test('an orphan that has gone, or is another one by now, is not adopted', async 
   assert.deepEqual(await ownersOf('a'), [])
 })
 
-test('an owner that was deleted unseen gathers no orphans', async t => {
+test('an owner that was deleted according to the API server adopts no orphans', async t => {
   const { plane, set, make, claimFor, ownersOf } = await setUp(t)
   const orphan = await make('a', 'web')
   await plane.run(plane.client.delete(replicaSets, { namespace: 'default', name: 'web' }))

@@ -61,7 +61,7 @@ function check(first: PodOptions, second: PodOptions, related: readonly PodOptio
   }
 }
 
-test('those go first that would be missed least', () => {
+test('pods are ranked for deletion by assignment, phase, readiness, cost, spread and age', () => {
   const ready = { ready: 30 }
   check({ node: '' }, {})
   check({ node: '', ready: 30, cost: '5' }, { phase: 'Pending' })
@@ -78,7 +78,7 @@ test('those go first that would be missed least', () => {
   check({ ready: 30, age: 40 }, { ready: 30, age: 4_000 })
 })
 
-test('a cost that is no whole number of Kubernetes is none', () => {
+test('an invalid pod deletion cost counts as zero', () => {
   for (const cost of [
     '',
     '+5',
@@ -95,7 +95,7 @@ test('a cost that is no whole number of Kubernetes is none', () => {
   }
 })
 
-test('who has no time of anything goes first', () => {
+test('pods without timestamps are deleted first', () => {
   const timeless: Pod = {
     ...podOf('z', {}),
     status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
@@ -104,7 +104,7 @@ test('who has no time of anything goes first', () => {
   assert.equal(ranked[0], timeless)
 })
 
-test('ages of the same magnitude leave it to chance, and every order of pods gives one ranking', () => {
+test('ages of the same magnitude are equal, and the ranking does not depend on the input order', () => {
   const ranked = rankForDeletion([podOf('b', { ready: 100 }), podOf('a', { ready: 101 })], {
     related: [],
     nowMs,

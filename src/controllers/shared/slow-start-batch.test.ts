@@ -19,7 +19,7 @@ async function batchesOf(
   return [batches, error instanceof Error ? `${succeeded}, ${error.message}` : succeeded]
 }
 
-test('batches double until all is done or one fails', async () => {
+test('slow start batches double until done or until one fails', async () => {
   const check = async (
     count: number,
     failing: number[],

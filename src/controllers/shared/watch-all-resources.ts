@@ -58,7 +58,7 @@ export function watchAllResources(
       } catch (error) {
         if (signal.aborted) return
         failures++
-        platform.log.info('the kinds of the server cannot be discovered', { error })
+        platform.log.warn('Failed to discover resources', { error })
         await platform.clock.sleep(backoffMs(failures, retry, 0), signal).catch(() => undefined)
       }
     }

@@ -65,7 +65,7 @@ function check(scenario: Scenario, expected: string): void {
   assert.equal(actual, expected, JSON.stringify(scenario))
 }
 
-test('claims are owned as the policy says', () => {
+test('the retention policy determines the owners of claims', () => {
   check({ policy: 'Retain Retain' }, '')
   check({ policy: 'Delete Retain' }, 'set')
   check({ policy: 'Retain Delete' }, '')
@@ -83,7 +83,7 @@ test('claims are owned as the policy says', () => {
   check({ policy: 'Delete Delete', owners: 'pod', isCondemned: true }, 'same')
 })
 
-test('claims of those before, and of others, are left alone', () => {
+test('claims of earlier pods and of other controllers are not changed', () => {
   check({ policy: 'Delete Delete', owners: 'old-pod' }, 'same')
   check({ policy: 'Delete Delete', owners: 'old-set' }, 'same')
   check({ policy: 'Delete Delete', owners: 'other' }, 'same')
@@ -92,7 +92,7 @@ test('claims of those before, and of others, are left alone', () => {
   assert.deepEqual(planned({ policy: 'Retain Retain', owners: 'other' }).conflicting, [])
 })
 
-test('a claim that goes with an earlier pod is not for the next one', () => {
+test('a claim owned by an earlier pod is stale for the next one', () => {
   const newPod = { metadata: { name: 'web-1' } }
   const isLeftover = (whenScaled: string, owners: string): boolean => {
     const set = setOf('Retain', whenScaled)
@@ -104,7 +104,7 @@ test('a claim that goes with an earlier pod is not for the next one', () => {
   assert.equal(isLeftover('Retain', 'pod'), false)
 })
 
-test('a new claim is of the template, found by the selector of the set', () => {
+test('a new claim has the labels of its template and of the selector', () => {
   const [claim] = planned({ policy: 'Retain Retain' }).create
   assert.deepEqual(claim?.metadata, {
     namespace: 'default',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parsePodName } from './identity.ts'
 
-test('names of members say which set and which ordinal', () => {
+test('parsePodName returns the set and the ordinal', () => {
   const cases: Readonly<Record<string, string>> = {
     'web-0': 'web 0',
     'web-10': 'web 10',

@@ -30,7 +30,7 @@ export class SurgeBounds {
     const allowed = this.#allowed.of(deployment.metadata?.uid ?? '', nowMs).map(({ podsMax }) => podsMax)
     const most = Math.max(...allowed)
     if (wanted <= most) return []
-    return [`deployment ${nameOf(deployment)} asks for ${wanted} pods where ${most} are the most`]
+    return [`deployment ${nameOf(deployment)} requests ${wanted} pods, limit ${most}`]
   }
 }
 
@@ -54,7 +54,7 @@ export function checkShrinking(request: ApiRequest, informers: Informers): reado
   const removed = availableOf(before, replicasOf(before)) - availableOf(before, replicasOf(after))
   const least = minAvailableOf(deployment)
   if (removed <= 0 || had - removed >= least) return []
-  return [`deployment ${nameOf(deployment)} goes below ${least} available pods: ${had} less ${removed}`]
+  return [`deployment ${nameOf(deployment)} drops below ${least} available pods: ${had} minus ${removed}`]
 }
 
 const setPath = /^\/apis\/apps\/v1\/namespaces\/([^/]+)\/replicasets\/[^/]+$/

@@ -62,7 +62,7 @@ export class FaultSchedule {
   }
 
   #start(host: string, { what, lastsMs, begin, end }: Fault): string {
-    if (this.#faulty.has(host)) return `${host} is in trouble already`
+    if (this.#faulty.has(host)) return `${host} already has a fault`
     this.#faulty.add(host)
     begin()
     const heal = async (): Promise<void> => {

@@ -26,11 +26,11 @@ export class JobCounts {
       const there = ends?.[end].size ?? 0
       const what = `job ${nameOf(job)} counts ${counted} pods as ${end}`
       return [
-        ...(counted < had ? [`${what}, and had ${had} before`] : []),
+        ...(counted < had ? [`${what}, fewer than ${had} before`] : []),
         ...(counted + pending.length > there
-          ? [`${what} and ${pending.length} are to be, of ${there} that are`]
+          ? [`${what} and ${pending.length} are uncounted, but only ${there} have`]
           : []),
-        ...(new Set(pending).size < pending.length ? [`${what}, and has one twice among those to come`] : []),
+        ...(new Set(pending).size < pending.length ? [`${what}, and has a duplicate uncounted pod`] : []),
       ]
     })
   }

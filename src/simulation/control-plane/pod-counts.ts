@@ -38,7 +38,7 @@ export class PodCounts {
       return made.has(pod.metadata?.uid ?? '') && isPodActive(pod) && isOnSameNode(pod, after)
     }).length
     if (count <= most || this.#uncertainWrites.isUncertain(account)) return []
-    return [`${owner.kind} ${owner.name} has ${count} pods with ${nameOf(after)}, and ${most} are the most`]
+    return [`${owner.kind} ${owner.name} has ${count} pods including ${nameOf(after)}, limit ${most}`]
   }
 }
 

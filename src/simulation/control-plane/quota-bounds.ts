@@ -38,6 +38,6 @@ export class QuotaBounds {
       return pod.metadata?.namespace === metadata?.namespace && isPodActive(pod) && madeMs > sinceMs
     })
     if (counted.length <= most) return []
-    return [`${counted.length} pods in ${metadata?.namespace}, whose quota is ${most}`]
+    return [`${counted.length} pods in namespace ${metadata?.namespace}, quota ${most}`]
   }
 }

@@ -22,15 +22,15 @@ async function checkInformer(
   const { resource, selection } = informer
   const { items } = await client.listAll(resource, selection)
   const there = new Map(items.map(object => [keyOf(object), versionOf(object)]))
-  const what = `the ${resource.plural} that ${who} knows`
+  const what = `informer of ${resource.plural} in ${who}`
   return [
     ...informer
       .list()
       .filter(object => !there.has(keyOf(object)))
-      .map(object => `${what}: ${keyOf(object)} is gone`),
+      .map(object => `${what}: ${keyOf(object)} does not exist`),
     ...[...there]
       .filter(([key, version]) => versionOf(informer.get(key)) !== version)
-      .map(([key, version]) => `${what}: ${key} is not of version ${version}`),
+      .map(([key, version]) => `${what}: ${key} does not have resourceVersion ${version}`),
   ]
 }
 

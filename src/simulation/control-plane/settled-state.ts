@@ -50,8 +50,8 @@ function checkReplicas(set: ReplicaSet | StatefulSet, world: World): readonly st
   if (hasQuota(set, world)) return running <= want ? [] : differ(what, running, want)
   return [
     ...differ(what, running, want),
-    ...differ(`${what}, counted by the set`, set.status?.replicas ?? 0, want),
-    ...differ(`${what} that are ready, counted by the set`, set.status?.readyReplicas ?? 0, want),
+    ...differ(`${what} in its status`, set.status?.replicas ?? 0, want),
+    ...differ(`ready ${what} in its status`, set.status?.readyReplicas ?? 0, want),
   ]
 }
 
@@ -78,7 +78,7 @@ function checkDeployment(deployment: Deployment, world: World): readonly string[
     .reduce((sum, set) => sum + (set.spec?.replicas ?? 0), 0)
   if (hasQuota(deployment, world)) return []
   return [
-    ...differ(`${what} asked for of its sets`, wanted, want),
+    ...differ(`${what} requested by its ReplicaSets`, wanted, want),
     ...differ(`${what} that are updated`, deployment.status?.updatedReplicas ?? 0, want),
     ...differ(`${what} that are available`, deployment.status?.availableReplicas ?? 0, want),
   ]
@@ -94,7 +94,7 @@ function checkJob(job: Job, world: World, uncertainWrites: UncertainWrites): rea
   const end = conditions.find(({ type, status }) => /^(Complete|Failed)$/.test(type) && status === 'True')
   const isMeantToFail = job.spec?.template?.metadata?.annotations !== undefined
   if (end?.type !== (isMeantToFail ? 'Failed' : 'Complete')) {
-    return hasQuota(job, world) ? [] : [`${what} has not ended well: ${JSON.stringify(job.status)}`]
+    return hasQuota(job, world) ? [] : [`${what} did not finish as expected: ${JSON.stringify(job.status)}`]
   }
   const want = isMeantToFail ? 0 : (job.spec?.completions ?? 1)
   const isTooMany = succeeded > want && uncertainWrites.wasEverUncertain('job-controller')
@@ -103,7 +103,7 @@ function checkJob(job: Job, world: World, uncertainWrites: UncertainWrites): rea
     ...(isTooMany ? [] : differ(`successes of ${what}`, succeeded, want)),
     ...differ(`active pods of ${what}`, active, 0),
     ...differ(`uncounted pods of ${what}`, Object.values(uncountedTerminatedPods).flat().length, 0),
-    ...differ(`pods that ${what} still holds`, held.length, 0),
+    ...differ(`pods of ${what} with a finalizer`, held.length, 0),
   ]
 }
 
@@ -122,7 +122,7 @@ function checkAddresses(pods: readonly Pod[]): readonly string[] {
     const other = byAddress.get(pod.status?.podIP)
     return other === pod || other === undefined
       ? []
-      : [`${nameOf(pod)} and ${nameOf(other)} have the address ${pod.status?.podIP}`]
+      : [`${nameOf(pod)} and ${nameOf(other)} have the same IP ${pod.status?.podIP}`]
   })
 }
 
@@ -142,9 +142,9 @@ function checkPlace(object: KubernetesObject, world: World): readonly string[] {
   return [
     ...owners
       .filter(({ uid }) => world.byUid(uid) === undefined)
-      .map(({ kind, name }) => `${what} belongs to ${kind} ${name}, which is gone`),
-    ...(has('namespaces', namespace) ? [] : [`${what} is in a namespace that is gone`]),
-    ...(has('minions', node) ? [] : [`${what} is on ${node}, which is gone`]),
+      .map(({ kind, name }) => `owner ${kind} ${name} of ${what} does not exist`),
+    ...(has('namespaces', namespace) ? [] : [`the namespace of ${what} does not exist`]),
+    ...(has('minions', node) ? [] : [`node ${node} of ${what} does not exist`]),
   ]
 }
 

@@ -104,9 +104,9 @@ export class SimulatedCluster {
     const kubelets = [...this.#kubelets.values()].filter(({ isIdle }) => !isIdle).map(({ name }) => name)
     return [
       ...[...managing, ...kubelets, ...(this.#scheduler?.isIdle ? [] : ['scheduler'])].map(
-        name => `${name} still has something to do`,
+        name => `${name} has pending work`,
       ),
-      ...(this.#leading.size === 1 ? [] : [`there are ${this.#leading.size} leaders`]),
+      ...(this.#leading.size === 1 ? [] : [`${this.#leading.size} leaders instead of one`]),
     ]
   }
 

@@ -66,7 +66,7 @@ export class SimulatedConnections {
     this.#requestsNow = nowMs === this.#nowMs ? this.#requestsNow + 1 : 1
     this.#nowMs = nowMs
     if (this.#requestsNow === requestsAtOnceMax) {
-      this.#options.onViolation(`${hostName} sends ${method} ${path} again and again while no time passes`)
+      this.#options.onViolation(`${hostName} repeats ${method} ${path} without virtual time passing`)
     }
     return this.#requestsNow >= requestsAtOnceMax
   }
@@ -81,7 +81,7 @@ export class SimulatedConnections {
     if (link.mode === 'silent' || this.#isTooMuch(hostName, request)) return never()
     const handle = this.#options.server()
     if (handle === undefined || link.mode === 'refused') {
-      throw new TransportError('unreachable', 'nobody listens', { sent: false })
+      throw new TransportError('unreachable', 'connection refused', { sent: false })
     }
     const { signal } = link.broken
     const response = await unlessSilent(abortable(handle(request), signal))
@@ -121,10 +121,10 @@ function newLink(mode: DisconnectMode | undefined): Link {
 }
 
 /** Abort reason of a silent cut: the request never completes. */
-const silence = new Error('nobody hears of this')
+const silence = new Error('connection silently cut')
 
 function reset(): TransportError {
-  return new TransportError('interrupted', 'the connection was reset')
+  return new TransportError('interrupted', 'connection reset')
 }
 
 function never<T>(): Promise<T> {

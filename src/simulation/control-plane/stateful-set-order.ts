@@ -36,7 +36,9 @@ export class OrdinalOrder {
       .filter(each => !ordinals.has(each))
       .filter(each => nowMs - (this.#deletedMs.get(`${owner.uid} ${each}`) ?? -Infinity) > staleMs)
     if (gaps.length === 0) return []
-    return [`pod ${after.metadata?.name} comes before ${gaps.map(each => `${owner.name}-${each}`).join()}`]
+    return [
+      `pod ${after.metadata?.name} is created before ${gaps.map(each => `${owner.name}-${each}`).join()}`,
+    ]
   }
 }
 
@@ -63,7 +65,9 @@ function checkCreation(set: StatefulSet, pod: Pod, siblings: readonly Pod[]): re
   const before = siblings.filter(each => ordinalOf(each) < ordinalOf(pod))
   const missing = ordinalOf(pod) - (set.spec?.ordinals?.start ?? 0) - before.filter(isHealthy).length
   if (missing <= 0) return []
-  return [`StatefulSet ${nameOf(set)} makes ${nameOf(pod)} while ${missing} before it are not well`]
+  return [
+    `StatefulSet ${nameOf(set)} creates ${nameOf(pod)} while ${missing} pods with lower ordinals are not healthy`,
+  ]
 }
 
 function checkRemoval(set: StatefulSet, pod: Pod, siblings: readonly Pod[]): readonly string[] {
@@ -71,10 +75,12 @@ function checkRemoval(set: StatefulSet, pod: Pod, siblings: readonly Pod[]): rea
   const ordinal = ordinalOf(pod)
   const above = siblings.filter(each => ordinalOf(each) > ordinal)
   const end = (set.spec?.ordinals?.start ?? 0) + (set.spec?.replicas ?? 1)
-  const what = `StatefulSet ${nameOf(set)} removes ${nameOf(pod)}`
+  const what = `StatefulSet ${nameOf(set)} deletes ${nameOf(pod)}`
   if (ordinal >= end) return above.length === 0 ? [] : [`${what} before ${above.map(nameOf).join()}`]
   const missing = end - 1 - ordinal - above.filter(isHealthy).length
-  return missing <= 0 ? [] : [`${what} to update it while ${missing} above it are not well`]
+  return missing <= 0
+    ? []
+    : [`${what} for an update while ${missing} pods with higher ordinals are not healthy`]
 }
 
 function isHealthy(pod: Pod): boolean {

@@ -35,10 +35,10 @@ function requestedBy(pods: readonly Pod[]): NodeCapacity & { readonly hasPortCon
 export function overcommittedBy(node: Node, pods: readonly Pod[]): readonly string[] {
   const [has, taken] = [capacityOf(node), requestedBy(pods)]
   return [
-    ...(taken.cpu > has.cpu ? [`${taken.cpu} processors of ${has.cpu}`] : []),
-    ...(taken.gpu > has.gpu ? [`${taken.gpu} cards of ${has.gpu}`] : []),
+    ...(taken.cpu > has.cpu ? [`${taken.cpu} CPUs of ${has.cpu}`] : []),
+    ...(taken.gpu > has.gpu ? [`${taken.gpu} GPUs of ${has.gpu}`] : []),
     ...(taken.pods > has.pods ? [`${taken.pods} pods of ${has.pods}`] : []),
-    ...(taken.hasPortConflict ? ['a port twice'] : []),
+    ...(taken.hasPortConflict ? ['duplicate host port'] : []),
   ]
 }
 

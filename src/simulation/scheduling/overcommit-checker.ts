@@ -30,7 +30,9 @@ export class OvercommitChecker {
     if (node === undefined) return
     const there = [...this.#pods.values()].filter(each => isOn(each, node))
     for (const what of overcommittedBy(node, there)) {
-      this.violations.push(`revision ${event.revision}: ${node.metadata?.name} bears ${what}`)
+      this.violations.push(
+        `revision ${event.revision}: node ${node.metadata?.name} is overcommitted: ${what}`,
+      )
     }
   }
 }

@@ -31,7 +31,7 @@ export async function bootStore(platform: Platform): Promise<Store> {
     respond(store, content).then(
       responded => socket.send(encode({ id, content: responded }), from),
       // No response is sent, since it is unknown whether the write happened.
-      error => platform.log.warn('no answer', { error }),
+      error => platform.log.warn('no response', { error }),
     )
   })
   await platform.network.listen({ host: '0.0.0.0', port: watchPort }, connection => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeActivity } from './describe-activity.ts'
 
-test('who works on what, and who wrote most, is said', () => {
+test('the description lists pending work and the most frequent writes', () => {
   const keys = ['a/1', 'a/2', 'a/3', 'a/4', 'a/5', 'a/6', 'a/7']
   const busy = new Map([
     ['deployment-controller', ['default/web']],
@@ -11,11 +11,11 @@ test('who works on what, and who wrote most, is said', () => {
   const activity = { busiest: () => ['me: PUT /a (7 times)'], runaway: undefined }
   assert.equal(
     describeActivity({ withinMs: 90_000, activity, busy }),
-    `the cluster has not come to rest within 1m30s
-at work now:
-  deployment-controller works on default/web
-  kubelet of node-1 works on a/1, a/2, a/3, a/4, a/5 and 2 others
-wrote most often:
+    `the cluster did not settle within 1m30s
+pending work:
+  deployment-controller: default/web
+  kubelet of node-1: a/1, a/2, a/3, a/4, a/5 and 2 others
+most frequent writes:
   me: PUT /a (7 times)`,
   )
   assert.equal(
@@ -24,6 +24,6 @@ wrote most often:
       activity: { busiest: () => [], runaway: 'me: PUT /a' },
       busy: new Map(),
     }),
-    'the cluster does not come to rest: me: PUT /a, again and again',
+    'the cluster does not settle: repeated write me: PUT /a',
   )
 })

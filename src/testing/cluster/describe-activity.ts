@@ -13,11 +13,13 @@ export function describeActivity(world: {
   const { withinMs, activity, busy } = world
   const summary =
     activity.runaway === undefined
-      ? `the cluster has not come to rest within ${formatDurationMs(withinMs)}`
-      : `the cluster does not come to rest: ${activity.runaway}, again and again`
-  const working = [...busy].map(([name, keys]) => `  ${name} works on ${shortened(keys)}`)
+      ? `the cluster did not settle within ${formatDurationMs(withinMs)}`
+      : `the cluster does not settle: repeated write ${activity.runaway}`
+  const working = [...busy].map(([name, keys]) => `  ${name}: ${shortened(keys)}`)
   const writing = activity.busiest(namedMax).map(text => `  ${text}`)
-  return [summary, ...titled('at work now:', working), ...titled('wrote most often:', writing)].join('\n')
+  return [summary, ...titled('pending work:', working), ...titled('most frequent writes:', writing)].join(
+    '\n',
+  )
 }
 
 function titled(title: string, lines: readonly string[]): readonly string[] {

@@ -30,9 +30,7 @@ export class ClusterResources {
   kubeconfig(handle: ServerOptions['handle']): Promise<string> {
     if (!this.#time.isReal) {
       const wayOut = "start the cluster with clock: 'real'"
-      return Promise.reject(
-        new TypeError(`a client outside the process cannot live in virtual time: ${wayOut}`),
-      )
+      return Promise.reject(new TypeError(`kubeconfig requires a real clock: ${wayOut}`))
     }
     this.#kubeconfig ??= this.#listen(handle)
     return this.#kubeconfig

@@ -24,7 +24,7 @@ function check(history: string, image: string, expected: string): void {
   assert.equal(`${plan.do}${name}${number}`, expected)
 }
 
-test('a set has a revision for each template, and goes back to those that it has', () => {
+test('each template has one revision; a rollback reuses the existing revision', () => {
   check('', 'a', 'create 1')
   check('1a', 'a', 'nothing web-a')
   check('1a', 'b', 'create 2')
@@ -33,7 +33,7 @@ test('a set has a revision for each template, and goes back to those that it has
   check('2b 7c', 'a', 'create 8')
 })
 
-test('numbers of revisions may be greater than what a double holds', () => {
+test('revision numbers beyond 2^53 are handled', () => {
   const large = { ...revisionOf(0, 'a'), revision: 2n ** 53n }
   assert.deepEqual(planRevision([large], templateOf('b')), { do: 'create', number: 2n ** 53n + 1n })
   assert.deepEqual(
@@ -42,7 +42,7 @@ test('numbers of revisions may be greater than what a double holds', () => {
   )
 })
 
-test('what is not a template is nobody’s revision', () => {
+test('a ControllerRevision without a template matches no set', () => {
   for (const data of [
     undefined,
     {},
@@ -56,7 +56,7 @@ test('what is not a template is nobody’s revision', () => {
   }
 })
 
-test('revisions have the names that Kubernetes gives them', () => {
+test('revision names and hashes equal those of Kubernetes', () => {
   const template: PodTemplateSpec = {
     spec: {
       terminationGracePeriodSeconds: 30,
@@ -83,7 +83,7 @@ test('revisions have the names that Kubernetes gives them', () => {
   assert.deepEqual(templateOfRevision({ revision: 1, data }), template)
 })
 
-test('keys that objects inherit are ordinary keys', () => {
+test('keys such as __proto__ in templates are ordinary keys', () => {
   const labels = JSON.parse('{ "__proto__": "a", "constructor": "b" }') as Record<string, string>
   const template = { metadata: { labels } }
   const kept = templateOfRevision({ revision: 1, data: revisionData(template) })
