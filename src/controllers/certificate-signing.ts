@@ -14,7 +14,6 @@ import { formatTime } from '#/api/time.ts'
 import { readCertificateRequest, requestPemOf } from './certificates/certificate-request.ts'
 import { hasFailed, isApproved, isIssued } from './certificates/csr-conditions.ts'
 import { validatorForSigner } from './certificates/signers.ts'
-import { planValidity } from './certificates/validity.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 export interface CertificateSigningSettings {
@@ -95,4 +94,34 @@ function setUp(
 function isToSign(request: CertificateSigningRequest): boolean {
   const isOurs = validatorForSigner(request.spec.signerName) !== undefined
   return isOurs && isApproved(request) && !hasFailed(request) && !isIssued(request)
+}
+
+/** Validity period of an issued certificate. */
+
+interface Validity {
+  readonly notBeforeMs: number
+  readonly notAfterMs: number
+}
+
+interface ValidityRequest {
+  readonly expirationSeconds: number | undefined
+  readonly nowMs: number
+  /** Maximum validity, and the default if `expirationSeconds` is not set. */
+  readonly durationMs: number
+}
+
+/** Tolerates clock skew: the certificate is already valid on machines with a slow clock. */
+const backdatedMs = 5 * 60_000
+
+/** Minimum validity, even if `expirationSeconds` is lower. */
+const durationMsMin = 10 * 60_000
+
+/** For certificates shorter than this, the backdating is not subtracted from the validity. */
+const shortMs = 8 * 3_600_000
+
+export function planValidity({ expirationSeconds, nowMs, durationMs }: ValidityRequest): Validity {
+  const askedMs = expirationSeconds === undefined ? durationMs : expirationSeconds * 1_000
+  const givenMs = Math.min(durationMs, Math.max(durationMsMin, askedMs))
+  const notAfterMs = nowMs + givenMs - (givenMs < shortMs ? 0 : backdatedMs)
+  return { notBeforeMs: nowMs - backdatedMs, notAfterMs }
 }

@@ -10,8 +10,7 @@ import type {
 } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
 import { formatTime } from '#/api/time.ts'
-import { deviceTaintEvictionController } from './device-taint-eviction.ts'
-import { evictionTimeMs } from './device-taint-eviction/eviction-time.ts'
+import { deviceTaintEvictionController, evictionTimeMs } from './device-taint-eviction.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { allocate, claimOf, driver, podWithClaims } from './test-devices.ts'
 

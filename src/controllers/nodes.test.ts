@@ -5,8 +5,7 @@ import type { Node, Taint } from '#/api/generated/core/v1.ts'
 import { events, nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { nodeLifecycleController } from './node-lifecycle.ts'
 import { planTaints } from './node-lifecycle/taints.ts'
-import { minTolerationMs } from './taint-eviction/toleration-ms.ts'
-import { taintEvictionController } from './taint-eviction.ts'
+import { taintEvictionController, minTolerationMs } from './taint-eviction.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const controllers = [nodeLifecycleController(), taintEvictionController]

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import { podGarbageCollectorController } from './pod-garbage-collector.ts'
-import { isTerminatingWithoutKubelet, planTerminatedPods } from './pod-garbage-collector/plan.ts'
+import {
+  podGarbageCollectorController,
+  isTerminatingWithoutKubelet,
+  planTerminatedPods,
+} from './pod-garbage-collector.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const namespace = 'default'

@@ -5,13 +5,13 @@
  */
 import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
-import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Pod, Taint, Toleration } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { isBeingDeleted, keyOf, parseKey } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
+import { tolerates } from '#/api/taints.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
-import { minTolerationMs } from './taint-eviction/toleration-ms.ts'
 import { podsByNode } from './pods.ts'
 
 export const taintEvictionController: Controller = {
@@ -104,4 +104,17 @@ function isSameToleration(before: Pod, after: Pod): boolean {
 
 function isNoExecute({ effect }: { readonly effect: string }): boolean {
   return effect === 'NoExecute'
+}
+
+/**
+ * Time for which a pod tolerates these taints: Infinity without taints, zero if one is not tolerated,
+ * otherwise the shortest `tolerationSeconds` of the matching tolerations.
+ */
+export function minTolerationMs(taints: readonly Taint[], tolerations: readonly Toleration[]): number {
+  const used = taints.map(taint => tolerations.filter(toleration => tolerates(toleration, taint)))
+  if (used.some(each => each.length === 0)) return 0
+  const seconds = used
+    .flat()
+    .flatMap(({ tolerationSeconds }) => (tolerationSeconds === undefined ? [] : [tolerationSeconds]))
+  return Math.max(0, Math.min(Infinity, ...seconds.map(Number))) * 1_000
 }

@@ -4,9 +4,9 @@ import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.
 import { formatTime } from '#/api/time.ts'
 import { testRequest } from '../test-certificate-requests.ts'
 import { readCertificateRequest, type CertificateRequest } from './certificate-request.ts'
-import { requestExpiresAtMs } from './expiry.ts'
+import { requestExpiresAtMs } from '../certificate-cleaner.ts'
 import { validatorForSigner } from './signers.ts'
-import { planValidity } from './validity.ts'
+import { planValidity } from '../certificate-signing.ts'
 
 test('subject and names are read from a certificate request; invalid input gives undefined', async () => {
   const request = await testRequest({

@@ -2,11 +2,10 @@
 import { conditionOf } from '#/api/conditions.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { countIndexes } from '#/api/index-ranges.ts'
+import { countIndexes, countCommonIndexes, readIndexRanges, type IndexRange } from '#/api/index-ranges.ts'
 import { parseTime } from '#/api/time.ts'
 import type { PodCounts } from './pod-counts.ts'
 import { matchPodFailurePolicy } from './failure-policy.ts'
-import { matchSuccessPolicy } from './success-policy.ts'
 import { hasFailed } from './tracked-pods.ts'
 
 export interface JobOutcome {
@@ -119,4 +118,21 @@ function policySuccess({ job, podCounts }: OutcomeWorld): JobOutcome | undefined
 
 function failure(reason: string, message: string): JobOutcome {
   return { result: 'failure', reason, message }
+}
+
+/**
+ * The message of the first success policy rule that the succeeded indexes satisfy; undefined if none.
+ * https://kubernetes.io/docs/concepts/workloads/controllers/job/#success-policy
+ */
+function matchSuccessPolicy({ spec }: Job, succeeded: readonly IndexRange[]): string | undefined {
+  if (succeeded.length === 0) return undefined
+  const index = (spec?.successPolicy?.rules ?? []).findIndex(({ succeededIndexes, succeededCount }) => {
+    if (succeededIndexes === undefined) {
+      return succeededCount !== undefined && countIndexes(succeeded) >= succeededCount
+    }
+    const wanted = readIndexRanges(succeededIndexes, spec?.completions ?? 0)
+    if (wanted.length === 0) return false
+    return countCommonIndexes(wanted, succeeded) >= (succeededCount ?? countIndexes(wanted))
+  })
+  return index === -1 ? undefined : `Matched rules at index ${index}`
 }

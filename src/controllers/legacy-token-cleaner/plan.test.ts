@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
 import { dayMs, parseDay, planByAge, planUnused, type UnusedPlan } from './plan.ts'
-import { secretNamesOf } from './secret-names.ts'
+import { secretNamesOf } from '../legacy-token-cleaner.ts'
 
 const day = (text: string): number => parseDay(text) ?? Number.NaN
 const periodMs = 10 * dayMs
