@@ -14,7 +14,7 @@ import type { Client } from '#/client/client.ts'
 import { readCertificateRequest } from './certificates/certificate-request.ts'
 import { isApprovedOrDenied, isIssued } from './certificates/csr-conditions.ts'
 import { kubeletClientSigner, validateKubeletClientRequest } from './certificates/signers.ts'
-import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 
 export const certificateApprovingController: Controller = {
   name: 'certificatesigningrequest-approving-controller',
@@ -54,7 +54,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     if (request === undefined || !isOpen(request)) return undefined
     const permissions = await permissionsFor(request)
     for (const permission of permissions) {
-      if (!(await isAllowed(request, permission, client, signal))) continue
+      if (!(await isAllowed(request, permission, { client, signal }))) continue
       await approve(request, permission, { client, now: formatTime(platform.clock.now()) })
       return undefined
     }
@@ -83,8 +83,7 @@ async function permissionsFor({ spec }: CertificateSigningRequest): Promise<read
 async function isAllowed(
   { spec }: CertificateSigningRequest,
   { subresource }: Permission,
-  client: Client,
-  signal: AbortSignal,
+  { client, signal }: Pick<ReconcileRequest, 'client' | 'signal'>,
 ): Promise<boolean> {
   const { username: user, uid, groups, extra } = spec ?? {}
   const review = {

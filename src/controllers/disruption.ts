@@ -152,7 +152,11 @@ class Disruption {
     for (const pod of matching) {
       const reference = controllerOf(pod)
       if (reference === undefined) continue
-      const scale = await this.#scaleOf(pod.metadata?.namespace ?? '', reference, client, signal)
+      const scale = await this.#scaleOf(reference, {
+        namespace: pod.metadata?.namespace ?? '',
+        client,
+        signal,
+      })
       scales.set(scale.uid, scale)
     }
     return [...scales.values()]
@@ -160,12 +164,11 @@ class Disruption {
 
   /** For a ReplicaSet of a Deployment, the Deployment's replicas count. */
   async #scaleOf(
-    namespace: string,
     reference: OwnerReference,
-    client: ReconcileRequest['client'],
-    signal: AbortSignal,
+    request: Pick<ReconcileRequest, 'namespace' | 'client' | 'signal'>,
   ): Promise<ControllerScale> {
     const { uid, kind, name, apiVersion } = reference
+    const { namespace, client, signal } = request
     const group = parseGroupVersion(apiVersion)?.group ?? ''
     const scaled = this.#scaled.get(kindKey({ group, kind }))
     if (scaled === undefined) {
@@ -181,7 +184,7 @@ class Disruption {
     const object = scaled.get(`${namespace}/${name}`)
     if (object === undefined || object.metadata?.uid !== uid) return { uid, replicas: 0 }
     const owner = controllerOf(object)
-    if (owner?.kind === 'Deployment') return this.#scaleOf(namespace, owner, client, signal)
+    if (owner?.kind === 'Deployment') return this.#scaleOf(owner, request)
     return { uid, replicas: object.spec?.replicas ?? 1 }
   }
 }

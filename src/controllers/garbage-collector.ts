@@ -117,7 +117,7 @@ class GarbageCollector {
   }
 
   async #perform(node: GraphNode, plan: GarbageCollectionPlan, { client }: ReconcileRequest): Promise<void> {
-    const { resource, object } = node
+    const { object } = node
     const uid = object.metadata?.uid ?? ''
     switch (plan.action) {
       case 'nothing':
@@ -136,7 +136,7 @@ class GarbageCollector {
       case 'set-owners':
         return patchMetadata(client, node, { ownerReferences: plan.owners })
       case 'delete':
-        return remove(client, resource, object, plan.policy)
+        return remove(client, node, plan.policy)
     }
   }
 }
@@ -203,8 +203,7 @@ async function patchMetadata(client: Client, { resource, object }: GraphNode, ch
 
 async function remove(
   client: Client,
-  resource: Resource,
-  object: KubernetesObject,
+  { resource, object }: GraphNode,
   propagationPolicy: 'Orphan' | 'Background' | 'Foreground',
 ): Promise<void> {
   const { uid = '', resourceVersion = '' } = object.metadata ?? {}

@@ -73,7 +73,7 @@ async function empty(namespace: string, client: Client, signal: AbortSignal): Pr
     await Promise.all(
       step.map(async resource => {
         try {
-          const items = await emptyKind(resource, namespace, client, signal)
+          const items = await emptyKind({ resource, namespace, client, signal })
           if (items.length > 0) left.push({ resource, items })
         } catch (error) {
           failures.push({ type: 'content', error })
@@ -85,28 +85,28 @@ async function empty(namespace: string, client: Client, signal: AbortSignal): Pr
   return { left, failures }
 }
 
-async function emptyKind(
-  resource: Resource,
-  namespace: string,
-  client: Client,
-  signal: AbortSignal,
-): Promise<readonly KubernetesObject[]> {
+interface KindInNamespace {
+  readonly resource: Resource
+  readonly namespace: string
+  readonly client: Client
+  readonly signal: AbortSignal
+}
+
+async function emptyKind(kind: KindInNamespace): Promise<readonly KubernetesObject[]> {
+  const { resource, namespace, client, signal } = kind
   const list = async (): Promise<readonly KubernetesObject[]> => {
     return (await client.listAll(resource, { namespace, signal })).items
   }
   const found = await list()
   const stays = found.filter(object => !isBeingDeleted(object))
   if (found.length === 0) return found
-  if (stays.length > 0) await removeAll(resource, namespace, stays, client, signal)
+  if (stays.length > 0) await removeAll(stays, kind)
   return stays.length > 0 ? list() : found
 }
 
 async function removeAll(
-  resource: Resource,
-  namespace: string,
   objects: readonly KubernetesObject[],
-  client: Client,
-  signal: AbortSignal,
+  { resource, namespace, client, signal }: KindInNamespace,
 ): Promise<void> {
   const propagationPolicy = 'Background'
   if (resource.verbs.includes('deletecollection')) {

@@ -108,7 +108,7 @@ function planRolloutRecreate(
 
 function planNewReplicaSet(deployment: Deployment, { old }: Revisions): ReplicaSet {
   const limits = rolloutLimitsOf(deployment)
-  const replicas = newReplicaSetReplicas(0, sum(old, replicasOf), limits)
+  const replicas = newReplicaSetReplicas({ current: 0, old: sum(old, replicasOf) }, limits)
   return buildReplicaSet({ deployment, limits, replicas, revision: nextRevision(old) })
 }
 

@@ -16,7 +16,10 @@ export function planRollingUpdate(
   limits: RolloutLimits,
 ): ReplicasBySet {
   const { newReplicaSet, old } = revisions
-  const grown = newReplicaSetReplicas(replicasOf(newReplicaSet), sum(old, replicasOf), limits)
+  const grown = newReplicaSetReplicas(
+    { current: replicasOf(newReplicaSet), old: sum(old, replicasOf) },
+    limits,
+  )
   const replicasBySet = new Map<ReplicaSet, number>(old.map(set => [set, replicasOf(set)]))
   const newAvailable = Math.min(grown, availableAtLeast(newReplicaSet))
   cleanupUnhealthyReplicas(replicasBySet, sum(old, replicasOf) + newAvailable - limits.minAvailable)
@@ -27,12 +30,11 @@ export function planRollingUpdate(
 
 /** The size of the new ReplicaSet, given the total size of the old ones. */
 export function newReplicaSetReplicas(
-  size: number,
-  oldSize: number,
+  { current, old }: { readonly current: number; readonly old: number },
   { replicas, maxReplicas }: RolloutLimits,
 ): number {
-  const room = Math.max(0, maxReplicas - oldSize - size)
-  return Math.min(replicas, size + room)
+  const room = Math.max(0, maxReplicas - old - current)
+  return Math.min(replicas, current + room)
 }
 
 /**

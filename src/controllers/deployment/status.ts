@@ -46,7 +46,11 @@ function makeStatus(world: StatusWorld, before: DeploymentStatus): DeploymentSta
   const counts = countReplicas(world)
   const collisionCount = (before.collisionCount ?? 0) + (creation?.outcome === 'collided' ? 1 : 0)
   const noted = withNote(world, before.conditions ?? [])
-  const conditions = withProgress(world, withAvailability(world, noted, counts), noted, counts)
+  const conditions = withProgress(world, {
+    conditions: withAvailability(world, noted, counts),
+    before: noted,
+    counts,
+  })
   const { generation } = deployment.metadata ?? {}
   return {
     ...(generation && { observedGeneration: generation }),
@@ -143,29 +147,28 @@ function withAvailability(world: StatusWorld, conditions: Conditions, counts: De
   return withCondition(conditions, conditionAt(world.nowMs, { type: 'Available', ...note }))
 }
 
-function withProgress(
-  world: StatusWorld,
-  conditions: Conditions,
-  before: Conditions,
-  counts: DeploymentStatus,
-): Conditions {
+interface Progress {
+  readonly conditions: Conditions
+  /** The conditions before availability was updated. */
+  readonly before: Conditions
+  readonly counts: DeploymentStatus
+}
+
+function withProgress(world: StatusWorld, progress: Progress): Conditions {
+  const { conditions } = progress
   const { deployment, isRollout, creation } = world
   if (!isRollout || (creation && creation.outcome !== 'created')) return conditions
   const watched = hasDeadline(deployment)
-    ? withEstimate(world, conditions, conditionOf(before, 'Progressing'), counts)
+    ? withEstimate(world, progress)
     : (withoutCondition(conditions, 'Progressing') ?? [])
   const failure = failureOf(world)
   if (failure) return withCondition(watched, failure)
   return withoutCondition(watched, 'ReplicaFailure') ?? []
 }
 
-function withEstimate(
-  world: StatusWorld,
-  conditions: Conditions,
-  before: DeploymentCondition | undefined,
-  counts: DeploymentStatus,
-): Conditions {
+function withEstimate(world: StatusWorld, { conditions, before: all, counts }: Progress): Conditions {
   const { deployment, nowMs } = world
+  const before = conditionOf(all, 'Progressing')
   const { replicas = 0, updatedReplicas = 0 } = counts
   // The rollout is complete: later pod changes are not progress.
   if (replicas === updatedReplicas && before?.reason === 'NewReplicaSetAvailable') return conditions

@@ -31,10 +31,13 @@ export async function reclaim(
     case 'Delete':
       return deleteStorage(reclaiming, volume)
     case 'Recycle':
-      return fail(reclaiming, volume, 'VolumeFailedRecycle', 'No recycler plugin found for the volume!')
+      return fail(reclaiming, volume, {
+        reason: 'VolumeFailedRecycle',
+        message: 'No recycler plugin found for the volume!',
+      })
     case 'Unknown': {
       const message = 'Volume has unrecognized PersistentVolumeReclaimPolicy'
-      return fail(reclaiming, volume, 'VolumeUnknownReclaimPolicy', message)
+      return fail(reclaiming, volume, { reason: 'VolumeUnknownReclaimPolicy', message })
     }
   }
 }
@@ -45,14 +48,17 @@ async function deleteStorage(reclaiming: Reclaiming, volume: PersistentVolume): 
   if (deleter === 'external') return
   if (deleter === 'none') {
     const about = `error getting deleter volume plugin for volume ${quote(volume.metadata?.name ?? '')}`
-    return fail(reclaiming, volume, 'VolumeFailedDelete', `${about}: no deletable volume plugin matched`)
+    return fail(reclaiming, volume, {
+      reason: 'VolumeFailedDelete',
+      message: `${about}: no deletable volume plugin matched`,
+    })
   }
   // The storage is deleted already; other finalizers keep the object.
   if (isBeingDeleted(volume) && !hasFinalizer(volume, deletionFinalizer)) return
   try {
     await deleter.delete(volume)
   } catch (error) {
-    await fail(reclaiming, volume, 'VolumeFailedDelete', messageOf(error))
+    await fail(reclaiming, volume, { reason: 'VolumeFailedDelete', message: messageOf(error) })
     throw error
   }
   const { name = '', uid = '' } = volume.metadata ?? {}
@@ -79,8 +85,7 @@ function deleterOf(
 async function fail(
   writing: Writing,
   volume: PersistentVolume,
-  reason: string,
-  message: string,
+  { reason, message }: Pick<EventContent, 'reason' | 'message'>,
 ): Promise<void> {
   const event: EventContent = { type: 'Warning', reason, message }
   await setPhase(writing, volume, { phase: 'Failed', event })

@@ -16,14 +16,14 @@ export interface Writing {
 
 /** Claims are created first, so that the pod finds them. */
 export async function createPod(writing: Writing, pod: Pod, claims: ClaimsPlan): Promise<void> {
-  await withEvents(writing, 'create', pod, async () => {
+  await withEvents(writing, { verb: 'Create', pod }, async () => {
     await writeClaims(writing, pod, claims)
     await writing.client.create(pods, pod)
   })
 }
 
 export async function deletePod(writing: Writing, pod: Pod): Promise<void> {
-  await withEvents(writing, 'delete', pod, async () => {
+  await withEvents(writing, { verb: 'Delete', pod }, async () => {
     const { namespace, name = '', uid = '' } = pod.metadata ?? {}
     try {
       await writing.client.delete(pods, { namespace, name }, { preconditions: { uid } })
@@ -35,7 +35,7 @@ export async function deletePod(writing: Writing, pod: Pod): Promise<void> {
 
 /** Writes a pod with its identity repaired. */
 export async function updatePod(writing: Writing, pod: Pod, claims: ClaimsPlan): Promise<void> {
-  await withEvents(writing, 'update', pod, async () => {
+  await withEvents(writing, { verb: 'Update', pod }, async () => {
     await writeClaims(writing, pod, claims)
     await writing.client.update(pods, pod)
   })
@@ -69,26 +69,22 @@ export async function writeClaims(writing: Writing, pod: Pod | undefined, claims
   if (terminating !== undefined) throw new Error(`pvc ${terminating} is being deleted`)
 }
 
-const verbs = { create: 'Create', delete: 'Delete', update: 'Update' } as const
-
 async function withEvents(
   { set, recorder }: Writing,
-  verb: keyof typeof verbs,
-  pod: Pod,
+  { verb, pod }: { readonly verb: 'Create' | 'Delete' | 'Update'; readonly pod: Pod },
   write: () => Promise<void>,
 ): Promise<void> {
-  const about = `${verbs[verb]} Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name}`
+  const about = `${verb} Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name}`
   try {
     await write()
     recorder.record(set, {
       type: 'Normal',
-      reason: `Successful${verbs[verb]}`,
+      reason: `Successful${verb}`,
       message: `${about} successful`,
     })
   } catch (error) {
     const message = `${about} failed error: ${messageOf(error)}`
-    if (!isWithoutEvent(error))
-      recorder.record(set, { type: 'Warning', reason: `Failed${verbs[verb]}`, message })
+    if (!isWithoutEvent(error)) recorder.record(set, { type: 'Warning', reason: `Failed${verb}`, message })
     throw error
   }
 }
