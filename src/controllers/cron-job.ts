@@ -15,7 +15,7 @@ import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { jobOfCronJob } from './cron-job/job-of-cron-job.ts'
 import { planCronJob, withoutActive, withStarted, type CronJobPlan } from './cron-job/plan.ts'
 import { enqueueForOwner, controllerRefIndex } from './shared/controller-ref-index.ts'
-import { messageOf } from './shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export const cronJobController: Controller = {
   name: 'cronjob-controller',

@@ -26,7 +26,7 @@ import { onOrphan, enqueueForOwner, orphanIndex, controllerRefIndex } from './sh
 import { nextAvailableMs } from './pods.ts'
 import { deleteRevisions, recordRevision, revisionHistory } from './shared/revision-history.ts'
 import { slowStartBatch } from './shared/slow-start-batch.ts'
-import { messageOf } from './shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export const daemonSetController: Controller = {
   name: 'daemonset-controller',

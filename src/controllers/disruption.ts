@@ -22,7 +22,7 @@ import type { Again } from '#/client/workqueue.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { planDisruptionBudget, type ControllerScale } from './disruption/plan.ts'
 import { staleDisruptionTarget } from './disruption/stale-disruption-target.ts'
-import { messageOf } from './shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export const disruptionController: Controller = {
   name: 'disruption-controller',

@@ -9,7 +9,7 @@ import type { Endpoints } from '#/api/generated/core/v1.ts'
 import { keyOf, type NamespacedName } from '#/api/metadata.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { planEndpoints } from './endpoints/plan.ts'
-import { messageOf } from './shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 import { hasSelector, ServiceSelectorIndex } from './service-endpoints/service-selector-index.ts'
 import { TriggerTimes } from './service-endpoints/trigger-times.ts'
 

@@ -9,7 +9,7 @@ import { ephemeralClaimName, isClaimForPod } from '#/api/pod-volumes.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { messageOf } from './shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 import { podsByClaim } from './shared/pod-volumes.ts'
 
 export const ephemeralVolumeController: Controller = {

@@ -33,7 +33,7 @@ import {
   type ScaleDecision,
 } from './horizontal-pod-autoscaler/plan.ts'
 import { readMetric } from './horizontal-pod-autoscaler/read-metric.ts'
-import { messageOf } from './shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export interface AutoscalingSettings {
   /** Source of metrics; default the metrics APIs, which an add-on such as metrics-server must serve. */

@@ -15,7 +15,7 @@ import type { Client } from '#/client/client.ts'
 import { discoverResources } from '#/client/discovery.ts'
 import { withCondition } from '#/api/conditions.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { messageOf } from './shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export const namespaceController: Controller = {
   name: 'namespace-controller',

@@ -16,7 +16,7 @@ import { formatTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
 import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/quantity.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { messageOf } from './shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 import type { Provisioner } from './shared/provisioner.ts'
 
 export interface PersistentVolumeExpanderSettings {

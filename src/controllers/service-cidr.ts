@@ -21,7 +21,7 @@ import {
 import { compareIps, parseIp, type Ip } from '#/api/ip.ts'
 import { labelOf } from '#/api/labels.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
-import { messageOf } from './shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export const serviceCidrController: Controller = {
   name: 'service-cidr-controller',

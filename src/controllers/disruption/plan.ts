@@ -4,7 +4,7 @@ import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import { percentOf, scaledValueRoundedUp } from '#/api/int-or-string.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
-import { messageOf } from '../shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 import { isPodReady } from '../pods.ts'
 
 export interface ControllerScale {

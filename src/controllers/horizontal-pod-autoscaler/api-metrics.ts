@@ -4,7 +4,7 @@ import { parseGroupVersion } from '#/api/group-version.ts'
 import { quantityMilliValue, tryParseQuantity } from '#/api/quantity.ts'
 import { parseTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
-import { messageOf } from '../shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 import type { RestMapper } from './rest-mapper.ts'
 import type {
   ExternalQuery,

@@ -9,7 +9,7 @@ import { slowStartBatch } from '../shared/slow-start-batch.ts'
 import type { JobPlan } from './plan.ts'
 import { podOfJob } from './pod-of-job.ts'
 import { hasJobTrackingFinalizer, trackingFinalizer } from './tracked-pods.ts'
-import { messageOf } from '../shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export interface PodsChange {
   readonly client: Client

@@ -8,7 +8,7 @@ import { slowStartBatch } from '../shared/slow-start-batch.ts'
 import type { ReplicasPlan } from './plan.ts'
 import type { ReplicaSetLike } from './replica-set-like.ts'
 import type { ReplicaFailure } from './status.ts'
-import { messageOf } from '../shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export interface ScaleWork {
   readonly set: ReplicaSetLike

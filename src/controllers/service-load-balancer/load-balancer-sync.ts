@@ -6,7 +6,7 @@ import { withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { LoadBalancer } from '../shared/load-balancer.ts'
-import { messageOf } from '../shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 import { nodeSetKey } from './nodes.ts'
 import { cleanupFinalizer, type SyncedState } from './plan.ts'
 

@@ -6,7 +6,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { ClaimsPlan } from './claims.ts'
-import { messageOf } from '../shared/message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export interface Writing {
   readonly set: StatefulSet
