@@ -10,7 +10,7 @@ import { valueResponse } from '#/simulation/responses.ts'
 import { clientOf } from './client.ts'
 import { EventRecorder } from './event-recorder.ts'
 import { inProcessTransport } from './in-process.ts'
-import { misbehave, type Misbehaviour } from '#/simulation/misbehave.ts'
+import { faultyTransport, type FaultOptions } from '#/simulation/faulty-transport.ts'
 import { SmallServer } from './testdata/small-server.ts'
 
 const pod: KubernetesObject = {
@@ -185,11 +185,11 @@ test('what the server refuses is not tried again, and an event is not tried for 
 class World {
   readonly simulation = new Simulation({ seed: 1 })
   readonly server = new SmallServer({ clock: this.simulation.clock })
-  readonly behaviour: Misbehaviour
+  readonly behaviour: FaultOptions
   readonly recorder: EventRecorder
   readonly #client
 
-  constructor(faults: Partial<Misbehaviour> = {}) {
+  constructor(faults: Partial<FaultOptions> = {}) {
     const { clock, random } = this.simulation
     const platform = this.simulation.host('n1')
     this.behaviour = { clock, random, requestFaults: [], streamFaults: [], chance: 0, ...faults }
@@ -198,7 +198,7 @@ class World {
       const refusal = forbidden({ group: '', kind: 'events' }, 'the namespace is being terminated').status
       return message === 'refused' ? valueResponse(refusal, 403) : this.server.handle(request)
     }
-    const handle = misbehave(guarded, this.behaviour)
+    const handle = faultyTransport(guarded, this.behaviour)
     const transport = inProcessTransport({ handle, user: { username: 'test', groups: [] } })
     this.#client = clientOf({ platform, transport, userAgent: 'test' })
     this.recorder = new EventRecorder({ client: this.#client, platform, component: 'kubelet', host: 'n1' })

@@ -11,7 +11,12 @@ import { inProcessTransport } from './in-process.ts'
 import { Informer, type Change } from './informer.ts'
 import { Informers } from './informers.ts'
 import { httpOverHandle } from './testdata/http-over-handle.ts'
-import { misbehave, requestFaults, streamFaults, type Misbehaviour } from '#/simulation/misbehave.ts'
+import {
+  faultyTransport,
+  requestFaults,
+  streamFaults,
+  type FaultOptions,
+} from '#/simulation/faulty-transport.ts'
 import { SmallServer, type SmallServerOptions } from './testdata/small-server.ts'
 
 const collection = '/api/v1/configmaps'
@@ -196,11 +201,11 @@ class World {
   readonly simulation: Simulation
   readonly host: ReturnType<Simulation['host']>
   readonly server: SmallServer
-  readonly behaviour: Misbehaviour
+  readonly behaviour: FaultOptions
   readonly #byteFaults: { readonly random: Simulation['random']; chance: number }
   readonly #controller = new AbortController()
 
-  constructor(seed: number, options: Partial<SmallServerOptions> = {}, faults: Partial<Misbehaviour> = {}) {
+  constructor(seed: number, options: Partial<SmallServerOptions> = {}, faults: Partial<FaultOptions> = {}) {
     this.simulation = new Simulation({ seed })
     const { clock, random } = this.simulation
     this.host = this.simulation.host('client')
@@ -218,7 +223,7 @@ class World {
   }
 
   client(isInProcess: boolean): Client {
-    const handle = misbehave(this.server.handle, this.behaviour)
+    const handle = faultyTransport(this.server.handle, this.behaviour)
     const transport = isInProcess
       ? inProcessTransport({ handle, user: { username: 'test', groups: [] } })
       : new HttpTransport({

@@ -6,7 +6,7 @@ import { Simulation } from '#/platform/simulated.ts'
 import { clientOf, type Client } from './client.ts'
 import { inProcessTransport } from './in-process.ts'
 import { LeaderElection, newIdentity } from './leader-election.ts'
-import { misbehave, type Misbehaviour } from '#/simulation/misbehave.ts'
+import { faultyTransport, type FaultOptions } from '#/simulation/faulty-transport.ts'
 import { SmallServer } from './testdata/small-server.ts'
 
 const lease = { namespace: 'kube-system', name: 'scheduler' }
@@ -127,23 +127,23 @@ class World {
   readonly simulation: Simulation
   readonly terms: Term[] = []
   readonly #server: SmallServer
-  readonly #faults = new Map<string, Misbehaviour>()
+  readonly #faults = new Map<string, FaultOptions>()
 
   constructor(seed: number) {
     this.simulation = new Simulation({ seed })
     this.#server = new SmallServer({ clock: this.simulation.clock })
   }
 
-  faultsOf(name: string): Misbehaviour {
+  faultsOf(name: string): FaultOptions {
     const { clock, random } = this.simulation
     const known = this.#faults.get(name)
-    const faults: Misbehaviour = known ?? { clock, random, requestFaults, streamFaults: [], chance: 0 }
+    const faults: FaultOptions = known ?? { clock, random, requestFaults, streamFaults: [], chance: 0 }
     this.#faults.set(name, faults)
     return faults
   }
 
   client(name: string): Client {
-    const handle = misbehave(this.#server.handle, this.faultsOf(name))
+    const handle = faultyTransport(this.#server.handle, this.faultsOf(name))
     const transport = inProcessTransport({ handle, user: { username: name, groups: [] } })
     return clientOf({ platform: this.simulation.host(name), transport, userAgent: 'test' })
   }

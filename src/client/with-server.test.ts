@@ -18,7 +18,12 @@ import { inProcessTransport } from './in-process.ts'
 import { Informer } from './informer.ts'
 import { LeaderElection } from './leader-election.ts'
 import { httpOverHandle } from './testdata/http-over-handle.ts'
-import { misbehave, requestFaults, streamFaults, type Misbehaviour } from '#/simulation/misbehave.ts'
+import {
+  faultyTransport,
+  requestFaults,
+  streamFaults,
+  type FaultOptions,
+} from '#/simulation/faulty-transport.ts'
 
 const web = { namespace: 'default', name: 'web' }
 
@@ -173,7 +178,7 @@ interface World {
   readonly client: Client
   /** Over a reliable transport. */
   readonly writer: Client
-  readonly behaviour: Misbehaviour
+  readonly behaviour: FaultOptions
   readonly stop: AbortSignal
   readonly run: <T>(promise: Promise<T>) => Promise<T>
 }
@@ -193,9 +198,9 @@ async function start(
     await run(server.stop())
   })
   const { clock, random } = simulation
-  const behaviour: Misbehaviour = { clock, random, requestFaults, streamFaults, chance: 0 }
+  const behaviour: FaultOptions = { clock, random, requestFaults, streamFaults, chance: 0 }
   const user = { username: 'test', groups: ['system:masters'] }
-  const handle = misbehave(server.handle, behaviour)
+  const handle = faultyTransport(server.handle, behaviour)
   const transport = options.isInProcess
     ? inProcessTransport({ handle, user })
     : new HttpTransport({

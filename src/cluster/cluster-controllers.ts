@@ -45,7 +45,7 @@ export function clusterControllers(options: ClusterControllersOptions): readonly
   const privateKey = createPrivateKey(serviceAccounts.privateKey)
   const keyId = keyIdOf(privateKey)
   return controllersOf({
-    authority: authority.cert,
+    caCertificate: authority.cert,
     ...(authority.key !== undefined && {
       signCertificate: requestSigner({ platform, crypto }, { cert: authority.cert, key: authority.key }),
     }),

@@ -14,8 +14,8 @@ import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { jobOfCronJob } from './cron-job/job-of-cron-job.ts'
 import { planCronJob, withoutActive, withStarted, type CronJobPlan } from './cron-job/plan.ts'
-import { onOwnedChange, ownedIndex } from './owned.ts'
-import { messageOf } from './message-of.ts'
+import { enqueueForOwner, controllerRefIndex } from './shared/controller-ref-index.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export const cronJobController: Controller = {
   name: 'cronjob-controller',
@@ -26,7 +26,7 @@ export const cronJobController: Controller = {
 function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Reconcile {
   const allCronJobs = informer(cronJobs)
   const allJobs = informer(jobs)
-  const owned = ownedIndex(allJobs)
+  const owned = controllerRefIndex(allJobs)
   /** Time at which the schedule was last seen to change, by key. */
   const changedAtMs = new Map<string, number>()
   allCronJobs.onChange((key, { before, after }) => {
@@ -34,7 +34,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     else if (hasOtherSchedule(before, after)) changedAtMs.set(key, platform.clock.now())
     enqueue(key)
   })
-  onOwnedChange(allJobs, cronJobs, key => enqueue(key))
+  enqueueForOwner(allJobs, cronJobs, key => enqueue(key))
 
   return async ({ key, client }) => {
     const cronJob = allCronJobs.get(key)

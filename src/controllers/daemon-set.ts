@@ -14,19 +14,19 @@ import { compileLabelSelector } from '#/api/selector.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { Informer } from '#/client/informer.ts'
-import { claim } from './claim.ts'
+import { claimObjects } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { daemonPod, hashLabel } from './daemon-set/daemon-pod.ts'
-import { eligibilityOf } from './daemon-set/eligibility.ts'
-import { FailedPods } from './daemon-set/failed-pods.ts'
+import { nodeShouldRunDaemonPod } from './daemon-set/eligibility.ts'
+import { FailedPodsBackoff } from './daemon-set/failed-pods-backoff.ts'
 import { planDaemons, type DaemonPlan } from './daemon-set/plan.ts'
 import { planStatus } from './daemon-set/status.ts'
-import { placesOf } from './daemon-set/world.ts'
-import { onOrphan, onOwnedChange, orphanIndex, ownedIndex } from './owned.ts'
+import { daemonNodesOf } from './daemon-set/world.ts'
+import { onOrphan, enqueueForOwner, orphanIndex, controllerRefIndex } from './shared/controller-ref-index.ts'
 import { nextAvailableMs } from './pods.ts'
-import { deleteRevisions, recordRevision, revisionHistory } from './revision-history.ts'
-import { slowStart } from './slow-start.ts'
-import { messageOf } from './message-of.ts'
+import { deleteRevisions, recordRevision, revisionHistory } from './shared/revision-history.ts'
+import { slowStartBatch } from './shared/slow-start-batch.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export const daemonSetController: Controller = {
   name: 'daemonset-controller',
@@ -41,18 +41,18 @@ function setUp(context: ControllerContext): Reconcile {
   const sets = informer(daemonSets)
   const allNodes = informer(nodes)
   const allPods = informer(pods)
-  const owned = ownedIndex(allPods)
+  const owned = controllerRefIndex(allPods)
   const orphans = orphanIndex(allPods)
   const history = revisionHistory(context, daemonSets, sets)
-  const failedPods = new FailedPods()
+  const failedPods = new FailedPodsBackoff()
   sets.onChange(key => enqueue(key))
-  onOwnedChange(allPods, daemonSets, key => enqueue(key))
+  enqueueForOwner(allPods, daemonSets, key => enqueue(key))
   onOrphan(allPods, orphan => {
     for (const set of sets.inNamespace(orphan.metadata?.namespace ?? '')) {
       if (compileLabelSelector(set.spec?.selector).matches(orphan.metadata?.labels)) enqueue(keyOf(set))
     }
   })
-  wakeByNode(allNodes, sets, enqueue)
+  enqueueOnNodeChange(allNodes, sets, enqueue)
 
   return async ({ key, client, signal }) => {
     const set = sets.get(key)
@@ -60,8 +60,8 @@ function setUp(context: ControllerContext): Reconcile {
     // computed.
     if (set === undefined || isBeingDeleted(set)) return undefined
     const { uid = '', namespace = '', generation } = set.metadata ?? {}
-    const revisions = await history.claimed(set, client)
-    const claimed = await claim({
+    const revisions = await history.claimRevisions(set, client)
+    const claimed = await claimObjects({
       client,
       owner: set,
       ownerResource: daemonSets,
@@ -76,13 +76,13 @@ function setUp(context: ControllerContext): Reconcile {
       return { againAfterMs: 0 }
     }
     const nowMs = platform.clock.now()
-    const world = { set, hash, places: placesOf(set, allNodes.list(), claimed), nowMs }
+    const world = { set, hash, daemonNodes: daemonNodesOf(set, allNodes.list(), claimed), nowMs }
     const failedKey = (nodeName: string): string => `${uid}/${generation}/${nodeName}`
     const monotonicMs = platform.clock.monotonicMs()
-    const waitMsOn = (nodeName: string): number => failedPods.waitMs(failedKey(nodeName), monotonicMs)
-    const plan = planDaemons({ ...world, waitMsOn })
+    const backoffMsOn = (nodeName: string): number => failedPods.remainingMs(failedKey(nodeName), monotonicMs)
+    const plan = planDaemons({ ...world, backoffMsOn })
     for (const { pod, nodeName } of plan.finished) {
-      if (pod.status?.phase === 'Failed') failedPods.replaced(failedKey(nodeName), monotonicMs)
+      if (pod.status?.phase === 'Failed') failedPods.next(failedKey(nodeName), monotonicMs)
     }
     const failure = await perform(plan, { set, hash, client, recorder })
     const status = planStatus({ ...world, collisionCount: recorded.collisionCount })
@@ -99,7 +99,7 @@ function soonest(...waits: readonly (number | undefined)[]): { readonly againAft
 }
 
 /** Node status changes frequently; only changes of a node's eligibility enqueue a DaemonSet. */
-function wakeByNode(
+function enqueueOnNodeChange(
   allNodes: Informer<Node>,
   sets: Informer<DaemonSet>,
   enqueue: ControllerContext['enqueue'],
@@ -107,12 +107,12 @@ function wakeByNode(
   allNodes.onChange((_key, { before, after }) => {
     if (before && after && isAlike(before, after)) return
     for (const set of sets.list()) {
-      const eligibility = eligibilityOf(set)
-      const then = before && eligibility(before)
-      const now = after && eligibility(after)
+      const eligibilityOf = nodeShouldRunDaemonPod(set)
+      const then = before && eligibilityOf(before)
+      const now = after && eligibilityOf(after)
       const isSame =
         (then?.shouldRun ?? false) === (now?.shouldRun ?? false) &&
-        (then?.mayStay ?? false) === (now?.mayStay ?? false)
+        (then?.shouldContinueRunning ?? false) === (now?.shouldContinueRunning ?? false)
       if (!isSame) enqueue(keyOf(set))
     }
   })
@@ -172,7 +172,7 @@ async function perform(
       message: `Found ${what} ${keyOf(pod)} on node ${nodeName}, will try to ${isFailed ? 'kill' : 'delete'} it`,
     })
   }
-  const created = await slowStart(plan.create.length, index => create(plan.create[index]!, performance))
+  const created = await slowStartBatch(plan.create.length, index => create(plan.create[index]!, performance))
   const deleted = await Promise.allSettled(plan.delete.map(pod => remove(pod, performance)))
   if (created.error !== undefined) return { error: created.error }
   const failed = deleted.find(result => result.status === 'rejected')

@@ -13,8 +13,8 @@ import type { EventContent } from '#/client/event-recorder.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { managedBy, planSlices, wantsZoneHints } from './endpoint-slice/plan.ts'
 import { isSameShare, zoneKeyOf, zoneShares, type ZoneShares } from './endpoint-slice/zone-shares.ts'
-import { messageOf } from './message-of.ts'
-import { hasMembers, ServiceMembers } from './service-endpoints/members.ts'
+import { messageOf } from '#/base/message-of.ts'
+import { hasSelector, ServiceSelectorIndex } from './service-endpoints/service-selector-index.ts'
 import { onSliceChange, slicesByService } from './service-endpoints/slices.ts'
 import { TriggerTimes } from './service-endpoints/trigger-times.ts'
 import { writeSlices } from './service-endpoints/write-slices.ts'
@@ -22,12 +22,12 @@ import { podsByNode } from './pods.ts'
 
 export interface EndpointSliceSettings {
   /** Maximum number of endpoints per slice; the API allows up to 1000. */
-  readonly endpointsMax?: number
+  readonly maxEndpointsPerSlice?: number
   /** Debounce: pod changes within this time are handled in one sync. */
-  readonly gatherMs?: number
+  readonly endpointUpdatesBatchPeriodMs?: number
 }
 
-const endpointsMaxUsual = 100
+const maxEndpointsPerSliceUsual = 100
 
 /** Debounce for changes of slices, which are mostly this controller's own writes. */
 const sliceChangeMs = 1_000
@@ -42,37 +42,37 @@ export function endpointSliceController(settings: EndpointSliceSettings = {}): C
 }
 
 function setUp(context: ControllerContext, settings: EndpointSliceSettings): Reconcile {
-  const { endpointsMax = endpointsMaxUsual, gatherMs = 0 } = settings
+  const { maxEndpointsPerSlice = maxEndpointsPerSliceUsual, endpointUpdatesBatchPeriodMs = 0 } = settings
   const { recorder, informer, enqueue } = context
   const allServices = informer(services)
   const allPods = informer(pods)
   const allNodes = informer(nodes)
   const slicesOf = slicesByService(informer(endpointSlices), managedBy)
-  const members = new ServiceMembers({ services: allServices, pods: allPods })
+  const selectorIndex = new ServiceSelectorIndex({ services: allServices, pods: allPods })
   const triggerTimes = new TriggerTimes()
-  const shares = followNodes(context, members)
+  const shares = enqueueOnNodeChange(context, selectorIndex)
   /** Last reported state of topology aware hints, by service and address type. */
-  const told = new Map<string, string>()
+  const reported = new Map<string, string>()
   allServices.onChange(key => enqueue(key))
-  members.onChange(key => enqueue(key, gatherMs))
+  selectorIndex.enqueueOnChange(key => enqueue(key, endpointUpdatesBatchPeriodMs))
   onSliceChange(informer(endpointSlices), managedBy, key => {
-    enqueue(key, Math.max(sliceChangeMs, gatherMs))
+    enqueue(key, Math.max(sliceChangeMs, endpointUpdatesBatchPeriodMs))
   })
 
   return async ({ key, client }) => {
     const service = allServices.get(key)
-    if (service === undefined || !hasMembers(service)) {
+    if (service === undefined || !hasSelector(service)) {
       triggerTimes.forget(key)
-      for (const type of ['IPv4', 'IPv6']) told.delete(`${key} ${type}`)
+      for (const type of ['IPv4', 'IPv6']) reported.delete(`${key} ${type}`)
       return undefined
     }
-    const podsOfService = members.podsOf(service)
+    const podsOfService = selectorIndex.podsOf(service)
     const plan = planSlices({
       service,
       pods: podsOfService,
       nodeOf: name => allNodes.get(name),
       slices: slicesOf.get(key).filter(slice => !isBeingDeleted(slice)),
-      endpointsMax,
+      maxEndpointsPerSlice,
       triggerTime: triggerTimes.observe(key, service, podsOfService),
       shares: wantsZoneHints(service) ? shares() : undefined,
     })
@@ -81,8 +81,8 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
       throw error
     })
     for (const [type, state] of plan.zoneHints) {
-      const event = zoneHintsEvent(told.get(`${key} ${type}`) ?? 'off', state, type)
-      told.set(`${key} ${type}`, state)
+      const event = zoneHintsEvent(reported.get(`${key} ${type}`) ?? 'off', state, type)
+      reported.set(`${key} ${type}`, state)
       if (event) recorder.record(service, event)
     }
     return undefined
@@ -104,9 +104,9 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
 /**
  * Enqueues the services affected by node changes. Returns a function that computes the zone shares lazily.
  */
-function followNodes(
+function enqueueOnNodeChange(
   { informer, enqueue }: ControllerContext,
-  members: ServiceMembers,
+  selectorIndex: ServiceSelectorIndex,
 ): () => ZoneShares | undefined {
   const allNodes = informer(nodes)
   const placed = podsByNode(informer(pods))
@@ -116,7 +116,7 @@ function followNodes(
   let known: { readonly shares: ZoneShares | undefined } | undefined
   allNodes.onChange((name, { before, after }) => {
     if (before === undefined || after === undefined || zoneKeyOf(before) !== zoneKeyOf(after)) {
-      for (const pod of placed.get(name)) members.servicesOf(pod).forEach(key => enqueue(key))
+      for (const pod of placed.get(name)) selectorIndex.servicesOf(pod).forEach(key => enqueue(key))
     }
     if (before !== undefined && after !== undefined && isSameShare(before, after)) return
     known = undefined

@@ -7,15 +7,15 @@ import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import { endpoints, pods, services } from '#/api/generated/core/v1-resources.ts'
 import type { Endpoints } from '#/api/generated/core/v1.ts'
 import { keyOf, type NamespacedName } from '#/api/metadata.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { planEndpoints } from './endpoints/plan.ts'
-import { messageOf } from './message-of.ts'
-import { hasMembers, ServiceMembers } from './service-endpoints/members.ts'
+import { messageOf } from '#/base/message-of.ts'
+import { hasSelector, ServiceSelectorIndex } from './service-endpoints/service-selector-index.ts'
 import { TriggerTimes } from './service-endpoints/trigger-times.ts'
 
 export interface EndpointsSettings {
   /** Debounce: pod changes within this time are handled in one sync. */
-  readonly gatherMs?: number
+  readonly endpointUpdatesBatchPeriodMs?: number
 }
 
 export function endpointsController(settings: EndpointsSettings = {}): Controller {
@@ -29,14 +29,17 @@ export function endpointsController(settings: EndpointsSettings = {}): Controlle
 /** Legacy leader election locks are Endpoints without a service. */
 const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader'
 
-function setUp(context: ControllerContext, { gatherMs = 0 }: EndpointsSettings): Reconcile {
+function setUp(
+  context: ControllerContext,
+  { endpointUpdatesBatchPeriodMs = 0 }: EndpointsSettings,
+): Reconcile {
   const { recorder, informer, enqueue, background } = context
   const allServices = informer(services)
   const allEndpoints = informer(endpoints)
-  const members = new ServiceMembers({ services: allServices, pods: informer(pods) })
+  const selectorIndex = new ServiceSelectorIndex({ services: allServices, pods: informer(pods) })
   const triggerTimes = new TriggerTimes()
   allServices.onChange(key => enqueue(key))
-  members.onChange(key => enqueue(key, gatherMs))
+  selectorIndex.enqueueOnChange(key => enqueue(key, endpointUpdatesBatchPeriodMs))
   allEndpoints.onChange((key, { after }) => {
     if (after === undefined && allServices.get(key) !== undefined) enqueue(key)
   })
@@ -55,8 +58,8 @@ function setUp(context: ControllerContext, { gatherMs = 0 }: EndpointsSettings):
       return remove({ namespace, name }, current, client)
     }
     // The Endpoints of a service without a selector, or of type ExternalName, are not managed here.
-    if (!hasMembers(service)) return undefined
-    const podsOfService = members.podsOf(service)
+    if (!hasSelector(service)) return undefined
+    const podsOfService = selectorIndex.podsOf(service)
     const triggerTime = triggerTimes.observe(key, service, podsOfService)
     const planned = planEndpoints({ service, pods: podsOfService, current, triggerTime })
     if (planned === undefined) return undefined
@@ -97,7 +100,7 @@ interface Failure {
 async function remove(
   at: NamespacedName,
   known: Endpoints | undefined,
-  client: Work['client'],
+  client: ReconcileRequest['client'],
 ): Promise<void> {
   const uid = known?.metadata?.uid
   try {

@@ -9,8 +9,8 @@ import { ephemeralClaimName, isClaimForPod } from '#/api/pod-volumes.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { messageOf } from './message-of.ts'
-import { podsByClaim } from './pod-volumes.ts'
+import { messageOf } from '#/base/message-of.ts'
+import { podsByClaim } from './shared/pod-volumes.ts'
 
 export const ephemeralVolumeController: Controller = {
   name: 'ephemeral-volume-controller',

@@ -8,7 +8,7 @@ import type { PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { hasFinalizer, isBeingDeleted, withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
 import { volumeClaimKeysOf, claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { podsByClaim } from './pod-volumes.ts'
+import { podsByClaim } from './shared/pod-volumes.ts'
 
 export const persistentVolumeClaimProtectionController: Controller = {
   name: 'persistentvolumeclaim-protection-controller',

@@ -7,10 +7,10 @@ import type { ObjectIndex } from '#/client/object-store.ts'
 
 /** Neither finished nor being deleted. */
 export function isPodActive(pod: Pod): boolean {
-  return !isPodFinished(pod) && !isBeingDeleted(pod)
+  return !isPodTerminal(pod) && !isBeingDeleted(pod)
 }
 
-export function isPodFinished(pod: Pod): boolean {
+export function isPodTerminal(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
 }
 

@@ -129,7 +129,7 @@ async function patchStatus(
   await plane.settle()
 }
 
-test('PersistentVolumes(Claims), lifecycle: bound to each other, the claim goes and then the volume', async t => {
+test('PersistentVolumes(Claims), lifecycle: bound, then the claim and the volume are deleted', async t => {
   const plane = await start(t)
   await plane.create(persistentVolumes, volumeOf('v', '1Gi', { csi, storageClassName: 'c' }))
   await plane.create(persistentVolumeClaims, claimOf('data', '1Gi', { storageClassName: 'c' }))

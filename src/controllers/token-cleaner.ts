@@ -4,7 +4,7 @@
  */
 import { isApiError } from '#/api/errors.ts'
 import { secrets } from '#/api/generated/core/v1-resources.ts'
-import { expiresAtMs, isBootstrapToken } from './bootstrap-tokens/bootstrap-token.ts'
+import { expiresAtMs, isBootstrapToken } from './shared/bootstrap-token.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 export const tokenCleanerController: Controller = {

@@ -8,7 +8,7 @@ import type { Job } from '#/api/generated/batch/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { parseTime } from '#/api/time.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { finishedCondition } from './finished-jobs.ts'
+import { finishedCondition } from './shared/finished-jobs.ts'
 
 export const ttlAfterFinishedController: Controller = {
   name: 'ttl-after-finished-controller',

@@ -8,7 +8,7 @@ import { quote } from '#/api/quote.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
 import { isTimeZone } from '#/api/time-zone.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
-import { finishedCondition, isJobFinished } from '../finished-jobs.ts'
+import { finishedCondition, isJobFinished } from '../shared/finished-jobs.ts'
 import { nameOfJob } from './job-of-cron-job.ts'
 
 export interface CronJobPlan {

@@ -8,14 +8,14 @@ export interface Eligibility {
   /** A pod should run on the node. */
   readonly shouldRun: boolean
   /** An existing pod may continue to run on the node. */
-  readonly mayStay: boolean
+  readonly shouldContinueRunning: boolean
 }
 
-const everywhere: Eligibility = { shouldRun: true, mayStay: true }
-const nowhere: Eligibility = { shouldRun: false, mayStay: false }
+const everywhere: Eligibility = { shouldRun: true, shouldContinueRunning: true }
+const nowhere: Eligibility = { shouldRun: false, shouldContinueRunning: false }
 
 /** Returns a function that decides whether the pods of a DaemonSet run on a node. */
-export function eligibilityOf(set: DaemonSet): (node: Node) => Eligibility {
+export function nodeShouldRunDaemonPod(set: DaemonSet): (node: Node) => Eligibility {
   const known = compiled.get(set)
   if (known !== undefined) return known
   const made = compile(set.spec?.template.spec ?? { containers: [] })
@@ -39,7 +39,7 @@ function compile(spec: PodSpec): (node: Node) => Eligibility {
       return everywhere
     // A NoSchedule taint prevents new pods; existing ones stay unless there is a NoExecute taint.
     return findMatchingUntoleratedTaint(taints, tolerations, ['NoExecute']) === undefined
-      ? { shouldRun: false, mayStay: true }
+      ? { shouldRun: false, shouldContinueRunning: true }
       : nowhere
   }
 }

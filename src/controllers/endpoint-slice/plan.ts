@@ -27,7 +27,7 @@ export interface SlicesWorld {
   readonly nodeOf: (name: string) => Node | undefined
   /** This controller's slices for a service of this name, except those being deleted. */
   readonly slices: readonly EndpointSlice[]
-  readonly endpointsMax: number
+  readonly maxEndpointsPerSlice: number
   readonly triggerTime: string | undefined
   readonly shares: ZoneShares | undefined
 }
@@ -71,7 +71,7 @@ interface TypePlan extends Omit<SlicesPlan, 'zoneHints'> {
 }
 
 function planType(world: SlicesWorld, type: AddressType): TypePlan {
-  const { service, endpointsMax } = world
+  const { service, maxEndpointsPerSlice } = world
   const slices = world.slices.filter(({ addressType }) => addressType === type)
   const own = slices.filter(slice => isOwned(slice, service))
   const labels = sliceLabels(service)
@@ -79,7 +79,7 @@ function planType(world: SlicesWorld, type: AddressType): TypePlan {
   const groups = groupByPorts(world, type)
   const byPorts = Map.groupBy(own, ({ ports }) => portsKey(ports))
   const filled = [...groups].map(([key, { ports, wanted }]) => {
-    return fillSlices({ slices: byPorts.get(key) ?? [], ports, wanted, endpointsMax, isStale })
+    return fillSlices({ slices: byPorts.get(key) ?? [], ports, wanted, maxEndpointsPerSlice, isStale })
   })
   const drafts = filled.flatMap(each => each.drafts)
   const unused = [...byPorts].flatMap(([key, each]) => (groups.has(key) ? [] : each))

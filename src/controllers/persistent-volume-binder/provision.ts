@@ -8,9 +8,9 @@ import { keyOf } from '#/api/metadata.ts'
 import { boundByControllerAnnotation, referenceTo, selectedNodeAnnotation } from '#/api/persistent-volumes.ts'
 import { quote } from '#/api/quote.ts'
 import { storageClassOf } from '#/api/storage-classes.ts'
-import { messageOf } from '../message-of.ts'
-import type { ProvisionedVolume, Provisioner } from '../provisioner.ts'
-import { driverOf, isUnknownInTree } from './migrated.ts'
+import { messageOf } from '#/base/message-of.ts'
+import type { ProvisionedVolume, Provisioner } from '../shared/provisioner.ts'
+import { migratedDriverOf, isUnsupportedInTree } from './csi-migration.ts'
 import { betaStorageProvisioner, deletionFinalizer, provisionedBy, storageProvisioner } from './names.ts'
 import { updateClaim, type Writing } from './write.ts'
 
@@ -33,11 +33,11 @@ export async function provision(
 ): Promise<Provisioned | undefined> {
   const provisioner = provisioning.provisioners.get(storageClass.provisioner)
   if (provisioner) return provisionHere(provisioning, claim, { storageClass, provisioner })
-  if (isUnknownInTree(storageClass.provisioner)) {
+  if (isUnsupportedInTree(storageClass.provisioner)) {
     fail(provisioning, claim, `no volume plugin matched name: ${storageClass.provisioner}`)
     return undefined
   }
-  const driver = driverOf(storageClass.provisioner)
+  const driver = migratedDriverOf(storageClass.provisioner)
   await nameProvisioner(provisioning, claim, driver)
   provisioning.recorder.record(claim, {
     type: 'Normal',
@@ -150,7 +150,7 @@ async function record(
   const { client, recorder, volumes } = provisioning
   const name = volume.metadata?.name ?? ''
   try {
-    const created = await volumes.writing(client.create(persistentVolumes, volume))
+    const created = await volumes.assume(client.create(persistentVolumes, volume))
     const message = `Successfully provisioned volume ${name} using ${provisioner.name}`
     recorder.record(claim, { type: 'Normal', reason: 'ProvisioningSucceeded', message })
     return created

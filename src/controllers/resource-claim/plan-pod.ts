@@ -14,7 +14,7 @@ export interface PodClaimsWorld {
 /** Action for one entry of the pod's `resourceClaims`. */
 export type EntryPlan =
   /** The claim exists, but the pod's status does not name it yet. */
-  | { readonly entry: string; readonly action: 'tell'; readonly claim: string }
+  | { readonly entry: string; readonly action: 'record'; readonly claim: string }
   | { readonly entry: string; readonly action: 'create'; readonly claim: ResourceClaim }
   /** The template does not exist yet. */
   | { readonly entry: string; readonly action: 'wait'; readonly problem: string }
@@ -37,7 +37,7 @@ function planEntry(
   }
   // Created by an earlier reconcile that was interrupted before the status update.
   const made = owned.find(({ metadata }) => metadata?.annotations?.[entryAnnotation] === name)
-  if (made) return { entry: name, action: 'tell', claim: made.metadata?.name ?? '' }
+  if (made) return { entry: name, action: 'record', claim: made.metadata?.name ?? '' }
   const template = templateNamed(templateName)
   if (template) return { entry: name, action: 'create', claim: claimFrom(template, pod, name) }
   const missing = `resourceclaimtemplate.resource.k8s.io ${quote(templateName)} not found`

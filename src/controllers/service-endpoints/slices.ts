@@ -35,13 +35,13 @@ function serviceKeyOf({ metadata }: EndpointSlice, managedBy: string): string | 
 export function onSliceChange(
   slices: Informer<EndpointSlice>,
   managedBy: string,
-  wake: (serviceKey: string) => void,
+  enqueue: (serviceKey: string) => void,
 ): void {
   slices.onChange((_key, { before, after }) => {
     const was = before && serviceKeyOf(before, managedBy)
     const is = after && serviceKeyOf(after, managedBy)
-    if (was !== undefined) wake(was)
-    if (is !== undefined && is !== was) wake(is)
+    if (was !== undefined) enqueue(was)
+    if (is !== undefined && is !== was) enqueue(is)
   })
 }
 
