@@ -26,7 +26,7 @@ import {
 } from '#/apiserver/settings.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
-import { readCallers, readRemote } from '#/client/remote.ts'
+import { readWebhookCredentials, readWebhookKubeconfig } from '#/client/webhook-kubeconfig.ts'
 import { ensureDefaultStorageClass } from '#/controllers/default-storage-class.ts'
 import { ensureAdminKubeconfig } from '#/kubeadm/admin-kubeconfig.ts'
 import { ensureClusterCertificates, type ClusterCertificates } from '#/kubeadm/certificates.ts'
@@ -225,7 +225,7 @@ export class Cluster implements AsyncDisposable {
     const { platform, apiServer = {} } = this.#options
     return readApiServerSettings(apiServer, {
       files: platform.files,
-      readRemote: path => readRemote(platform, path),
+      readRemote: path => readWebhookKubeconfig(platform, path),
       defaults,
     })
   }
@@ -346,8 +346,8 @@ export class Cluster implements AsyncDisposable {
       authentication: { ...authenticationOf(certificates, settings), connectHttp },
       remote: {
         connectHttp,
-        readRemote: path => readRemote(platform, path),
-        readCallers: path => readCallers(platform, path),
+        readRemote: path => readWebhookKubeconfig(platform, path),
+        readCallers: path => readWebhookCredentials(platform, path),
       },
       kubelets: { connectHttp, tls: () => (this.#kubeletTls ??= kubeletTlsOf(certificates)) },
       ...(audit && { audit }),

@@ -118,11 +118,11 @@ test('names cannot lead to another path, and what must be said must be said', as
   await check(c => c.get(namespaces, { name: '..' }), 'GET /api/v1/namespaces/%2E%2E')
   await check(c => c.get(namespaces, { name: 'a?b#c%' }), 'GET /api/v1/namespaces/a%3Fb%23c%25')
   const { client } = recording()
-  await assert.rejects(client.get(namespaces, { name: '' }), /the name is empty/)
-  await assert.rejects(client.get(pods, { name: 'web' }), /which namespace/)
-  await assert.rejects(client.get(namespaces, web), /have no namespace/)
-  await assert.rejects(client.create(configMaps, { metadata: { name: 'a' } }), /which namespace/)
-  await assert.rejects(client.update(configMaps, { metadata: { namespace: 'a' } }), /must have a name/)
+  await assert.rejects(client.get(namespaces, { name: '' }), /name must not be empty/)
+  await assert.rejects(client.get(pods, { name: 'web' }), /namespace is required/)
+  await assert.rejects(client.get(namespaces, web), /are cluster-scoped/)
+  await assert.rejects(client.create(configMaps, { metadata: { name: 'a' } }), /namespace is required/)
+  await assert.rejects(client.update(configMaps, { metadata: { namespace: 'a' } }), /name is required/)
 })
 
 test('objects are what the server has, and items of lists say what they are', async () => {
@@ -161,14 +161,14 @@ test('an answer of the wrong shape is garbage', async () => {
     const { client } = recording(() => valueResponse(value, 200))
     await assert.rejects(
       client.get(pods, web),
-      error => error instanceof TransportError && error.reason === 'garbage',
+      error => error instanceof TransportError && error.reason === 'invalid-response',
     )
   }
   for (const value of [{}, { items: [] }, { items: {}, metadata: {} }, { items: [1], metadata: {} }]) {
     const { client } = recording(() => valueResponse(value, 200))
     await assert.rejects(
       client.list(pods),
-      error => error instanceof TransportError && error.reason === 'garbage',
+      error => error instanceof TransportError && error.reason === 'invalid-response',
     )
   }
   const { client } = recording(() => valueResponse({ items: null, metadata: { resourceVersion: '1' } }, 200))
@@ -280,8 +280,11 @@ test('a watch gives typed events, and throws what the server says or what is no 
   const wrong: readonly (readonly [object | null, (error: unknown) => boolean])[] = [
     [{ type: 'ERROR', object: expired('old').status }, error => isApiError(error, 'Expired')],
     [{ type: 'ERROR', object: null }, error => error instanceof ApiError && error.code === 500],
-    [{ type: 'ADDED', object: {} }, error => error instanceof TransportError && error.reason === 'garbage'],
-    [null, error => error instanceof TransportError && error.reason === 'garbage'],
+    [
+      { type: 'ADDED', object: {} },
+      error => error instanceof TransportError && error.reason === 'invalid-response',
+    ],
+    [null, error => error instanceof TransportError && error.reason === 'invalid-response'],
   ]
   for (const [value, isExpected] of wrong) {
     const { client } = recording(() => stream([good[0]!, { value, bytes: () => new Uint8Array() }, good[1]!]))

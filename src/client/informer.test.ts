@@ -42,7 +42,9 @@ test('as long as the server forgets nothing, no change is lost and none is told 
     changes.length = 0
     await world.disturb(0.3)
     await world.calm()
-    const told = changes.map(([key, { after }]) => `${key} ${after?.metadata?.resourceVersion ?? 'gone'}`)
+    const told = changes.map(
+      ([key, { newObject }]) => `${key} ${newObject?.metadata?.resourceVersion ?? 'gone'}`,
+    )
     const happened = world.server.history.slice(listed).map(({ type, object }) => {
       return `${keyOf(object)} ${type === 'DELETED' ? 'gone' : object.metadata?.resourceVersion}`
     })
@@ -93,7 +95,10 @@ test('an object made again under its name while nobody looked goes and comes', a
   world.server.compact()
   await world.simulation.advance(10_000)
   await world.calm()
-  const uids = changes.map(([, { before, after }]) => [before?.metadata?.uid, after?.metadata?.uid])
+  const uids = changes.map(([, { oldObject, newObject }]) => [
+    oldObject?.metadata?.uid,
+    newObject?.metadata?.uid,
+  ])
   assert.deepEqual(uids, [
     ['uid-1', undefined],
     [undefined, 'uid-3'],
@@ -120,11 +125,11 @@ test('a late handler is told of all, a failing one disturbs nobody, one that lef
   world.put('a')
   const { informer } = world.follow(true)
   const told: string[] = []
-  informer.onChange(() => {
+  informer.addEventHandler(() => {
     throw new Error('broken')
   })
   await world.simulation.run(informer.waitForSync(world.stopped))
-  const leave = informer.onChange(key => void told.push(key))
+  const leave = informer.addEventHandler(key => void told.push(key))
   assert.deepEqual(told, ['default/a'])
   world.put('b')
   await world.simulation.advance(100)
@@ -141,11 +146,13 @@ test('a resync tells of every object again, and ends with the informer', async (
   world.put('a')
   const { informer } = world.follow(true)
   const seen: Change<ConfigMap>[] = []
-  informer.onChange((_key, change) => void seen.push(change), { resyncMs: 60_000 })
+  informer.addEventHandler((_key, change) => void seen.push(change), { resyncMs: 60_000 })
   await world.simulation.run(informer.waitForSync(world.stopped))
   await world.simulation.advance(200_000)
   assert.equal(seen.length, 4)
-  assert.ok(seen.slice(1).every(({ before, after }) => before === after && after !== undefined))
+  assert.ok(
+    seen.slice(1).every(({ oldObject, newObject }) => oldObject === newObject && newObject !== undefined),
+  )
   world.stop()
   await world.simulation.advance(200_000)
   assert.equal(seen.length, 4)
@@ -237,7 +244,7 @@ class World {
       resource: configMaps,
     })
     const changes: Told[] = []
-    informer.onChange((key, change) => void changes.push([key, change]))
+    informer.addEventHandler((key, change) => void changes.push([key, change]))
     informer.run(this.stopped).catch(error => assert.fail(String(error)))
     return { informer, changes }
   }
@@ -284,13 +291,13 @@ function versions(objects: readonly KubernetesObject[]): string[] {
 function checkChanges(changes: readonly Told[], informer: Informer<ConfigMap>, label: string): void {
   const shadow = new Map<string, ConfigMap>()
   const newest = new Map<string, number>()
-  for (const [key, { before, after }] of changes) {
-    assert.equal(before, shadow.get(key), `${label}: ${key}`)
-    if (after === undefined) shadow.delete(key)
-    else shadow.set(key, after)
-    const version = Number(after?.metadata?.resourceVersion ?? newest.get(key))
+  for (const [key, { oldObject, newObject }] of changes) {
+    assert.equal(oldObject, shadow.get(key), `${label}: ${key}`)
+    if (newObject === undefined) shadow.delete(key)
+    else shadow.set(key, newObject)
+    const version = Number(newObject?.metadata?.resourceVersion ?? newest.get(key))
     assert.ok(
-      after === undefined || version > (newest.get(key) ?? 0),
+      newObject === undefined || version > (newest.get(key) ?? 0),
       `${label}: ${key} is told ${version} again`,
     )
     newest.set(key, version)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Simulation } from '#/platform/simulated.ts'
-import { inClusterSettings, type ConnectionSettings } from './connection.ts'
+import { inClusterConfig, type ConnectionSettings } from './connection.ts'
 import {
   changeKubeconfig,
   kubeconfigPaths,
@@ -154,14 +154,14 @@ test('what does not fit together is refused by name', () => {
   refuse({ context: { cluster: 'no' } }, /cluster no does not exist/)
   refuse({ context: { user: 'no' } }, /user no does not exist/)
   refuse({ cluster: {} }, /cluster main has no server/)
-  refuse({ cluster: { ...cluster, 'proxy-url': 'http://p' } }, /main is behind a proxy/)
+  refuse({ cluster: { ...cluster, 'proxy-url': 'http://p' } }, /main: proxy-url is not supported/)
   refuse(
     { cluster: { ...cluster, 'insecure-skip-tls-verify': true, 'certificate-authority': 'x' } },
-    /remove one/,
+    /mutually exclusive/,
   )
-  refuse({ user: { token: 't', username: 'u' } }, /user me has a token and a password/)
-  refuse({ user: { 'client-certificate': 'x' } }, /without its key/)
-  refuse({ user: { 'as-groups': ['g'] } }, /of nobody/)
+  refuse({ user: { token: 't', username: 'u' } }, /user me: token and username are mutually exclusive/)
+  refuse({ user: { 'client-certificate': 'x' } }, /required together/)
+  refuse({ user: { 'as-groups': ['g'] } }, /require as/)
   refuse({ user: { 'auth-provider': { name: 'gcp' } } }, /use an exec plugin/)
   const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'x' }
   refuse({ user: { exec } }, /needs an interactiveMode/)
@@ -178,7 +178,7 @@ test('files are read and merged; one that was asked for must be there, and all m
   const merged = await load({ KUBECONFIG: '/a:/missing:/b' })
   assert.deepEqual([merged.currentContext, merged.clusters.get('c')?.file], ['x', '/b'])
   assert.deepEqual((await load({ HOME: '/none' })).clusters, new Map())
-  await assert.rejects(load({}, '/missing'), /cannot read kubeconfig \/missing: there is no such file/)
+  await assert.rejects(load({}, '/missing'), /cannot read kubeconfig \/missing: file not found/)
   for (const [content, message] of [
     ['a: [', /cannot read kubeconfig \/x: /],
     ['[]', /cannot read kubeconfig \/x: /],
@@ -232,14 +232,14 @@ test('a file that is missing is made; nothing is written when nothing changes', 
   await write('/a', '# a comment\ncurrent-context: x\n')
   await change({}, [{ section: 'current-context', value: 'x' }], '/a')
   assert.match((await read('/a')) ?? '', /# a comment/)
-  await assert.rejects(change({}, [{ section: 'current-context', value: 'x' }]), /no home folder/)
+  await assert.rejects(change({}, [{ section: 'current-context', value: 'x' }]), /no home directory/)
 })
 
 test('a pod finds its cluster in its files and environment', async () => {
   const { write, simulation } = start()
   const folder = '/var/run/secrets/kubernetes.io/serviceaccount'
   const settings = (environment: Record<string, string>): Promise<ConnectionSettings | undefined> => {
-    return simulation.run(inClusterSettings(simulation.host('a'), environment))
+    return simulation.run(inClusterConfig(simulation.host('a'), environment))
   }
   const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }
   assert.equal(await settings(environment), undefined)

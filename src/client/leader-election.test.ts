@@ -5,7 +5,7 @@ import { isTime, parseMicroTime } from '#/api/time.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { clientOf, type Client } from './client.ts'
 import { inProcessTransport } from './in-process.ts'
-import { LeaderElection, newIdentity } from './leader-election.ts'
+import { LeaderElector, newIdentity } from './leader-election.ts'
 import { misbehave, type Misbehaviour } from '#/simulation/misbehave.ts'
 import { SmallServer } from './testdata/small-server.ts'
 
@@ -67,10 +67,10 @@ test('a leader that cannot reach the server stops before the others begin', asyn
 
 test('what the leader throws comes out, and the lease is free', async () => {
   const world = new World(4)
-  const election = new LeaderElection({
+  const election = new LeaderElector({
     ...world.options('a'),
     identity: 'a',
-    lead: async () => Promise.reject(new Error('broken')),
+    onStartedLeading: async () => Promise.reject(new Error('broken')),
   })
   await assert.rejects(world.simulation.run(election.run(new AbortController().signal)), /broken/)
   const freed = await world.simulation.run(world.client('x').get(leases, lease))
@@ -156,13 +156,13 @@ class World {
     const host = this.simulation.host(name)
     const identity = newIdentity(host, name)
     const stop = new AbortController()
-    const lead = async (signal: AbortSignal): Promise<void> => {
+    const onStartedLeading = async (signal: AbortSignal): Promise<void> => {
       const term: Term = { name, fromMs: this.simulation.nowMs }
       this.terms.push(term)
       await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
       term.untilMs ??= this.simulation.nowMs
     }
-    const election = new LeaderElection({ ...this.options(name), identity, lead })
+    const election = new LeaderElector({ ...this.options(name), identity, onStartedLeading })
     const run = election.run(AbortSignal.any([stop.signal, host.signal]))
     run.catch(error => assert.fail(String(error)))
     return { election, identity, stop, run }

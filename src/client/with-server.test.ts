@@ -16,7 +16,7 @@ import { EventRecorder } from './event-recorder.ts'
 import { HttpTransport } from './http.ts'
 import { inProcessTransport } from './in-process.ts'
 import { Informer } from './informer.ts'
-import { LeaderElection } from './leader-election.ts'
+import { LeaderElector } from './leader-election.ts'
 import { httpOverHandle } from './testdata/http-over-handle.ts'
 import { misbehave, requestFaults, streamFaults, type Misbehaviour } from '#/simulation/misbehave.ts'
 
@@ -150,12 +150,12 @@ test('a leader is found and tells of it', async t => {
   const recorder = new EventRecorder({ client, platform, component: 'test' })
   recorder.run(stop).catch(error => assert.fail(String(error)))
   const led = Promise.withResolvers<void>()
-  const lead = async (signal: AbortSignal): Promise<void> => {
+  const onStartedLeading = async (signal: AbortSignal): Promise<void> => {
     led.resolve()
     await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
   }
   const lease = { namespace: 'kube-system', name: 'test' }
-  const election = new LeaderElection({ client, platform, lease, identity: 'me', lead, recorder })
+  const election = new LeaderElector({ client, platform, lease, identity: 'me', onStartedLeading, recorder })
   election.run(stop).catch(error => assert.fail(String(error)))
   await run(led.promise)
   await simulation.advance(30_000)

@@ -300,8 +300,8 @@ export class ContainerNode implements AsyncDisposable {
       resource: nodes,
       selection: { fieldSelector: `metadata.name=${name}` },
     })
-    informer.onChange((_key, { after }) => {
-      const podCidrs = after?.spec?.podCIDRs ?? []
+    informer.addEventHandler((_key, { newObject }) => {
+      const podCidrs = newObject?.spec?.podCIDRs ?? []
       if (podCidrs.length === 0) return
       this.#nodeNetwork
         .ensurePodNetwork(podCidrs)

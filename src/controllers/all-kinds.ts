@@ -37,7 +37,7 @@ export function followAllKinds(
       if (known.has(key) || !isFollowed(resource)) continue
       known.add(key)
       if (isWanted(resource)) onKind(resource, informer(resource), signal)
-      if (definitions.has(resource.plural)) informer(resource).onChange(() => wake?.())
+      if (definitions.has(resource.plural)) informer(resource).addEventHandler(() => wake?.())
     }
   }
   background(async signal => {

@@ -29,9 +29,9 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
   const owned = ownedIndex(allJobs)
   /** Time at which the schedule was last seen to change, by key. */
   const changedAtMs = new Map<string, number>()
-  allCronJobs.onChange((key, { before, after }) => {
-    if (before === undefined || after === undefined) changedAtMs.delete(key)
-    else if (hasOtherSchedule(before, after)) changedAtMs.set(key, platform.clock.now())
+  allCronJobs.addEventHandler((key, { oldObject, newObject }) => {
+    if (oldObject === undefined || newObject === undefined) changedAtMs.delete(key)
+    else if (hasOtherSchedule(oldObject, newObject)) changedAtMs.set(key, platform.clock.now())
     enqueue(key)
   })
   onOwnedChange(allJobs, cronJobs, key => enqueue(key))
@@ -53,7 +53,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     const { status, error } = await start(pass, plan)
     if (!equalJson(status, cronJob.status ?? {})) await client.updateStatus(cronJobs, { ...cronJob, status })
     if (error !== undefined) throw error
-    return plan.againAfterMs === undefined ? undefined : { againAfterMs: plan.againAfterMs }
+    return plan.requeueAfterMs === undefined ? undefined : { requeueAfterMs: plan.requeueAfterMs }
   }
 }
 

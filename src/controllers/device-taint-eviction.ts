@@ -15,8 +15,8 @@ import { isBeingDeleted } from '#/api/metadata.ts'
 import { hasSameClaims } from '#/api/pod-resource-claims.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { Index } from '#/client/indexer.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import type { Controller, ControllerContext, Work } from './controller.ts'
 import { evictionTimeMs, isDriving } from './device-taint-eviction/eviction-time.ts'
 import { isPodFinished } from './pods.ts'
@@ -35,8 +35,8 @@ class DeviceTaintEviction {
   readonly #context: ControllerContext
   readonly #pods: Informer<Pod>
   readonly #claims: Informer<ResourceClaim>
-  readonly #slices: ObjectIndex<ResourceSlice>
-  readonly #claimsByDevice: ObjectIndex<ResourceClaim>
+  readonly #slices: Index<ResourceSlice>
+  readonly #claimsByDevice: Index<ResourceClaim>
   /** The uids of pods that are scheduled for eviction, by pod key. */
   readonly #leaving = new Map<string, string>()
 
@@ -48,15 +48,15 @@ class DeviceTaintEviction {
     const slices = informer(resourceSlices)
     this.#slices = slices.index('pool', ({ spec }) => [poolKey(spec.driver, spec.pool.name)])
     this.#claimsByDevice = this.#claims.index('device', devicesOf)
-    this.#pods.onChange((key, { before, after }) => {
-      if (after === undefined) this.#leaving.delete(key)
-      else if (usesClaims(after) && !(before && hasSameClaims(before, after))) enqueue(key)
+    this.#pods.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject === undefined) this.#leaving.delete(key)
+      else if (usesClaims(newObject) && !(oldObject && hasSameClaims(oldObject, newObject))) enqueue(key)
     })
-    this.#claims.onChange((_key, { before, after }) => {
-      if (equalJson(before?.status, after?.status)) return
-      for (const claim of [before, after]) if (claim) this.#wakeConsumers(claim)
+    this.#claims.addEventHandler((_key, { oldObject, newObject }) => {
+      if (equalJson(oldObject?.status, newObject?.status)) return
+      for (const claim of [oldObject, newObject]) if (claim) this.#wakeConsumers(claim)
     })
-    slices.onChange((_key, { before, after }) => this.#onSlice(before, after))
+    slices.addEventHandler((_key, { oldObject, newObject }) => this.#onSlice(oldObject, newObject))
   }
 
   #onSlice(before: ResourceSlice | undefined, after: ResourceSlice | undefined): void {
@@ -79,7 +79,7 @@ class DeviceTaintEviction {
     }
   }
 
-  async look({ key, namespace, client, signal }: Work): Promise<Again | undefined> {
+  async look({ key, namespace, client, signal }: Work): Promise<ReconcileResult | undefined> {
     const { clock } = this.#context.platform
     const pod = this.#pods.get(key)
     if (pod === undefined || isBeingDeleted(pod) || isPodFinished(pod)) return undefined
@@ -95,7 +95,7 @@ class DeviceTaintEviction {
     }
     if (dueMs > clock.now()) {
       this.#leaving.set(key, uid)
-      return { againAfterMs: dueMs - clock.now() }
+      return { requeueAfterMs: dueMs - clock.now() }
     }
     this.#leaving.delete(key)
     this.#record(pod, 'Marking for deletion')

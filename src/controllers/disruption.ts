@@ -17,7 +17,7 @@ import type { Resource } from '#/api/resource.ts'
 import { compileLabelSelector, type Selector } from '#/api/selector.ts'
 import { discoverResources } from '#/client/discovery.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { planBudget, type ControllerScale } from './disruption/plan.ts'
 import { staleTarget } from './disruption/stale-target.ts'
@@ -60,20 +60,20 @@ class Disruption {
         return [kindKey(resource), scaled]
       }),
     )
-    this.#budgets.onChange(key => enqueue(key))
-    this.#pods.onChange((key, { before, after }) => {
-      for (const pod of [before, after]) if (pod) this.#wakeBudgets(pod)
-      if (after && staleTarget(after, context.platform.clock.now())) enqueue(`${podPrefix}${key}`)
+    this.#budgets.addEventHandler(key => enqueue(key))
+    this.#pods.addEventHandler((key, { oldObject, newObject }) => {
+      for (const pod of [oldObject, newObject]) if (pod) this.#wakeBudgets(pod)
+      if (newObject && staleTarget(newObject, context.platform.clock.now())) enqueue(`${podPrefix}${key}`)
     })
     for (const scaled of this.#scaled.values()) {
-      scaled.onChange((_key, { before, after }) => {
-        if (before?.spec?.replicas !== after?.spec?.replicas)
-          this.#wakeNamespace((after ?? before)?.metadata?.namespace)
+      scaled.addEventHandler((_key, { oldObject, newObject }) => {
+        if (oldObject?.spec?.replicas !== newObject?.spec?.replicas)
+          this.#wakeNamespace((newObject ?? oldObject)?.metadata?.namespace)
       })
     }
   }
 
-  async lookAtBudget({ key, client, signal }: Work): Promise<Again | undefined> {
+  async lookAtBudget({ key, client, signal }: Work): Promise<ReconcileResult | undefined> {
     const budget = this.#budgets.get(key)
     if (budget === undefined) return undefined
     const { platform, recorder } = this.#context
@@ -92,7 +92,7 @@ class Disruption {
       recorder.record(budget, { type: 'Warning', reason: 'CalculateExpectedPodCountFailed', message })
       scales = { error }
     }
-    const { status, againAfterMs } = planBudget({
+    const { status, requeueAfterMs } = planBudget({
       budget,
       pods: matching,
       scales,
@@ -101,15 +101,15 @@ class Disruption {
     if (!equalJson(status, budget.status)) {
       await client.updateStatus(podDisruptionBudgets, { ...budget, status }, { signal })
     }
-    return againAfterMs === undefined ? undefined : { againAfterMs }
+    return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
   }
 
   /** Resets the DisruptionTarget condition of a pod that was not deleted in time. */
-  async lookAtPod({ key, client, signal }: Work): Promise<Again | undefined> {
+  async lookAtPod({ key, client, signal }: Work): Promise<ReconcileResult | undefined> {
     const pod = this.#pods.get(key.slice(podPrefix.length))
     const stale = pod && staleTarget(pod, this.#context.platform.clock.now())
     if (pod === undefined || stale === undefined) return undefined
-    if (stale.inMs > 0) return { againAfterMs: stale.inMs }
+    if (stale.inMs > 0) return { requeueAfterMs: stale.inMs }
     try {
       await client.updateStatus(
         pods,

@@ -53,7 +53,7 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
   const shares = followNodes(context, members)
   /** Last reported state of topology aware hints, by service and address type. */
   const told = new Map<string, string>()
-  allServices.onChange(key => enqueue(key))
+  allServices.addEventHandler(key => enqueue(key))
   members.onChange(key => enqueue(key, gatherMs))
   onSliceChange(informer(endpointSlices), managedBy, key => {
     enqueue(key, Math.max(sliceChangeMs, gatherMs))
@@ -113,11 +113,11 @@ function followNodes(
     return wantsZoneHints(service) ? ['wanted'] : []
   })
   let known: { readonly shares: ZoneShares | undefined } | undefined
-  allNodes.onChange((name, { before, after }) => {
-    if (before === undefined || after === undefined || zoneOf(before) !== zoneOf(after)) {
+  allNodes.addEventHandler((name, { oldObject, newObject }) => {
+    if (oldObject === undefined || newObject === undefined || zoneOf(oldObject) !== zoneOf(newObject)) {
       for (const pod of placed.get(name)) members.servicesOf(pod).forEach(key => enqueue(key))
     }
-    if (before !== undefined && after !== undefined && isSameShare(before, after)) return
+    if (oldObject !== undefined && newObject !== undefined && isSameShare(oldObject, newObject)) return
     known = undefined
     for (const key of hintedServices.keys('wanted')) enqueue(key)
   })

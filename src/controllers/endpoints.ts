@@ -35,10 +35,10 @@ function setUp(context: ControllerContext, { gatherMs = 0 }: EndpointsSettings):
   const allEndpoints = informer(endpoints)
   const members = new ServiceMembers({ services: allServices, pods: informer(pods) })
   const triggerTimes = new TriggerTimes()
-  allServices.onChange(key => enqueue(key))
+  allServices.addEventHandler(key => enqueue(key))
   members.onChange(key => enqueue(key, gatherMs))
-  allEndpoints.onChange((key, { after }) => {
-    if (after === undefined && allServices.get(key) !== undefined) enqueue(key)
+  allEndpoints.addEventHandler((key, { newObject }) => {
+    if (newObject === undefined && allServices.get(key) !== undefined) enqueue(key)
   })
   // Finds Endpoints of services that were deleted while the controller was not running.
   background(async () => {

@@ -23,12 +23,12 @@ function setUp({ recorder, informer, enqueue }: ControllerContext): Reconcile {
   const allPods = informer(pods)
   const claims = informer(persistentVolumeClaims)
   const byClaim = podsByClaim(allPods)
-  allPods.onChange((key, { before, after }) => {
-    if (before === undefined && after !== undefined && wantsClaims(after)) enqueue(key)
+  allPods.addEventHandler((key, { oldObject, newObject }) => {
+    if (oldObject === undefined && newObject !== undefined && wantsClaims(newObject)) enqueue(key)
   })
   // A deleted claim may be one that the pod needs, or one with a conflicting name.
-  claims.onChange((key, { after }) => {
-    if (after === undefined) for (const pod of byClaim.get(key)) if (wantsClaims(pod)) enqueue(keyOf(pod))
+  claims.addEventHandler((key, { newObject }) => {
+    if (newObject === undefined) for (const pod of byClaim.get(key)) if (wantsClaims(pod)) enqueue(keyOf(pod))
   })
 
   return async ({ key, client }) => {

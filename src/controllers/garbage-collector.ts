@@ -10,9 +10,9 @@ import { parseGroupVersion } from '#/api/group-version.ts'
 import { quote } from '#/api/quote.ts'
 import { withoutFinalizer, type KubernetesObject, type OwnerReference } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { Client, ObjectAddress } from '#/client/client.ts'
+import type { Client, ObjectKey } from '#/client/client.ts'
 import type { Change } from '#/client/informer.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import { followAllKinds } from './all-kinds.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { OwnerGraph, ownersOf, type GraphNode } from './garbage-collector/owner-graph.ts'
@@ -53,15 +53,15 @@ class Collector {
     this.#context = context
     followAllKinds(context, (resource, informer) => {
       this.#kinds.set(kindKey(resource.group, resource.kind), resource)
-      informer.onChange((_key, change) => {
-        this.#graph.change(resource, change.before, change.after)
+      informer.addEventHandler((_key, change) => {
+        this.#graph.change(resource, change.oldObject, change.newObject)
         for (const uid of concerned(this.#graph, change)) context.enqueue(uid)
       })
     })
   }
 
   /** The key is an object's uid. */
-  async look(work: Work): Promise<void | Again> {
+  async look(work: Work): Promise<void | ReconcileResult> {
     const node = this.#graph.get(work.key)
     if (node === undefined) return undefined
     const owner = planOwner(this.#graph, node.object)
@@ -76,7 +76,7 @@ class Collector {
     const isUnseen = [...states].some(
       ([uid, state]) => state !== 'absent' && this.#graph.get(uid) === undefined,
     )
-    return isUnseen ? { againAfterMs: unseenOwnerMs } : undefined
+    return isUnseen ? { requeueAfterMs: unseenOwnerMs } : undefined
   }
 
   async #stateOf(
@@ -139,16 +139,19 @@ class Collector {
 }
 
 /** The uids to reconcile after a change: the object, its dependents or its owners. */
-function concerned(graph: OwnerGraph, { before, after }: Change<KubernetesObject>): readonly string[] {
-  const uid = (after ?? before)?.metadata?.uid ?? ''
-  if (after === undefined) return [...graph.dependentUids(uid), ...waitingOwners(graph, before)]
-  if (before !== undefined && !hasNews(before, after)) return []
-  const concernedOwners = before === undefined ? [] : waitingOwners(graph, before)
-  const areOwnersFine = ownersOf(after).every(owner => {
+function concerned(graph: OwnerGraph, { oldObject, newObject }: Change<KubernetesObject>): readonly string[] {
+  const uid = (newObject ?? oldObject)?.metadata?.uid ?? ''
+  if (newObject === undefined) return [...graph.dependentUids(uid), ...waitingOwners(graph, oldObject)]
+  if (oldObject !== undefined && !hasNews(oldObject, newObject)) return []
+  const concernedOwners = oldObject === undefined ? [] : waitingOwners(graph, oldObject)
+  const areOwnersFine = ownersOf(newObject).every(owner => {
     const known = graph.get(owner.uid)
-    return known !== undefined && mayOwn(known, after.metadata?.namespace ?? '') && !isWaiting(known.object)
+    return (
+      known !== undefined && mayOwn(known, newObject.metadata?.namespace ?? '') && !isWaiting(known.object)
+    )
   })
-  const isFine = areOwnersFine && after.metadata?.deletionTimestamp === undefined && before === undefined
+  const isFine =
+    areOwnersFine && newObject.metadata?.deletionTimestamp === undefined && oldObject === undefined
   return isFine ? [] : [uid, ...concernedOwners]
 }
 
@@ -209,7 +212,7 @@ async function remove(
   }
 }
 
-function addressOf({ metadata }: KubernetesObject): ObjectAddress {
+function addressOf({ metadata }: KubernetesObject): ObjectKey {
   return { name: metadata?.name ?? '', ...(metadata?.namespace && { namespace: metadata.namespace }) }
 }
 

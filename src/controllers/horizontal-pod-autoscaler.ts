@@ -15,9 +15,9 @@ import { keyOf, parseKey } from '#/api/metadata.ts'
 import { parseSelector } from '#/api/parse-selector.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Selector } from '#/api/selector.ts'
-import type { SubresourceAddress } from '#/client/client.ts'
+import type { SubresourceKey } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import type { Controller, ControllerContext, Work } from './controller.ts'
 import { ApiMetrics } from './horizontal-pod-autoscaler/api-metrics.ts'
 import { newHistory, withChange, type ScaleHistory } from './horizontal-pod-autoscaler/history.ts'
@@ -89,15 +89,15 @@ class Autoscaling {
     this.#pods = informer(pods)
     this.#kinds = new KindLookup(client)
     this.#metrics = settings.metrics?.(context) ?? new ApiMetrics(client, this.#kinds)
-    this.#autoscalers.onChange((key, { before, after }) => {
-      if (after === undefined) {
+    this.#autoscalers.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject === undefined) {
         this.#histories.delete(key)
         this.#selectors.delete(key)
-      } else if (!equalJson(before?.spec, after.spec)) enqueue(key)
+      } else if (!equalJson(oldObject?.spec, newObject.spec)) enqueue(key)
     })
   }
 
-  async look(work: Work): Promise<Again | undefined> {
+  async look(work: Work): Promise<ReconcileResult | undefined> {
     const autoscaler = this.#autoscalers.get(work.key)
     if (autoscaler === undefined) return undefined
     try {
@@ -108,7 +108,7 @@ class Autoscaling {
       const level = isApiError(error, 'NotFound') ? 'debug' : 'warn'
       this.#context.platform.log[level]('an autoscaler could not be looked at', { key: work.key, error })
     }
-    return { againAfterMs: this.#settings.syncMs }
+    return { requeueAfterMs: this.#settings.syncMs }
   }
 
   async #scale(autoscaler: HorizontalPodAutoscaler, work: Work): Promise<void> {
@@ -302,7 +302,7 @@ class Autoscaling {
 
 interface Target {
   readonly resource: Resource
-  readonly at: SubresourceAddress
+  readonly at: SubresourceKey
   readonly scale: Scale
 }
 

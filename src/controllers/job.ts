@@ -33,9 +33,9 @@ function setUp(context: ControllerContext): Reconcile {
   /** Start of the last reconcile, by key. */
   const passedAtMs = new Map<string, number>()
   wakeUp({ ...context, allJobs, allPods, passedAtMs })
-  allJobs.onChange((key, { before, after }) => {
-    if (after !== undefined && !isJobFinished(after)) return
-    failuresOf.delete((after ?? before)?.metadata?.uid ?? '')
+  allJobs.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject !== undefined && !isJobFinished(newObject)) return
+    failuresOf.delete((newObject ?? oldObject)?.metadata?.uid ?? '')
     passedAtMs.delete(key)
   })
 
@@ -93,20 +93,20 @@ function wakeUp({ platform, enqueue, allJobs, allPods, passedAtMs }: WakeUps): v
     const lastMs = passedAtMs.get(key) ?? -Infinity
     enqueue(key, Math.max(0, lastMs + passesApartMs - platform.clock.monotonicMs()))
   }
-  allJobs.onChange((key, { before, after }) => {
-    if (after === undefined || isJobFinished(after)) {
-      for (const pod of owned.get((after ?? before)?.metadata?.uid ?? ''))
+  allJobs.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject === undefined || isJobFinished(newObject)) {
+      for (const pod of owned.get((newObject ?? oldObject)?.metadata?.uid ?? ''))
         if (isTracked(pod)) enqueue(strayPrefix + keyOf(pod))
-    } else if (isWantedOtherwise(before, after)) enqueue(key)
+    } else if (isWantedOtherwise(oldObject, newObject)) enqueue(key)
     else enqueueSoon(key)
   })
   onOwnedChange(allPods, jobs, enqueueSoon)
-  allPods.onChange((key, { after }) => {
-    if (after === undefined) return
-    if (isTracked(after) && isStray(after, allJobs)) enqueue(strayPrefix + key)
-    if (controllerOf(after) !== undefined) return
-    for (const job of allJobs.inNamespace(after.metadata?.namespace ?? '')) {
-      if (!isJobFinished(job) && compileLabelSelector(job.spec?.selector).matches(after.metadata?.labels))
+  allPods.addEventHandler((key, { newObject }) => {
+    if (newObject === undefined) return
+    if (isTracked(newObject) && isStray(newObject, allJobs)) enqueue(strayPrefix + key)
+    if (controllerOf(newObject) !== undefined) return
+    for (const job of allJobs.inNamespace(newObject.metadata?.namespace ?? '')) {
+      if (!isJobFinished(job) && compileLabelSelector(job.spec?.selector).matches(newObject.metadata?.labels))
         enqueueSoon(keyOf(job))
     }
   })

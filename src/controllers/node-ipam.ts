@@ -52,14 +52,14 @@ function setUp({ recorder, informer, enqueue }: ControllerContext, pools: readon
   const ranges = new NodeRanges(pools)
   /** Nodes for which no CIDR was left. */
   const waiting = new Set<string>()
-  allNodes.onChange((name, { before, after }) => {
-    const has = after ? rangesOf(after) : []
-    if (after === undefined) {
+  allNodes.addEventHandler((name, { oldObject, newObject }) => {
+    const has = newObject ? rangesOf(newObject) : []
+    if (newObject === undefined) {
       ranges.release(name)
       waiting.delete(name)
       for (const other of waiting) enqueue(other)
     } else if (has.length > 0) ranges.hold(name, has)
-    else if (before === undefined || rangesOf(before).length > 0) enqueue(name)
+    else if (oldObject === undefined || rangesOf(oldObject).length > 0) enqueue(name)
   })
   /**
    * Allocations that a previous process wrote last may not be visible in the informer yet, and an allocated

@@ -40,13 +40,13 @@ function setUp(
   const claims = informer(persistentVolumeClaims)
   const volumes = informer(persistentVolumes)
   const known = new Map(provisioners.map(provisioner => [provisioner.name, provisioner]))
-  claims.onChange((key, { before, after }) => {
-    if (after !== undefined && isOtherSize(before, after)) enqueue(key)
+  claims.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject !== undefined && isOtherSize(oldObject, newObject)) enqueue(key)
   })
   // The informer may show the claim before its bound volume.
-  volumes.onChange((_name, { before, after }) => {
-    const { namespace, name, uid } = after?.spec?.claimRef ?? {}
-    if (namespace && name && uid && before?.spec?.claimRef?.uid !== uid) enqueue(`${namespace}/${name}`)
+  volumes.addEventHandler((_name, { oldObject, newObject }) => {
+    const { namespace, name, uid } = newObject?.spec?.claimRef ?? {}
+    if (namespace && name && uid && oldObject?.spec?.claimRef?.uid !== uid) enqueue(`${namespace}/${name}`)
   })
 
   return async ({ key, client }) => {

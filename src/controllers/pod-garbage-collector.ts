@@ -54,19 +54,20 @@ function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings
     if (!missing.has(name)) missing.set(name, clock.monotonicMs())
     enqueue(`${nodePrefix}${name}`, quarantineMs)
   }
-  allPods.onChange((key, { before, after }) => {
+  allPods.addEventHandler((key, { oldObject, newObject }) => {
     finishedCount +=
-      Number(after ? isFinishedAndStays(after) : 0) - Number(before ? isFinishedAndStays(before) : 0)
+      Number(newObject ? isFinishedAndStays(newObject) : 0) -
+      Number(oldObject ? isFinishedAndStays(oldObject) : 0)
     if (finishedMax > 0 && finishedCount > finishedMax) enqueue(finishedKey, gatherMs)
-    if (after === undefined) return
-    const node = after.spec?.nodeName ?? ''
-    if (node !== '' && node !== before?.spec?.nodeName && allNodes.get(node) === undefined) miss(node)
-    if (isStuck(after, allNodes.get(node))) enqueue(key)
+    if (newObject === undefined) return
+    const node = newObject.spec?.nodeName ?? ''
+    if (node !== '' && node !== oldObject?.spec?.nodeName && allNodes.get(node) === undefined) miss(node)
+    if (isStuck(newObject, allNodes.get(node))) enqueue(key)
   })
-  allNodes.onChange((name, { after }) => {
-    if (after === undefined) miss(name)
+  allNodes.addEventHandler((name, { newObject }) => {
+    if (newObject === undefined) miss(name)
     else missing.delete(name)
-    if (after === undefined || !isOutOfService(after)) return
+    if (newObject === undefined || !isOutOfService(newObject)) return
     byNode.keys(name).forEach(key => enqueue(key))
   })
 
@@ -85,7 +86,7 @@ function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings
     const sinceMs = missing.get(name)
     if (sinceMs === undefined) return undefined
     const leftMs = sinceMs + quarantineMs - clock.monotonicMs()
-    if (leftMs > 0) return { againAfterMs: leftMs }
+    if (leftMs > 0) return { requeueAfterMs: leftMs }
     const left = byNode.get(name).filter(pod => !isCollected(pod))
     const isBack = left.length > 0 && (await client.find(nodes, { name })) !== undefined
     if (!isBack) {

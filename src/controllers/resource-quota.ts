@@ -12,7 +12,7 @@ import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
 import { evaluatorFor, scopesOf, type Amounts } from '#/api/quota.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Change, Informer } from '#/client/informer.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import { followAllKinds } from './all-kinds.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { planQuota } from './resource-quota/plan.ts'
@@ -53,15 +53,16 @@ class QuotaCounter {
   constructor(context: ControllerContext) {
     this.#context = context
     this.#quotas = context.informer(resourceQuotas)
-    this.#quotas.onChange((key, { before, after }) => {
-      if (after === undefined || before === undefined || !asksTheSame(before, after)) this.#forget(key)
+    this.#quotas.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject === undefined || oldObject === undefined || !asksTheSame(oldObject, newObject))
+        this.#forget(key)
       context.enqueue(key)
     })
     const follow = this.#follow.bind(this)
     followAllKinds(context, follow, isCounted)
   }
 
-  async look({ key, client, signal }: Work): Promise<Again | undefined> {
+  async look({ key, client, signal }: Work): Promise<ReconcileResult | undefined> {
     const quota = this.#quotas.get(key)
     if (quota === undefined || this.#kinds.size === 0) return undefined
     const { clock } = this.#context.platform
@@ -76,8 +77,8 @@ class QuotaCounter {
     // After a write, wait until the informer shows it.
     const isSuspect = hasExcess && status === undefined
     const waitMs = isSuspect ? await this.#suspect(quota, { key, client, signal }) : Infinity
-    const againAfterMs = Math.min(tally.nextChangeMs - nowMs, waitMs)
-    return againAfterMs === Infinity ? undefined : { againAfterMs }
+    const requeueAfterMs = Math.min(tally.nextChangeMs - nowMs, waitMs)
+    return requeueAfterMs === Infinity ? undefined : { requeueAfterMs }
   }
 
   #follow(resource: Resource, informer: Informer<KubernetesObject>, signal: AbortSignal): void {
@@ -91,7 +92,7 @@ class QuotaCounter {
       if (Object.keys(quota.spec?.hard ?? {}).some(each => evaluator.counts(each))) this.#forget(keyOf(quota))
       this.#context.enqueue(keyOf(quota))
     }
-    informer.onChange((key, change) => this.#change(kind, key, change))
+    informer.addEventHandler((key, change) => this.#change(kind, key, change))
     informer.waitForSync(signal).then(
       () => this.#include(kind),
       () => undefined,
@@ -110,13 +111,13 @@ class QuotaCounter {
     }
   }
 
-  #change(kind: FollowedKind, key: string, { before, after }: Change<KubernetesObject>): void {
-    const tallies = this.#tallies.get((after ?? before).metadata?.namespace ?? '')
+  #change(kind: FollowedKind, key: string, { oldObject, newObject }: Change<KubernetesObject>): void {
+    const tallies = this.#tallies.get((newObject ?? oldObject).metadata?.namespace ?? '')
     if (tallies === undefined) return
     const { platform, enqueue } = this.#context
     const nowMs = platform.clock.now()
     for (const [quotaKey, tally] of tallies) {
-      const hasNews = after === undefined ? tally.remove(kind, key) : tally.change(kind, after, nowMs)
+      const hasNews = newObject === undefined ? tally.remove(kind, key) : tally.change(kind, newObject, nowMs)
       if (hasNews) enqueue(quotaKey)
     }
   }

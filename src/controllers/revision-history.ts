@@ -47,9 +47,9 @@ export function revisionHistory<T extends RevisionedSet>(
   const revisions = informer(controllerRevisions)
   const owned = ownedIndex(revisions)
   const orphans = orphanIndex(revisions)
-  onOwnedChange(revisions, resource, (key, { before }) => {
+  onOwnedChange(revisions, resource, (key, { oldObject }) => {
     // A new revision was created by the set's own reconcile, or needs no immediate action.
-    if (before !== undefined) enqueue(key)
+    if (oldObject !== undefined) enqueue(key)
   })
   onOrphan(revisions, orphan => {
     for (const set of sets.inNamespace(orphan.metadata?.namespace ?? '')) {

@@ -48,13 +48,14 @@ function setUp(context: ControllerContext, settings: ServiceLoadBalancerSettings
   const concerns = (service: Service): boolean => {
     return wantsBalancer(service, balancerClass) || hasFinalizer(service, cleanupFinalizer)
   }
-  allServices.onChange((key, { before, after }) => {
-    const isOurs = [before, after].some(service => service && concerns(service))
-    if ((isOurs || done.has(key)) && !(before && after && isSameService(before, after))) enqueue(key)
+  allServices.addEventHandler((key, { oldObject, newObject }) => {
+    const isOurs = [oldObject, newObject].some(service => service && concerns(service))
+    if ((isOurs || done.has(key)) && !(oldObject && newObject && isSameService(oldObject, newObject)))
+      enqueue(key)
   })
-  allNodes.onChange((_name, { before, after }) => {
+  allNodes.addEventHandler((_name, { oldObject, newObject }) => {
     const known = (node: Node | undefined): string => (node && isBalanced(node) ? nodesKey([node]) : '')
-    if (known(before) !== known(after)) for (const key of done.keys()) enqueue(key)
+    if (known(oldObject) !== known(newObject)) for (const key of done.keys()) enqueue(key)
   })
 
   return async ({ key, client, signal }) => {
@@ -66,7 +67,7 @@ function setUp(context: ControllerContext, settings: ServiceLoadBalancerSettings
       if (before !== undefined && plan === 'forget') {
         await balancing.forget(before.service, signal)
         done.delete(key)
-        return { againAfterMs: 0 }
+        return { requeueAfterMs: 0 }
       }
       if (service !== undefined) await carryOut(key, plan, { service, behind, client, signal })
       failures.delete(key)
@@ -79,7 +80,7 @@ function setUp(context: ControllerContext, settings: ServiceLoadBalancerSettings
       }
       const count = (failures.get(key) ?? 0) + 1
       failures.set(key, count)
-      return { againAfterMs: backoffMs(count, retry, 0) }
+      return { requeueAfterMs: backoffMs(count, retry, 0) }
     }
   }
 

@@ -35,13 +35,16 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
   const byNode = podsByNode(allPods)
   /** Pods that tolerate their node's taints for a limited time, by key. */
   const stays = new Map<string, Stay>()
-  allNodes.onChange((name, { before, after }) => {
-    if (equalJson(before?.spec?.taints, after?.spec?.taints)) return
+  allNodes.addEventHandler((name, { oldObject, newObject }) => {
+    if (equalJson(oldObject?.spec?.taints, newObject?.spec?.taints)) return
     for (const key of byNode.keys(name)) enqueue(key)
   })
-  allPods.onChange((key, { before, after }) => {
-    if (after === undefined) stays.delete(key)
-    else if (isPlaced(after) && !(before !== undefined && isPlaced(before) && isSameStay(before, after)))
+  allPods.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject === undefined) stays.delete(key)
+    else if (
+      isPlaced(newObject) &&
+      !(oldObject !== undefined && isPlaced(oldObject) && isSameStay(oldObject, newObject))
+    )
       enqueue(key)
   })
 
@@ -61,7 +64,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     const leftMs = sinceMs + staysMs - clock.monotonicMs()
     if (leftMs > 0) {
       stays.set(key, { uid, sinceMs })
-      return { againAfterMs: leftMs }
+      return { requeueAfterMs: leftMs }
     }
     stays.delete(key)
     record(pod, `Marking for deletion Pod ${keyOf(pod)}`)

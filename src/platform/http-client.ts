@@ -117,7 +117,7 @@ export type HttpClientErrorReason =
   /** The connection or stream broke before or during the response. */
   | 'interrupted'
   /** The response is not valid HTTP or does not decompress. */
-  | 'garbage'
+  | 'invalid-response'
 
 export class HttpClientError extends Error {
   readonly reason: HttpClientErrorReason

@@ -11,7 +11,7 @@ import { backoffMs } from '#/base/backoff.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { Informers } from '#/client/informers.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { NftablesRules, staleMs, type ProxyNetwork } from './nftables.ts'
@@ -49,7 +49,7 @@ export class ServiceProxy {
   readonly #options: ServiceProxyOptions
   readonly #informers: Informers
   readonly #services: Informer<Service>
-  readonly #slicesOf: ObjectIndex<EndpointSlice>
+  readonly #slicesOf: Index<EndpointSlice>
   readonly #rules: NftablesRules
   readonly #flows: FlowTable
   readonly #plans = new Map<string, ServicePlan>()
@@ -69,16 +69,19 @@ export class ServiceProxy {
     this.#services = this.#informers.of(services, { labelSelector: proxiedServices })
     const slices = this.#informers.of(endpointSlices, { labelSelector: proxiedServices })
     this.#slicesOf = slices.index('service', serviceOf)
-    this.#services.onChange(key => this.#look(key))
-    slices.onChange((_key, { before, after }) => {
-      for (const slice of [before, after]) if (slice) for (const key of serviceOf(slice)) this.#look(key)
+    this.#services.addEventHandler(key => this.#look(key))
+    slices.addEventHandler((_key, { oldObject, newObject }) => {
+      for (const slice of [oldObject, newObject])
+        if (slice) for (const key of serviceOf(slice)) this.#look(key)
     })
-    this.#informers.of(nodes, { fieldSelector: `metadata.name=${nodeName}` }).onChange((_key, { after }) => {
-      const zone = after?.metadata?.labels?.['topology.kubernetes.io/zone'] ?? ''
-      if (zone === this.#zone) return
-      this.#zone = zone
-      for (const key of this.#plans.keys()) this.#look(key)
-    })
+    this.#informers
+      .of(nodes, { fieldSelector: `metadata.name=${nodeName}` })
+      .addEventHandler((_key, { newObject }) => {
+        const zone = newObject?.metadata?.labels?.['topology.kubernetes.io/zone'] ?? ''
+        if (zone === this.#zone) return
+        this.#zone = zone
+        for (const key of this.#plans.keys()) this.#look(key)
+      })
   }
 
   /** Resolves after the first complete sync. */

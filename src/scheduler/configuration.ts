@@ -118,9 +118,9 @@ function leaderElectionOf({ leaderElection = {} }: ConfigurationFile): LeaderEle
   return {
     lease: { namespace: resourceNamespace || 'kube-system', name: resourceName || 'kube-scheduler' },
     timings: {
-      leaseMs: millisecondsOf(leaseDuration) || 15_000,
-      renewMs: millisecondsOf(renewDeadline) || 10_000,
-      retryMs: millisecondsOf(retryPeriod) || 2_000,
+      leaseDurationMs: millisecondsOf(leaseDuration) || 15_000,
+      renewDeadlineMs: millisecondsOf(renewDeadline) || 10_000,
+      retryPeriodMs: millisecondsOf(retryPeriod) || 2_000,
     },
   }
 }

@@ -350,24 +350,26 @@ export class Scheduler {
     const isOwn = resource.group === '' && (resource.plural === 'pods' || resource.plural === 'nodes')
     if (isOwn || this.#heard.has(name)) return informer
     this.#heard.add(name)
-    informer.onChange((_key, { before, after }) => {
-      const type = before === undefined ? 'add' : after === undefined ? 'delete' : 'update'
-      const change = { ...(before && { before }), ...(after && { after }) }
+    informer.addEventHandler((_key, { oldObject, newObject }) => {
+      const type = oldObject === undefined ? 'add' : newObject === undefined ? 'delete' : 'update'
+      const change = { ...(oldObject && { before: oldObject }), ...(newObject && { after: newObject }) }
       if (this.#queue.cares) this.#queue.happened(this.#wakeUps.eventOf(resource, type, change))
     })
     return informer
   }
 
   #listen(): void {
-    this.informers.of(nodes).onChange((name, { before, after }) => {
-      if (after === undefined) this.#cache.removeNode(name)
-      else if (before === undefined || mattersToPods(before, after)) this.#cache.setNode(after)
+    this.informers.of(nodes).addEventHandler((name, { oldObject, newObject }) => {
+      if (newObject === undefined) this.#cache.removeNode(name)
+      else if (oldObject === undefined || mattersToPods(oldObject, newObject)) this.#cache.setNode(newObject)
       else return
-      const type = before === undefined ? 'add' : after === undefined ? 'delete' : 'update'
-      const change = { ...(before && { before }), ...(after && { after }) }
+      const type = oldObject === undefined ? 'add' : newObject === undefined ? 'delete' : 'update'
+      const change = { ...(oldObject && { before: oldObject }), ...(newObject && { after: newObject }) }
       if (this.#queue.cares) this.#queue.happened(this.#wakeUps.eventOf(nodes, type, change))
     })
-    this.informers.of(pods).onChange((key, { before, after }) => this.#podChanged(key, before, after))
+    this.informers
+      .of(pods)
+      .addEventHandler((key, { oldObject, newObject }) => this.#podChanged(key, oldObject, newObject))
   }
 
   #podChanged(key: string, before: Pod | undefined, after: Pod | undefined): void {

@@ -100,14 +100,14 @@ export class Load {
     const seen = new Map<string, ConfigMap>()
     this.#newest.set(informer, 0)
     const newest = new Map<string, number>()
-    informer.onChange((key, { before, after }) => {
-      if (before !== seen.get(key)) this.#complaints.push(`${key} was not what it is said to have been`)
-      if (after === undefined) return void seen.delete(key)
-      const version = Number(after.metadata!.resourceVersion)
+    informer.addEventHandler((key, { oldObject, newObject }) => {
+      if (oldObject !== seen.get(key)) this.#complaints.push(`${key} was not what it is said to have been`)
+      if (newObject === undefined) return void seen.delete(key)
+      const version = Number(newObject.metadata!.resourceVersion)
       if (version <= (newest.get(key) ?? 0)) this.#complaints.push(`${key} went back to ${version}`)
       newest.set(key, version)
       this.#newest.set(informer, Math.max(version, this.#newest.get(informer)!))
-      seen.set(key, after)
+      seen.set(key, newObject)
     })
   }
 }

@@ -48,9 +48,9 @@ export class Sender {
   async #once(request: RawRequest): Promise<TransportResponse> {
     const { method, path, query, headers, body, timeoutMs = timeoutMsUsual } = request
     const abort = new LinkedAbort(request.signal)
-    const late = (): void =>
-      abort.abort(new TransportError('timeout', `${method} ${path}: no answer within ${timeoutMs} ms`))
-    const timer = this.#clock.setTimer(timeoutMs, late)
+    const onTimeout = (): void =>
+      abort.abort(new TransportError('timeout', `${method} ${path}: no response within ${timeoutMs} ms`))
+    const timer = this.#clock.setTimer(timeoutMs, onTimeout)
     const sent: TransportRequest = {
       method,
       path,
@@ -82,7 +82,7 @@ function untilRead(response: TransportResponse, abort: LinkedAbort): TransportRe
       yield* source
       isComplete = true
     } finally {
-      if (!isComplete) abort.abort(new Error('nobody reads the answer any more'))
+      if (!isComplete) abort.abort(new Error('response body was not consumed'))
       release()
     }
   }

@@ -43,7 +43,7 @@ export interface NodePlan {
   readonly volumesAttached: readonly AttachedVolume[]
   readonly unwantedSinceMs: ReadonlyMap<string, number>
   /** Time until the next forced detach is due; undefined when none is pending. */
-  readonly againAfterMs: number | undefined
+  readonly requeueAfterMs: number | undefined
 }
 
 export interface Detachment {
@@ -106,7 +106,7 @@ function volumesAttached(node: Node | undefined, present: readonly string[]): re
   return [...kept, ...added.map(name => ({ name, devicePath: '' }))]
 }
 
-type Departures = Pick<NodePlan, 'detach' | 'unwantedSinceMs' | 'againAfterMs'>
+type Departures = Pick<NodePlan, 'detach' | 'unwantedSinceMs' | 'requeueAfterMs'>
 
 function planDetachments(world: NodeWorld, isWanted: ReadonlySet<string>): Departures {
   const { node, volumesInUse, attachments, nowMs } = world
@@ -114,7 +114,7 @@ function planDetachments(world: NodeWorld, isWanted: ReadonlySet<string>): Depar
   const isOut = node?.spec?.taints?.some(({ key }) => key === outOfService) ?? false
   const unwantedSinceMs = new Map<string, number>()
   const detach: Detachment[] = []
-  let againAfterMs = Infinity
+  let requeueAfterMs = Infinity
   for (const [uniqueName, attachment] of attachments) {
     // Being deleted: the external attacher finishes the detach.
     if (isWanted.has(uniqueName) || isBeingDeleted(attachment)) continue
@@ -124,9 +124,9 @@ function planDetachments(world: NodeWorld, isWanted: ReadonlySet<string>): Depar
     const isInUse = volumesInUse?.includes(uniqueName) ?? true
     if (!isInUse || isOut || (isLate && !isReady))
       detach.push({ uniqueName, attachment, isForced: isLate || isOut })
-    else if (!isLate) againAfterMs = Math.min(againAfterMs, sinceMs + unmountMsMax - nowMs)
+    else if (!isLate) requeueAfterMs = Math.min(requeueAfterMs, sinceMs + unmountMsMax - nowMs)
   }
-  return { detach, unwantedSinceMs, againAfterMs: againAfterMs === Infinity ? undefined : againAfterMs }
+  return { detach, unwantedSinceMs, requeueAfterMs: requeueAfterMs === Infinity ? undefined : requeueAfterMs }
 }
 
 export function attachmentFor(volume: WantedVolume, nodeName: string): VolumeAttachment {

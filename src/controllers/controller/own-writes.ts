@@ -2,7 +2,7 @@ import { keyOf, isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import type { Informer } from '#/client/informer.ts'
 
-type Followed = Pick<Informer<KubernetesObject>, 'get' | 'hasSeen' | 'until'>
+type Followed = Pick<Informer<KubernetesObject>, 'get' | 'isCurrent' | 'waitUntil'>
 
 /**
  * Writes of a reconcile that the informers may not show yet. A write is recorded as a condition on the
@@ -22,7 +22,7 @@ export class OwnWrites {
   /** Records a create or update that returned `object`. */
   written(key: string, resource: Resource, object: KubernetesObject): void {
     const version = object.metadata?.resourceVersion
-    if (version !== undefined) this.#remember(key, resource, informer => informer.hasSeen(version))
+    if (version !== undefined) this.#remember(key, resource, informer => informer.isCurrent(version))
   }
 
   /**
@@ -42,7 +42,7 @@ export class OwnWrites {
   async seen(key: string, signal: AbortSignal): Promise<void> {
     const writes = this.#unseen.get(key)
     if (writes === undefined) return
-    for (const { informer, isSeen } of writes) await informer.until(() => isSeen(informer), signal)
+    for (const { informer, isSeen } of writes) await informer.waitUntil(() => isSeen(informer), signal)
     this.#unseen.delete(key)
   }
 

@@ -101,7 +101,7 @@ test('a pod that failed may have to wait', () => {
   const spec = { updateStrategy: { type: 'OnDelete' } }
   assert.equal(planned(spec, 'a:F b:S', 1_000), '-b0')
   const plan = planDaemons({ ...worldOf(setOf(spec), 'a:F b:F'), waitMsOn: node => (node === 'a' ? 7 : 5) })
-  assert.equal(plan.againAfterMs, 5)
+  assert.equal(plan.requeueAfterMs, 5)
   assert.equal(planned(rolling({ maxSurge: 1 }), 'a:F', 1_000), '')
 })
 

@@ -23,7 +23,7 @@ export interface BudgetWorld {
 export interface BudgetPlan {
   readonly status: NonNullable<PodDisruptionBudget['status']>
   /** Time until the next entry of `disruptedPods` expires. */
-  readonly againAfterMs?: number
+  readonly requeueAfterMs?: number
 }
 
 /**
@@ -41,7 +41,7 @@ export function planBudget(world: BudgetWorld): BudgetPlan {
     const conditions = said(budget, ['False', 'SyncFailed', messageOf(scales.error)], nowMs)
     return { status: { ...before, observedGeneration, disruptionsAllowed: 0, conditions } }
   }
-  const { disruptedPods, againAfterMs } = stillGoing(budget, pods, nowMs)
+  const { disruptedPods, requeueAfterMs } = stillGoing(budget, pods, nowMs)
   const going = (pod: Pod): boolean => disruptedPods[pod.metadata?.name ?? ''] !== undefined
   const currentHealthy = pods.filter(pod => isPodReady(pod) && !isBeingDeleted(pod) && !going(pod)).length
   const { expectedPods, desiredHealthy } = expectations(budget, pods.length, scales)
@@ -59,7 +59,7 @@ export function planBudget(world: BudgetWorld): BudgetPlan {
       nowMs,
     ),
   }
-  return againAfterMs === undefined ? { status } : { status, againAfterMs }
+  return requeueAfterMs === undefined ? { status } : { status, requeueAfterMs }
 }
 
 /**
@@ -88,14 +88,14 @@ function stillGoing(
   { status }: PodDisruptionBudget,
   pods: readonly Pod[],
   nowMs: number,
-): { readonly disruptedPods: Readonly<Record<string, string>>; readonly againAfterMs?: number } {
+): { readonly disruptedPods: Readonly<Record<string, string>>; readonly requeueAfterMs?: number } {
   const there = new Set(pods.filter(pod => !isBeingDeleted(pod)).map(pod => pod.metadata?.name ?? ''))
   const left = Object.entries(status?.disruptedPods ?? {})
     .map(([name, time]) => ({ name, time, leftMs: (parseTime(time) ?? 0) + evictionMs - nowMs }))
     .filter(({ name, leftMs }) => there.has(name) && leftMs > 0)
   const disruptedPods = Object.fromEntries(left.map(({ name, time }) => [name, time]))
   if (left.length === 0) return { disruptedPods }
-  return { disruptedPods, againAfterMs: Math.min(...left.map(({ leftMs }) => leftMs)) }
+  return { disruptedPods, requeueAfterMs: Math.min(...left.map(({ leftMs }) => leftMs)) }
 }
 
 type Conditions = NonNullable<NonNullable<PodDisruptionBudget['status']>['conditions']>

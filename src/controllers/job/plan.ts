@@ -19,7 +19,7 @@ export interface JobPlan {
    */
   readonly isUncounted: boolean
   /** Delay until a deadline or backoff ends; undefined if neither is pending. */
-  readonly againAfterMs: number | undefined
+  readonly requeueAfterMs: number | undefined
 }
 
 export interface PodToCreate {
@@ -45,8 +45,8 @@ const burstMax = 500
 export function planJob(world: JobWorld): JobPlan {
   const { job, census, nowMs } = world
   const end = findEnd(world)
-  const againAfterMs = end ? undefined : remainingTimeMs(job, nowMs)
-  const plan = { end, create: [], remove: [], isUncounted: false, againAfterMs }
+  const requeueAfterMs = end ? undefined : remainingTimeMs(job, nowMs)
+  const plan = { end, create: [], remove: [], isUncounted: false, requeueAfterMs }
   if (end) return { ...plan, remove: census.active.slice(0, burstMax) }
   if (isBeingDeleted(job)) return plan
   const remove = surplusPods(world)
@@ -54,7 +54,7 @@ export function planJob(world: JobWorld): JobPlan {
   // are gone.
   if (remove.length > 0) return { ...plan, remove: remove.slice(0, burstMax), isUncounted: true }
   const { create, waitMs } = missingPods(world)
-  return { ...plan, create, againAfterMs: earliest(againAfterMs, waitMs) }
+  return { ...plan, create, requeueAfterMs: earliest(requeueAfterMs, waitMs) }
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {

@@ -8,7 +8,7 @@ import type { Job, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import { addEnds, noFailures, type Failures } from './backoff.ts'
 import { takeCensus, type Census } from './census.ts'
 import { changePods, releasePod } from './change-pods.ts'
@@ -30,7 +30,7 @@ export interface Pass {
   readonly nowMs: number
 }
 
-export async function runPass(pass: Pass): Promise<Again | undefined> {
+export async function runPass(pass: Pass): Promise<ReconcileResult | undefined> {
   const { job, pods, nowMs } = pass
   const census = takeCensus(job, pods)
   const failures = failuresNow(pass, census)
@@ -45,8 +45,8 @@ export async function runPass(pass: Pass): Promise<Again | undefined> {
     failures,
   )
   if (error !== undefined) throw error
-  const againAfterMs = isPartial ? 0 : plan.againAfterMs
-  return againAfterMs === undefined ? undefined : { againAfterMs }
+  const requeueAfterMs = isPartial ? 0 : plan.requeueAfterMs
+  return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
 }
 
 /** After a restart the failures are reconstructed from the existing pods, including counted ones. */

@@ -17,7 +17,7 @@ export class Latest<T extends KubernetesObject> {
   get(key: string): T | undefined {
     const written = this.#written.get(key)
     if (written === undefined) return this.#informer.get(key)
-    if (!this.#informer.hasSeen(written.metadata?.resourceVersion ?? '')) return written
+    if (!this.#informer.isCurrent(written.metadata?.resourceVersion ?? '')) return written
     this.#written.delete(key)
     return this.#informer.get(key)
   }

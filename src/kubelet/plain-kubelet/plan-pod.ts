@@ -13,7 +13,7 @@ export interface PodWorld {
 export interface PodPlan {
   readonly status: PodStatus
   /** When the pod has to be looked at again, since something in it ends or begins then. */
-  readonly againAfterMs?: number
+  readonly requeueAfterMs?: number
 }
 
 /**
@@ -46,7 +46,7 @@ export function planPod(pod: Pod, world: PodWorld): PodPlan {
   const planned = { status: { ...next, conditions, ...observed(pod) } }
   return walk.nextMs === Infinity || spec === undefined
     ? planned
-    : { ...planned, againAfterMs: Math.max(1, walk.nextMs - world.nowMs) }
+    : { ...planned, requeueAfterMs: Math.max(1, walk.nextMs - world.nowMs) }
 }
 
 /** The pod as it is when all its containers have been told to stop. */

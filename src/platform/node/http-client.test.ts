@@ -45,7 +45,7 @@ test('nobody at the address is unreachable, and the request not sent', async t =
 test('a server that does not speak HTTP sends garbage', async t => {
   const server = createTcpServer(socket => socket.end('who are you?\r\n\r\n'))
   const client = connect(t, await listen(t, server))
-  await assert.rejects(client.request({ method: 'GET', path: '/' }), failsWith('garbage'))
+  await assert.rejects(client.request({ method: 'GET', path: '/' }), failsWith('invalid-response'))
 })
 
 test('an answer that breaks off in the middle is an error after what came', async t => {
@@ -211,7 +211,7 @@ test('an upgrade that is refused, impossible, cut off or aborted says so', async
   assert.ok(refused.type === 'refused')
   assert.deepEqual([refused.response.status, await textOf(refused.response.body)], [403, 'no'])
   await assert.rejects(ask('/cut'), failsWith('interrupted'))
-  await assert.rejects(ask('/garbage'), failsWith('garbage'))
+  await assert.rejects(ask('/garbage'), failsWith('invalid-response'))
   const reason = new Error('enough')
   await assert.rejects(ask('/', AbortSignal.abort(reason)), reason)
   const abortion = new AbortController()

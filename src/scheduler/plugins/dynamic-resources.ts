@@ -63,8 +63,8 @@ function timeoutMs(duration: unknown = bindingTimeoutUsual): number {
 /** Runs preEnqueue again for pods when one of their claims is created or changed. */
 function reconsiderWithClaims({ informer, reconsider }: PluginContext): void {
   const byClaim = informer(pods).index('device claims', claimKeysOf)
-  informer(resourceClaims).onChange((key, { after }) => {
-    if (after !== undefined) for (const pod of byClaim.keys(key)) reconsider(pod)
+  informer(resourceClaims).addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined) for (const pod of byClaim.keys(key)) reconsider(pod)
   })
 }
 

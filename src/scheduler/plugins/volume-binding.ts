@@ -12,7 +12,7 @@ import { boundVolume, isAvailable, selectedNode } from '#/api/persistent-volumes
 import { quote } from '#/api/quote.ts'
 import { storageClassOf } from '#/api/storage-classes.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import type { BindWork, CycleId, PluginContext, PluginFactory, Refusal } from '../framework.ts'
 import type { PodInfo } from '../pod-info.ts'
 import { PodWaits } from './pod-waits.ts'
@@ -64,8 +64,8 @@ class VolumeBinder {
   readonly #volumes: Informer<PersistentVolume>
   readonly #assumedClaims: Assumed<PersistentVolumeClaim>
   readonly #assumedVolumes: Assumed<PersistentVolume>
-  readonly #freeByClass: ObjectIndex<PersistentVolume>
-  readonly #byClaim: ObjectIndex<PersistentVolume>
+  readonly #freeByClass: Index<PersistentVolume>
+  readonly #byClaim: Index<PersistentVolume>
   readonly #world: StorageWorld
   readonly #plans = new WeakMap<CycleId, VolumePlan>()
 
@@ -167,8 +167,8 @@ class VolumeBinder {
         node,
         volume: each => volumes.get(each),
         claim: key => claims.get(key),
-        hasSeenVolume: version => volumes.hasSeen(version),
-        hasSeenClaim: version => claims.hasSeen(version),
+        hasSeenVolume: version => volumes.isCurrent(version),
+        hasSeenClaim: version => claims.isCurrent(version),
       })
     }
     try {

@@ -3,7 +3,7 @@ import { nodes, persistentVolumeClaims, pods } from '#/api/generated/core/v1-res
 import { formatKey } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import { type FilterCycle, type PluginFactory, type Refusal, wakeUp } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import type { Snapshot } from '../snapshot.ts'
@@ -79,7 +79,7 @@ function exclusiveClaims(pod: Pod, claims: Informer<PersistentVolumeClaim>): Rea
   return own
 }
 
-function isInUse(key: string, uid: string, byClaim: ObjectIndex<Pod>, { nodes: infos }: Snapshot): boolean {
+function isInUse(key: string, uid: string, byClaim: Index<Pod>, { nodes: infos }: Snapshot): boolean {
   const others = byClaim.get(key).filter(({ metadata }) => metadata?.uid !== uid)
   if (others.some(isPlaced)) return true
   // A pending pod of the informer may be assumed on a node in the snapshot.

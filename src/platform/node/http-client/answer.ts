@@ -47,7 +47,7 @@ async function* read(answer: Answer, isGzip: boolean): AsyncGenerator<Uint8Array
     if (signal?.aborted) throw signal.reason
     const error = cause as NodeJS.ErrnoException
     if (failure === undefined && error.code?.startsWith('Z_')) {
-      throw new HttpClientError('garbage', `the answer does not decompress: ${error.message}`, {
+      throw new HttpClientError('invalid-response', `the answer does not decompress: ${error.message}`, {
         cause,
         sent: true,
       })

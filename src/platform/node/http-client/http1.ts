@@ -85,7 +85,7 @@ export function failureOf(
   cause: NodeJS.ErrnoException,
 ): HttpClientError {
   if (garbageCodes.test(cause.code ?? '')) {
-    return new HttpClientError('garbage', `${origin.origin} does not speak HTTP: ${cause.message}`, {
+    return new HttpClientError('invalid-response', `${origin.origin} does not speak HTTP: ${cause.message}`, {
       cause,
       sent: true,
     })

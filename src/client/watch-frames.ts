@@ -1,6 +1,6 @@
 import { parseJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import { TransportError } from '../transport.ts'
+import { TransportError } from './transport.ts'
 
 /** Maximum size of a watch event. Objects are below two megabytes in any encoding. */
 const frameBytesMax = 32 * 1_048_576
@@ -9,9 +9,9 @@ const newline = 0x0a
 
 /**
  * Yields the values of a stream of JSON lines, as many at a time as have arrived. Invalid JSON, and an end of
- * the stream within a line, throw TransportError `garbage` after all valid values have been yielded.
+ * the stream within a line, throw TransportError `invalid-response` after all valid values have been yielded.
  */
-export async function* readJsonFrames(
+export async function* readWatchFrames(
   source: AsyncIterable<Uint8Array>,
   bytesMax = frameBytesMax,
 ): AsyncGenerator<readonly JsonValue[], void, undefined> {
@@ -31,10 +31,10 @@ export async function* readJsonFrames(
     begun.push(rest)
     begunBytes += rest.length
     if (begunBytes > bytesMax) {
-      throw new TransportError('too-large', `an event has more than ${bytesMax} bytes`)
+      throw new TransportError('too-large', `watch event exceeds ${bytesMax} bytes`)
     }
   }
-  if (begunBytes > 0) throw new TransportError('garbage', 'the stream ended in the middle of an event')
+  if (begunBytes > 0) throw new TransportError('invalid-response', 'stream ended within a watch event')
 }
 
 function* readLines(lines: Buffer): Generator<readonly JsonValue[], void, undefined> {
@@ -52,5 +52,6 @@ function* readLines(lines: Buffer): Generator<readonly JsonValue[], void, undefi
     start = end + 1
   }
   if (values.length > 0) yield values
-  if (failure !== undefined) throw new TransportError('garbage', 'an event is no JSON', { cause: failure })
+  if (failure !== undefined)
+    throw new TransportError('invalid-response', 'watch event is not valid JSON', { cause: failure })
 }

@@ -3,7 +3,7 @@ import { isApiError, type Status } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import type {
-  Applied,
+  ApplyConfiguration,
   ApplyOptions,
   CallOptions,
   Client,
@@ -11,12 +11,12 @@ import type {
   DeleteOptions,
   GetOptions,
   ListOptions,
-  ObjectAddress,
+  ObjectKey,
   ObjectList,
-  PartAddress,
+  PatchTarget,
   Patch,
   RawRequest,
-  SubresourceAddress,
+  SubresourceKey,
   WatchEvent,
   WatchOptions,
   WriteOptions,
@@ -26,11 +26,11 @@ import { listPages } from './list-pages.ts'
 import { applyQuery, deleteBody, getQuery, listQuery, watchQuery, writeQuery } from './options-query.ts'
 import { assertNamespace, objectPath, resourcePath } from './resource-path.ts'
 import { Sender } from './sender.ts'
-import { readList, readObject, withKind } from './typed-values.ts'
+import { decodeList, decodeObject, withKind } from './typed-values.ts'
 import { watchEvents } from './watch-events.ts'
 
 /** Encodes verbs as requests and decodes responses. The sender handles transport and retries. */
-export class RequestingClient implements Client {
+export class RestClient implements Client {
   readonly #sender: Sender
   readonly #clock: ClientOptions['platform']['clock']
 
@@ -41,16 +41,16 @@ export class RequestingClient implements Client {
 
   async get<T extends KubernetesObject>(
     resource: Resource<T>,
-    at: ObjectAddress,
+    at: ObjectKey,
     options: GetOptions = {},
   ): Promise<T> {
     const request = { method: 'GET', path: objectPath(resource, at), query: getQuery(options) }
-    return readObject(resource, await this.#value(request, options))
+    return decodeObject(resource, await this.#value(request, options))
   }
 
   async find<T extends KubernetesObject>(
     resource: Resource<T>,
-    at: ObjectAddress,
+    at: ObjectKey,
     options: GetOptions = {},
   ): Promise<T | undefined> {
     try {
@@ -70,7 +70,7 @@ export class RequestingClient implements Client {
       path: resourcePath(resource, { namespace: options.namespace }),
       query: listQuery(options),
     }
-    return readList(resource, await this.#value(request, options))
+    return decodeList(resource, await this.#value(request, options))
   }
 
   listAll<T extends KubernetesObject>(
@@ -99,7 +99,7 @@ export class RequestingClient implements Client {
     return watchEvents<T>({
       send,
       clock: this.#clock,
-      silenceMsMax: options.silenceMsMax,
+      idleTimeoutMs: options.idleTimeoutMs,
       signal: options.signal,
     })
   }
@@ -116,7 +116,7 @@ export class RequestingClient implements Client {
       path: resourcePath(resource, { namespace }),
       query: writeQuery(options),
     }
-    return readObject(resource, await this.#value({ ...request, body: bodyOf(resource, object) }, options))
+    return decodeObject(resource, await this.#value({ ...request, body: bodyOf(resource, object) }, options))
   }
 
   update<T extends KubernetesObject>(
@@ -137,25 +137,25 @@ export class RequestingClient implements Client {
 
   async patch<T extends KubernetesObject>(
     resource: Resource<T>,
-    at: PartAddress,
+    at: PatchTarget,
     patch: Patch,
     options: WriteOptions = {},
   ): Promise<T> {
     const body = { mediaType: patchTypes[patch.type], value: patch.patch }
     const request = { method: 'PATCH', path: objectPath(resource, at), query: writeQuery(options), body }
-    return readObject(resource, await this.#value(request, options))
+    return decodeObject(resource, await this.#value(request, options))
   }
 
   async apply<T extends KubernetesObject>(
     resource: Resource<T>,
-    object: Applied<T>,
+    object: ApplyConfiguration<T>,
     options: ApplyOptions,
   ): Promise<T> {
     const { subresource } = options
-    const path = objectPath(resource, { ...addressOf(resource, object), subresource })
+    const path = objectPath(resource, { ...keyOfObject(resource, object), subresource })
     // JSON is valid YAML.
     const body = { mediaType: 'application/apply-patch+yaml', value: withKind(resource, object) }
-    return readObject(
+    return decodeObject(
       resource,
       await this.#value({ method: 'PATCH', path, query: applyQuery(options), body }, options),
     )
@@ -163,12 +163,14 @@ export class RequestingClient implements Client {
 
   async delete<T extends KubernetesObject>(
     resource: Resource<T>,
-    at: ObjectAddress,
+    at: ObjectKey,
     options: DeleteOptions = {},
   ): Promise<T | undefined> {
     const body = { mediaType: 'application/json', value: deleteBody(options) }
     const value = await this.#value({ method: 'DELETE', path: objectPath(resource, at), body }, options)
-    return (value as Partial<Status> | undefined)?.kind === 'Status' ? undefined : readObject(resource, value)
+    return (value as Partial<Status> | undefined)?.kind === 'Status'
+      ? undefined
+      : decodeObject(resource, value)
   }
 
   async deleteCollection(resource: Resource, options: ListOptions & DeleteOptions = {}): Promise<void> {
@@ -179,7 +181,7 @@ export class RequestingClient implements Client {
 
   async getSubresource<S extends object>(
     resource: Resource,
-    at: SubresourceAddress,
+    at: SubresourceKey,
     options: GetOptions = {},
   ): Promise<S> {
     return (await this.#value(
@@ -190,7 +192,7 @@ export class RequestingClient implements Client {
 
   async createSubresource<S extends object>(
     resource: Resource,
-    at: SubresourceAddress,
+    at: SubresourceKey,
     value: S,
     options: WriteOptions = {},
   ): Promise<S | Status> {
@@ -202,7 +204,7 @@ export class RequestingClient implements Client {
 
   async updateSubresource<S extends object>(
     resource: Resource,
-    at: SubresourceAddress,
+    at: SubresourceKey,
     value: S,
     options: WriteOptions = {},
   ): Promise<S> {
@@ -216,9 +218,9 @@ export class RequestingClient implements Client {
 
   async #put<T extends KubernetesObject>(resource: Resource<T>, write: Write<T>): Promise<T> {
     const { object, options, subresource } = write
-    const path = objectPath(resource, { ...addressOf(resource, object), subresource })
+    const path = objectPath(resource, { ...keyOfObject(resource, object), subresource })
     const request = { method: 'PUT', path, query: writeQuery(options), body: bodyOf(resource, object) }
-    return readObject(resource, await this.#value(request, options))
+    return decodeObject(resource, await this.#value(request, options))
   }
 
   async #value(request: RawRequest, { signal, timeoutMs }: CallOptions): Promise<unknown> {
@@ -243,8 +245,8 @@ const patchTypes: Readonly<Record<Patch['type'], string>> = {
   strategic: 'application/strategic-merge-patch+json',
 }
 
-function addressOf(resource: Resource, { metadata }: KubernetesObject): ObjectAddress {
-  assert(metadata?.name, `a ${resource.singular} that is written over must have a name`)
+function keyOfObject(resource: Resource, { metadata }: KubernetesObject): ObjectKey {
+  assert(metadata?.name, `${resource.singular}: name is required`)
   return { namespace: metadata.namespace, name: metadata.name }
 }
 
@@ -252,11 +254,7 @@ function bodyOf(resource: Resource, object: KubernetesObject): TransportBody {
   return { mediaType: 'application/json', value: withKind(resource, object) }
 }
 
-function subresourceBody(
-  resource: Resource,
-  { subresource }: SubresourceAddress,
-  value: object,
-): TransportBody {
+function subresourceBody(resource: Resource, { subresource }: SubresourceKey, value: object): TransportBody {
   const kind = resource.subresources.get(subresource)
   const typed = kind === undefined ? value : { apiVersion: apiVersionOf(kind), kind: kind.kind, ...value }
   return { mediaType: 'application/json', value: typed }

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { arbitraryJson } from '#/api/arbitrary-json.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { stringifyJson } from '#/api/json.ts'
-import { TransportError } from '../transport.ts'
-import { readJsonFrames } from './json-frames.ts'
+import { TransportError } from './transport.ts'
+import { readWatchFrames } from './watch-frames.ts'
 
 test('values come out as they went in, wherever the bytes are split', async () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 })
@@ -13,7 +13,7 @@ test('values come out as they went in, wherever the bytes are split', async () =
   await fc.assert(
     fc.asyncProperty(lists, sizes, async (values, pieceSizes) => {
       const bytes = Buffer.from(values.map(value => `${stringifyJson(value)}\n`).join(''))
-      const batches = await Array.fromAsync(readJsonFrames(inPieces(bytes, pieceSizes)))
+      const batches = await Array.fromAsync(readWatchFrames(inPieces(bytes, pieceSizes)))
       assert.ok(batches.every(batch => batch.length > 0))
       assert.ok(equalJson(batches.flat(), values))
     }),
@@ -26,12 +26,12 @@ test('empty lines are nothing', async () => {
 })
 
 test('what is no JSON, or ends in the middle, is garbage after what came before', async () => {
-  assert.deepEqual(await read(['1\n2\n{nope\n3\n']), { values: [1, 2], reason: 'garbage' })
-  assert.deepEqual(await read(['1\n{"type":"ADD']), { values: [1], reason: 'garbage' })
-  assert.deepEqual(await read(['\u0000\n']), { values: [], reason: 'garbage' })
+  assert.deepEqual(await read(['1\n2\n{nope\n3\n']), { values: [1, 2], reason: 'invalid-response' })
+  assert.deepEqual(await read(['1\n{"type":"ADD']), { values: [1], reason: 'invalid-response' })
+  assert.deepEqual(await read(['\u0000\n']), { values: [], reason: 'invalid-response' })
   assert.deepEqual(await read([`${'['.repeat(5_000)}${']'.repeat(5_000)}\n`]), {
     values: [],
-    reason: 'garbage',
+    reason: 'invalid-response',
   })
 })
 
@@ -39,7 +39,7 @@ test('a frame that does not end is given up at the bound', async () => {
   async function* endless(): AsyncGenerator<Uint8Array, void, undefined> {
     for (;;) yield Buffer.from('x'.repeat(100))
   }
-  await assert.rejects(Array.fromAsync(readJsonFrames(endless(), 10_000)), error => {
+  await assert.rejects(Array.fromAsync(readWatchFrames(endless(), 10_000)), error => {
     return error instanceof TransportError && error.reason === 'too-large'
   })
 })
@@ -67,7 +67,7 @@ async function read(pieces: readonly string[]): Promise<{ values: unknown[]; rea
     for (const piece of pieces) yield Buffer.from(piece)
   }
   try {
-    for await (const batch of readJsonFrames(source())) values.push(...batch)
+    for await (const batch of readWatchFrames(source())) values.push(...batch)
     return { values, reason: undefined }
   } catch (error) {
     assert.ok(error instanceof TransportError)

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Simulation } from '#/platform/simulated.ts'
-import { readCallers, readRemote, type Callers, type Remote } from './remote.ts'
+import {
+  readWebhookCredentials,
+  readWebhookKubeconfig,
+  type WebhookCredentials,
+  type WebhookTarget,
+} from './webhook-kubeconfig.ts'
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
@@ -31,8 +36,8 @@ async function withFile<T>(
 }
 
 test('a kubeconfig says where a server is, how it is known and how we show who we are', async () => {
-  const check = async (content: string, expected: Remote): Promise<void> => {
-    const remote = await withFile(content, readRemote)
+  const check = async (content: string, expected: WebhookTarget): Promise<void> => {
+    const remote = await withFile(content, readWebhookKubeconfig)
     const text = (bytes: unknown): unknown =>
       bytes instanceof Uint8Array ? Buffer.from(bytes).toString() : bytes
     const tls = Object.fromEntries(
@@ -58,18 +63,21 @@ test('a kubeconfig says where a server is, how it is known and how we show who w
 
 test('a kubeconfig that names no server, or needs a program to, is refused', async () => {
   await assert.rejects(
-    withFile('{}', readRemote),
-    /the kubeconfig \/etc\/hook\/conf does not say which server/,
+    withFile('{}', readWebhookKubeconfig),
+    /kubeconfig \/etc\/hook\/conf has no current context/,
   )
   const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'x', interactiveMode: 'Never' }
   await assert.rejects(
-    withFile(kubeconfig({ server: 'https://a' }, { exec }), readRemote),
+    withFile(kubeconfig({ server: 'https://a' }, { exec }), readWebhookKubeconfig),
     /not supported here/,
   )
 })
 
 test('callers are all users of the file, wherever its clusters are', async () => {
-  const { users, current }: Callers = await withFile(kubeconfig({}, { token: 't1' }), readCallers)
+  const { users, current }: WebhookCredentials = await withFile(
+    kubeconfig({}, { token: 't1' }),
+    readWebhookCredentials,
+  )
   assert.equal(current, 'u')
   const headers = async (name: string): Promise<unknown> => {
     return (await users.get(name)!.current(new AbortController().signal)).headers

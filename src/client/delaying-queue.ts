@@ -8,7 +8,7 @@ interface DelayedKey {
 }
 
 /** Keys to be added later, each at most once, at the earliest requested time. All share one timer. */
-export class DelayedKeys {
+export class DelayingQueue {
   readonly #clock: Clock
   readonly #onDue: (key: string) => void
   readonly #heap = new Heap<DelayedKey>((left, right) => {

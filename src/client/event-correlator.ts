@@ -8,7 +8,7 @@ import { TokenBucket } from '#/base/token-bucket.ts'
 import type { Event } from '#/api/generated/core/v1.ts'
 
 /** Create the event, update the count of the existing one, or drop it. */
-export type Correlated =
+export type EventCorrelateResult =
   | { readonly action: 'create'; readonly event: Event }
   | { readonly action: 'update'; readonly event: Event }
   | { readonly action: 'drop' }
@@ -16,7 +16,7 @@ export type Correlated =
 const cacheEntriesMax = 4_096
 
 /** After this many different messages within the interval, further ones are aggregated into one event. */
-const similarMax = 10
+const maxSimilarEvents = 10
 const similarIntervalMs = 600_000
 
 const spamLimits = { burst: 25, perSecond: 1 / 300 }
@@ -37,14 +37,14 @@ export class EventCorrelator {
   readonly #known = new LruMap<string, Known>(cacheEntriesMax)
   readonly #spam = new LruMap<string, TokenBucket>(cacheEntriesMax)
 
-  correlate(event: Event, nowMs: number): Correlated {
-    const { combined, key } = this.#combine(event, nowMs)
+  correlate(event: Event, nowMs: number): EventCorrelateResult {
+    const { combined, key } = this.#aggregate(event, nowMs)
     const counted = this.#count(combined, key)
-    if (!this.#isHeard(event, nowMs)) return { action: 'drop' }
+    if (!this.#isWithinRate(event, nowMs)) return { action: 'drop' }
     return { action: (counted.count ?? 0) > 1 ? 'update' : 'create', event: counted }
   }
 
-  #combine(event: Event, nowMs: number): { readonly combined: Event; readonly key: string } {
+  #aggregate(event: Event, nowMs: number): { readonly combined: Event; readonly key: string } {
     const key = similarKey(event)
     const known = this.#similar.get(key)
     const isOld = known === undefined || nowMs - known.lastMs > similarIntervalMs
@@ -53,7 +53,7 @@ export class EventCorrelator {
     this.#similar.set(key, similar)
     const message = event.message ?? ''
     // The set stays below its bound: once it is full, a new message is aggregated and not stored.
-    if (similar.messages.has(message) || similar.messages.size < similarMax - 1) {
+    if (similar.messages.has(message) || similar.messages.size < maxSimilarEvents - 1) {
       similar.messages.add(message)
       return { combined: event, key: sameKey(event) }
     }
@@ -80,7 +80,7 @@ export class EventCorrelator {
     return counted
   }
 
-  #isHeard(event: Event, nowMs: number): boolean {
+  #isWithinRate(event: Event, nowMs: number): boolean {
     const key = aboutKey(event)
     const bucket = this.#spam.get(key) ?? new TokenBucket(spamLimits, nowMs)
     this.#spam.set(key, bucket)

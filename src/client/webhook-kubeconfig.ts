@@ -5,25 +5,24 @@
 import type { HttpClientTls } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { credentialsOf, readContent } from './connection.ts'
-import { standingCredentials, type Credentials } from './credentials.ts'
+import { staticCredentials, type Credentials } from './credentials.ts'
 import { loadKubeconfig, settingsOf, type Kubeconfig } from './kubeconfig.ts'
 
-export interface Remote {
+export interface WebhookTarget {
   readonly url: string
   readonly tls?: HttpClientTls
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Throws Error that names the problem in the file. */
-export async function readRemote(platform: Platform, path: string): Promise<Remote> {
+export async function readWebhookKubeconfig(platform: Platform, path: string): Promise<WebhookTarget> {
   const settings = settingsOf(await loadOne(platform, path))
-  if (settings === undefined)
-    throw new Error(`the kubeconfig ${path} does not say which server: use a context`)
+  if (settings === undefined) throw new Error(`kubeconfig ${path} has no current context`)
   const { server: url, ca, insecureSkipVerify, serverName, user } = settings
   if (user.exec || user.impersonate) {
-    throw new Error(`the kubeconfig ${path} has a plugin or another user, which are not supported here`)
+    throw new Error(`kubeconfig ${path}: exec plugins and impersonation are not supported here`)
   }
-  const credentials = standingCredentials(platform, user)
+  const credentials = staticCredentials(platform, user)
   const { headers, certificate } = await credentials.current(new AbortController().signal)
   const authority = ca && (await readContent(platform, ca))
   return {
@@ -39,13 +38,13 @@ export async function readRemote(platform: Platform, path: string): Promise<Remo
 }
 
 /** Credentials by the user names of the file, and the user of the current context. */
-export interface Callers {
+export interface WebhookCredentials {
   readonly users: ReadonlyMap<string, Credentials>
   readonly current?: string
 }
 
 /** Throws Error that names the problem in the file. Ignores the servers of its clusters. */
-export async function readCallers(platform: Platform, path: string): Promise<Callers> {
+export async function readWebhookCredentials(platform: Platform, path: string): Promise<WebhookCredentials> {
   const kubeconfig = await loadOne(platform, path)
   const users = [...kubeconfig.users.keys()].map(userName => {
     const { user } = settingsOf(kubeconfig, { userName, cluster: { server: anywhere } })!

@@ -2,7 +2,7 @@
 import type { KubernetesObject } from '#/api/metadata.ts'
 
 /** The objects by index value. */
-export interface ObjectIndex<T> {
+export interface Index<T> {
   get(value: string): readonly T[]
   keys(value: string): readonly string[]
   /** All values with at least one object. */
@@ -10,9 +10,9 @@ export interface ObjectIndex<T> {
 }
 
 /** Returns the index values of an object; an empty array excludes it. Must depend on the object only. */
-export type IndexBy<T> = (object: T) => readonly string[]
+export type IndexFunc<T> = (object: T) => readonly string[]
 
-export class ObjectStore<T extends KubernetesObject> {
+export class Indexer<T extends KubernetesObject> {
   readonly #objects = new Map<string, T>()
   readonly #indexes = new Map<string, MaintainedIndex<T>>()
 
@@ -50,23 +50,23 @@ export class ObjectStore<T extends KubernetesObject> {
   }
 
   /** Returns the existing index if one has this name. */
-  index(name: string, indexBy: IndexBy<T>): ObjectIndex<T> {
+  index(name: string, indexFunc: IndexFunc<T>): Index<T> {
     const known = this.#indexes.get(name)
     if (known) return known
-    const index = new MaintainedIndex(indexBy)
+    const index = new MaintainedIndex(indexFunc)
     for (const [key, object] of this.#objects) index.change(key, undefined, object)
     this.#indexes.set(name, index)
     return index
   }
 }
 
-class MaintainedIndex<T> implements ObjectIndex<T> {
-  readonly #indexBy: IndexBy<T>
+class MaintainedIndex<T> implements Index<T> {
+  readonly #indexFunc: IndexFunc<T>
   /** Contains no empty maps. */
   readonly #byValue = new Map<string, Map<string, T>>()
 
-  constructor(indexBy: IndexBy<T>) {
-    this.#indexBy = indexBy
+  constructor(indexFunc: IndexFunc<T>) {
+    this.#indexFunc = indexFunc
   }
 
   get(value: string): readonly T[] {
@@ -82,8 +82,8 @@ class MaintainedIndex<T> implements ObjectIndex<T> {
   }
 
   change(key: string, before: T | undefined, after: T | undefined): void {
-    const values = after === undefined ? [] : this.#indexBy(after)
-    for (const value of before === undefined ? [] : this.#indexBy(before)) {
+    const values = after === undefined ? [] : this.#indexFunc(after)
+    for (const value of before === undefined ? [] : this.#indexFunc(before)) {
       if (!values.includes(value)) this.#remove(value, key)
     }
     for (const value of values) this.#add(value, key, after!)

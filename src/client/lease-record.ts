@@ -4,29 +4,29 @@ import { formatMicroTime } from '#/api/time.ts'
 export interface ObservedLease {
   readonly lease: Lease
   /** Monotonic time at which this version was first observed. */
-  readonly seenMs: number
+  readonly observedMs: number
 }
 
-export interface Claim {
+export interface LeaseHolder {
   readonly namespace: string
   readonly name: string
   readonly identity: string
-  readonly leaseMs: number
+  readonly leaseDurationMs: number
   /** Wall time. */
   readonly nowMs: number
 }
 
 /** True if the lease has no holder, is held by `identity`, or was not renewed for its lease duration. */
-export function isFree({ lease, seenMs }: ObservedLease, identity: string, nowMs: number): boolean {
+export function canAcquire({ lease, observedMs }: ObservedLease, identity: string, nowMs: number): boolean {
   const { holderIdentity = '', leaseDurationSeconds = 0 } = lease.spec ?? {}
   if (holderIdentity === '' || holderIdentity === identity) return true
-  return nowMs >= seenMs + leaseDurationSeconds * 1_000
+  return nowMs >= observedMs + leaseDurationSeconds * 1_000
 }
 
 /** The lease after acquisition or renewal. */
-export function claimed(
+export function acquiredLease(
   current: Lease | undefined,
-  { namespace, name, identity, leaseMs, nowMs }: Claim,
+  { namespace, name, identity, leaseDurationMs, nowMs }: LeaseHolder,
 ): Lease {
   const now = formatMicroTime(nowMs)
   const { holderIdentity, acquireTime, leaseTransitions = 0 } = current?.spec ?? {}
@@ -37,7 +37,7 @@ export function claimed(
     spec: {
       ...current?.spec,
       holderIdentity: identity,
-      leaseDurationSeconds: Math.ceil(leaseMs / 1_000),
+      leaseDurationSeconds: Math.ceil(leaseDurationMs / 1_000),
       acquireTime: isRenewal ? (acquireTime ?? now) : now,
       renewTime: now,
       leaseTransitions: current === undefined || isRenewal ? leaseTransitions : leaseTransitions + 1,
@@ -46,7 +46,7 @@ export function claimed(
 }
 
 /** The lease after release: without a holder, expiring at once. */
-export function freed(lease: Lease, nowMs: number): Lease {
+export function releasedLease(lease: Lease, nowMs: number): Lease {
   const now = formatMicroTime(nowMs)
   return {
     ...lease,
