@@ -26,12 +26,12 @@ async function clusterFolder(t: TestContext) {
       return ensureClusterCertificates({ platform, crypto, folder: join(folder, 'pki'), serverNames })
     },
     ensureAdmin: async (
-      { authority }: ClusterCertificates,
+      { ca }: ClusterCertificates,
       server = 'https://127.0.0.1:6443',
       platform = machine,
     ) => {
       const path = join(folder, 'admin.conf')
-      await ensureAdminKubeconfig({ platform, crypto, path, authority, server })
+      await ensureAdminKubeconfig({ platform, crypto, path, ca: ca, server })
       return readFile(path, 'utf8')
     },
   }
@@ -87,7 +87,7 @@ test('certificates are kept until they are about to expire, and the authority fo
   const kubeconfig = await ensureAdmin(first)
   assert.deepEqual(await ensure(later(300)), first)
   const renewed = await ensure(later(340))
-  assert.deepEqual(renewed.authority, first.authority)
+  assert.deepEqual(renewed.ca, first.ca)
   assert.notEqual(renewed.apiServer.cert, first.apiServer.cert)
   assert.equal(await ensureAdmin(first, undefined, later(300)), kubeconfig)
   assert.notEqual(await ensureAdmin(first, undefined, later(340)), kubeconfig)
@@ -96,10 +96,7 @@ test('certificates are kept until they are about to expire, and the authority fo
     /cannot use the authority of the cluster, .*ca\.crt: it has expired/,
   )
   const last = await ensure(later(3_500))
-  assert.equal(
-    new X509Certificate(last.apiServer.cert).validTo,
-    new X509Certificate(first.authority.cert).validTo,
-  )
+  assert.equal(new X509Certificate(last.apiServer.cert).validTo, new X509Certificate(first.ca.cert).validTo)
 })
 
 test('a name that is missing makes a new certificate, one that is no longer needed does not', async t => {
@@ -117,8 +114,8 @@ test('files that are damaged or do not belong together are made anew, but never 
   const damages: [string, string][] = [
     ['pki/apiserver.crt', 'nonsense'],
     ['pki/apiserver.key', 'nonsense'],
-    ['pki/apiserver.key', first.authority.key!],
-    ['pki/apiserver.crt', first.authority.cert],
+    ['pki/apiserver.key', first.ca.key!],
+    ['pki/apiserver.crt', first.ca.cert],
   ]
   for (const [name, content] of damages) {
     const before = await ensure()

@@ -45,9 +45,16 @@ function openssl(...words: string[]): string {
 
 test('each authority vouches for its own certificates and for no others', async t => {
   const { path, ensure, ensureEtcd } = await certificateFolder(t)
-  const { authority } = await ensure()
+  const { ca } = await ensure()
   await ensureEtcd()
-  const made = { platform, crypto, folder: path('node'), authority, nodeName: 'n1', addresses: ['192.0.2.7'] }
+  const made = {
+    platform,
+    crypto,
+    folder: path('node'),
+    ca,
+    nodeName: 'n1',
+    addresses: ['192.0.2.7'],
+  }
   assert.deepEqual(await ensureKubeletCertificates(made), await ensureKubeletCertificates(made))
   const authorities = ['ca', 'front-proxy-ca', 'etcd/ca']
   const check = (name: string, authority: string, subject: RegExp, ...purposes: string[]): void => {
@@ -121,13 +128,13 @@ test('the key of service accounts is never replaced', async t => {
 
 test('every component has an identity of its own', async t => {
   const { path, ensure } = await certificateFolder(t)
-  const { authority } = await ensure()
+  const { ca } = await ensure()
   const check = async (identity: typeof scheduler, subject: string): Promise<void> => {
     await ensureKubeconfigFile({
       platform,
       crypto,
       path: path('x.conf'),
-      authority,
+      ca: ca,
       server: 'https://127.0.0.1:6443',
       identity,
     })

@@ -13,7 +13,11 @@ import { MemoryStore } from '#/store/memory.ts'
 import { nodeNumber, type Workload } from './workloads.ts'
 
 /** Runs filter and score only, on a cache that assumes each placed pod as if it had been bound. */
-export async function placeAlone(workload: Workload, nodeCount: number, podCount: number): Promise<number> {
+export async function benchSchedulingCycle(
+  workload: Workload,
+  nodeCount: number,
+  podCount: number,
+): Promise<number> {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   await using store = await MemoryStore.open({ platform })
   const server = await ApiServer.start({ platform, store, build: { version: '0.0.0' } })

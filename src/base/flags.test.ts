@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  choice,
+  enumFlag,
   describeFlags,
-  list,
-  oneValue,
-  readFlags,
-  readWordsAndFlags,
-  text,
-  texts,
-  toggle,
+  stringSliceFlag,
+  valueFlag,
+  parseFlags,
+  parseArgumentsAndFlags,
+  stringFlag,
+  stringArrayFlag,
+  boolFlag,
   UsageError,
-  wholeNumber,
+  integerFlag,
 } from './flags.ts'
 
 const flags = {
-  name: text('NAME', 'what it is called'),
-  file: texts('FILE', 'read too'),
-  modes: list('MODE,...', 'in this order'),
-  fast: toggle('do not wait'),
-  v: wholeNumber('N', 'how much is said'),
-  size: wholeNumber('N', 'how many'),
-  form: choice(['json', 'text'], 'how it looks'),
-  even: oneValue('N', 'an even one', {
+  name: stringFlag('NAME', 'what it is called'),
+  file: stringArrayFlag('FILE', 'read too'),
+  modes: stringSliceFlag('MODE,...', 'in this order'),
+  fast: boolFlag('do not wait'),
+  v: integerFlag('N', 'how much is said'),
+  size: integerFlag('N', 'how many'),
+  form: enumFlag(['json', 'text'], 'how it looks'),
+  even: valueFlag('N', 'an even one', {
     parse: given => (Number(given) % 2 === 0 ? Number(given) : undefined),
     what: 'an even number',
   }),
@@ -30,9 +30,9 @@ const flags = {
 
 function check(line: string, expected: object | string): void {
   const words = line.split(' ').filter(word => word !== '')
-  if (typeof expected !== 'string') return assert.deepEqual(readFlags(words, flags), expected)
+  if (typeof expected !== 'string') return assert.deepEqual(parseFlags(words, flags), expected)
   assert.throws(
-    () => readFlags(words, flags),
+    () => parseFlags(words, flags),
     (error: unknown) => error instanceof UsageError && error.message === expected,
     line,
   )
@@ -91,7 +91,7 @@ test('the help has a line for each flag, and two for long ones', () => {
 
 test('other words are taken by those who ask for them, wherever they stand', () => {
   const given = ['load', '--name', 'a', 'one', '-', '--fast', 'two']
-  const { words, values } = readWordsAndFlags(given, flags)
+  const { words, values } = parseArgumentsAndFlags(given, flags)
   assert.deepEqual([words, values], [['load', 'one', '-', 'two'], { name: 'a', fast: true }])
-  assert.throws(() => readWordsAndFlags(['one', '--slow'], flags), UsageError)
+  assert.throws(() => parseArgumentsAndFlags(['one', '--slow'], flags), UsageError)
 })

@@ -33,8 +33,8 @@ export class UsageError extends Error {
 }
 
 /** Throws UsageError naming the flag. */
-export function readFlags<F extends Flags>(given: readonly string[], flags: F): FlagValues<F> {
-  const { values, words } = readWordsAndFlags(given, flags)
+export function parseFlags<F extends Flags>(given: readonly string[], flags: F): FlagValues<F> {
+  const { values, words } = parseArgumentsAndFlags(given, flags)
   const [word] = words
   if (word !== undefined) {
     throw new UsageError(`${word}: flags begin with two dashes, and there is nothing else`)
@@ -43,9 +43,9 @@ export function readFlags<F extends Flags>(given: readonly string[], flags: F): 
 }
 
 /**
- * Like `readFlags`, for a command that also takes positional arguments, which may be mixed with the flags.
+ * Like `parseFlags`, for a command that also takes positional arguments, which may be mixed with the flags.
  */
-export function readWordsAndFlags<F extends Flags>(
+export function parseArgumentsAndFlags<F extends Flags>(
   given: readonly string[],
   flags: F,
 ): { readonly words: readonly string[]; readonly values: FlagValues<F> } {
@@ -98,7 +98,7 @@ const helpColumn = 36
 const indent = ' '.repeat(helpColumn)
 
 /** A flag with a single value; the last occurrence wins. `parse` returns undefined for an invalid value. */
-export function oneValue<T>(
+export function valueFlag<T>(
   value: string,
   help: string,
   { parse, what }: { readonly parse: (text: string) => T | undefined; readonly what: string },
@@ -111,33 +111,33 @@ export function oneValue<T>(
   return { value, help, read }
 }
 
-export function text(value: string, help: string): Flag<string> {
-  return oneValue(value, help, { parse: each => each, what: 'a text' })
+export function stringFlag(value: string, help: string): Flag<string> {
+  return valueFlag(value, help, { parse: each => each, what: 'a text' })
 }
 
 /** A flag that may be repeated; each occurrence adds one value. */
-export function texts(value: string, help: string): Flag<readonly string[]> {
+export function stringArrayFlag(value: string, help: string): Flag<readonly string[]> {
   return { value, help, read: given => given }
 }
 
 /** A flag that may be repeated and takes comma-separated values. */
-export function list(value: string, help: string): Flag<readonly string[]> {
+export function stringSliceFlag(value: string, help: string): Flag<readonly string[]> {
   const read = (given: readonly string[]): readonly string[] =>
     given.flatMap(each => (each === '' ? [] : each.split(',').map(item => item.trim())))
   return { value, help, read }
 }
 
 /** A boolean flag. */
-export function toggle(help: string): Flag<boolean> {
+export function boolFlag(help: string): Flag<boolean> {
   const read = (given: readonly string[]): boolean => {
-    const said = toggleTexts.get(given.at(-1)!.toLowerCase())
+    const said = boolTexts.get(given.at(-1)!.toLowerCase())
     if (said === undefined) throw new UsageError('neither true nor false')
     return said
   }
   return { help, read }
 }
 
-const toggleTexts: ReadonlyMap<string, boolean> = new Map([
+const boolTexts: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['t', true],
   ['1', true],
@@ -146,12 +146,12 @@ const toggleTexts: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ])
 
-export function wholeNumber(value: string, help: string): Flag<number> {
+export function integerFlag(value: string, help: string): Flag<number> {
   const parse = (given: string): number | undefined => (/^\d{1,15}$/.test(given) ? Number(given) : undefined)
-  return oneValue(value, help, { parse, what: 'a whole number from 0' })
+  return valueFlag(value, help, { parse, what: 'a whole number from 0' })
 }
 
-export function choice<const T extends string>(choices: readonly T[], help: string): Flag<T> {
+export function enumFlag<const T extends string>(choices: readonly T[], help: string): Flag<T> {
   const parse = (given: string): T | undefined => choices.find(each => each === given)
-  return oneValue(choices.join('|'), help, { parse, what: `one of ${choices.join(', ')}` })
+  return valueFlag(choices.join('|'), help, { parse, what: `one of ${choices.join(', ')}` })
 }

@@ -17,7 +17,7 @@ test('counters, gauges, histograms and readings in the text format', () => {
     [['a'], 1],
     [['b'], NaN],
   ]
-  registry.reading({ name: 'read', help: 'Read.', type: 'gauge', labels: ['which'], read })
+  registry.callbackMetric({ name: 'read', help: 'Read.', type: 'gauge', labels: ['which'], read })
   assert.equal(
     registry.render(),
     `# HELP requests_total Requests.

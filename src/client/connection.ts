@@ -55,11 +55,11 @@ export async function openConnection({
   settings,
 }: ConnectionOptions): Promise<HttpTransport> {
   const { server: url, ca, namespace: _namespace, user, ...server } = settings
-  const authority = ca === undefined ? undefined : await readContent(platform, ca)
+  const caContent = ca === undefined ? undefined : await readContent(platform, ca)
   return new HttpTransport({
     platform,
     connect,
-    server: { url, ...server, ...(authority !== undefined && { ca: authority }) },
+    server: { url, ...server, ...(caContent !== undefined && { ca: caContent }) },
     credentials: credentialsOf(platform, user),
   })
 }

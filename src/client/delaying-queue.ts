@@ -1,3 +1,4 @@
+/** Keys of a work queue that become due later. */
 import { Heap, type HeapEntry } from '#/base/heap.ts'
 import type { Clock, Timer } from '#/platform/platform.ts'
 

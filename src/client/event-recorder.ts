@@ -3,7 +3,7 @@
  * into a bounded queue, and one worker correlates and writes them as other Kubernetes clients do. When the
  * queue is full, events are dropped: they are best effort.
  */
-import { Deque } from '#/base/deque.ts'
+import { Queue } from '#/base/queue.ts'
 import { ApiError, isApiError, isNamespaceGoing } from '#/api/errors.ts'
 import type { Event, ObjectReference } from '#/api/generated/core/v1.ts'
 import { events } from '#/api/generated/core/v1-resources.ts'
@@ -45,7 +45,7 @@ const nameCharactersMax = 253
 export class EventRecorder {
   readonly #options: EventRecorderOptions
   readonly #correlator = new EventCorrelator()
-  readonly #queue = new Deque<{ readonly event: Event; readonly atMs: number }>()
+  readonly #queue = new Queue<{ readonly event: Event; readonly atMs: number }>()
   #wake: (() => void) | undefined
   #dropped = 0
   #lastNanoseconds = 0n

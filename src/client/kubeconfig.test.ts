@@ -184,7 +184,7 @@ test('files are read and merged; one that was asked for must be there, and all m
     ['[]', /cannot read kubeconfig \/x: /],
     ['clusters: {}', /cannot read kubeconfig \/x: .*clusters/],
     ['users: [{name: u, user: {token: 5}}]', /cannot read kubeconfig \/x: .*token/],
-    ['kind: Pod', /cannot read kubeconfig \/x: .*not v1 Config/],
+    ['kind: Pod', /cannot read kubeconfig \/x: .*expected v1 Config/],
   ] as const) {
     await write('/x', content)
     await assert.rejects(load({}, '/x'), message)

@@ -1,8 +1,8 @@
 /**
  * Leader election with a Lease. The holder renews it periodically and stops leading when renewal fails for
- * `renewDeadlineMs`, which is shorter than the `leaseDurationMs` that the other candidates wait before they take over. All
- * durations are measured with the local monotonic clock from the time a request was sent or a change was
- * observed, so clock skew does not matter. The timestamps in the Lease are informational.
+ * `renewDeadlineMs`, which is shorter than the `leaseDurationMs` that the other candidates wait before they
+ * take over. All durations are measured with the local monotonic clock from the time a request was sent or a
+ * change was observed, so clock skew does not matter. The timestamps in the Lease are informational.
  */
 import { isApiError } from '#/api/errors.ts'
 import type { Lease } from '#/api/generated/coordination/v1.ts'

@@ -1,3 +1,4 @@
+/** Decodes the body of a watch response: one JSON value per line. */
 import { parseJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { TransportError } from './transport.ts'

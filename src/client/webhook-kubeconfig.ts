@@ -24,11 +24,11 @@ export async function readWebhookKubeconfig(platform: Platform, path: string): P
   }
   const credentials = staticCredentials(platform, user)
   const { headers, certificate } = await credentials.current(new AbortController().signal)
-  const authority = ca && (await readContent(platform, ca))
+  const caContent = ca && (await readContent(platform, ca))
   return {
     url,
     tls: {
-      ...(authority !== undefined && { ca: authority }),
+      ...(caContent !== undefined && { ca: caContent }),
       ...(insecureSkipVerify && { insecureSkipVerify }),
       ...(serverName && { serverName }),
       ...certificate,

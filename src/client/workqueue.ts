@@ -5,7 +5,7 @@
  * number of objects.
  */
 import { backoffMs } from '#/base/backoff.ts'
-import { Deque } from '#/base/deque.ts'
+import { Queue } from '#/base/queue.ts'
 import { TokenBucket, type BucketLimits } from '#/base/token-bucket.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Clock, Platform } from '#/platform/platform.ts'
@@ -61,7 +61,7 @@ export class WorkQueue {
   /** Keys being processed, and when that began. */
   readonly #processing = new Map<string, number>()
   /** Keys for the next workers, in FIFO order: each is in `#dirty` and not in `#working`. */
-  readonly #ready = new Deque<string>()
+  readonly #ready = new Queue<string>()
   readonly #failures = new Map<string, number>()
   /** Wakes one pending `get` each, in FIFO order. */
   readonly #getters = new Set<() => void>()

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { Listener, Platform } from '#/platform/platform.ts'
 
 /** The process that holds the lock, and its state. */
-export interface FolderOwner {
+export interface LockHolder {
   readonly pid: number
   /** The URL of the API server, once it listens. */
   readonly url?: string
@@ -20,7 +20,7 @@ export interface FolderOwner {
 export async function lockFolder(
   { network }: Platform,
   folder: string,
-  describe: () => FolderOwner,
+  describe: () => LockHolder,
 ): Promise<Listener> {
   try {
     return await network.listen({ path: socketPath(folder) }, connection => {
@@ -38,13 +38,13 @@ export async function lockFolder(
 }
 
 /** Undefined when no process holds the lock. */
-export async function folderOwner(platform: Platform, folder: string): Promise<FolderOwner | undefined> {
+export async function readLockHolder(platform: Platform, folder: string): Promise<LockHolder | undefined> {
   const { clock } = platform
   const endMs = clock.monotonicMs() + answerTimeoutMs
   for (;;) {
     const answer = await askOwner(platform, folder)
     if (answer === undefined) return undefined
-    if (answer !== '') return JSON.parse(answer) as FolderOwner
+    if (answer !== '') return JSON.parse(answer) as LockHolder
     // A process that is shutting down closes the connection without a response and exits soon.
     if (clock.monotonicMs() > endMs) throw new Error(`the k8ts that runs on ${folder} does not answer`)
     await clock.sleep(askAgainMs)

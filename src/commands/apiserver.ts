@@ -1,6 +1,6 @@
 /** `k8ts apiserver`: runs only an API server, until terminated. */
 import { apiServerFlags, describeApiServerFlags } from '#/apiserver/flags.ts'
-import { describeFlags, readFlags } from '#/base/flags.ts'
+import { describeFlags, parseFlags } from '#/base/flags.ts'
 import type { Command } from '#/command-line/command.ts'
 import { clusterFlags, runCluster } from './run-cluster.ts'
 
@@ -23,7 +23,7 @@ Examples:
 export const command: Command = {
   help,
   async run(parameters, terminal) {
-    const flags = readFlags(parameters, { ...clusterFlags, ...apiServerFlags })
+    const flags = parseFlags(parameters, { ...clusterFlags, ...apiServerFlags })
     return runCluster(terminal, { flags })
   },
 }

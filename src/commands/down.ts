@@ -1,7 +1,7 @@
 /** `k8ts down`: stops a cluster on this machine and removes all its state. */
 import { join } from 'node:path'
-import { describeFlags, readFlags } from '#/base/flags.ts'
-import { folderOwner } from '#/cluster/lock-folder.ts'
+import { describeFlags, parseFlags } from '#/base/flags.ts'
+import { readLockHolder } from '#/cluster/lock-folder.ts'
 import { removeCluster } from '#/cluster/remove-cluster.ts'
 import type { Command } from '#/command-line/command.ts'
 import {
@@ -28,13 +28,13 @@ Examples:
 export const command: Command = {
   help,
   async run(parameters, terminal) {
-    const folder = dataFolder(readFlags(parameters, dataFolderFlag))
+    const folder = dataFolder(parseFlags(parameters, dataFolderFlag))
     const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
     if ((await platform.files.stat(folder)) === undefined) {
       terminal.write(`there is no cluster in ${folder}\n`)
       return 0
     }
-    await refuseStrangersFolder(platform, folder)
+    await assertClusterFolder(platform, folder)
     await stopOwner(platform, folder, text => terminal.write(`${text}\n`))
     await removeCluster({
       platform,
@@ -47,7 +47,7 @@ export const command: Command = {
 }
 
 /** Prevents the removal of a folder that is not a cluster's, such as a home directory. */
-async function refuseStrangersFolder({ files }: Platform, folder: string): Promise<void> {
+async function assertClusterFolder({ files }: Platform, folder: string): Promise<void> {
   const marks = ['pki', 'admin.conf', 'network.json', 'lock.sock']
   const found = await Promise.all(marks.map(name => files.stat(join(folder, name))))
   if (found.some(each => each !== undefined)) return
@@ -60,7 +60,7 @@ async function stopOwner(
   folder: string,
   onProgress: (text: string) => void,
 ): Promise<void> {
-  const owner = await folderOwner(platform, folder)
+  const owner = await readLockHolder(platform, folder)
   if (owner === undefined) return
   onProgress(`stopping process ${owner.pid}`)
   signalProcess(owner.pid, 'SIGTERM')
@@ -73,11 +73,11 @@ async function hasEnded({ clock }: Platform, pid: number, withinMs: number): Pro
   const endMs = clock.monotonicMs() + withinMs
   while (isProcessAlive(pid)) {
     if (clock.monotonicMs() > endMs) return false
-    await clock.sleep(lookAgainMs)
+    await clock.sleep(pollMs)
   }
   return true
 }
 
 /** A cluster stops within ten seconds after SIGTERM. */
 const stopMs = 12_000
-const lookAgainMs = 50
+const pollMs = 50

@@ -1,6 +1,6 @@
 /** `k8ts image`: manages the container images of a cluster's node on this machine. */
 import { resolve } from 'node:path'
-import { describeFlags, readWordsAndFlags, UsageError } from '#/base/flags.ts'
+import { describeFlags, parseArgumentsAndFlags, UsageError } from '#/base/flags.ts'
 import { nodeFolders } from '#/cluster/node-folders.ts'
 import type { Command } from '#/command-line/command.ts'
 import { isHelp } from '#/command-line/command-line.ts'
@@ -28,7 +28,7 @@ export const command: Command = {
       terminal.write(help)
       return 0
     }
-    const { words, values } = readWordsAndFlags(parameters, dataFolderFlag)
+    const { words, values } = parseArgumentsAndFlags(parameters, dataFolderFlag)
     const [verb, ...paths] = words
     if (verb !== 'load' || paths.length === 0) throw new UsageError('what is meant: load FILE...')
     const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })

@@ -3,11 +3,11 @@ import { resolve } from 'node:path'
 import { isTrue } from '#/api/conditions.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import { describeFlags, readFlags } from '#/base/flags.ts'
+import { describeFlags, parseFlags } from '#/base/flags.ts'
 import { clientOf } from '#/client/client.ts'
 import { openConnection } from '#/client/connection.ts'
 import { loadKubeconfig, settingsOf } from '#/client/kubeconfig.ts'
-import { folderOwner, type FolderOwner } from '#/cluster/lock-folder.ts'
+import { readLockHolder, type LockHolder } from '#/cluster/lock-folder.ts'
 import type { Command } from '#/command-line/command.ts'
 import { connectHttp, environmentVariables, nodePlatform } from '#/platform/node.ts'
 import { adminKubeconfig, dataFolder, dataFolderFlag } from './data-folder.ts'
@@ -26,9 +26,9 @@ Examples:
 export const command: Command = {
   help,
   async run(parameters, terminal) {
-    const folder = dataFolder(readFlags(parameters, dataFolderFlag))
+    const folder = dataFolder(parseFlags(parameters, dataFolderFlag))
     const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
-    const owner = await folderOwner(platform, folder)
+    const owner = await readLockHolder(platform, folder)
     if (owner === undefined) {
       terminal.write(`no cluster runs on ${folder}: start it with k8ts up\n`)
       return 1
@@ -57,7 +57,7 @@ async function readObjects(
   return { nodes: allNodes.items, pods: allPods.items }
 }
 
-function describeOwner({ pid, url, isReady: ready, startedMs }: FolderOwner, nowMs: number): string {
+function describeOwner({ pid, url, isReady: ready, startedMs }: LockHolder, nowMs: number): string {
   const minutes = Math.floor((nowMs - startedMs) / 60_000)
   const state = ready ? `ready at ${url}` : 'starting'
   return `${state}, process ${pid}, for ${minutes < 1 ? 'less than a minute' : `${minutes} min`}\n`

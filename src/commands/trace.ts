@@ -9,7 +9,7 @@ import { loadKubeconfig, settingsOf } from '#/client/kubeconfig.ts'
 import type { Command } from '#/command-line/command.ts'
 import { connectHttp, environmentVariables, nodePlatform } from '#/platform/node.ts'
 import type { PodDecision } from '#/scheduler/scheduler.ts'
-import { formatDecision } from './trace/format-decision.ts'
+import { formatDecision } from './format-decision.ts'
 
 const help = `Usage: k8ts trace pod NAME --scheduling [-n NAMESPACE] [--kubeconfig FILE] [-o json]
 

@@ -2,10 +2,18 @@
 import { resolve } from 'node:path'
 import { parseCidr } from '#/api/cidr.ts'
 import { apiServerFlags, describeApiServerFlags } from '#/apiserver/flags.ts'
-import { choice, describeFlags, list, oneValue, readFlags, toggle, UsageError } from '#/base/flags.ts'
+import {
+  enumFlag,
+  describeFlags,
+  stringSliceFlag,
+  valueFlag,
+  parseFlags,
+  boolFlag,
+  UsageError,
+} from '#/base/flags.ts'
 import type { Flag, FlagValues } from '#/base/flags.ts'
-import type { NodesChoice } from '#/cluster.ts'
-import { whichFeaturesLack, whyNoContainers } from '#/cluster/why-no-containers.ts'
+import type { NodesSettings } from '#/cluster.ts'
+import { missingFeatures, checkContainerPreflight } from '#/cluster/container-preflight.ts'
 import type { Command, Terminal } from '#/command-line/command.ts'
 import { parseRegistryMirror, type RegistryMirror } from '#/cri/registry-mirrors.ts'
 import { isLinux, nodeLinux, nodePlatform } from '#/platform/node.ts'
@@ -25,22 +33,25 @@ const registryMirrors: Flag<readonly RegistryMirror[]> = {
 }
 
 const upFlags = {
-  'nodes': oneValue('N', 'how many nodes (1); several are simulated ones', nodeCount),
-  'runtime': choice(
+  'nodes': valueFlag('N', 'how many nodes (1); several are simulated ones', nodeCount),
+  'runtime': enumFlag(
     ['auto', 'containerd', 'simulated'],
     'what runs pods; auto is containerd where it can run (root on Linux), else simulated',
   ),
-  'simulated-nodes': oneValue('N', 'number of simulated nodes', nodeCount),
-  'no-node': toggle('no node at all'),
-  'detach': toggle('run in the background, with the log in DIR/k8ts.log; k8ts down ends it'),
-  'pod-cidr': list('CIDRS', 'addresses of pods (10.244.0.0/16 for the first cluster of a machine)'),
-  'load-balancer-addresses': list(
+  'simulated-nodes': valueFlag('N', 'number of simulated nodes', nodeCount),
+  'no-node': boolFlag('no node at all'),
+  'detach': boolFlag('run in the background, with the log in DIR/k8ts.log; k8ts down ends it'),
+  'pod-cidr': stringSliceFlag(
+    'CIDRS',
+    'addresses of pods (10.244.0.0/16 for the first cluster of a machine)',
+  ),
+  'load-balancer-addresses': stringSliceFlag(
     'RANGES',
     'for services of type LoadBalancer: 192.0.2.0/28,192.0.2.40-192.0.2.50',
   ),
   'registry-mirror': registryMirrors,
-  'scheduler-config': oneValue('FILE', "the scheduler's configuration (KubeSchedulerConfiguration)", file),
-  'policy-config-file': oneValue('FILE', 'the same in the form that it once had (Policy)', file),
+  'scheduler-config': valueFlag('FILE', "the scheduler's configuration (KubeSchedulerConfiguration)", file),
+  'policy-config-file': valueFlag('FILE', 'the same in the form that it once had (Policy)', file),
   ...clusterFlags,
 }
 
@@ -77,8 +88,8 @@ Examples:
 export const command: Command = {
   help,
   async run(parameters, terminal) {
-    const flags = readFlags(parameters, { ...upFlags, ...apiServerFlags })
-    refuseContradictions(flags)
+    const flags = parseFlags(parameters, { ...upFlags, ...apiServerFlags })
+    validateFlags(flags)
     if (flags.detach) return runDetached(terminal, { parameters, flags })
     const nodes = await chooseNodes(flags, terminal)
     const { 'scheduler-config': schedulerConfig, 'policy-config-file': policyConfigFile } = flags
@@ -94,7 +105,7 @@ export const command: Command = {
 
 type UpFlags = FlagValues<typeof upFlags>
 
-function refuseContradictions(flags: UpFlags): void {
+function validateFlags(flags: UpFlags): void {
   const given = (['nodes', 'simulated-nodes', 'no-node'] as const).filter(name => flags[name])
   if (given.length > 1) throw new UsageError(`--${given[0]} and --${given[1]} cannot both be had`)
   if (flags['scheduler-config'] !== undefined && flags['policy-config-file'] !== undefined) {
@@ -117,17 +128,17 @@ function refuseContradictions(flags: UpFlags): void {
 }
 
 /** Explains in one line a node that is simulated although no flag asks for it. */
-async function chooseNodes(flags: UpFlags, terminal: Terminal): Promise<NodesChoice> {
+async function chooseNodes(flags: UpFlags, terminal: Terminal): Promise<NodesSettings> {
   const { runtime = 'auto', nodes: count = 1 } = flags
   if (flags['no-node']) return { type: 'none' }
   if (flags['simulated-nodes']) return { type: 'simulated', count: flags['simulated-nodes'] }
   if (runtime === 'simulated' || (runtime === 'auto' && count > 1)) return { type: 'simulated', count }
   const linux = isLinux() ? await nodeLinux() : undefined
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
-  const why = await whyNoContainers(platform, linux)
+  const why = await checkContainerPreflight(platform, linux)
   const { 'pod-cidr': podCidrs, 'registry-mirror': mirrors } = flags
   if (linux !== undefined && why === undefined) {
-    const lacks = await whichFeaturesLack(platform, linux)
+    const lacks = await missingFeatures(platform, linux)
     if (lacks !== undefined) terminal.write(`${lacks}\n`)
     return {
       type: 'containers',

@@ -3,7 +3,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import {
   emptyResponse,
-  formatErrorFor,
+  formErrResponse,
   isDnsName,
   parseDnsMessage,
   plainUdpBytesMax,
@@ -118,7 +118,7 @@ test('whatever the bytes are, reading them ends with a message or with nothing',
     fc.property(fc.uint8Array({ maxLength: 600 }), bytes => {
       const message = parseDnsMessage(bytes)
       if (message) serializeDnsMessage(message, tcpBytesMax)
-      formatErrorFor(bytes)
+      formErrResponse(bytes)
     }),
     { numRuns: 2_000 },
   )
@@ -197,13 +197,13 @@ test('hostile bytes are no message', () => {
 
 test('what is no message is answered with its number, unless it is an answer or too short', () => {
   const malformed = Uint8Array.from([0xab, 0xcd, 0x01, 0, 0, 1, 0, 0, 0, 0, 0, 0])
-  const answer = parseDnsMessage(formatErrorFor(malformed)!)
+  const answer = parseDnsMessage(formErrResponse(malformed)!)
   assert.deepEqual(
     [answer?.id, answer?.responseCode, answer?.isResponse, answer?.recursionDesired],
     [0xabcd, 1, true, true],
   )
-  assert.equal(formatErrorFor(malformed.with(2, 0x81)), undefined)
-  assert.equal(formatErrorFor(malformed.slice(0, 11)), undefined)
+  assert.equal(formErrResponse(malformed.with(2, 0x81)), undefined)
+  assert.equal(formErrResponse(malformed.slice(0, 11)), undefined)
 })
 
 test('names that were written before are referred to, but not in types that came later', () => {

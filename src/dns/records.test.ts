@@ -4,7 +4,7 @@ import type { Service, ServiceSpec } from '#/api/generated/core/v1.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { formatIp } from '#/api/ip.ts'
 import { recordTypes, type ResourceRecord } from './dns-message.ts'
-import { resolveName, startOfAuthority, type NamedWorld } from './records.ts'
+import { resolveName, startOfAuthority, type DnsState } from './records.ts'
 
 function service(key: string, spec: ServiceSpec): Service {
   const [namespace = '', name = ''] = key.split('/')
@@ -58,7 +58,7 @@ const slices = [
   slice('shop/quiet', '10.244.0.20', []),
 ]
 
-const world: NamedWorld = {
+const world: DnsState = {
   domain: 'cluster.local',
   ttlSeconds: 5,
   negativeTtlSeconds: 30,

@@ -3,7 +3,7 @@
  * the kernel can do. It changes rarely: whoever needs it reads it when he starts, and the node's status now and then.
  */
 import { join } from 'node:path'
-import type { LinuxFiles, MachineFacts } from '#/platform/linux.ts'
+import type { LinuxFiles, MachineInfo } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { hugePageResource, pageSizeText } from './huge-pages.ts'
 import { planAllocatable, planCapacity, type HugePages } from './node-machine/capacity.ts'
@@ -27,7 +27,7 @@ export interface NodeMachine {
 
 /** What of the machine is asked for. */
 export interface NodeLinux {
-  readonly machine: MachineFacts
+  readonly machine: MachineInfo
   readonly files: Pick<LinuxFiles, 'space'>
 }
 

@@ -2,11 +2,11 @@
  * Lets so many do something at a time; the others wait in the order in which they came. A node that is given a hundred
  * pods makes a few sandboxes after the other faster than all at once, and the first of them run early.
  */
-import { Deque } from '#/base/deque.ts'
+import { Queue } from '#/base/queue.ts'
 
 export class Slots {
   #free: number
-  readonly #waiting = new Deque<() => void>()
+  readonly #waiting = new Queue<() => void>()
 
   constructor(count: number) {
     this.#free = count

@@ -16,8 +16,8 @@ const logBytesMax = 64 * 1024
 
 /** Makes the file empty, for a container that is about to be created. */
 export async function makeTerminationLog({ files }: Linux, path: string): Promise<void> {
-  await files.makeFolderPlain(dirname(path), 0o750)
-  await files.writePlain(path, '', 0o666)
+  await files.makeFolderUnsynced(dirname(path), 0o750)
+  await files.writeUnsynced(path, '', 0o666)
 }
 
 /** Of a container that has ended, beside what the runtime says of that; empty when it has nothing to say. */

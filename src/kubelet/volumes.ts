@@ -300,7 +300,7 @@ export class PodVolumes {
     const { node, linux } = this.#options
     // Whoever is on the machine must not read what pods have, whatever its mode.
     this.#realFolder ??= linux.files
-      .makeFolderPlain(podsFolder(node), 0o750)
+      .makeFolderUnsynced(podsFolder(node), 0o750)
       .then(() => linux.files.realPath(node.folder))
       .catch((error: unknown) => {
         this.#realFolder = undefined

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { allNodesCidr, planClusterNetwork, slotCount, type ClusterNetworkChoice } from './cluster-network.ts'
+import {
+  allNodesCidr,
+  planClusterNetwork,
+  slotCount,
+  type ClusterNetworkOverrides,
+} from './cluster-network.ts'
 import { cidrContainsCidr, cidrsOverlap, parseCidr, type Cidr } from '#/api/cidr.ts'
 
 test('the first cluster of a machine', () => {
@@ -46,7 +51,7 @@ test('ranges may be chosen, in both families', () => {
 })
 
 test('ranges that cannot be are refused with their names', () => {
-  const cases: readonly (readonly [slot: number, choice: ClusterNetworkChoice, error: RegExp])[] = [
+  const cases: readonly (readonly [slot: number, choice: ClusterNetworkOverrides, error: RegExp])[] = [
     [16, {}, /16 is no network slot/],
     [-1, {}, /-1 is no network slot/],
     [0.5, {}, /0.5 is no network slot/],

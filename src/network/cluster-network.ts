@@ -25,7 +25,7 @@ export interface ClusterNetwork {
 }
 
 /** Overrides of the defaults of the slot. */
-export interface ClusterNetworkChoice {
+export interface ClusterNetworkOverrides {
   readonly nodeCidr?: string
   readonly podCidrs?: readonly string[]
   readonly serviceCidrs?: readonly string[]
@@ -40,7 +40,7 @@ export const slotCount = 16
 export const allNodesCidr = '10.214.0.0/20'
 
 /** Throws Error when a range is invalid, too small, or overlaps another. */
-export function planClusterNetwork(slot: number, choice: ClusterNetworkChoice = {}): ClusterNetwork {
+export function planClusterNetwork(slot: number, choice: ClusterNetworkOverrides = {}): ClusterNetwork {
   if (!Number.isInteger(slot) || slot < 0 || slot >= slotCount) {
     throw new Error(`${slot} is no network slot: they go from 0 to ${slotCount - 1}`)
   }

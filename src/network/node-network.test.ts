@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { planClusterNetwork } from './cluster-network.ts'
 import { cniConfiguration } from './node-network/cni-configuration.ts'
-import { planForwarding, planNoForwarding } from './node-network/forwarding.ts'
+import { planForwarding, planForwardingRemoval } from './node-network/forwarding.ts'
 import { masqueradeTable } from './node-network/masquerade.ts'
 
 const network = planClusterNetwork(2)
@@ -38,11 +38,11 @@ test('rules of iptables are added once and removed again, and those of others st
   for (const rules of [added, added.map(rule => rule.replace('k8ts2', '"k8ts2"'))]) {
     assert.deepEqual(planForwarding([...others, ...rules], network), [])
     assert.deepEqual(
-      words(planNoForwarding([...others, ...rules], network)),
+      words(planForwardingRemoval([...others, ...rules], network)),
       added.map(rule => rule.replace('-A', '-D')),
     )
   }
-  assert.deepEqual(planNoForwarding(others, network), [])
+  assert.deepEqual(planForwardingRemoval(others, network), [])
 })
 
 test('what leaves the cluster gets the address of the machine, in each family that the cluster has', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Service, ServiceSpec } from '#/api/generated/core/v1.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
-import { planService, type Backend, type PortPlan, type ServicePlan } from './plan.ts'
+import { planService, type ServiceEndpoint, type PortPlan, type ServicePlan } from './plan.ts'
 import { service, slice } from './testdata/services.ts'
 
 function plan(of: Service, slices: readonly EndpointSlice[], zone = ''): ServicePlan {
@@ -11,7 +11,7 @@ function plan(of: Service, slices: readonly EndpointSlice[], zone = ''): Service
 
 /** `internal external | cluster | local`, endpoints as the last part of their addresses. */
 function summary({ internal, external, endpoints: { cluster, local } }: PortPlan): string {
-  const ends = (backends: readonly Backend[]): string => {
+  const ends = (backends: readonly ServiceEndpoint[]): string => {
     return backends.map(({ address }) => address.split(/[.:]/).at(-1)).join(' ')
   }
   return `${internal} ${external} | ${ends(cluster)} | ${ends(local)}`
@@ -134,8 +134,8 @@ test('addresses of all kinds, each in its family and in canonical form', () => {
   )
   const planned = plan(both, [slice(['10.244.0.1@a']), slice(['fd00:244::1@b'])]).ports
   assert.deepEqual(
-    planned.map(({ family, clusterIp, externalIps, balancerIps, sourceRanges, nodePort }) => {
-      return [family, clusterIp, externalIps, balancerIps, sourceRanges, nodePort]
+    planned.map(({ family, clusterIp, externalIps, loadBalancerIps, loadBalancerSourceRanges, nodePort }) => {
+      return [family, clusterIp, externalIps, loadBalancerIps, loadBalancerSourceRanges, nodePort]
     }),
     [
       [4, '10.96.0.5', ['192.0.2.9'], ['192.0.2.20'], ['203.0.113.0/24'], 30080],
@@ -144,7 +144,7 @@ test('addresses of all kinds, each in its family and in canonical form', () => {
   )
   assert.deepEqual(planned.map(summary), ['cluster cluster | 1 | ', 'cluster cluster | 1 | '])
   const open = plan(service({ loadBalancerSourceRanges: ['10.0.0.0/8', '0.0.0.0/0'] }, ['192.0.2.20']), [])
-  assert.deepEqual(open.ports[0]?.sourceRanges, [])
+  assert.deepEqual(open.ports[0]?.loadBalancerSourceRanges, [])
 })
 
 test('clients are remembered for as long as the service says', () => {

@@ -5,8 +5,8 @@
  */
 import { join } from 'node:path'
 import type { Platform, Timer } from '#/platform/platform.ts'
-import { bumpRevision } from './embedded/log/bump-revision.ts'
-import { SqliteJournal } from './embedded/log/sqlite-journal.ts'
+import { bumpRevision } from './embedded/bump-revision.ts'
+import { SqliteJournal } from './embedded/sqlite-journal.ts'
 import { History } from './local/history.ts'
 import { LocalStore, type LocalStoreOptions } from './local/local-store.ts'
 import type { Version } from './local/version.ts'

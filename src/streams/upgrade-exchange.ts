@@ -5,7 +5,7 @@ import type { HttpExchange, HttpHeaders } from '#/platform/http.ts'
 
 export type UpgradeExchange = Pick<
   HttpExchange,
-  'method' | 'headers' | 'headerValues' | 'respond' | 'end' | 'takeOver'
+  'method' | 'headers' | 'headerValues' | 'respond' | 'end' | 'hijack'
 >
 
 /** Says no in plain text, as the streaming servers of Kubernetes do. */

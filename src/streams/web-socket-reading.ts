@@ -2,7 +2,7 @@
  * Something that is only read, over a WebSocket: each piece is a message, of bytes or of base64, whichever the client
  * asked for. What the client sends is thrown away; when it goes, whatever made the pieces is told.
  */
-import type { TakenConnection } from '#/platform/http.ts'
+import type { HijackedConnection } from '#/platform/http.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { Wire } from './connection/wire.ts'
 import { WebSocket } from './web-socket.ts'
@@ -10,7 +10,7 @@ import { WebSocket } from './web-socket.ts'
 /** Without a name it is bytes as well. */
 export const readingProtocols: readonly string[] = ['', 'binary.k8s.io', 'base64.binary.k8s.io']
 
-export interface SendReadingOptions extends TakenConnection {
+export interface SendReadingOptions extends HijackedConnection {
   readonly clock: Clock
   /** One of `readingProtocols`. */
   readonly protocol: string

@@ -21,8 +21,8 @@ import type { Client } from '#/client/client.ts'
 import { controllersOf } from '#/controllers/controllers.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
-import { ControlPlane } from '#/control-plane.ts'
-import type { SimulatedNodeOptions } from '#/simulated-nodes.ts'
+import { ControlPlane } from '#/cluster/control-plane.ts'
+import type { SimulatedNodeOptions } from '#/cluster/simulated-nodes.ts'
 import { Activity } from './cluster/activity.ts'
 import { Belongings } from './cluster/belongings.ts'
 import { readManifests, type Manifests } from './cluster/manifests.ts'
@@ -33,7 +33,7 @@ import { drivenClient } from './time/driven-client.ts'
 import type { TestTime } from './time/test-time.ts'
 import { virtualTime } from './time/virtual-time.ts'
 
-export type { SimulatedNodeOptions } from '#/simulated-nodes.ts'
+export type { SimulatedNodeOptions } from '#/cluster/simulated-nodes.ts'
 export type { Manifests } from './cluster/manifests.ts'
 export type { Program, ProgramContext, RunningProgram } from './cluster/programs.ts'
 
@@ -183,7 +183,7 @@ export class Cluster implements AsyncDisposable {
     const isSettled = await this.#time.settle(isAtRest, withinMs).finally(() => this.#activity.stopCounting())
     this.#programs.throwFailure()
     if (!isSettled || this.#activity.runaway !== undefined) {
-      throw new Error(whyBusy({ withinMs, activity: this.#activity, busy: this.#controlPlane.busy() }))
+      throw new Error(whyBusy({ withinMs, activity: this.#activity, busy: this.#controlPlane.pendingWork() }))
     }
   }
 

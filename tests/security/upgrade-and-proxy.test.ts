@@ -14,7 +14,7 @@ import type { Log } from '#/platform/platform.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { accessTo, openSocket, RawClient, type Access } from '../apiserver/raw-client.ts'
 import { clusterForFile } from '../clients/cluster.ts'
-import { pod } from './people.ts'
+import { pod } from './users.ts'
 
 /** A server that records its requests. There should be none. */
 async function trap(): Promise<{

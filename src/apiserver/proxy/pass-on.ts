@@ -22,7 +22,7 @@ export async function passOn({ request, client, path, uri, origins }: PassOnOpti
   const response = await reach(async () => {
     const headers = requestHeaders(request.headers, { clientAddress: peer.address, uri })
     const body = await bodyOf(request)
-    return client.request({ method, path, headers, ...(body && { body }), signal, keepsEncoding: true })
+    return client.request({ method, path, headers, ...(body && { body }), signal, keepContentEncoding: true })
   })
   const { location, 'content-type': mediaType = '' } = response.headers
   const { 'content-type': _type, ...headers } = responseHeaders(response.headers, response.setCookies)

@@ -49,7 +49,7 @@ async function ask({ request, client, path, uri }: PassUpgradeOptions): Promise<
     upgrade: request.headers['upgrade'] ?? '',
   }
   try {
-    return await client.upgrade({ method, path, headers, signal, keepsEncoding: true })
+    return await client.upgrade({ method, path, headers, signal, keepContentEncoding: true })
   } catch (error) {
     throw remoteFailure(`error dialing backend: ${messageOf(error)}`, error)
   }

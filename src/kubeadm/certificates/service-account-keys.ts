@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { join } from 'node:path'
 import { exportPrivateKey, generateKeys } from './keys.ts'
 import type { CertificateOptions } from './pair-files.ts'
-import { readIfThere } from './read-if-there.ts'
+import { readIfExists } from './read-if-exists.ts'
 
 /** PEM encoded. */
 export interface ServiceAccountKeys {
@@ -21,8 +21,8 @@ export async function ensureServiceAccountKeys(
     platform: { files, log },
   } = options
   const paths = { privateKey: join(folder, 'sa.key'), publicKey: join(folder, 'sa.pub') }
-  const existing = await readIfThere(files, paths.privateKey)
-  const publicBefore = await readIfThere(files, paths.publicKey)
+  const existing = await readIfExists(files, paths.privateKey)
+  const publicBefore = await readIfExists(files, paths.publicKey)
   if (existing === undefined && publicBefore !== undefined) {
     const what = `${paths.publicKey} is there, but ${paths.privateKey} is not`
     throw new Error(`cannot sign tokens of service accounts: ${what}`)

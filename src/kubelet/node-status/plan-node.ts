@@ -1,10 +1,10 @@
 /** A node as it is registered. */
 import type { Node } from '#/api/generated/core/v1.ts'
-import type { MachineFacts } from '#/platform/linux.ts'
+import type { MachineInfo } from '#/platform/linux.ts'
 import type { NodeSettings } from '../node-settings.ts'
 
 /** As the node first says that it is there. Its status follows at once. */
-export function planNode(node: NodeSettings, { architecture }: Pick<MachineFacts, 'architecture'>): Node {
+export function planNode(node: NodeSettings, { architecture }: Pick<MachineInfo, 'architecture'>): Node {
   const { name, registerTaints, podCidr } = node
   return {
     metadata: { name, labels: { ...systemLabels(name, architecture), ...node.labels }, annotations },

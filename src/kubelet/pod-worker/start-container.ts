@@ -120,12 +120,12 @@ async function makeFiles({ platform, linux, node }: PodParts, order: StartOrder)
   const { files } = platform
   const messages = terminationLogPath(node, uid, container.name, attempt)
   const logs = dirname(join(podLogFolder(node, pod), containerLogPath(container.name, attempt)))
-  await Promise.all([makeTerminationLog(linux, messages), linux.files.makeFolderPlain(logs, 0o755)])
+  await Promise.all([makeTerminationLog(linux, messages), linux.files.makeFolderUnsynced(logs, 0o755)])
   if (!hasHostsFile(pod, container, addresses)) return
   const nodeHosts = pod.spec?.hostNetwork ? Buffer.from(await files.read('/etc/hosts')).toString() : ''
   const name = podHostname(pod, node.clusterDomain)
   const hosts = hostsFileOf({ pod, addresses, name, nodeHosts })
-  await linux.files.writePlain(hostsFilePath(node, uid), hosts, 0o644)
+  await linux.files.writeUnsynced(hostsFilePath(node, uid), hosts, 0o644)
 }
 
 function sourcesOf({ objects, volumes }: PodParts, order: StartOrder): ContainerSources {

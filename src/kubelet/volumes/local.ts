@@ -39,7 +39,7 @@ async function prepareFolder(request: VolumeRequest): Promise<PreparedVolume> {
   const source = await sourceFolder(request)
   const mounted = await linux.mounts.list()
   if (mounted.some(({ path }) => path === hostPath)) return prepared
-  await linux.files.makeFolderPlain(hostPath, 0o750)
+  await linux.files.makeFolderUnsynced(hostPath, 0o750)
   const flags = ['bind', ...(isReadonly ? ['ro'] : []), ...(persistentVolume?.spec?.mountOptions ?? [])]
   await linux.mounts.mount({ source, target: hostPath, type: 'none', flags })
   const isShared = mounted.some(({ path }) => isOfPod(request, path))

@@ -492,7 +492,7 @@ test('connections beyond the bound are closed', async t => {
 test('a client that asks for another protocol gets the connection itself, or an answer', async t => {
   const { server, port } = await start(t, exchange => {
     if (exchange.target === '/refuse') return hello(exchange)
-    const { connection, head } = exchange.takeOver!()
+    const { connection, head } = exchange.hijack!()
     connection.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
     connection.write(head)
     connection.pipe(connection)
@@ -544,8 +544,8 @@ test('our client sends a body as it comes, to our server, over HTTP/2', async t 
 
 test('our client and our server change to the protocols of Kubernetes, with TLS', async t => {
   const { port } = await start(t, exchange => {
-    if (exchange.takeOver === undefined) return hello(exchange)
-    const { connection, head } = exchange.takeOver()
+    if (exchange.hijack === undefined) return hello(exchange)
+    const { connection, head } = exchange.hijack()
     const { upgrade } = exchange.headers
     const answer = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${upgrade}\r\n\r\n`
     connection.write(`${answer}${exchange.method} ${exchange.target} ${upgrade} `)

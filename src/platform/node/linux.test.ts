@@ -47,7 +47,11 @@ test('a command gives what it says, and what it complains about when it fails', 
     exitCode: 3,
   })
   await assert.rejects(linux.run(['k8ts-no-such-program']), { code: 'ENOENT' })
-  await assert.rejects(linux.run(['sleep', '60'], { timeoutMs: 20 }), /took too long/)
+  await assert.rejects(linux.run(['sleep', '60'], { timeoutMs: 20 }), /timed out and was killed/)
+  await assert.rejects(
+    linux.run(['sh', '-c', 'echo partial; kill -9 $$']),
+    /killed by signal SIGKILL: partial$/,
+  )
   const stopping = new AbortController()
   const sleeping = linux.run(['sleep', '60'], { signal: stopping.signal })
   stopping.abort(new Error('enough'))
@@ -70,13 +74,13 @@ test('files are written with the mode that is asked for, and read from the middl
   const { linux, folder } = await start(t)
   const { files } = linux
   const path = join(folder, 'file')
-  await files.writePlain(path, 'hello world', 0o666)
+  await files.writeUnsynced(path, 'hello world', 0o666)
   assert.equal((await files.lstat(path))?.mode, 0o666)
-  await files.writePlain(path, 'hello you', 0o604)
+  await files.writeUnsynced(path, 'hello you', 0o604)
   assert.equal((await files.lstat(path))?.mode, 0o604)
   assert.equal(Buffer.from(await files.readRange(path, 6, 100)).toString(), 'you')
   assert.equal((await files.readRange(path, 100, 100)).length, 0)
-  await files.makeFolderPlain(join(folder, 'a/b'), 0o777)
+  await files.makeFolderUnsynced(join(folder, 'a/b'), 0o777)
   assert.equal((await files.lstat(join(folder, 'a/b')))?.mode, 0o777)
   assert.equal(await files.lstat(join(folder, 'none')), undefined)
   assert.equal(await files.lstat(join(path, 'none')), undefined)
@@ -284,7 +288,7 @@ test('what was opened is what is mounted, whatever was put in its place', { skip
   await writeFile(join(root, 'inside/file'), 'inside')
   {
     await using held = await linux.files.openBeneath(root, 'inside')
-    await linux.files.renamePlain(join(root, 'inside'), join(root, 'moved'))
+    await linux.files.renameUnsynced(join(root, 'inside'), join(root, 'moved'))
     await symlink('/etc', join(root, 'inside'))
     await linux.mounts.bind(held.path, join(folder, 'target'))
   }

@@ -22,7 +22,7 @@ export async function readCompactedRevision(client: EtcdClient): Promise<number>
       client.closing.throwIfAborted()
       if (client.clock.monotonicMs() >= deadline) throw storeErrorOf(error)
     }
-    await client.pause(failures)
+    await client.backoff(failures)
   }
 }
 

@@ -3,7 +3,7 @@
  * journal is busy are appended together (group commit); a write becomes visible to readers and watchers only
  * after the journal has it.
  */
-import { Deque } from '#/base/deque.ts'
+import { Queue } from '#/base/queue.ts'
 import { Heap } from '#/base/heap.ts'
 import type { Clock, Platform, Timer } from '#/platform/platform.ts'
 import {
@@ -64,7 +64,7 @@ export class LocalStore implements Store {
   readonly #overdue: Version[] = []
   #overdueTimer: Timer | undefined
   /** Committed versions with values in memory, oldest first; `#cachedBytes` is the size of those values. */
-  readonly #cached = new Deque<Version>()
+  readonly #cached = new Queue<Version>()
   #cachedBytes = 0
   readonly #cacheBytesMax: number
 
@@ -291,7 +291,7 @@ export class LocalStore implements Store {
   async #forget(garbage: readonly number[]): Promise<void> {
     const { compacted } = this.#history
     try {
-      if (this.#journal) await this.withJournal(() => this.#journal!.forget(compacted, garbage))
+      if (this.#journal) await this.withJournal(() => this.#journal!.prune(compacted, garbage))
       else await this.#clock.turn()
     } catch (error) {
       if (!(error instanceof JournalFullError)) throw error

@@ -6,7 +6,7 @@ import {
   type HttpClientRequest,
   type HttpClientResponse,
 } from '../../http-client.ts'
-import { answerOf } from './answer.ts'
+import { responseOf } from './response.ts'
 import { sendBody } from './send-body.ts'
 import { connectTimeoutMs, endpointOf, unreachable } from './tls.ts'
 
@@ -17,7 +17,7 @@ export function requestHttp1(
   request: HttpClientRequest,
 ): Promise<HttpClientResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<HttpClientResponse>()
-  const { signal, body, keepsEncoding } = request
+  const { signal, body, keepContentEncoding } = request
   const origin = new URL(options.origin)
   const send = origin.protocol === 'http:' ? requestPlain : requestTls
   const outgoing = send({
@@ -43,7 +43,7 @@ export function requestHttp1(
     const status = incoming.statusCode ?? 0
     const ends = { isCut: () => !incoming.complete, cancel: () => void incoming.destroy() }
     const head = { status, headers: plain(incoming), setCookies: incoming.headers['set-cookie'] }
-    resolve(answerOf({ stream: incoming, ...head, keepsEncoding, failed, signal, ...ends }))
+    resolve(responseOf({ stream: incoming, ...head, keepContentEncoding, failed, signal, ...ends }))
   })
   let isConnected = false
   outgoing.once('socket', socket => {

@@ -1,7 +1,7 @@
 /** One connection with its limits and open requests. */
 import type { ClientCertificate, HttpConnection, HttpLimits, HttpRejection } from '../../http.ts'
 import type { CheckedCertificate } from './client-certificate.ts'
-import { RateBound } from './rate-bound.ts'
+import { RateLimiter } from './rate-limiter.ts'
 
 export interface OpenExchange {
   /** Bytes of the response that the client has not read yet. */
@@ -32,8 +32,8 @@ export class Connection implements HttpConnection {
   readonly limits: HttpLimits
   readonly #transport: Transport
   readonly #onRejected: (reason: HttpRejection) => void
-  readonly #resets: RateBound
-  readonly #controlFrames: RateBound
+  readonly #resets: RateLimiter
+  readonly #controlFrames: RateLimiter
   /** With the unsent bytes at the last sweep, if any. */
   readonly #open = new Map<OpenExchange, Unsent | undefined>()
   /** Time since which no request is open. */
@@ -52,8 +52,8 @@ export class Connection implements HttpConnection {
     this.#transport = options.transport
     this.#onRejected = options.onRejected
     const { resetsBurst, resetsPerSecond, controlFramesBurst, controlFramesPerSecond } = options.limits
-    this.#resets = new RateBound(resetsBurst, resetsPerSecond)
-    this.#controlFrames = new RateBound(controlFramesBurst, controlFramesPerSecond)
+    this.#resets = new RateLimiter(resetsBurst, resetsPerSecond)
+    this.#controlFrames = new RateLimiter(controlFramesBurst, controlFramesPerSecond)
   }
 
   /** True if no further request is accepted. */
