@@ -185,7 +185,7 @@ export class Cluster implements AsyncDisposable {
     onProgress(`listening at ${this.url}`)
     await this.#writeKubeconfig(certificates)
     const opened = await this.#openStore(settings)
-    onProgress(`the store is ${describeStore(this.#options.store)}`)
+    onProgress(`store: ${describeStore(this.#options.store)}`)
     await this.#startApiServer({ store: opened.store, settings, certificates, audit, node })
     this.#keepEncryption(opened, settings)
     await this.#startControlPlane({ certificates, settings, scheduler, node })
@@ -378,7 +378,7 @@ export class Cluster implements AsyncDisposable {
     this.#controlPlane = controlPlane
     this.#started.defer(() => controlPlane.stop())
     controlPlane.start()
-    onProgress(`controllers and scheduler run`)
+    onProgress(`controllers and scheduler started`)
     if (node) {
       await node.start({ controlPlane, client, certificates, signal: this.#stopping.signal })
     } else if (choice.nodes.type === 'simulated') {
@@ -481,7 +481,7 @@ const defaults = {
 const schedulingPath = /^\/debug\/scheduling\/([^/]+\/[^/]+)$/
 
 function noKeyService(): never {
-  throw new Error('a key made by the cluster needs no key service')
+  throw new Error('no KMS plugin is configured')
 }
 
 /** Maximum time that running requests have to finish when the cluster stops. */

@@ -93,7 +93,7 @@ test('certificates are kept until they are about to expire, and the authority fo
   assert.notEqual(await ensureAdmin(first, undefined, later(340)), kubeconfig)
   await assert.rejects(
     ensure(later(3_651)),
-    /cannot use the authority of the cluster, .*ca\.crt: it has expired/,
+    /cannot use CA certificate .*ca\.crt: it has expired/,
   )
   const last = await ensure(later(3_500))
   assert.equal(new X509Certificate(last.apiServer.cert).validTo, new X509Certificate(first.ca.cert).validTo)
@@ -127,9 +127,9 @@ test('files that are damaged or do not belong together are made anew, but never 
     )
   }
   await writeFile(path('pki/ca.key'), first.apiServer.key)
-  await assert.rejects(ensure(), /ca\.crt: the key beside it is another/)
+  await assert.rejects(ensure(), /ca\.crt: the key beside it does not match/)
   await writeFile(path('pki/ca.crt'), first.apiServer.cert)
-  await assert.rejects(ensure(), /ca\.crt: it may not sign others/)
+  await assert.rejects(ensure(), /ca\.crt: it is not a CA certificate/)
   await writeFile(path('pki/ca.crt'), 'nonsense')
   await assert.rejects(ensure(), /ca\.crt: it cannot be read/)
 })

@@ -59,7 +59,7 @@ export class MetricsRegistry {
   }
 
   #add<T extends Metric>(metric: T): T {
-    if (this.#metrics.has(metric.name)) throw new Error(`there is a metric ${metric.name} already`)
+    if (this.#metrics.has(metric.name)) throw new Error(`metric ${metric.name} is already registered`)
     this.#metrics.set(metric.name, metric)
     return metric
   }

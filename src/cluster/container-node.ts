@@ -128,7 +128,7 @@ export class ContainerNode implements AsyncDisposable {
     const node = new ContainerNode(options, claim)
     await node.#nodeNetwork.ensure()
     const { nodeAddress, podCidrs, serviceCidrs } = node.network
-    onProgress(`the network is node ${nodeAddress}, pods ${podCidrs.join()}, services ${serviceCidrs.join()}`)
+    onProgress(`network: node ${nodeAddress}, pods ${podCidrs.join()}, services ${serviceCidrs.join()}`)
     return node
   }
 
@@ -139,7 +139,7 @@ export class ContainerNode implements AsyncDisposable {
     const containerd = await this.#containerd
     const runtime = containerd.connect()
     await this.#loadPauseImage(runtime)
-    onProgress(`containerd runs, its log is ${this.folders.containerd}/containerd.log`)
+    onProgress(`containerd started, log: ${this.folders.containerd}/containerd.log`)
     await this.#startKubelet({ controlPlane, certificates, settings, runtime })
     const proxy = new ServiceProxy({
       platform,
@@ -150,7 +150,7 @@ export class ContainerNode implements AsyncDisposable {
       onRulesLost: () => {
         this.#nodeNetwork
           .ensure()
-          .catch((error: unknown) => platform.log.error('the network of the node is broken', { error }))
+          .catch((error: unknown) => platform.log.error('Failed to restore the node network', { error }))
       },
     })
     this.#run(proxy.run(this.#stopping.signal))
@@ -213,7 +213,7 @@ export class ContainerNode implements AsyncDisposable {
     const { containerdSocket: socketPath } = this.folders
     const connectGrpc = await machine.loadGrpc()
     const state = await ensurePauseImage({ platform, linux, connectGrpc, socketPath, runtime })
-    if (state === 'missing') onProgress('there is no catatonit: the first pod has to pull the pause image')
+    if (state === 'missing') onProgress('catatonit is not installed: the first pod pulls the pause image')
   }
 
   async #startKubelet({
@@ -308,7 +308,7 @@ export class ContainerNode implements AsyncDisposable {
       if (podCidrs.length === 0) return
       this.#nodeNetwork
         .ensurePodNetwork(podCidrs)
-        .catch((error: unknown) => platform.log.error('pods of this node get no network', { error }))
+        .catch((error: unknown) => platform.log.error('Failed to configure the pod network', { error }))
     })
     await informer.run(this.#stopping.signal)
   }

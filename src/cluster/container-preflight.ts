@@ -13,8 +13,8 @@ export async function checkContainerPreflight(
   { files }: Pick<Platform, 'files'>,
   linux: Machine | undefined,
 ): Promise<string | undefined> {
-  if (linux === undefined) return 'that needs Linux'
-  if (!linux.machine.isRoot) return 'that needs root (sudo k8ts up)'
+  if (linux === undefined) return 'requires Linux'
+  if (!linux.machine.isRoot) return 'requires root (sudo k8ts up)'
   const required = nodePrograms.filter(({ feature }) => feature === undefined)
   const missing = await missingOf(required, linux)
   if (missing.length === 0) return undefined
@@ -68,5 +68,5 @@ const pluginFolders = ['/usr/lib/cni', '/usr/libexec/cni', '/opt/cni/bin']
 /** Where the CNI plugins are. */
 export async function cniPluginFolder({ files }: Pick<Platform, 'files'>): Promise<string> {
   for (const folder of pluginFolders) if (await files.stat(`${folder}/ptp`)) return folder
-  throw new Error(`the CNI plugin ptp is in none of ${pluginFolders.join(', ')}`)
+  throw new Error(`CNI plugin ptp not found in ${pluginFolders.join(', ')}`)
 }

@@ -30,12 +30,12 @@ export async function removeCluster({
   const claim = await readNetworkSlot(platform.files, folder)
   if (linux && claim) {
     await removeContainers({ platform, linux, folder, claim })
-    onProgress('containers are gone')
+    onProgress('containers removed')
     await removeNetwork({ platform, linux, folder, claim })
-    onProgress('the network is gone')
+    onProgress('network removed')
   }
   await removeFolder(platform, folder)
-  onProgress(`${folder} is gone`)
+  onProgress(`${folder} removed`)
 }
 
 /** A folder that is a mount point is emptied but kept. */

@@ -4,7 +4,7 @@ import { valueFlag } from '#/base/flags.ts'
 import { homeFolder } from '#/platform/node.ts'
 
 export const dataFolderFlag = {
-  'data-dir': valueFlag('DIR', 'where the state is kept (~/.k8ts)', { parse: resolve, what: 'a folder' }),
+  'data-dir': valueFlag('DIR', 'data directory (default ~/.k8ts)', { parse: resolve, what: 'a folder' }),
 }
 
 export function dataFolder(flags: { readonly 'data-dir'?: string }): string {

@@ -16,8 +16,8 @@ import { dataFolder, dataFolderFlag } from './data-folder.ts'
 
 const help = `Usage: k8ts down [--data-dir DIR]
 
-Stops the cluster of this folder, if it runs, and removes its containers, networks, mounts and the folder with all its
-state. What was in the cluster is gone for good; to only stop it, end k8ts up with ctrl-C or SIGTERM.
+Stops the cluster in this folder, if it is running, and removes its containers, networks, mounts and the folder. All
+data of the cluster is deleted. To only stop it, terminate k8ts up with ctrl-C or SIGTERM.
 
 ${describeFlags(dataFolderFlag)}
 Examples:
@@ -31,7 +31,7 @@ export const command: Command = {
     const folder = dataFolder(parseFlags(parameters, dataFolderFlag))
     const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
     if ((await platform.files.stat(folder)) === undefined) {
-      terminal.write(`there is no cluster in ${folder}\n`)
+      terminal.write(`no cluster in ${folder}\n`)
       return 0
     }
     await assertClusterFolder(platform, folder)
@@ -52,7 +52,7 @@ async function assertClusterFolder({ files }: Platform, folder: string): Promise
   const found = await Promise.all(marks.map(name => files.stat(join(folder, name))))
   if (found.some(each => each !== undefined)) return
   if ((await files.list(folder)).length === 0) return
-  throw new Error(`${folder} is no folder of a cluster: remove it yourself if you mean it`)
+  throw new Error(`${folder} is not a cluster folder: not removed`)
 }
 
 async function stopOwner(
@@ -66,7 +66,7 @@ async function stopOwner(
   signalProcess(owner.pid, 'SIGTERM')
   if (await hasEnded(platform, owner.pid, stopMs)) return
   signalProcess(owner.pid, 'SIGKILL')
-  if (!(await hasEnded(platform, owner.pid, stopMs))) throw new Error(`process ${owner.pid} does not end`)
+  if (!(await hasEnded(platform, owner.pid, stopMs))) throw new Error(`process ${owner.pid} did not exit`)
 }
 
 async function hasEnded({ clock }: Platform, pid: number, withinMs: number): Promise<boolean> {

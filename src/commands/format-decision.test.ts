@@ -33,9 +33,9 @@ test('scores are a column for each plugin', () => {
       looked: 2,
       scored: [scored('a', { NodeAffinity: 200, Fit: 9 }), scored('long-name', { Fit: 70, Spread: 1 })],
     },
-    `pod shop/web at ${time}: placed on a`,
+    `pod shop/web at ${time}: scheduled to a`,
     'told',
-    '3 nodes, 2 looked at, 2 would do',
+    '3 nodes, 2 evaluated, 2 feasible',
     '',
     'NODE        TOTAL   NodeAffinity   Fit   Spread',
     'a           209     200            9     0',
@@ -53,11 +53,11 @@ test('refusals follow, with all reasons', () => {
         { node: 'b', plugin: 'NodePorts', reasons: ['taken'] },
       ],
     },
-    `pod shop/web at ${time}: not placed`,
+    `pod shop/web at ${time}: unschedulable`,
     'told',
-    '2 nodes, 2 looked at, 0 would do',
+    '2 nodes, 2 evaluated, 0 feasible',
     '',
-    'NODE   REFUSED BY         REASON',
+    'NODE   REJECTED BY        REASON',
     'a      NodeResourcesFit   Insufficient cpu, Insufficient memory',
     'b      NodePorts          taken',
   )
@@ -66,19 +66,19 @@ test('refusals follow, with all reasons', () => {
 test('a node that is the only one has no scores, and no nodes no tables', () => {
   check(
     { node: 'a', nodes: 1, looked: 1, scored: [scored('a', {})] },
-    `pod shop/web at ${time}: placed on a`,
+    `pod shop/web at ${time}: scheduled to a`,
     'told',
-    '1 nodes, 1 looked at, 1 would do',
+    '1 nodes, 1 evaluated, 1 feasible',
   )
-  check({}, `pod shop/web at ${time}: not placed`, 'told', '0 nodes, 0 looked at, 0 would do')
+  check({}, `pod shop/web at ${time}: unschedulable`, 'told', '0 nodes, 0 evaluated, 0 feasible')
 })
 
 test('names that mean something to JavaScript are names', () => {
   check(
     { node: 'a', scored: [scored('a', { constructor: 5 }), scored('b', { Fit: 1 })] },
-    `pod shop/web at ${time}: placed on a`,
+    `pod shop/web at ${time}: scheduled to a`,
     'told',
-    '0 nodes, 0 looked at, 2 would do',
+    '0 nodes, 0 evaluated, 2 feasible',
     '',
     'NODE   TOTAL   constructor   Fit',
     'a      5       5             0',

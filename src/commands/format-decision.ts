@@ -13,9 +13,9 @@ export function formatDecision({
   scored,
 }: PodDecision): string {
   const head = [
-    `pod ${pod} at ${time}: ${node === undefined ? 'not placed' : `placed on ${node}`}`,
+    `pod ${pod} at ${time}: ${node === undefined ? 'unschedulable' : `scheduled to ${node}`}`,
     message,
-    `${nodes} nodes, ${looked} looked at, ${scored.length} would do`,
+    `${nodes} nodes, ${looked} evaluated, ${scored.length} feasible`,
   ]
   const plugins = [...new Set(scored.flatMap(({ scores }) => Object.keys(scores)))]
   const scores = [
@@ -27,7 +27,7 @@ export function formatDecision({
     ]),
   ]
   const refusals = [
-    ['NODE', 'REFUSED BY', 'REASON'],
+    ['NODE', 'REJECTED BY', 'REASON'],
     ...refused.map(({ node: name, plugin, reasons }) => [name, plugin, reasons.join(', ')]),
   ]
   const tables = [

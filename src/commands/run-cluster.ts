@@ -24,19 +24,19 @@ import manifest from '../../package.json' with { type: 'json' }
 /** Flags of all commands that run an API server. */
 export const clusterFlags = {
   ...dataFolderFlag,
-  bind: valueFlag('ADDRESS', 'the address to listen at (127.0.0.1)', {
+  bind: valueFlag('ADDRESS', 'address to listen on (default 127.0.0.1)', {
     parse: given => (parseIp(given) === undefined ? undefined : given),
     what: 'an address',
   }),
-  port: valueFlag('N', 'the port of the API server (6443); 0 picks a free one', {
+  port: valueFlag('N', 'port of the API server (default 6443); 0 selects a free port', {
     parse: given => (/^\d{1,5}$/.test(given) && Number(given) < 2 ** 16 ? Number(given) : undefined),
     what: 'a port',
   }),
-  store: valueFlag('STORE', 'embedded (the default), memory, or etcd://HOST:PORT,HOST:PORT', {
+  store: valueFlag('STORE', 'embedded (default), memory, or etcd://HOST:PORT,HOST:PORT', {
     parse: parseStore,
     what: 'embedded, memory or etcd://...',
   }),
-  v: integerFlag('N', 'how much is logged: 0 what is wrong (the default), 2 what happens, 4 everything'),
+  v: integerFlag('N', 'log verbosity: 0 warnings (default), 2 info, 4 debug'),
 }
 
 export interface RunClusterOptions {

@@ -14,8 +14,8 @@ import { adminKubeconfig, dataFolder, dataFolderFlag } from './data-folder.ts'
 
 const help = `Usage: k8ts status [--data-dir DIR]
 
-Says whether the cluster of this folder runs, where its API is, and how its nodes and pods are. Ends with 0 when the
-cluster is ready, with 1 when it is not, or does not run.
+Shows the state of the cluster in this folder: the URL of the API server, nodes and pods. Exits with 0 if the cluster is
+ready, otherwise with 1.
 
 ${describeFlags(dataFolderFlag)}
 Examples:
@@ -30,7 +30,7 @@ export const command: Command = {
     const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
     const owner = await readLockHolder(platform, folder)
     if (owner === undefined) {
-      terminal.write(`no cluster runs on ${folder}: start it with k8ts up\n`)
+      terminal.write(`no cluster is running in ${folder}: start it with k8ts up\n`)
       return 1
     }
     terminal.write(describeOwner(owner, platform.clock.now()))
@@ -50,7 +50,7 @@ async function readObjects(
   const sources = { environment: environmentVariables(), workingFolder: resolve() }
   const kubeconfig = await loadKubeconfig(platform, { ...sources, explicitPath: adminKubeconfig(folder) })
   const settings = settingsOf(kubeconfig)
-  if (settings === undefined) throw new Error(`${adminKubeconfig(folder)} names no cluster`)
+  if (settings === undefined) throw new Error(`${adminKubeconfig(folder)} has no cluster`)
   await using transport = await openConnection({ platform, connect: connectHttp, settings })
   const client = clientOf({ platform, transport, userAgent: 'k8ts-status' })
   const [allNodes, allPods] = await Promise.all([client.listAll(nodes), client.listAll(pods)])
@@ -72,7 +72,7 @@ function describeNodes(all: readonly Node[]): string {
   })
   const shown = lines.slice(0, nodesShownMax)
   const rest = lines.length - shown.length
-  return [...shown, rest > 0 ? `and ${rest} nodes more\n` : ''].join('')
+  return [...shown, rest > 0 ? `and ${rest} more nodes\n` : ''].join('')
 }
 
 const nodesShownMax = 10

@@ -118,7 +118,7 @@ export class ClusterDns {
       )
       return bound
     } catch (cause) {
-      throw new Error(`cannot answer questions for names at ${host} port ${port}`, { cause })
+      throw new Error(`cannot listen for DNS queries on ${host} port ${port}`, { cause })
     }
   }
 
@@ -155,7 +155,7 @@ export class ClusterDns {
       })
       return answer && serializeDnsMessage(answer, bytesMax)
     } catch (error) {
-      log.error('a question for a name could not be answered', { error })
+      log.error('Failed to answer DNS query', { error })
       const { id, opcode, questions } = query
       const failure = { isResponse: true, answers: [], authorities: [], additionals: [] }
       const responseCode = responseCodes.servFail

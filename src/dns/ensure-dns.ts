@@ -32,9 +32,9 @@ export async function ensureDnsService(
   if (Object.keys(known?.spec?.selector ?? {}).length > 0) return 'elsewhere'
   const knownIp = known?.spec?.clusterIP
   if (knownIp !== undefined && knownIp !== options.clusterIp) {
-    const wayOut = 'delete it, and start the cluster again'
+    const wayOut = 'delete it and restart the cluster'
     throw new Error(
-      `service kube-system/kube-dns has the address ${knownIp} and not ${options.clusterIp}: ${wayOut}`,
+      `service kube-system/kube-dns has cluster IP ${knownIp} instead of ${options.clusterIp}: ${wayOut}`,
     )
   }
   const service = await client.apply(services, serviceOf(options), { fieldManager, force: true })

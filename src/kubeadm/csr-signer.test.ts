@@ -90,7 +90,7 @@ test('a certificate does not outlive its authority, and none is made by one that
   const signer = csrSigner({ ...options, platform: late }, ca)
   const request = Buffer.from(await testRequest({ commonName: 'a' }), 'base64').toString()
   const wanted = { request, usages: [], notBeforeMs: endMs, notAfterMs: endMs + 1 }
-  await assert.rejects(signer(wanted), /the ca has expired/)
+  await assert.rejects(signer(wanted), /CA certificate expired/)
 })
 
 test('a request must be signed with the key that it is for', async () => {
@@ -100,5 +100,5 @@ test('a request must be signed with the key that it is for', async () => {
   const type = 'CERTIFICATE REQUEST'
   const changed = `-----BEGIN ${type}-----\n${bytes.toString('base64')}\n-----END ${type}-----\n`
   const wanted = { request: changed, usages: [], notBeforeMs: nowMs, notAfterMs: nowMs + 1 }
-  await assert.rejects(csrSigner(options, ca)(wanted), /not signed with the key/)
+  await assert.rejects(csrSigner(options, ca)(wanted), /signature does not match its public key/)
 })

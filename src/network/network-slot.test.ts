@@ -41,5 +41,5 @@ test('a free slot is one that nothing on the machine stands in the way of', () =
     ['fd00::/8', 0],
   ]
   for (const [machine, slot] of cases) assert.equal(choose(machine), slot, machine)
-  assert.match(String(choose(everyBridge)), /every network .* is in use/)
+  assert.match(String(choose(everyBridge)), /all network slots .* are in use/)
 })

@@ -36,7 +36,7 @@ export async function claimNetworkSlot({ linux, files, folder, choice }: ClaimOp
     await files.write(join(folder, fileName), `${JSON.stringify(claim)}\n`)
     return claim
   }
-  throw new Error('cannot get a network for the cluster: others take every slot first')
+  throw new Error('cannot claim a network slot: other clusters claimed all of them first')
 }
 
 /** The slot of the cluster in a folder; undefined when it has none. */
@@ -48,7 +48,7 @@ export async function readNetworkSlot(files: Files, folder: string): Promise<Net
     const { slot, bridgeAddress } = JSON.parse(text) as NetworkSlot
     planClusterNetwork(slot)
     if (/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(bridgeAddress)) return { slot, bridgeAddress }
-    throw new Error(`${bridgeAddress} is no hardware address`)
+    throw new Error(`invalid MAC address ${bridgeAddress}`)
   } catch (cause) {
     throw new Error(`cannot read the cluster's network slot from ${path}`, { cause })
   }
@@ -104,7 +104,7 @@ export function chooseSlot(
     free.find(slot => isClear(slot, cidrsOverlap)) ?? free.find(slot => isClear(slot, cidrContainsCidr))
   if (chosen === undefined) {
     throw new Error(
-      'every network that a cluster could have is in use on this machine: choose ranges with --pod-cidr and ' +
+      'all network slots of this machine are in use: set --pod-cidr and ' +
         '--service-cidr, or remove a cluster with k8ts down',
     )
   }

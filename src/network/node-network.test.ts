@@ -50,7 +50,7 @@ test('what leaves the cluster gets the address of the machine, in each family th
     `add table ${family} k8ts2-network`,
     `delete table ${family} k8ts2-network`,
   ])
-  const comment = '{ comment "k8ts: what leaves the cluster 2 of this machine" ; }'
+  const comment = '{ comment "k8ts: masquerade egress of cluster 2" ; }'
   const hook = '{ type nat hook postrouting priority srcnat ; }'
   const ranges = '{ 10.214.2.0/24, 10.242.0.0/16 }'
   const leaves = `ip saddr ${ranges} ip daddr != ${ranges} oifname != "k8ts2"`

@@ -48,8 +48,8 @@ export class NodeNetwork {
   async ensure(): Promise<void> {
     const { linux, network, claim } = this.#options
     if (!(await ensureBridge(linux, claim))) {
-      const wayOut = 'stop that cluster before you start this one'
-      throw new Error(`the network ${network.bridge} of this cluster is in use by another one: ${wayOut}`)
+      const wayOut = 'stop it first'
+      throw new Error(`bridge ${network.bridge} is in use by another cluster: ${wayOut}`)
     }
     await linux.run(['ip', '-batch', '-'], { stdin: bridgeCommands(network) })
     await setSwitches(linux, network.podCidrs)

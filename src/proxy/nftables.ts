@@ -133,7 +133,7 @@ export class NftablesRules {
       return true
     } catch (error) {
       signal.throwIfAborted()
-      log.warn('rules for services are not what they were left as: writing all of them', { error })
+      log.warn('nftables rules were modified, doing a full sync', { error })
       return false
     }
   }
@@ -151,7 +151,7 @@ export class NftablesRules {
       return parseSets(listed, network.table)
     } catch (error) {
       signal.throwIfAborted()
-      log.warn('clients of services with session affinity are given to endpoints anew', { error })
+      log.warn('Failed to list affinity sets, session affinity is lost', { error })
       return []
     }
   }

@@ -106,7 +106,7 @@ export class ServiceProxy {
       } catch (error) {
         if (signal.aborted) break
         failures++
-        platform.log.error('cannot write the rules for services', { error })
+        platform.log.error('Failed to sync nftables rules', { error })
       }
       idleMs = await this.#rest(failures, signal)
     }

@@ -61,7 +61,7 @@ export class ServiceHealthServer implements AsyncDisposable {
       this.#checks.set(key, check)
     } catch (error) {
       await Promise.all(listeners.map(listener => listener[Symbol.asyncDispose]()))
-      log.warn('load balancers cannot ask for the health of a service', { service: key, port, error })
+      log.warn('Failed to start healthcheck', { service: key, port, error })
     }
   }
 

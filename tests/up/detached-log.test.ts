@@ -22,8 +22,8 @@ test('the log of a cluster in the background is moved aside when it is full', as
   t.after(() => k8ts('down'))
   const path = join(folder, 'k8ts.log')
   const said = await k8ts('up', '--detach', '--simulated-nodes=1', '--store=memory', '--port=0', '-v=4')
-  assert.match(said, /^ready in .*\nrunning in the background as process \d+; its log is (.*)\n$/m)
-  assert.ok(said.endsWith(`its log is ${path}\n`), said)
+  assert.match(said, /^ready in .*\nrunning in the background as process \d+, log: (.*)\n$/m)
+  assert.ok(said.endsWith(`log: ${path}\n`), said)
 
   await appendFile(path, `${'x'.repeat(sizeBytesMax - 100)}\nthe last line of the first file\n`)
   await createPod(folder)

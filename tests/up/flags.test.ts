@@ -26,7 +26,7 @@ test('a wrong flag is told in one line, with code 2, before anything is started'
   check('--authorization-mode RBAC,Magic', /authorization-mode "Magic" is not a valid mode: use /)
   check('--authorization-config @missing', '--authorization-config @missing: there is no such file')
   check('--token-auth-file @tokens', /--token-auth-file .*: record 1 must have at least 3 columns/)
-  check('--anonymous-auth=maybe', '--anonymous-auth maybe: neither true nor false')
+  check('--anonymous-auth=maybe', '--anonymous-auth maybe: must be true or false')
 })
 
 test('an authority that names users may not have proxies of any name', async t => {

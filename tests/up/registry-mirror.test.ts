@@ -24,7 +24,7 @@ test('a wrong mirror, or one without containers, is told in one line before anyt
       'quay is not a registry: use a name such as docker.io, HOST:PORT, or _default',
   )
   const mirror = '--registry-mirror _default=http://a.example'
-  const complaint = '--registry-mirror needs a node that runs containers, and there would be none'
+  const complaint = '--registry-mirror requires a node with containers'
   for (const without of ['--no-node', '--simulated-nodes 1', '--nodes 2', '--runtime simulated']) {
     check(`${mirror} ${without}`, complaint)
   }

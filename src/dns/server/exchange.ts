@@ -26,7 +26,9 @@ export async function exchange(options: ExchangeOptions): Promise<DnsMessage | u
   const id = platform.random.integer('dns query', 65_536)
   const query = { ...options.query, id }
   using deadline = new LinkedAbort(signal)
-  const timer = platform.clock.setTimer(timeoutMs, () => deadline.abort(new Error('no answer in time')))
+  const timer = platform.clock.setTimer(timeoutMs, () =>
+    deadline.abort(new Error('no response within the timeout')),
+  )
   try {
     const ask = transport === 'udp' ? askByDatagram : askByStream
     return await ask({ ...options, query, signal: deadline.signal })

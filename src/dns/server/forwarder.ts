@@ -68,7 +68,7 @@ export class Forwarder {
     const pending = this.#pending.get(`${key} ${transport}`)
     if (pending) return pending
     if (this.#pending.size >= pendingMax) {
-      if (!this.#isFull) log.warn('too many questions to other name servers at once', { pendingMax })
+      if (!this.#isFull) log.warn('Too many concurrent upstream DNS queries', { pendingMax })
       this.#isFull = true
       return Promise.resolve(undefined)
     }

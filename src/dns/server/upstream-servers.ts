@@ -41,7 +41,7 @@ export class UpstreamServers {
       this.#servers = parseNameServers(text).filter(server => !isOwn(server))
       this.#modifiedMs = modifiedMs
     } catch (error) {
-      log.warn('cannot read which name servers the machine uses', { path: this.#path, error })
+      log.warn('Failed to read resolv.conf', { path: this.#path, error })
     }
     return this.#servers
   }

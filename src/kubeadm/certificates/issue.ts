@@ -141,7 +141,7 @@ export function importSigningKey(key: KeyObject) {
   }
   const namedCurve = curves.get(key.asymmetricKeyDetails?.namedCurve ?? '')
   if (namedCurve === undefined) {
-    throw new Error('cannot sign with ca.key: neither an RSA key nor one of a NIST curve')
+    throw new Error('cannot sign with ca.key: unsupported key type (RSA or a NIST curve required)')
   }
   const algorithm = { name: 'ECDSA', namedCurve, hash }
   return { key: key.toCryptoKey(algorithm, false, ['sign']), algorithm }

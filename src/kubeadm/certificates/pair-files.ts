@@ -43,9 +43,9 @@ export async function ensureCertificate(
   if (why === undefined) return existing!
   const { key, name } = ca
   if (key === undefined) {
-    throw new Error(`cannot make a certificate for ${profile.commonName} (${why}): ${name}.key is missing`)
+    throw new Error(`cannot issue a certificate for ${profile.commonName} (${why}): ${name}.key is missing`)
   }
-  options.platform.log.info('making a certificate', { commonName: profile.commonName, why })
+  options.platform.log.info('Issuing certificate', { commonName: profile.commonName, reason: why })
   const { issueCertificate } = await import('./issue.ts')
   return issueCertificate(options, { profile, ca: { cert: ca.cert, key } })
 }
@@ -86,10 +86,10 @@ export async function ensureCaFile(options: CertificateOptions, file: CaFile): P
   const key = await readIfExists(platform.files, paths.key)
   if (cert !== undefined) {
     const why = caProblem({ cert, key, nowMs: platform.clock.now() })
-    if (why !== undefined) throw new Error(`cannot use the authority of the cluster, ${paths.cert}: ${why}`)
+    if (why !== undefined) throw new Error(`cannot use CA certificate ${paths.cert}: ${why}`)
     return { name, cert, key }
   }
-  platform.log.info('making an authority of the cluster', { commonName })
+  platform.log.info('Creating certificate authority', { commonName })
   const { issueCaCertificate: issueAuthority } = await import('./issue.ts')
   const made = await issueAuthority(options, commonName)
   await writePair(platform, paths, made)

@@ -14,14 +14,14 @@ export interface RenewalCheck {
 
 /** Undefined when the certificate need not be renewed. */
 export function renewalReason({ existing, profile, caCert, nowMs }: RenewalCheck): string | undefined {
-  if (existing === undefined) return 'there is none'
+  if (existing === undefined) return 'no certificate exists'
   const parsed = parse(existing.cert)
   if (parsed === undefined) return 'it cannot be read'
-  if (!isKeyOf(parsed, existing.key)) return 'its key is another'
-  if (!isSignedBy(parsed, caCert)) return 'another authority has signed it'
+  if (!isKeyOf(parsed, existing.key)) return 'its key does not match'
+  if (!isSignedBy(parsed, caCert)) return 'it is signed by another CA'
   if (parsed.validFromDate.getTime() > nowMs) return 'it is not valid yet'
   if (parsed.validToDate.getTime() - nowMs < renewBeforeMs) return 'it expires soon'
-  if (!hasSubject(parsed, profile)) return 'it is for somebody else'
+  if (!hasSubject(parsed, profile)) return 'its subject differs'
   const missing = profile.names.find(name => !isFor(parsed, name))
   return missing === undefined ? undefined : `it is not for ${missing}`
 }
@@ -38,10 +38,10 @@ export function caProblem({
 }): string | undefined {
   const parsed = parse(cert)
   if (parsed === undefined) return 'it cannot be read'
-  if (!parsed.ca) return 'it may not sign others'
-  if (key !== undefined && !isKeyOf(parsed, key)) return 'the key beside it is another'
+  if (!parsed.ca) return 'it is not a CA certificate'
+  if (key !== undefined && !isKeyOf(parsed, key)) return 'the key beside it does not match'
   if (parsed.validToDate.getTime() > nowMs) return undefined
-  const way = 'remove the folder to have a new one made, and every kubeconfig anew'
+  const way = 'remove the folder to create a new CA, then create every kubeconfig again'
   return `it has expired on ${parsed.validTo}; ${way}`
 }
 

@@ -25,11 +25,11 @@ export async function ensureServiceAccountKeys(
   const publicBefore = await readIfExists(files, paths.publicKey)
   if (existing === undefined && publicBefore !== undefined) {
     const what = `${paths.publicKey} is there, but ${paths.privateKey} is not`
-    throw new Error(`cannot sign tokens of service accounts: ${what}`)
+    throw new Error(`cannot sign service account tokens: ${what}`)
   }
   let privateKey = existing
   if (privateKey === undefined) {
-    log.info('making the key of service accounts')
+    log.info('Creating service account key')
     privateKey = await exportPrivateKey(crypto, (await generateKeys(crypto)).privateKey)
     await files.write(paths.privateKey, privateKey, { mode: 0o600 })
   }
@@ -42,6 +42,6 @@ function publicPartOf(privateKey: string, path: string): string {
   try {
     return createPublicKey(createPrivateKey(privateKey)).export({ type: 'spki', format: 'pem' })
   } catch (cause) {
-    throw new Error(`cannot use the key of service accounts, ${path}: it cannot be read`, { cause })
+    throw new Error(`cannot read service account key ${path}`, { cause })
   }
 }

@@ -26,12 +26,14 @@ export async function signCertificateRequest(
   const { crypto } = options
   const request = new Pkcs10CertificateRequest(pem)
   if (!(await request.verify(crypto))) {
-    throw new Error('cannot sign the request: it is not signed with the key that it is for')
+    throw new Error('invalid certificate request: signature does not match its public key')
   }
   const issuer = new X509Certificate(ca.cert)
   const endMs = issuer.notAfter.getTime()
   if (options.platform.clock.now() >= endMs) {
-    throw new Error(`cannot sign the request: the authority has expired at ${issuer.notAfter.toISOString()}`)
+    throw new Error(
+      `cannot sign certificate request: CA certificate expired at ${issuer.notAfter.toISOString()}`,
+    )
   }
   const { key: signingKey, algorithm: signingAlgorithm } = importSigningKey(createPrivateKey(ca.key))
   const subject = request.subjectName.toJSON()
@@ -61,7 +63,7 @@ function usageExtensions(usages: readonly string[]): Extension[] {
   const flags = usages.reduce((sum, usage) => sum | (keyUsages.get(usage) ?? 0), 0)
   const purposes = [...new Set(usages.flatMap(usage => extendedUsages.get(usage) ?? []))]
   const unknown = usages.find(usage => !keyUsages.has(usage) && !extendedUsages.has(usage))
-  if (unknown !== undefined) throw new Error(`cannot sign the request: unknown usage ${unknown}`)
+  if (unknown !== undefined) throw new Error(`cannot sign certificate request: unknown usage ${unknown}`)
   return [
     ...(flags === 0 ? [] : [new KeyUsagesExtension(flags, true)]),
     ...(purposes.length === 0 ? [] : [new ExtendedKeyUsageExtension(purposes)]),

@@ -16,7 +16,7 @@ export function masqueradeTable(network: ClusterNetwork): string {
     const ranges = `{ ${cidrs.join(', ')} }`
     const leaves = `${family} saddr ${ranges} ${family} daddr != ${ranges} oifname != "${bridge}"`
     return [
-      `add table ${table} { comment "k8ts: what leaves the cluster ${network.slot} of this machine" ; }`,
+      `add table ${table} { comment "k8ts: masquerade egress of cluster ${network.slot}" ; }`,
       `add chain ${table} postrouting { type nat hook postrouting priority srcnat ; }`,
       `add rule ${table} postrouting ${leaves} masquerade fully-random`,
     ]

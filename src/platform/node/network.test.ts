@@ -139,6 +139,6 @@ test('a datagram address that is taken, or a path, is refused', async () => {
   )
   await assert.rejects(
     network.bindDatagram({ path: '/nowhere' }, () => undefined),
-    /datagrams go over UDP only/,
+    /unix datagram sockets are not supported/,
   )
 })

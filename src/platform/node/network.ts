@@ -87,7 +87,8 @@ async function bindDatagram(
   address: SocketAddress,
   onMessage: (message: Uint8Array, from: SocketAddress) => void,
 ): Promise<DatagramSocket> {
-  if ('path' in address) throw new Error(`cannot bind ${address.path}: datagrams go over UDP only`)
+  if ('path' in address)
+    throw new Error(`cannot bind ${address.path}: unix datagram sockets are not supported`)
   const socket = createSocket({ type: address.host.includes(':') ? 'udp6' : 'udp4' })
   socket.on('message', (message, from) => onMessage(message, { host: from.address, port: from.port }))
   socket.bind({ address: address.host, port: address.port })

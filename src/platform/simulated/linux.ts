@@ -35,7 +35,7 @@ export class SimulatedLinux implements Linux {
   }
 
   async run(command: readonly string[]): Promise<string> {
-    throw systemError('ENOENT', `there are no commands: ${command.join(' ')}`)
+    throw systemError('ENOENT', `no command is simulated: ${command.join(' ')}`)
   }
 }
 

@@ -99,7 +99,7 @@ class Writer {
     this.#worker = new Worker(new URL('worker.ts', import.meta.url), { workerData })
     this.#worker.on('message', (reply: Reply) => this.#settle(reply))
     this.#worker.on('error', error => this.#fail(error instanceof Error ? error : new Error(String(error))))
-    this.#worker.on('exit', () => this.#fail(new Error('the thread that writes the log has ended')))
+    this.#worker.on('exit', () => this.#fail(new Error('log writer thread exited')))
   }
 
   perform(command: Command, transfer: ArrayBuffer[] = []): Promise<void> {

@@ -97,7 +97,7 @@ function takeLock(path: string): DatabaseSync {
     return lock
   } catch (cause) {
     lock.close()
-    throw new Error('another process has the store open', { cause })
+    throw new Error('the store is in use by another process', { cause })
   }
 }
 

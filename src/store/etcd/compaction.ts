@@ -36,7 +36,7 @@ async function compactedByWatch(client: EtcdClient): Promise<number> {
       client.noteCompacted(compactRevision)
       return client.knownCompacted
     }
-    throw new StoreError('unavailable', 'etcd ended a watch too early')
+    throw new StoreError('unavailable', 'etcd closed the watch early')
   } finally {
     timer.cancel()
   }

@@ -124,5 +124,5 @@ export class EtcdWatch implements Watch {
 const eventsMax = 1_000
 
 function compacted(revision: number): StoreError {
-  return new StoreError('compacted', `what followed revision ${revision} is compacted`)
+  return new StoreError('compacted', `revision ${revision} has been compacted`)
 }

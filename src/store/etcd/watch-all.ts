@@ -31,12 +31,12 @@ export async function* watchAll(
         position = changes.at(-1)?.revision ?? position
         yield changes
       }
-      client.log.info('etcd ended a watch', { revision: position })
+      client.log.info('etcd closed the watch', { revision: position })
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof StoreError && error.reason === 'compacted') throw error
       const fields = { revision: position, cause: String(error) }
-      if (failures === 0) client.log.info('a watch of etcd broke', fields)
+      if (failures === 0) client.log.info('etcd watch failed', fields)
       if (error instanceof MissingRevision && ++missing > missingMax) throw compacted(position, error)
     }
     await client.backoff(failures, signal)
@@ -104,7 +104,7 @@ async function assertNotCompacted(client: EtcdClient, revision: number): Promise
 }
 
 function compacted(revision: number, cause?: Error): StoreError {
-  return new StoreError('compacted', `what followed revision ${revision} is compacted`, { cause })
+  return new StoreError('compacted', `revision ${revision} has been compacted`, { cause })
 }
 
 /**

@@ -86,7 +86,7 @@ export class WatchHub {
         } catch (error) {
           closing.throwIfAborted()
           // Watches that are now behind detect that and catch up; the others are not affected.
-          log.warn('etcd is followed anew', { revision: this.head, cause: String(error) })
+          log.warn('Restarting etcd watch', { revision: this.head, cause: String(error) })
           position = await this.#present()
         }
       }

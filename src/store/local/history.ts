@@ -249,7 +249,7 @@ function lastAtOrBefore(versions: readonly Version[] | undefined, revision: numb
 }
 
 function compactedError(revision: number, compacted: number): StoreError {
-  return new StoreError('compacted', `revision ${revision} is gone: history begins at ${compacted}`)
+  return new StoreError('compacted', `revision ${revision} has been compacted: the oldest is ${compacted}`)
 }
 
 function futureError(revision: number, newest: number): StoreError {

@@ -174,7 +174,7 @@ export class LocalStore implements Store {
     if (this.#failure) return Promise.reject(this.#failure)
     if (write.key.length > keyBytesMax || (write.value?.length ?? 0) > valueBytesMax) {
       return Promise.reject(
-        new StoreError('too-large', `${write.key.slice(0, 200)}: larger than the store takes`),
+        new StoreError('too-large', `${write.key.slice(0, 200)} exceeds the size limit of the store`),
       )
     }
     const pending = this.#pending.get(write.key)
@@ -359,7 +359,7 @@ const expiryRetryMs = 2_000
 const expiryDelayMsMax = 2 ** 31 - 1
 
 function fullError(cause: JournalFullError): StoreError {
-  return new StoreError('full', 'there is no room left on the disk of the store', { cause })
+  return new StoreError('full', 'no space left on the disk of the store', { cause })
 }
 
 interface Write {

@@ -50,7 +50,7 @@ export function requestHttp1(
     isConnected = outgoing.reusedSocket
     if (isConnected) return
     const limitMs = options.connectTimeoutMs ?? connectTimeoutMs
-    const late = (): void => void socket.destroy(new Error(`no connection within ${limitMs} ms`))
+    const late = (): void => void socket.destroy(new Error(`connection timed out after ${limitMs} ms`))
     const timer = setTimeout(late, limitMs)
     socket.once('close', () => clearTimeout(timer))
     socket.once(origin.protocol === 'http:' ? 'connect' : 'secureConnect', () => {
@@ -85,10 +85,14 @@ export function failureOf(
   cause: NodeJS.ErrnoException,
 ): HttpClientError {
   if (garbageCodes.test(cause.code ?? '')) {
-    return new HttpClientError('invalid-response', `${origin.origin} does not speak HTTP: ${cause.message}`, {
-      cause,
-      sent: true,
-    })
+    return new HttpClientError(
+      'invalid-response',
+      `invalid HTTP response from ${origin.origin}: ${cause.message}`,
+      {
+        cause,
+        sent: true,
+      },
+    )
   }
   // The server closed a kept-alive connection while it was being reused; a GET is safe to retry (RFC 9110,
   // 9.2.2).

@@ -41,13 +41,13 @@ async function* read(answer: ResponseSource, isGzip: boolean): AsyncGenerator<Ui
   let complete = false
   try {
     for await (const piece of isGzip ? gunzip(stream) : stream) yield piece as Buffer
-    if (answer.isCut()) throw failure ?? new Error('the answer was cut off')
+    if (answer.isCut()) throw failure ?? new Error('the response ended prematurely')
     complete = true
   } catch (cause) {
     if (signal?.aborted) throw signal.reason
     const error = cause as NodeJS.ErrnoException
     if (failure === undefined && error.code?.startsWith('Z_')) {
-      throw new HttpClientError('invalid-response', `the answer does not decompress: ${error.message}`, {
+      throw new HttpClientError('invalid-response', `cannot decompress the response: ${error.message}`, {
         cause,
         sent: true,
       })

@@ -51,7 +51,9 @@ export async function requestUpgrade(
     socket.destroy()
     reject(failureOf(origin, outgoing, cause))
   })
-  outgoing.once('close', () => reject(interrupted(origin, new Error('the server hung up'), true)))
+  outgoing.once('close', () =>
+    reject(interrupted(origin, new Error('the server closed the connection'), true)),
+  )
   if (signal?.aborted) abort()
   outgoing.end()
   return promise
