@@ -1,4 +1,5 @@
 /** The entry point: a table of the commands, each loaded when it is run. */
+import { messageOf } from '#/base/message-of.ts'
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { runCommandLine, type CommandTable } from '#/command-line/command-line.ts'
@@ -35,7 +36,7 @@ async function run(): Promise<number> {
       writeError: text => void process.stderr.write(text),
     })
   } catch (error) {
-    process.stderr.write(`k8ts: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`k8ts: ${messageOf(error)}\n`)
     return 1
   }
 }

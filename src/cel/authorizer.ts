@@ -6,6 +6,7 @@
  * does both). This is sound because expressions have no side effects, and terminates because each round adds
  * an answer and the cost limit allows only a few checks.
  */
+import { messageOf } from '#/base/message-of.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
 import { traversalFactor } from './cost.ts'
 import { Fault } from './fault.ts'
@@ -90,7 +91,7 @@ export class AuthorizationAnswers {
     try {
       this.#answers.set(key, await answer)
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
+      const message = messageOf(error)
       this.#answers.set(key, { decision: 'no opinion', reason: '', error: message })
     }
   }

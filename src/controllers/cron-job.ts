@@ -3,6 +3,7 @@
  * after a crash finds the existing Job instead of creating another.
  * https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import { cronJobs, jobs } from '#/api/generated/batch/v1-resources.ts'
 import type { CronJob, CronJobStatus, Job } from '#/api/generated/batch/v1.ts'
@@ -15,7 +16,6 @@ import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { jobOfCronJob } from './cron-job/job-of-cron-job.ts'
 import { planCronJob, withoutActive, withStarted, type CronJobPlan } from './cron-job/plan.ts'
 import { onOwnedChange, ownedIndex } from './owned.ts'
-import { messageOf } from './message-of.ts'
 
 export const cronJobController: Controller = {
   name: 'cronjob-controller',

@@ -3,6 +3,7 @@
  * scheduler's rules; the scheduler binds each pod to the node that its affinity names.
  * https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
 import type { ControllerRevision, DaemonSet } from '#/api/generated/apps/v1.ts'
 import { daemonSets } from '#/api/generated/apps/v1-resources.ts'
@@ -26,7 +27,6 @@ import { onOrphan, onOwnedChange, orphanIndex, ownedIndex } from './owned.ts'
 import { nextAvailableMs } from './pods.ts'
 import { deleteRevisions, recordRevision, revisionHistory } from './revision-history.ts'
 import { slowStart } from './slow-start.ts'
-import { messageOf } from './message-of.ts'
 
 export const daemonSetController: Controller = {
   name: 'daemonset-controller',

@@ -3,6 +3,7 @@
  * stale DisruptionTarget conditions of pods.
  * https://kubernetes.io/docs/concepts/workloads/pods/disruptions/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import { deployments, replicaSets, statefulSets } from '#/api/generated/apps/v1-resources.ts'
 import type { Scale } from '#/api/generated/autoscaling/v1.ts'
@@ -21,7 +22,6 @@ import type { ReconcileResult } from '#/client/workqueue.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { planBudget, type ControllerScale } from './disruption/plan.ts'
 import { staleTarget } from './disruption/stale-target.ts'
-import { messageOf } from './message-of.ts'
 
 export const disruptionController: Controller = {
   name: 'disruption-controller',

@@ -4,6 +4,7 @@
  * service and garbage collected with it.
  * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
 import type { Service } from '#/api/generated/core/v1.ts'
 import { nodes, pods, services } from '#/api/generated/core/v1-resources.ts'
@@ -13,7 +14,6 @@ import type { EventContent } from '#/client/event-recorder.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { managedBy, planSlices, wantsZoneHints } from './endpoint-slice/plan.ts'
 import { isSameShare, zoneOf, zoneShares, type ZoneShares } from './endpoint-slice/zone-shares.ts'
-import { messageOf } from './message-of.ts'
 import { hasMembers, ServiceMembers } from './service-endpoints/members.ts'
 import { onSliceChange, slicesByService } from './service-endpoints/slices.ts'
 import { TriggerTimes } from './service-endpoints/trigger-times.ts'

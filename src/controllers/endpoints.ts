@@ -3,13 +3,13 @@
  * EndpointSlices.
  * https://kubernetes.io/docs/concepts/services-networking/service/#endpoints
  */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
 import { endpoints, pods, services } from '#/api/generated/core/v1-resources.ts'
 import type { Endpoints } from '#/api/generated/core/v1.ts'
 import { keyOf, type NamespacedName } from '#/api/metadata.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
 import { planEndpoints } from './endpoints/plan.ts'
-import { messageOf } from './message-of.ts'
 import { hasMembers, ServiceMembers } from './service-endpoints/members.ts'
 import { TriggerTimes } from './service-endpoints/trigger-times.ts'
 

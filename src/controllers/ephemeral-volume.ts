@@ -2,6 +2,7 @@
  * Generic ephemeral volumes: creates a PersistentVolumeClaim owned by the pod for each.
  * https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#generic-ephemeral-volumes
  */
+import { messageOf } from '#/base/message-of.ts'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
 import { controllerReference, formatKey, isBeingDeleted, keyOf } from '#/api/metadata.ts'
@@ -9,7 +10,6 @@ import { ephemeralClaimName, isClaimForPod } from '#/api/pod-volumes.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { messageOf } from './message-of.ts'
 import { podsByClaim } from './pod-volumes.ts'
 
 export const ephemeralVolumeController: Controller = {

@@ -3,6 +3,7 @@
  * watched, so each HorizontalPodAutoscaler is reconciled every 15 seconds and when its spec changes.
  * https://kubernetes.io/docs/concepts/workloads/autoscaling/horizontal-pod-autoscale/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Scale } from '#/api/generated/autoscaling/v1.ts'
 import type { HorizontalPodAutoscaler } from '#/api/generated/autoscaling/v2.ts'
@@ -33,7 +34,6 @@ import {
   type ScaleDecision,
 } from './horizontal-pod-autoscaler/plan.ts'
 import { readMetric } from './horizontal-pod-autoscaler/reading.ts'
-import { messageOf } from './message-of.ts'
 
 export interface AutoscalingSettings {
   /** Source of metrics; default the metrics APIs, which an add-on such as metrics-server must serve. */

@@ -3,6 +3,7 @@
  * an event reports that an external controller must do it.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims
  */
+import { messageOf } from '#/base/message-of.ts'
 import { annotationOf } from '#/api/annotations.ts'
 import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
@@ -10,7 +11,6 @@ import { keyOf, parseKey } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { messageOf } from './message-of.ts'
 import { expandedStatus, expandingStatus, planExpansion } from './persistent-volume-expander/plan.ts'
 import type { Provisioner } from './provisioner.ts'
 

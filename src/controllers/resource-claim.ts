@@ -4,6 +4,7 @@
  * scheduler.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { LruMap } from '#/base/lru-map.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -19,7 +20,6 @@ import { claimKeysOf, hasSameClaims } from '#/api/pod-resource-claims.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
 import type { Controller, ControllerContext, Work } from './controller.ts'
-import { messageOf } from './message-of.ts'
 import { ownedIndex } from './owned.ts'
 import { isPodFinished } from './pods.ts'
 import { devicesFinalizer, planClaim } from './resource-claim/plan-claim.ts'

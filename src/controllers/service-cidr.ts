@@ -3,6 +3,7 @@
  * is also covered by another ServiceCIDR.
  * https://kubernetes.io/docs/tasks/network/extend-service-ip-ranges/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { ServiceCIDR } from '#/api/generated/networking/v1.ts'
@@ -10,7 +11,6 @@ import { ipAddresses, serviceCIDRs } from '#/api/generated/networking/v1-resourc
 import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
 import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
-import { messageOf } from './message-of.ts'
 import { holdsAddress, isAllocated, isDispensable } from './service-cidr/plan.ts'
 
 export const serviceCidrController: Controller = {

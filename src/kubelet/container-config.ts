@@ -4,6 +4,7 @@
  * `pod-paths.ts`) before, and passes on what comes out of here. What a spec asks for that cannot be had is
  * ContainerConfigError, whose reason and message people find in the status of the container.
  */
+import { messageOf } from '#/base/message-of.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { ContainerConfig, SandboxConfig } from '#/cri/cri.ts'
 import { environmentOf, expandCommand } from './container-config/environment.ts'
@@ -94,7 +95,7 @@ export async function containerConfigOf(input: ContainerInput): Promise<Containe
 }
 
 function asConfigError(reason: ContainerConfigErrorReason, error: unknown): ContainerConfigError {
-  return new ContainerConfigError(reason, error instanceof Error ? error.message : String(error), {
+  return new ContainerConfigError(reason, messageOf(error), {
     cause: error,
   })
 }

@@ -2,6 +2,7 @@
  * Scheduler configuration files: `KubeSchedulerConfiguration`, or the older `Policy`. Unknown fields are
  * errors; absent fields are defaulted. https://kubernetes.io/docs/reference/scheduling/config/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { tryParseDurationMs } from '#/api/duration.ts'
 import { formatFieldErrors } from '#/api/field-error.ts'
 import type { LeaderElectionTimings } from '#/client/leader-election.ts'
@@ -184,7 +185,7 @@ async function readPem(
   try {
     return await platform.files.read(file.startsWith('/') ? file : `${folder}/${file}`)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = messageOf(cause)
     throw new ConfigurationError(`${field}.${part}File: ${reason}`, { cause })
   }
 }

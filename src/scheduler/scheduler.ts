@@ -3,6 +3,7 @@
  * the best node in a snapshot, assumes the pod there and continues with the next pod, while the binding cycle
  * runs asynchronously. A pod with a failed binding is requeued.
  */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { NodeCondition, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
@@ -145,7 +146,7 @@ export class Scheduler {
     const profile = this.#profileOf(pod)
     const info = podInfoOf(pod)
     if (profile === undefined || !this.#isStillWaiting(info)) return
-    const message = error instanceof Error ? error.message : String(error)
+    const message = messageOf(error)
     this.#report(info, profile, { reason: 'SchedulerError', message, nominated: '' }, signal)
   }
 
@@ -217,7 +218,7 @@ export class Scheduler {
         if (isApiError(error, 'NotFound') || signal.aborted) return this.#queue.delete(info.key)
         this.#queue.refused(info.key, new Set())
         platform.log.warn('a pod could not be bound and is tried again', { pod: info.key, node, error })
-        const message = error instanceof Error ? error.message : String(error)
+        const message = messageOf(error)
         this.#report(info, profile, { reason: 'SchedulerError', message, nominated: '' }, signal)
       },
     )

@@ -146,7 +146,7 @@ const both: readonly Case[] = [
       response.on('drain', more)
       more()
     },
-    /^500 .*the answer is larger than 8388608 bytes$/u,
+    /^500 .*response exceeds 8388608 bytes$/u,
   ],
 ]
 

@@ -1,9 +1,9 @@
 /** Forwards a request to an upstream server and streams the response back with backpressure. */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError, serviceUnavailable } from '#/api/errors.ts'
 import type { HttpClient, HttpClientResponse } from '#/platform/http-client.ts'
 import type { ApiRequest, ApiResponse, StreamBody, StreamChunk } from '../request.ts'
 import { requestHeaders, responseHeaders } from './forwarded-headers.ts'
-import { messageOf } from './remote-failure.ts'
 import { rewritePage } from './rewrite-page.ts'
 import { rewriteUrl, type Origins } from './rewrite-url.ts'
 

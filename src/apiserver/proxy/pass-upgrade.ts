@@ -1,10 +1,11 @@
 /** Forwards an upgrade request to an upstream server and joins the two connections. */
+import { messageOf } from '#/base/message-of.ts'
 import type { HttpClient, HttpUpgrade } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { ApiRequest, ApiResponse } from '../request.ts'
 import { requestHeaders, responseHeaders, upgradeHeaders } from './forwarded-headers.ts'
 import { answerOf } from './pass-on.ts'
-import { messageOf, remoteFailure } from './remote-failure.ts'
+import { remoteFailure } from './remote-failure.ts'
 import { splice } from './splice.ts'
 
 export interface PassUpgradeOptions {

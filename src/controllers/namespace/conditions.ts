@@ -1,8 +1,8 @@
+import { messageOf } from '#/base/message-of.ts'
 import { withCondition } from '#/api/conditions.ts'
 import type { Namespace, NamespaceCondition } from '#/api/generated/core/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import { messageOf } from '../message-of.ts'
 
 /** Remaining objects of a terminating namespace, and failures. */
 export interface Remains {

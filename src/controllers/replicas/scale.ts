@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
@@ -8,7 +9,6 @@ import { slowStart } from '../slow-start.ts'
 import type { ReplicasPlan } from './plan.ts'
 import type { ReplicatedSet } from './replicated-set.ts'
 import type { Failure } from './status.ts'
-import { messageOf } from '../message-of.ts'
 
 export interface ScaleWork {
   readonly set: ReplicatedSet

@@ -1,4 +1,5 @@
 /** Writes to the pods and claims of a set, with events. */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
@@ -6,7 +7,6 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { ClaimsPlan } from './claims.ts'
-import { messageOf } from '../message-of.ts'
 
 export interface Writing {
   readonly set: StatefulSet

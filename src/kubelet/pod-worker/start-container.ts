@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import { dirname, join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
@@ -171,10 +172,6 @@ async function step<T>(parts: PodParts, order: StartOrder, usual: string, work: 
     }
     throw new StartError(isKnown ? error.reason : usual, message, { cause: error })
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function tell({ recorder }: PodParts, { pod, target }: StartOrder, content: EventContent): void {

@@ -1,4 +1,5 @@
 /** Kinds of volumes that hold copies of what the API knows, and are kept as it is. Pods can only read them. */
+import { messageOf } from '#/base/message-of.ts'
 import { aggregateMessage, equalPayloads, type Payload, type PayloadFile } from './payload.ts'
 import { hasContent, writeAtomically } from './atomic-content.ts'
 import { makeEmptyFolder } from './empty-dir.ts'
@@ -58,7 +59,7 @@ export async function mergePayloads(
     try {
       for (const [path, file] of await source()) merged.set(path, file)
     } catch (error) {
-      messages.push(error instanceof Error ? error.message : String(error))
+      messages.push(messageOf(error))
     }
   }
   if (messages.length > 0) throw new Error(aggregateMessage(messages))

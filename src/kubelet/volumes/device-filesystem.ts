@@ -1,4 +1,5 @@
 /** Mounts the filesystem on a device of the node, and makes one first where there is none. */
+import { messageOf } from '#/base/message-of.ts'
 import type { Linux } from '#/platform/linux.ts'
 
 export interface DeviceMount {
@@ -33,7 +34,7 @@ export async function mountDevice(mount: DeviceMount): Promise<void> {
   } catch (error) {
     await linux.files.removeFolder(target)
     if (found === '' || found === type) throw error
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new Error(
       `failed to mount the volume as "${type}", it already contains ${found}. Mount error: ${reason}`,
       { cause: error },
@@ -67,7 +68,7 @@ async function checkFilesystem(linux: Linux, device: string): Promise<void> {
   } catch (error) {
     // Anything else is either mended or is found out by the mount.
     if (exitCodeOf(error) !== uncorrected) return
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new Error(`'fsck' found errors on device ${device} but could not correct them: ${reason}`, {
       cause: error,
     })

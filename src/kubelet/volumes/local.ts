@@ -2,6 +2,7 @@
  * A persistent volume on this node: a folder, a device with a filesystem (which is made when it has none), or the
  * device itself for pods that want it raw.
  */
+import { messageOf } from '#/base/message-of.ts'
 import { basename, join } from 'node:path'
 import { quote } from '#/api/quote.ts'
 import { podsFolder } from '../pod-paths.ts'
@@ -74,7 +75,7 @@ async function sourceFolder(request: VolumeRequest): Promise<string> {
   try {
     await mountDevice({ linux, device: path, target, type, isReadonly, mountOptions })
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new VolumeStepError(
       'MountVolume.MountDevice failed',
       `local: failed to mount device ${path} at ${target} (fstype: ${type}), error ${reason}`,

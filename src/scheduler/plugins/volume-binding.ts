@@ -3,6 +3,7 @@
  * chosen together with the node: they are reserved from then on, and the pod is bound only after its claims.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#node-affinity
  */
+import { messageOf } from '#/base/message-of.ts'
 import { withAnnotations } from '#/api/annotations.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
@@ -176,7 +177,7 @@ class VolumeBinder {
       await this.#waits.until(pod, isDone, { informers, timeoutMs: this.#timeoutMs, signal })
     } catch (cause) {
       if (signal.aborted) throw cause
-      throw new Error(`binding volumes: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+      throw new Error(`binding volumes: ${messageOf(cause)}`, { cause })
     }
   }
 
