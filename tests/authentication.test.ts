@@ -145,7 +145,7 @@ test('only the authority for users names users, and only a front proxy speaks fo
   assert.equal(await name({ headers: asZoe }), 403)
 })
 
-test('a certificate that nobody vouches for, or of a server, is refused and not ignored', async t => {
+test('an untrusted or server certificate is rejected, not ignored', async t => {
   const port = await start(t)
   const strangers = await ensureClusterCertificates({
     ...options,

@@ -41,7 +41,7 @@ function openssl(...words: string[]): string {
   return execFileSync('openssl', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-test('openssl verifies what is made, for its purpose and by every name', async t => {
+test('openssl verifies the certificates for their purpose and every name', async t => {
   const { path, ensure, ensureAdmin } = await clusterFolder(t)
   const certificates = await ensure()
   const kubeconfig = await ensureAdmin(certificates)
@@ -71,7 +71,7 @@ test('openssl verifies what is made, for its purpose and by every name', async t
   )
 })
 
-test('keys are on the curve P-256, and nobody else may read the files', async t => {
+test('keys are on the curve P-256, and their files are readable by the owner only', async t => {
   const { path, ensure, ensureAdmin } = await clusterFolder(t)
   await ensureAdmin(await ensure())
   for (const name of ['pki/ca.crt', 'pki/ca.key', 'pki/apiserver.crt', 'pki/apiserver.key', 'admin.conf']) {
@@ -81,7 +81,7 @@ test('keys are on the curve P-256, and nobody else may read the files', async t 
   assert.equal(key.asymmetricKeyDetails?.namedCurve, 'prime256v1')
 })
 
-test('certificates are kept until they are about to expire, and the authority for ten years', async t => {
+test('certificates are renewed before they expire; the CA is valid for ten years', async t => {
   const { ensure, ensureAdmin } = await clusterFolder(t)
   const first = await ensure()
   const kubeconfig = await ensureAdmin(first)
@@ -91,10 +91,7 @@ test('certificates are kept until they are about to expire, and the authority fo
   assert.notEqual(renewed.apiServer.cert, first.apiServer.cert)
   assert.equal(await ensureAdmin(first, undefined, later(300)), kubeconfig)
   assert.notEqual(await ensureAdmin(first, undefined, later(340)), kubeconfig)
-  await assert.rejects(
-    ensure(later(3_651)),
-    /cannot use CA certificate .*ca\.crt: it has expired/,
-  )
+  await assert.rejects(ensure(later(3_651)), /cannot use CA certificate .*ca\.crt: it has expired/)
   const last = await ensure(later(3_500))
   assert.equal(new X509Certificate(last.apiServer.cert).validTo, new X509Certificate(first.ca.cert).validTo)
 })
@@ -108,7 +105,7 @@ test('a name that is missing makes a new certificate, one that is no longer need
   assert.ok(certificate.checkHost('node-2') && certificate.checkIP('fd00::1'))
 })
 
-test('files that are damaged or do not belong together are made anew, but never the authority', async t => {
+test('damaged or mismatched certificate files are renewed, the CA never', async t => {
   const { path, ensure } = await clusterFolder(t)
   const first = await ensure()
   const damages: [string, string][] = [
@@ -134,7 +131,7 @@ test('files that are damaged or do not belong together are made anew, but never 
   await assert.rejects(ensure(), /ca\.crt: it cannot be read/)
 })
 
-test('an RSA authority that somebody brought along signs, and without its key what is there is used', async t => {
+test('a provided RSA CA signs; without its key the existing certificates are used', async t => {
   const { path, ensure } = await clusterFolder(t)
   await ensure()
   openssl(

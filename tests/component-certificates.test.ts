@@ -43,7 +43,7 @@ function openssl(...words: string[]): string {
   return execFileSync('openssl', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-test('each authority vouches for its own certificates and for no others', async t => {
+test('each CA verifies only the certificates that it signed', async t => {
   const { path, ensure, ensureEtcd } = await certificateFolder(t)
   const { ca } = await ensure()
   await ensureEtcd()
@@ -85,13 +85,13 @@ test('each authority vouches for its own certificates and for no others', async 
   assert.match(names, /DNS:n1, DNS:localhost, IP Address:127\.0\.0\.1, .*IP Address:192\.0\.2\.7/)
 })
 
-test('what is there is kept', async t => {
+test('existing etcd certificates are kept', async t => {
   const { ensure, ensureEtcd } = await certificateFolder(t)
   assert.deepEqual(await ensure(), await ensure())
   assert.deepEqual(await ensureEtcd(), await ensureEtcd())
 })
 
-test('nobody else may read the files', async t => {
+test('etcd certificate files are readable by the owner only', async t => {
   const { path, ensure, ensureEtcd } = await certificateFolder(t)
   await ensure()
   await ensureEtcd()
@@ -159,7 +159,7 @@ test('every component has an identity of its own', async t => {
   })
 })
 
-test('new certificates are handed over while the cluster runs, and what fails is tried again', async () => {
+test('certificates are renewed while the cluster runs, and failures are retried', async () => {
   const stopping = new AbortController()
   const outcomes: (string | Error)[] = [
     'first',

@@ -48,7 +48,7 @@ test('the files of a cluster are private, and a client without a certificate see
   await stop(cluster, 'SIGTERM')
 })
 
-test('a second cluster on the same folder or port is told so', async t => {
+test('a second cluster on the same folder or port is rejected', async t => {
   const folder = await temporaryFolder(t)
   const cluster = await up(t, join(folder, 'a'), '--store', 'memory')
   const same = run('--no-node', '--data-dir', join(folder, 'a'), '--port', '0')
@@ -63,7 +63,7 @@ test('a second cluster on the same folder or port is told so', async t => {
   await stop(cluster, 'SIGTERM')
 })
 
-test('what is not there yet and what makes no sense is refused with code 2', () => {
+test('unsupported and contradicting flags exit with 2', () => {
   const check = (line: string, complaint: RegExp): void => {
     const { status, stdout, stderr } = run(...line.split(' ').filter(word => word !== ''))
     assert.deepEqual([status, stdout], [2, ''], line)
@@ -95,7 +95,7 @@ test('k8ts up stops quietly with code 0 when the reader of its output has gone',
   assert.equal(errors, '')
 })
 
-test('a start that does not come to an end is ended by SIGTERM', async t => {
+test('SIGTERM stops a start that hangs', async t => {
   const folder = await temporaryFolder(t)
   const child = spawn(script, [
     'up',

@@ -38,7 +38,7 @@ function check(line: string, expected: object | string): void {
   )
 }
 
-test('flags are read as those of programs in Go are', () => {
+test("flags follow pflag's syntax", () => {
   check('', {})
   check('-v 2', { v: 2 })
   check('-v=2 --v 3', { v: 3 })
@@ -58,7 +58,7 @@ test('flags are read as those of programs in Go are', () => {
   check('-n x -n=y', { name: 'y' })
 })
 
-test('a wrong command line is described in one line', () => {
+test('errors of a command line are one line', () => {
   check('--fly', 'unknown flag: --fly')
   check('--__proto__ x', 'unknown flag: --__proto__')
   check('--constructor=x', 'unknown flag: --constructor')
@@ -90,7 +90,7 @@ test('the help has a line for each flag, and two for long ones', () => {
   )
 })
 
-test('other words are taken by those who ask for them, wherever they stand', () => {
+test('positional arguments may be mixed with flags', () => {
   const given = ['load', '--name', 'a', 'one', '-', '--fast', 'two']
   const { words, values } = parseArgumentsAndFlags(given, flags)
   assert.deepEqual([words, values], [['load', 'one', '-', 'two'], { name: 'a', fast: true }])

@@ -164,7 +164,7 @@ test('unknown fields are passed over, groups and wrong wire types included', () 
   assert.deepEqual(Point.decode(hex('0a0161 1004')), { x: 0, y: 2 })
 })
 
-test('bytes that are no message are refused with an error that names the field', () => {
+test('invalid protobuf bytes are rejected with an error that names the field', () => {
   const check = (bytes: string, text: RegExp): void => {
     const complaint = (error: unknown): boolean => error instanceof ProtobufError && text.test(error.message)
     assert.throws(() => Everything.decode(hex(bytes)), complaint, bytes)

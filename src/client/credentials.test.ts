@@ -14,7 +14,7 @@ import { execCredentials } from './credentials/exec.ts'
 
 const { signal } = new AbortController()
 
-test('a token beats a password, and nothing is nobody', async () => {
+test('a token takes precedence over basic auth; without credentials the request is anonymous', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('a')
   const basic = { username: 'me', password: 'päss' }
@@ -42,7 +42,7 @@ test('a token beats a password, and nothing is nobody', async () => {
   })
 })
 
-test('a file is read again after a minute, at once when refused, and may be missing', async () => {
+test('a credential file is reread after a minute, at once after a 401, and may be missing', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { files } = simulation.host('a')
   const credentials = staticCredentials(simulation.host('a'), { token: { file: '/token' } })
@@ -69,7 +69,7 @@ test('a file is read again after a minute, at once when refused, and may be miss
   )
 })
 
-test('a plugin is told what is wanted and gives a token or a certificate', async () => {
+test('an exec plugin gets an ExecCredential and returns a token or a certificate', async () => {
   const { ask, runs } = start(
     async ({ environment, parameters, stdout }) => {
       stdout.write(
@@ -92,7 +92,7 @@ test('a plugin is told what is wanted and gives a token or a certificate', async
   assert.deepEqual(await withCertificate.ask(), { headers: {}, certificate: { cert: 'cert', key: 'key' } })
 })
 
-test('its answer serves until it expires or is refused; requests that come together ask once', async () => {
+test('an exec plugin runs once for concurrent requests, and again when its result expires or is rejected', async () => {
   const { ask, runs, simulation, credentials } = start(async ({ stdout, platform }) => {
     await platform.clock.sleep(100)
     stdout.write(answer({ token: 't', expirationTimestamp: '2026-01-01T01:00:00Z' }))
@@ -117,7 +117,7 @@ test('its answer serves until it expires or is refused; requests that come toget
   assert.equal(runs(), 4, 'it has expired as soon as it comes')
 })
 
-test('what a plugin does wrong is said by name', async () => {
+test('errors of an exec plugin name the plugin and the reason', async () => {
   const check = (output: string, message: RegExp): Promise<void> =>
     assert.rejects(start(program(output)).ask(), message)
   await check('nothing', /exec plugin login: output is not valid JSON/)

@@ -16,7 +16,7 @@ import { SmallServer, type SmallServerOptions } from './testdata/small-server.ts
 
 const collection = '/api/v1/configmaps'
 
-test('an informer ends equal to the truth, whatever the server does to its watches', async () => {
+test('an informer converges to the state of the server despite all watch faults', async () => {
   for (let seed = 1; seed <= 12; seed++) {
     const world = new World(seed, { streamsLists: seed % 3 !== 0 })
     const { informer, changes } = world.follow(seed % 2 === 0)
@@ -32,7 +32,7 @@ test('an informer ends equal to the truth, whatever the server does to its watch
   }
 })
 
-test('as long as the server forgets nothing, no change is lost and none is told twice', async () => {
+test('without relists every change is delivered exactly once', async () => {
   for (let seed = 1; seed <= 8; seed++) {
     const isKept = (fault: string): boolean => fault !== 'gone' && fault !== 'garbage'
     const world = new World(seed, {}, { streamFaults: streamFaults.filter(isKept) })
@@ -53,7 +53,7 @@ test('as long as the server forgets nothing, no change is lost and none is told 
   }
 })
 
-test('a server that cannot begin a watch with everything is asked for a list, page by page', async () => {
+test('an informer falls back to a paged list when the server does not support watch-list', async () => {
   const world = new World(1, { streamsLists: false })
   for (let index = 0; index < 1_200; index++) world.put(`item-${index}`)
   const { informer } = world.follow(true)
@@ -64,7 +64,7 @@ test('a server that cannot begin a watch with everything is asked for a list, pa
   world.stop()
 })
 
-test('everything there is comes before hasSynced, and objects that are the same stay the same', async () => {
+test('all initial objects are delivered before hasSynced; unchanged objects keep their identity', async () => {
   const world = new World(2)
   world.put('a')
   world.put('b')
@@ -83,7 +83,7 @@ test('everything there is comes before hasSynced, and objects that are the same 
   world.stop()
 })
 
-test('an object made again under its name while nobody looked goes and comes', async () => {
+test('an object recreated during a disconnect is reported as a deletion and an addition', async () => {
   const world = new World(3)
   world.put('a')
   const { informer, changes } = world.follow(true)
@@ -106,7 +106,7 @@ test('an object made again under its name while nobody looked goes and comes', a
   world.stop()
 })
 
-test('a silent watch is made anew, and what happened meanwhile comes', async () => {
+test('an idle watch is restarted without losing changes', async () => {
   const world = new World(4, { bookmarkMs: 1e9 }, { streamFaults: ['stall'] })
   const { informer } = world.follow(true)
   await world.simulation.run(informer.waitForSync(world.stopped))
@@ -120,7 +120,7 @@ test('a silent watch is made anew, and what happened meanwhile comes', async () 
   world.stop()
 })
 
-test('a late handler is told of all, a failing one disturbs nobody, one that left hears none', async () => {
+test('a late event handler gets all objects, a failing one affects no other, a removed one is not called', async () => {
   const world = new World(5)
   world.put('a')
   const { informer } = world.follow(true)
@@ -141,7 +141,7 @@ test('a late handler is told of all, a failing one disturbs nobody, one that lef
   world.stop()
 })
 
-test('a resync tells of every object again, and ends with the informer', async () => {
+test('a resync calls the event handler for every object until the informer stops', async () => {
   const world = new World(6)
   world.put('a')
   const { informer } = world.follow(true)
@@ -158,7 +158,7 @@ test('a resync tells of every object again, and ends with the informer', async (
   assert.equal(seen.length, 4)
 })
 
-test('indexes follow the objects', async () => {
+test('indexes follow changes of the objects', async () => {
   const world = new World(7)
   world.put('a', { colour: 'red' })
   world.put('b', { colour: 'red' })
@@ -182,7 +182,7 @@ test('indexes follow the objects', async () => {
   world.stop()
 })
 
-test('who asks for the same objects shares one informer and one watch', async () => {
+test('equal selections share one informer and one watch', async () => {
   const world = new World(8)
   const informers = new Informers({ client: world.client(true), platform: world.host })
   const first = informers.of(configMaps, { namespace: 'default' })

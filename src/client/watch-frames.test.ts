@@ -7,7 +7,7 @@ import { stringifyJson } from '#/api/json.ts'
 import { TransportError } from './transport.ts'
 import { readWatchFrames } from './watch-frames.ts'
 
-test('values come out as they went in, wherever the bytes are split', async () => {
+test('watch frames are decoded independent of how the bytes are split', async () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 })
   const lists = fc.array(arbitraryJson, { maxLength: 5 })
   await fc.assert(
@@ -21,11 +21,11 @@ test('values come out as they went in, wherever the bytes are split', async () =
   )
 })
 
-test('empty lines are nothing', async () => {
+test('empty lines of a watch stream are ignored', async () => {
   assert.deepEqual(await read(['\n\n{"a":1}\n', '\n', '2\n\n']), { values: [{ a: 1 }, 2], reason: undefined })
 })
 
-test('what is no JSON, or ends in the middle, is garbage after what came before', async () => {
+test('invalid or truncated JSON throws invalid-response after all valid watch events', async () => {
   assert.deepEqual(await read(['1\n2\n{nope\n3\n']), { values: [1, 2], reason: 'invalid-response' })
   assert.deepEqual(await read(['1\n{"type":"ADD']), { values: [1], reason: 'invalid-response' })
   assert.deepEqual(await read(['\u0000\n']), { values: [], reason: 'invalid-response' })
@@ -35,7 +35,7 @@ test('what is no JSON, or ends in the middle, is garbage after what came before'
   })
 })
 
-test('a frame that does not end is given up at the bound', async () => {
+test('a watch frame that exceeds the size limit is rejected', async () => {
   async function* endless(): AsyncGenerator<Uint8Array, void, undefined> {
     for (;;) yield Buffer.from('x'.repeat(100))
   }
@@ -44,7 +44,7 @@ test('a frame that does not end is given up at the bound', async () => {
   })
 })
 
-test('__proto__ is a key like any other', async () => {
+test('__proto__ in a watch event is an ordinary key', async () => {
   const { values } = await read(['{"__proto__":{"polluted":true}}\n'])
   assert.deepEqual(Object.keys(values[0] as object), ['__proto__'])
   assert.equal(({} as { polluted?: boolean }).polluted, undefined)

@@ -35,7 +35,7 @@ async function withFile<T>(
   return simulation.run(read(host, '/etc/hook/conf'))
 }
 
-test('a kubeconfig says where a server is, how it is known and how we show who we are', async () => {
+test('a webhook kubeconfig gives the URL, the CA and the client credentials', async () => {
   const check = async (content: string, expected: WebhookTarget): Promise<void> => {
     const remote = await withFile(content, readWebhookKubeconfig)
     const text = (bytes: unknown): unknown =>
@@ -61,7 +61,7 @@ test('a kubeconfig says where a server is, how it is known and how we show who w
   })
 })
 
-test('a kubeconfig that names no server, or needs a program to, is refused', async () => {
+test('a webhook kubeconfig without a server or with an exec plugin is rejected', async () => {
   await assert.rejects(
     withFile('{}', readWebhookKubeconfig),
     /kubeconfig \/etc\/hook\/conf has no current context/,
@@ -73,7 +73,7 @@ test('a kubeconfig that names no server, or needs a program to, is refused', asy
   )
 })
 
-test('callers are all users of the file, wherever its clusters are', async () => {
+test('webhook credentials contain all users of the file', async () => {
   const { users, current }: WebhookCredentials = await withFile(
     kubeconfig({}, { token: 't1' }),
     readWebhookCredentials,

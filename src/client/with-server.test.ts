@@ -22,7 +22,7 @@ import { misbehave, requestFaults, streamFaults, type Misbehaviour } from '#/sim
 
 const web = { namespace: 'default', name: 'web' }
 
-test('every verb does what it says, by direct calls and by bytes', async t => {
+test('every verb works in process and over HTTP', async t => {
   for (const isInProcess of [true, false]) {
     const { client, run } = await start(t, { seed: 1, isInProcess })
     const created = await run(client.create(configMaps, { metadata: web, data: { a: '1' } }))
@@ -57,7 +57,7 @@ test('every verb does what it says, by direct calls and by bytes', async t => {
   }
 })
 
-test('an object reads the same by direct calls and by bytes', async t => {
+test('an object is equal in process and over HTTP', async t => {
   for (const isInProcess of [true, false]) {
     const { client, run } = await start(t, { seed: 1, isInProcess })
     const vague = {
@@ -74,7 +74,7 @@ test('an object reads the same by direct calls and by bytes', async t => {
   }
 })
 
-test('status, subresources and collections', async t => {
+test('status, subresources and collections work in process and over HTTP', async t => {
   const { client, run } = await start(t, { seed: 2, isInProcess: true })
   const made = await run(client.create(pods, podOf('web')))
   const bound = { target: { kind: 'Node', name: 'n1' } }
@@ -103,7 +103,7 @@ test('status, subresources and collections', async t => {
   assert.equal((await run(client.listAll(configMaps, { namespace: 'default' }))).items.length, 0)
 })
 
-test('an object is the same one in the server, in a watch and in an informer', async t => {
+test('server, watch and informer share one object in process', async t => {
   const { client, run, simulation, stop } = await start(t, { seed: 3, isInProcess: true })
   const informer = new Informer({ client, platform: simulation.host('client'), resource: namespaces })
   informer.run(stop).catch(error => assert.fail(String(error)))
@@ -114,7 +114,7 @@ test('an object is the same one in the server, in a watch and in an informer', a
   assert.deepEqual(informer.get('new'), made)
 })
 
-test('informers end equal to the server, whatever happens on the way', async t => {
+test('informers converge to the state of the API server under faults', async t => {
   for (let seed = 1; seed <= 4; seed++) {
     const world = await start(t, { seed, isInProcess: seed % 2 === 0 })
     const { client, run, simulation, behaviour, stop } = world
@@ -144,7 +144,7 @@ test('informers end equal to the server, whatever happens on the way', async t =
   }
 })
 
-test('a leader is found and tells of it', async t => {
+test('a leader is elected and records an event', async t => {
   const { client, run, simulation, stop } = await start(t, { seed: 5, isInProcess: true })
   const platform = simulation.host('client')
   const recorder = new EventRecorder({ client, platform, component: 'test' })

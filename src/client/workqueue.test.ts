@@ -4,14 +4,14 @@ import fc from 'fast-check'
 import { Simulation } from '#/platform/simulated.ts'
 import { WorkQueue, type WorkQueueOptions } from './workqueue.ts'
 
-test('a key waits once however often it is added, and keys come in order', async () => {
+test('keys of a work queue are deduplicated and processed in FIFO order', async () => {
   const { queue } = start()
   for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key)
   assert.deepEqual([await queue.get(), await queue.get(), await queue.get()], ['a', 'b', 'c'])
   assert.equal(queue.length, 0)
 })
 
-test('a key that is added while it is worked on waits until that is done', async () => {
+test('a key added while being processed is processed again afterwards', async () => {
   const { queue } = start()
   queue.add('a')
   assert.equal(await queue.get(), 'a')
@@ -25,7 +25,7 @@ test('a key that is added while it is worked on waits until that is done', async
   assert.equal(queue.length, 0)
 })
 
-test('who waits gets the next key; who stops waiting takes none', async () => {
+test('a waiting get returns the next key; an aborted one takes none', async () => {
   const { queue } = start()
   const controller = new AbortController()
   const leaving = queue.get(controller.signal)
@@ -36,7 +36,7 @@ test('who waits gets the next key; who stops waiting takes none', async () => {
   assert.equal(await staying, 'a')
 })
 
-test('a key that is to come later comes then, at the earliest time asked for', async () => {
+test('addAfter adds a key at the earliest requested time', async () => {
   const { queue, simulation } = start()
   const taken: string[] = []
   const run = queue.run({
@@ -61,7 +61,7 @@ test('a key that is to come later comes then, at the earliest time asked for', a
   await simulation.run(run)
 })
 
-test('a failing key comes back after times that double up to the bound, until it succeeds', async () => {
+test('a failing key is requeued with exponential backoff until it succeeds', async () => {
   const { queue, simulation } = start({ retryRate: { burst: 1e9, perSecond: 1e9 } })
   const times: number[] = []
   let failing = true
@@ -87,7 +87,7 @@ test('a failing key comes back after times that double up to the bound, until it
   await simulation.run(run)
 })
 
-test('failing keys come back at most so many in a time, all together', async () => {
+test('requeues of all failing keys are rate limited', async () => {
   const { queue, simulation } = start()
   let count = 0
   const stop = new AbortController()
@@ -108,7 +108,7 @@ test('failing keys come back at most so many in a time, all together', async () 
   await simulation.run(run)
 })
 
-test('work may ask to be done again later', async () => {
+test('a reconciler may request a requeue after a delay', async () => {
   const { queue, simulation } = start()
   const times: number[] = []
   const stop = new AbortController()
@@ -127,7 +127,7 @@ test('work may ask to be done again later', async () => {
   await simulation.run(run)
 })
 
-test('a closed queue takes nothing more and gives what it has; draining waits for the last', async () => {
+test('a queue that is shut down rejects keys and hands out the rest; draining waits for the last', async () => {
   const { queue, simulation } = start()
   queue.add('a')
   queue.add('b')
@@ -152,7 +152,7 @@ test('a closed queue takes nothing more and gives what it has; draining waits fo
   assert.deepEqual([queue.length, queue.metrics().delayed], [0, 0])
 })
 
-test('run begins nothing after the abort, and waits for what has begun', async () => {
+test('run starts no work after the abort and waits for running work', async () => {
   const { queue, simulation } = start()
   const stop = new AbortController()
   const ended: string[] = []
@@ -171,7 +171,7 @@ test('run begins nothing after the abort, and waits for what has begun', async (
   assert.equal(queue.length, 2)
 })
 
-test('metrics say what happened', async () => {
+test('work queue metrics count adds, retries and durations', async () => {
   const { queue, simulation } = start()
   queue.add('a')
   queue.add('b')
@@ -197,7 +197,7 @@ test('metrics say what happened', async () => {
 
 type Step = readonly ['add' | 'addAfter' | 'addRateLimited', string, number]
 
-test('no key is with two workers, and each is worked on after its last add, whatever happens', async () => {
+test('no key is processed concurrently, and each is processed after its last add (random schedules)', async () => {
   const step = fc.tuple(
     fc.constantFrom('add', 'addAfter', 'addRateLimited'),
     fc.constantFrom('a', 'b', 'c', '__proto__'),

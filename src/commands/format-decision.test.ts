@@ -25,7 +25,7 @@ const scored = (node: string, scores: Readonly<Record<string, number>>) => {
   return { node, scores, total: Object.values(scores).reduce((sum, score) => sum + score, 0) }
 }
 
-test('scores are a column for each plugin', () => {
+test('trace: scores have a column for each plugin', () => {
   check(
     {
       node: 'a',
@@ -43,7 +43,7 @@ test('scores are a column for each plugin', () => {
   )
 })
 
-test('refusals follow, with all reasons', () => {
+test('trace: rejected nodes are listed with all reasons', () => {
   check(
     {
       nodes: 2,
@@ -63,7 +63,7 @@ test('refusals follow, with all reasons', () => {
   )
 })
 
-test('a node that is the only one has no scores, and no nodes no tables', () => {
+test('trace: a single feasible node has no scores, and without nodes there are no tables', () => {
   check(
     { node: 'a', nodes: 1, looked: 1, scored: [scored('a', {})] },
     `pod shop/web at ${time}: scheduled to a`,
@@ -73,7 +73,7 @@ test('a node that is the only one has no scores, and no nodes no tables', () => 
   check({}, `pod shop/web at ${time}: unschedulable`, 'told', '0 nodes, 0 evaluated, 0 feasible')
 })
 
-test('names that mean something to JavaScript are names', () => {
+test('trace: plugin names of Object.prototype are ordinary names', () => {
   check(
     { node: 'a', scored: [scored('a', { constructor: 5 }), scored('b', { Fit: 1 })] },
     `pod shop/web at ${time}: scheduled to a`,

@@ -25,7 +25,7 @@ async function sign(request: TestRequest, wanted: Partial<SigningRequest> = {}):
   return new X509Certificate(await csrSigner(options, ca)(certificate))
 }
 
-test('a certificate is for whom the request says, whatever his key, and signed by the authority', async () => {
+test('a signed certificate has the subject of the request and the CA as issuer, for every key type', async () => {
   for (const key of ['P-256', 'RSA', 'Ed25519'] as const) {
     const certificate = await sign({ key, commonName: 'jane', organizations: ['developers', 'night shift'] })
     const issuer = new X509Certificate(ca.cert)
@@ -46,7 +46,7 @@ test('two certificates have different serial numbers', async () => {
   assert.equal(first.serialNumber.length, 32)
 })
 
-test('names of every kind are taken over', async () => {
+test('subject alternative names of every type are copied', async () => {
   const certificate = await sign({
     commonName: 'system:node:n1',
     names: [
@@ -63,7 +63,7 @@ test('names of every kind are taken over', async () => {
   )
 })
 
-test('a certificate may be used for what was asked', async () => {
+test('a certificate has the requested usages', async () => {
   const usagesOf = async (usages: readonly string[]): Promise<readonly string[] | undefined> => {
     return (await sign({ commonName: 'a' }, { usages })).keyUsage
   }
@@ -80,7 +80,7 @@ test('a certificate may be used for what was asked', async () => {
   await assert.rejects(sign({ commonName: 'a' }, { usages: ['fly'] }), /unknown usage fly/)
 })
 
-test('a certificate does not outlive its authority, and none is made by one that has expired', async () => {
+test('a certificate does not outlive its CA, and an expired CA does not sign', async () => {
   const endMs = new X509Certificate(ca.cert).validToDate.getTime()
   const certificate = await sign({ commonName: 'a' }, { notAfterMs: endMs + 3_600_000 })
   assert.equal(certificate.validToDate.getTime(), endMs)
@@ -93,7 +93,7 @@ test('a certificate does not outlive its authority, and none is made by one that
   await assert.rejects(signer(wanted), /CA certificate expired/)
 })
 
-test('a request must be signed with the key that it is for', async () => {
+test('a certificate request must be signed with its own key', async () => {
   const request = Buffer.from(await testRequest({ commonName: 'jane' }), 'base64').toString()
   const bytes = Buffer.from(request.replaceAll(/-----.*-----/g, ''), 'base64')
   bytes.write('john', bytes.indexOf('jane'))

@@ -8,7 +8,7 @@ import {
 } from './cluster-network.ts'
 import { cidrContainsCidr, cidrsOverlap, parseCidr, type Cidr } from '#/api/cidr.ts'
 
-test('the first cluster of a machine', () => {
+test('network plan of the first cluster of a machine', () => {
   assert.deepEqual(planClusterNetwork(0), {
     slot: 0,
     bridge: 'k8ts0',
@@ -22,7 +22,7 @@ test('the first cluster of a machine', () => {
   })
 })
 
-test('clusters side by side share no range and no name', () => {
+test('clusters of one machine share no CIDR and no name', () => {
   const all = Array.from({ length: slotCount }, (_, slot) => planClusterNetwork(slot))
   const ranges = all.flatMap(({ nodeCidr, podCidrs, serviceCidrs }) => [
     nodeCidr,
@@ -38,7 +38,7 @@ test('clusters side by side share no range and no name', () => {
   for (const { nodeCidr } of all) assert(cidrContainsCidr(parseCidr(allNodesCidr)!, parseCidr(nodeCidr)!))
 })
 
-test('ranges may be chosen, in both families', () => {
+test('CIDRs can be overridden, in both families', () => {
   const { nodeAddress, podCidrs, dnsAddress, loadBalancerAddresses } = planClusterNetwork(3, {
     nodeCidr: '192.168.77.0/26',
     podCidrs: ['10.1.0.0/16', 'fd00:1::/48'],
@@ -50,7 +50,7 @@ test('ranges may be chosen, in both families', () => {
   )
 })
 
-test('ranges that cannot be are refused with their names', () => {
+test('invalid CIDRs are rejected by name', () => {
   const cases: readonly (readonly [slot: number, choice: ClusterNetworkOverrides, error: RegExp])[] = [
     [16, {}, /invalid network slot 16/],
     [-1, {}, /invalid network slot -1/],

@@ -11,7 +11,7 @@ function words(commands: readonly (readonly string[])[]): readonly string[] {
   return commands.map(command => command.join(' '))
 }
 
-test('packets of pods pass a chain that drops what it does not know, and one that is asked first', () => {
+test('forwarding rules accept pod traffic before chains that drop it', () => {
   const open = ['-P INPUT ACCEPT', '-P FORWARD ACCEPT']
   const closed = ['-P INPUT ACCEPT', '-P FORWARD DROP']
   const docker = [...closed, '-N DOCKER-USER', '-A FORWARD -j DOCKER-USER', '-A DOCKER-USER -j RETURN']
@@ -26,7 +26,7 @@ test('packets of pods pass a chain that drops what it does not know, and one tha
   assert.deepEqual(words(planForwarding(docker, network)), rulesOf('DOCKER-USER'))
 })
 
-test('rules of iptables are added once and removed again, and those of others stay', () => {
+test('iptables rules are added once and removed without changing other rules', () => {
   const others = [
     '-N DOCKER-USER',
     '-A DOCKER-USER -s 10.242.0.0/16 -m comment --comment k8ts21 -j ACCEPT',
@@ -45,7 +45,7 @@ test('rules of iptables are added once and removed again, and those of others st
   assert.deepEqual(planForwardingRemoval(others, network), [])
 })
 
-test('what leaves the cluster gets the address of the machine, in each family that the cluster has', () => {
+test('egress is masqueraded in each family of the cluster', () => {
   const clear = ['ip', 'ip6'].flatMap(family => [
     `add table ${family} k8ts2-network`,
     `delete table ${family} k8ts2-network`,
@@ -64,7 +64,7 @@ test('what leaves the cluster gets the address of the machine, in each family th
   assert.match(both, /add rule ip6 k8ts2-network postrouting ip6 saddr { fd00::\/48 } ip6 daddr != /)
 })
 
-test('the configuration for the container runtime', () => {
+test('the CNI configuration for the container runtime', () => {
   const text = cniConfiguration({
     name: 'k8ts0',
     podCidrs: ['10.244.0.0/24', 'fd00::/64'],

@@ -24,7 +24,7 @@ function flowsOf(text: string): Parameters<typeof planConntrackCleanup>[0] {
   })
 }
 
-test('flows are read from what conntrack lists', () => {
+test('conntrack entries are parsed from its listing', () => {
   const listed = [
     'udp 17 28 src=10.244.0.11 dst=10.96.0.5 sport=5353 dport=53 [UNREPLIED] ' +
       'src=10.244.0.1 dst=10.244.0.11 sport=8080 dport=5353 mark=0 use=1',
@@ -40,7 +40,7 @@ test('flows are read from what conntrack lists', () => {
   )
 })
 
-test('flows are stale that go to where nobody serves', () => {
+test('conntrack entries are stale when their endpoint no longer serves', () => {
   const cases: readonly (readonly [endpoints: readonly string[], flows: string, stale: string])[] = [
     [['10.244.0.1@a'], '10.96.0.5:53>10.244.0.1:8080', ''],
     [['10.244.0.1@a'], '10.96.0.5:53>10.244.0.2:8080', '10.96.0.5:53>10.244.0.2:8080'],
@@ -65,7 +65,7 @@ test('flows are stale that go to where nobody serves', () => {
   }
 })
 
-test('flows are looked at only when a change can concern them', () => {
+test('only changes of UDP endpoints affect conntrack', () => {
   const [one] = portsOf('10.244.0.1@a')
   const [same] = portsOf('10.244.0.1@a')
   const [two] = portsOf('10.244.0.1@a', '10.244.0.2@b')

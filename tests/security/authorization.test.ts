@@ -230,7 +230,7 @@ test('the reviews of the server agree with the table, of which there are at leas
   }
 })
 
-test('whoever tries is let through, or refused, as the table says', async t => {
+test('every user gets the decision of the table', async t => {
   const server = await start(t)
   let tried = 0
   for (const each of cases) {

@@ -81,7 +81,7 @@ test('tokens of an issuer, and certificates of another authority, name users', a
   assert.match((await cluster.ask('/api/v1/pods', { ...carl })).text, /User \\"carl\\" cannot list/)
 })
 
-test('a configuration file maps claims with expressions, and says where nobody need be known', async t => {
+test('AuthenticationConfiguration maps claims with CEL and allows anonymous paths', async t => {
   const folder = await temporaryFolder(t)
   const certificates = await strangers(folder)
   const { url, tokenOf } = await startIssuer(t, certificates)

@@ -15,7 +15,7 @@ import { script } from './process.ts'
 
 const sizeBytesMax = 4 * 1_024 * 1_024
 
-test('the log of a cluster in the background is moved aside when it is full', async t => {
+test('the log of a background cluster is rotated when it is full', async t => {
   const folder = join(await temporaryFolder(t), 'data')
   const k8ts = async (...words: readonly string[]): Promise<string> =>
     (await promisify(execFile)(script, [...words, '--data-dir', folder])).stdout

@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { run, stop, up } from './process.ts'
 
-test('a wrong flag is told in one line, with code 2, before anything is started', async t => {
+test('an invalid flag is rejected in one line with code 2 before the start', async t => {
   const folder = await temporaryFolder(t)
   await writeFile(join(folder, 'tokens'), 'secret,alice\n')
   const data = join(folder, 'data')

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { run } from './process.ts'
 
-test('a wrong mirror, or one without containers, is told in one line before anything is started', async t => {
+test('an invalid registry mirror, or one without containers, is rejected in one line before the start', async t => {
   const data = join(await temporaryFolder(t), 'data')
   const check = (line: string, complaint: string): void => {
     const { status, stdout, stderr } = run('--port', '0', '--data-dir', data, ...line.split(' '))

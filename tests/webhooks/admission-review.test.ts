@@ -165,7 +165,7 @@ test('webhooks hear of every way to write, with the kind that is spoken there', 
   await check(`GET ${pods}`, undefined)
 })
 
-test('a webhook is told who asks for what, and how', async t => {
+test('an AdmissionReview has the user, the object, the operation and the options', async t => {
   const world = await startWorld(t)
   await world.configure('validating', 'test', {})
   const user = {
@@ -312,7 +312,7 @@ test('events of either group are the same to those who ask about one of them', a
   )
 })
 
-test('no webhook comes between an administrator and webhooks', async t => {
+test('webhook configurations are not sent to webhooks', async t => {
   const world = await startWithBoth(t, [everything])
   world.answers.set('look', () => ({ allowed: false }))
   const base = '/apis/admissionregistration.k8s.io/v1'
@@ -346,7 +346,7 @@ test('a dry run goes only to webhooks that have no other effects', async t => {
   assert.equal(odd.code, 422)
 })
 
-test('what one webhook changes the next sees, and those that want to see it again do', async t => {
+test('mutations are seen by later webhooks and by reinvocations', async t => {
   const world = await startWorld(t)
   const { hook, answers, request } = world
   const at = (path: string, fields: object = {}): object => ({

@@ -93,7 +93,7 @@ async function startHttp2(t: TestContext) {
   return { certificates, called, sessions, port }
 }
 
-test('webhooks learn who calls from a kubeconfig, and connections are kept', async t => {
+test('webhook credentials come from a kubeconfig, and connections are reused', async t => {
   const { certificates, called, sessions, port } = await startHttp2(t)
   const folder = await temporaryFolder(t)
   const path = join(folder, 'webhooks.conf')

@@ -12,7 +12,7 @@ import {
 import { TransportError } from '../transport.ts'
 import { planRecovery, type Attempt } from './recovery.ts'
 
-test('a watch is resumed unless the server has lost its place', () => {
+test('a watch is resumed unless its resourceVersion is gone', () => {
   check('watch', expired('old'), 'list')
   check('watch', gone('old'), 'list')
   check('watch', badRequest('invalid resource version'), 'list')
@@ -27,7 +27,7 @@ test('a watch is resumed unless the server has lost its place', () => {
   check('watch', new TypeError('our own fault'), 'list')
 })
 
-test('a list is made again, in the way the server knows', () => {
+test('a failed list is retried, without watch-list if unsupported', () => {
   check('list', internalError('oops'), 'list')
   check('list', new TransportError('timeout', 'late'), 'list')
   check('watch-list', badRequest('sendInitialEvents'), 'list without watch-list')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compareResourceVersions, isNewerResourceVersion } from './resource-version.ts'
 
-test('versions compare as the numbers they are, however long', () => {
+test('resourceVersions compare as integers of any length', () => {
   check('9', '<', '10')
   check('10', '=', '10')
   check('100', '>', '99')
@@ -10,7 +10,7 @@ test('versions compare as the numbers they are, however long', () => {
   check('0', '<', '1')
 })
 
-test('what is no number cannot be compared', () => {
+test('a resourceVersion that is not an integer cannot be compared', () => {
   for (const text of ['', '01', '-1', '1.5', 'abc', '1e3', ' 1', '1'.repeat(100)]) {
     assert.equal(compareResourceVersions(text, '5'), undefined, text)
     assert.equal(compareResourceVersions('5', text), undefined, text)

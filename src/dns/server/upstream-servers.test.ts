@@ -3,7 +3,7 @@ import test from 'node:test'
 import { Simulation } from '#/platform/simulated.ts'
 import { parseNameServers, UpstreamServers } from './upstream-servers.ts'
 
-test('name servers are read as resolvers read them', () => {
+test('resolv.conf is parsed as by resolvers', () => {
   const cases: readonly (readonly [text: string, hosts: readonly string[]])[] = [
     ['', []],
     ['search example.com\noptions ndots:5\n', []],
@@ -25,7 +25,7 @@ test('name servers are read as resolvers read them', () => {
     )
 })
 
-test('a file that changes is read again, one that is gone leaves what was known, and we are never in it', async () => {
+test('resolv.conf is reread on change, kept when it disappears, and never contains this server', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('node')
   const servers = new UpstreamServers(host, '/resolv.conf', [{ host: '10.214.0.1', port: 53 }])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { planCniResultCleanup } from './cni-result-cache.ts'
 
-test('what is remembered of pods goes with their network, and nothing of others', () => {
+test('cached CNI results are removed with their network only', () => {
   const names = [
     'k8ts1-aaa-eth0',
     'k8ts11-bbb-eth0',

@@ -24,7 +24,7 @@ function portOf(network: string, chain: string): readonly string[] {
   ]
 }
 
-test('ports of the machine go with the network they lead to', () => {
+test('host ports are removed with their network', () => {
   const others = [...portOf('podman', 'CNI-DN-2'), ...portOf('k8ts11', 'CNI-DN-3')]
   assert.deepEqual(planHostPortRemoval([...shared, ...portOf('k8ts1', 'CNI-DN-1'), ...others], 'k8ts1'), [
     String.raw`-D CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"k8ts1\" id: \"abc\"" ` +
@@ -35,7 +35,7 @@ test('ports of the machine go with the network they lead to', () => {
   assert.deepEqual(planHostPortRemoval([...shared, ...others], 'k8ts1'), [])
 })
 
-test('chains for ports of the machine go when nobody has a port', () => {
+test('host port chains are removed when no host port is left', () => {
   assert.deepEqual(planHostPortCleanup(shared), [
     '-D PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
     '-D OUTPUT -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',

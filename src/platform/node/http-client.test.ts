@@ -31,7 +31,7 @@ test('a request carries method, path, headers and body there and status, headers
   assert.equal(await textOf(response.body), 'POST //odd/path?a=b why body')
 })
 
-test('nobody at the address is unreachable, and the request not sent', async t => {
+test('a refused connection is unreachable, and the request not sent', async t => {
   const server = createTcpServer()
   const port = await listen(t, server)
   server.close()
@@ -144,7 +144,7 @@ test('a body that comes in pieces is sent as it comes, and no faster than it is 
   }
 })
 
-test('a body that fails gives the request up, and one that nobody wants is not read on', async t => {
+test('a failing request body aborts the request; an unwanted one is not read', async t => {
   const client = await start(t, (request, response) => {
     if (request.url === '/no') response.writeHead(413, { connection: 'close' }).end('no')
     else request.resume()

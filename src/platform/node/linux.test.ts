@@ -39,7 +39,7 @@ test('the facts of the machine are those that its programs tell', async () => {
   assert.notEqual(machine.osImage, '')
 })
 
-test('a command gives what it says, and what it complains about when it fails', async () => {
+test('run returns stdout; its error has the output, exit code or signal', async () => {
   const linux = await nodeLinux()
   assert.equal(await linux.run(['cat'], { stdin: 'hello' }), 'hello')
   await assert.rejects(linux.run(['sh', '-c', 'echo no such luck >&2; exit 3']), {
@@ -96,7 +96,7 @@ test('files are written with the mode that is asked for, and read from the middl
   assert.ok((await files.space(folder)).totalBytes > 0)
 })
 
-test('what a folder takes is counted once for each file, whatever links lead there', async t => {
+test('disk usage counts each inode once', async t => {
   const { linux, folder } = await start(t)
   await mkdir(join(folder, 'volume/deep'), { recursive: true })
   await writeFile(join(folder, 'volume/deep/file'), Buffer.alloc(1024 * 1024, 1))
@@ -128,7 +128,7 @@ test('a watch tells the names that change, and ends when aborted', async t => {
   await assert.rejects(missing[Symbol.asyncIterator]().next(), { code: 'ENOENT' })
 })
 
-test('a watch that nobody reads keeps no more than that everything may have changed', async t => {
+test('an unread path watch keeps a bounded state', async t => {
   const { linux, folder } = await start(t)
   const stopping = new AbortController()
   const watching = linux.files.watch(folder, stopping.signal)[Symbol.asyncIterator]()
