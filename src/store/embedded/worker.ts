@@ -4,7 +4,6 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { unpackVersions } from './batch.ts'
 import { openForWriting } from './database.ts'
 import { openedId, type Command, type Reply, type Request, type WorkerOptions } from './messages.ts'
-import { reservePages, reserveSpace } from './reserve.ts'
 
 class LogWriter {
   readonly #options: WorkerOptions
@@ -157,6 +156,26 @@ function patience(): { readonly isOver: () => boolean; readonly restart: () => v
       startedMs = performance.now()
     },
   }
+}
+
+/**
+ * Disk space reserved in the database files. When other programs have filled the disk, this much can still be
+ * written, e.g. the node's DiskPressure condition and the deletions of pods that free space.
+ * It is reserved in the write-ahead log and in the database each: the amount written between two checkpoints.
+ */
+const reserveBytes = 4 * 1024 * 1024
+
+const pageBytes = 4_096
+
+const reservePages = reserveBytes / pageBytes
+
+/** Both files keep the space of deleted data. Versions never have the revision -1. */
+function reserveSpace(database: DatabaseSync): void {
+  const forget = 'DELETE FROM value WHERE revision = -1'
+  database.exec(forget)
+  database.exec(`INSERT INTO value VALUES (-1, zeroblob(${reserveBytes}))`)
+  database.exec(forget)
+  database.exec('PRAGMA wal_checkpoint(PASSIVE)')
 }
 
 try {
